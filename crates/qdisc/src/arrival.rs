@@ -1,0 +1,122 @@
+//! What a discipline sees of a packet.
+
+/// The identity of a flow: equal for the packets of one flow, different (with overwhelming probability) for others.
+/// Disciplines that use a hash table hash it again with a salt of their own ([`crate::hash_flow`]).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FlowKey(pub u64);
+
+/// The ECN codepoint of a packet (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable: congestion can only be signalled by a drop.
+    #[default]
+    NotCapable,
+    /// ECT(0): ECN-capable.
+    Capable0,
+    /// ECT(1): ECN-capable; RFC 9331 gives it to L4S.
+    Capable1,
+    /// CE: congestion experienced.
+    CongestionExperienced,
+}
+
+impl Ecn {
+    /// Whether a queue may mark the packet instead of dropping it; a packet that is already marked counts.
+    #[must_use]
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotCapable)
+    }
+}
+
+/// A packet as the disciplines see it: a simulated packet of 32 bytes, a captured one, or a live buffer.
+pub trait Packet {
+    /// The flow it belongs to.
+    fn flow(&self) -> FlowKey;
+    /// Its length on the wire in bytes.
+    fn len_bytes(&self) -> u32;
+    /// Its ECN codepoint.
+    fn ecn(&self) -> Ecn;
+    /// Its traffic class.
+    fn class(&self) -> u8;
+    /// The input port of the switch by which it came.
+    fn input_port(&self) -> u16;
+    /// Sets its ECN codepoint to CE.
+    fn mark_ce(&mut self);
+
+    /// All of the above in one record.
+    fn arrival(&self) -> Arrival {
+        Arrival {
+            flow: self.flow(),
+            len_bytes: self.len_bytes(),
+            ecn: self.ecn(),
+            class: self.class(),
+            input_port: self.input_port(),
+        }
+    }
+}
+
+/// An arriving packet as an admission law sees it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival {
+    /// The flow it belongs to.
+    pub flow: FlowKey,
+    /// Its length on the wire in bytes.
+    pub len_bytes: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its traffic class.
+    pub class: u8,
+    /// The input port of the switch by which it came.
+    pub input_port: u16,
+}
+
+macro_rules! reasons {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+
+        impl $name {
+            /// All of them, in the order of their numbers.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name used in results.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Why a packet was dropped.
+    DropReason {
+        /// The buffer was full.
+        Overflow = "overflow",
+        /// A probabilistic or early drop that signals congestion.
+        Early = "early",
+        /// The average or the delay was past the upper bound, so that every packet goes.
+        Forced = "forced",
+        /// The flow was over its own limit (FRED's strikes, DBL's first drop at `dbl`).
+        FlowLimit = "flow_limit",
+        /// The flow is classified belligerent (DBL).
+        Belligerent = "belligerent",
+        /// Evicted to make room for another flow's packet.
+        Evicted = "evicted",
+        /// The input port is shut or throttled.
+        InputPort = "input_port",
+    }
+}
+
+reasons! {
+    /// Why a packet was marked.
+    MarkReason {
+        /// A probabilistic or early mark.
+        Early = "early",
+        /// The average or the delay was past the upper bound.
+        Forced = "forced",
+        /// The flow was over its own limit.
+        FlowLimit = "flow_limit",
+    }
+}

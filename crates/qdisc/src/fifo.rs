@@ -1,0 +1,75 @@
+//! One FIFO queue behind an admission law.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+
+use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Ticket, Verdict};
+
+/// An admission law with the FIFO queue that it guards.
+pub struct Fifo<P, A: ?Sized = dyn Admission> {
+    packets: VecDeque<(P, Ticket)>,
+    backlog: Backlog,
+    idle: bool,
+    law: Box<A>,
+}
+
+impl<P, A: Admission + ?Sized> Fifo<P, A> {
+    /// An empty queue behind `law`.
+    #[must_use]
+    pub fn new(law: Box<A>) -> Self {
+        Self { packets: VecDeque::new(), backlog: Backlog::default(), idle: true, law }
+    }
+
+    /// The law.
+    #[must_use]
+    pub fn law(&self) -> &A {
+        &self.law
+    }
+}
+
+impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
+    fn enqueue(&mut self, mut packet: P, cx: &mut Cx<'_, P>) {
+        let arrival = packet.arrival();
+        let verdict =
+            self.law.admit(&arrival, &mut Offer { now: cx.now, backlog: self.backlog, rng: &mut *cx.rng });
+        let ticket = match verdict {
+            Verdict::Enqueue(ticket) => ticket,
+            Verdict::Mark(ticket, reason) => {
+                packet.mark_ce();
+                cx.sink.marked(&packet, reason);
+                ticket
+            }
+            Verdict::Drop(reason) => return cx.sink.dropped(packet, reason, false),
+        };
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(arrival.len_bytes);
+        self.packets.push_back((packet, ticket));
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+        let Some((packet, ticket)) = self.packets.pop_front() else {
+            if !self.idle {
+                self.law.idle(cx.now);
+                self.idle = true;
+            }
+            return None;
+        };
+        self.idle = false;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len_bytes());
+        self.law.release(ticket, packet.len_bytes(), self.backlog, cx.now);
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.law.gauges(visit);
+    }
+
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.law.flow_gauges(flow, visit);
+    }
+}

@@ -1,0 +1,18 @@
+//! Time, rate and size as integer newtypes, and their text forms.
+//!
+//! Simulated time is an integer number of picoseconds, so that a 64-byte frame at 100 Gb/s (5.12 ns) is exact.
+//! Everything here is `no_std`; text such as `"100 Mbps"`, `"550 ns"` or `"16 KB"` is read and written by [`parse`],
+//! and with the feature `config` each type is a serde string and a JSON-Schema string of that form.
+#![no_std]
+
+extern crate alloc;
+
+pub mod parse;
+mod rate;
+mod size;
+mod time;
+
+pub use parse::ParseError;
+pub use rate::Rate;
+pub use size::{Bytes, QueueSize};
+pub use time::{Span, Time};
