@@ -1,2 +1,54 @@
-//! Project tasks.
-fn main() {}
+//! The repository's own checks and generators, run as `cargo xtask COMMAND`.
+//!
+//! - `walls`: who may import whom, over `cargo metadata`;
+//! - `tidy`: lengths, names and headings that no other tool checks;
+//! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
+//!
+//! Each ends with status 1 and one line for every finding when something is not as it should be.
+
+mod generate;
+mod tidy;
+mod walls;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+const USAGE: &str = "usage: cargo xtask walls | tidy | generate [--check]";
+
+/// The repository's root: the folder above this package.
+fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// Runs the command and gives back its findings, one a line; none means that all is well.
+fn findings(arguments: &[&str]) -> Result<Vec<String>> {
+    match arguments {
+        ["walls"] => walls::check(&root()),
+        ["tidy"] => tidy::check(&root()),
+        ["generate"] => generate::run(&root(), generate::Mode::Write),
+        ["generate", "--check"] => generate::run(&root(), generate::Mode::Check),
+        _ => bail!("{USAGE}"),
+    }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match findings(&arguments) {
+        Ok(findings) if findings.is_empty() => ExitCode::SUCCESS,
+        Ok(findings) => {
+            for finding in &findings {
+                eprintln!("{finding}");
+            }
+            eprintln!("cargo xtask {}: {} to mend", arguments.join(" "), findings.len());
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -30,8 +30,7 @@ impl<P, A: Admission + ?Sized> Fifo<P, A> {
 impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
     fn enqueue(&mut self, mut packet: P, cx: &mut Cx<'_, P>) {
         let arrival = packet.arrival();
-        let verdict =
-            self.law.admit(&arrival, &mut Offer { now: cx.now, backlog: self.backlog, rng: &mut *cx.rng });
+        let verdict = self.law.admit(&arrival, &mut Offer { now: cx.now, backlog: self.backlog, rng: &mut *cx.rng });
         let ticket = match verdict {
             Verdict::Enqueue(ticket) => ticket,
             Verdict::Mark(ticket, reason) => {

@@ -1,1 +1,23 @@
-//! Placeholder.
+//! The scenario: its schema, its validation with source spans, and the way from scenario to results.
+//!
+//! [`Scenario::load`] takes TOML text to a validated [`Scenario`] or to one [`ScenarioError`] that shows what is wrong and
+//! where. The schema is written once, in [`schema`]; [`json_schema`] and [`choices`] are made from it.
+
+mod build;
+mod catalogue;
+mod deserialize;
+mod document;
+mod error;
+mod layout;
+mod load;
+pub mod names;
+mod overrides;
+pub mod replay;
+mod run;
+pub mod schema;
+mod validate;
+
+pub use catalogue::{Choice, Parameter, choices, json_schema};
+pub use error::ScenarioError;
+pub use load::Scenario;
+pub use run::run;

@@ -1,1 +1,42 @@
-//! Placeholder.
+//! A TCP sender and a TCP receiver as state machines: segments, ACKs and timer expiries in; segments, ACKs and a
+//! deadline out. No clock, no queue, no sockets: the caller owns time and the network.
+//!
+//! [`Sender`] is the one skeleton that all variants share. Two small policies make a variant: a [`WindowLaw`] says how
+//! the congestion window grows and how far it shrinks, a recovery says what is resent after a loss (Reno, NewReno, or
+//! RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
+//!
+//! | file | what | source |
+//! |---|---|---|
+//! | `sender.rs` | the skeleton: opening, ACKs, timeouts, ECN, close | RFC 5681, 6298, 3042, 3168 |
+//! | `connection.rs` | sequence numbers, window and timer; what may be sent | RFC 9293, 5681 |
+//! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
+//! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
+//! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
+//! | `scoreboard.rs` | what the receiver holds above the cumulative ACK | RFC 2018, 6675 |
+//! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
+#![no_std]
+
+extern crate alloc;
+
+mod config;
+mod connection;
+mod law;
+mod newreno;
+mod receiver;
+mod recovery;
+mod reno;
+mod round_trip;
+mod sack;
+mod scoreboard;
+mod segment;
+mod sender;
+
+pub use config::{ConfigError, CongestionControl, FullAckWindow, PartialAckTimer, TcpConfig};
+pub use connection::SenderCounters;
+pub use forebay_units::{Bytes, Span, Time};
+pub use law::{CongestionSignal, Window, WindowLaw};
+pub use receiver::Receiver;
+pub use reno::Reno;
+pub use round_trip::RoundTrip;
+pub use segment::{Ack, AckOut, SackBlocks, Segment, SegmentOut};
+pub use sender::Sender;

@@ -1,0 +1,147 @@
+# Everything one does with this repository. `make` alone lists the targets.
+# Needs: git, make, a C compiler, Rust (rust-toolchain.toml says which) and Python 3.11 or newer.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+FOREBAY := $(BIN)/forebay
+OUT ?= out
+
+CARGO_DENY_VERSION := 0.20.2
+# A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
+BARE_TARGET := wasm32v1-none
+PURE_CRATES := forebay-units forebay-qdisc forebay-tcp
+FUZZ_SECONDS ?= 60
+
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
+
+.PHONY: help
+help: ## List the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "  make %-12s %s\n", $$1, $$2 }'
+
+# --- build
+
+.PHONY: build
+build: $(VENV)/.built ## Install the package with all its tools into .venv, in release mode
+
+$(VENV)/.installed: requirements-dev.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "make: $(PYTHON) is older than 3.11: say which Python to use with make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' \
+		|| { echo "make: $(PYTHON) comes without venv; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.lock
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+# --- use
+
+.PHONY: demo
+demo: build ## Reproduce Table 2 and Figure 4 of the DBL paper, quickly
+	$(FOREBAY) reproduce dbl/table2 dbl/fig4 --quick --out $(OUT)/demo
+	@echo
+	@echo "The figures are here:"
+	@find $(OUT)/demo -name '*.png' | sort | sed 's/^/  /'
+
+.PHONY: papers
+papers: build ## Run every experiment at full scale
+	$(FOREBAY) reproduce all --out $(OUT)/papers
+
+# --- check
+
+.PHONY: test
+test: lint test-rust test-python ## Run all checks and tests; what CI runs
+
+.PHONY: test-rust
+test-rust: ## The tests of the crates
+	cargo test --locked --workspace --exclude forebay-py --quiet
+
+.PHONY: test-python
+test-python: build ## The tests of the package, the command line and the guide
+	$(BIN)/pytest --quiet
+
+.PHONY: lint
+lint: lint-rust lint-python generated ## Formatting, types, walls, tidy, licences
+
+.PHONY: lint-rust
+lint-rust: bare $(VENV)/.installed lint-deny
+	cargo fmt --all --check
+	cargo xtask walls
+	cargo xtask tidy
+	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
+
+.PHONY: lint-python
+lint-python: build
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest forebay._core
+
+.PHONY: generated
+generated: $(VENV)/.installed
+	cargo xtask generate --check
+
+.PHONY: generate
+generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages anew
+	cargo xtask generate
+
+# The pure crates compile where there is no operating system.
+.PHONY: bare
+bare:
+	@if ! command -v rustup > /dev/null; then \
+		echo "skipped: the $(BARE_TARGET) check of the pure crates needs rustup"; \
+	elif ! rustup target add $(BARE_TARGET) 2> /dev/null; then \
+		echo "skipped: cannot install the target $(BARE_TARGET) for the check of the pure crates"; \
+	else \
+		cargo check --locked --quiet --target $(BARE_TARGET) $(PURE_CRATES:%=--package %); \
+	fi
+
+.PHONY: lint-deny
+lint-deny: $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+	$< --log-level error check bans licenses sources
+
+# Built without optimisation: it runs for a second and would compile for minutes.
+$(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny: | $(VENV)/.installed
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version $(CARGO_DENY_VERSION) \
+		--root $(VENV)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny
+
+.PHONY: audit
+audit: $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny ## Ask the advisory database about the dependencies
+	$< check
+
+.PHONY: fuzz
+fuzz: ## Fuzz the scenario parser for a minute; needs a nightly Rust and cargo-fuzz
+	cd fuzz && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS)
+
+.PHONY: bench
+bench: build ## Packet-hops per CPU second and memory, beside ns-2 and ns-3 where they are installed
+	$(BIN)/python benches/run.py
+
+.PHONY: validate
+validate: build ## Compare with ns-2 where it is installed
+	$(BIN)/python tests/validation/run.py
+
+# --- publish
+
+.PHONY: docs
+docs: build ## Build the documentation into docs/_build/html
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
+.PHONY: wheel
+wheel: $(VENV)/.installed ## Build a wheel into dist
+	$(BIN)/maturin build --release --locked --quiet --out dist
+	@ls dist/*.whl
+
+.PHONY: clean
+clean: ## Remove what was built, .venv included
+	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target

@@ -1,0 +1,321 @@
+"""Speed and memory of Forebay, beside ns-2 and ns-3 on the same scenarios: `make bench`.
+
+What is counted. A packet-hop is one packet, data or ACK, that crossed one link. Speed is packet-hops per second of CPU
+time. Forebay reports its own hops and the CPU time of its run; the peers' hops come from `peers/` (how they are counted
+stands there), their CPU time from the operating system. The peers' set-up (network, routes) is measured by a
+second run of zero simulated seconds and taken off their time; ratios are of these run phases. "With set-up" is over the
+CPU time of the whole process on all sides. Memory is the peak resident set, Forebay's less that of a bare process
+that only imports the package.
+
+Clocks on shared machines are noisy: every figure is the median of some repeats, and a ratio is one of medians.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).resolve().parent
+FOREBAY = Path(sys.executable).with_name("forebay")
+NS3_LIBRARIES = (
+    "applications",
+    "core",
+    "internet",
+    "network",
+    "nix-vector-routing",
+    "point-to-point",
+    "traffic-control",
+)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a scenario is to reach."""
+
+    mhops_per_cpu_s: float
+    memory_mb: float
+    times_ns2: float
+    times_ns3: float
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A benchmark: its file, its goals, and for how many simulated seconds each peer runs it."""
+
+    name: str
+    goal: Goal
+    ns2_seconds: float
+    ns3_seconds: float
+
+    @property
+    def path(self) -> Path:
+        """The scenario file."""
+        return HERE / "scenarios" / f"{self.name}.toml"
+
+    @property
+    def description(self) -> str:
+        """What the scenario file says of itself."""
+        return str(tomllib.loads(self.path.read_text())["description"])
+
+
+# The peers run for less simulated time: what is compared is a rate, and all are far beyond their start.
+SCENARIOS = (
+    Scenario("a", Goal(40, 20, 6, 40), ns2_seconds=300, ns3_seconds=30),
+    Scenario("b", Goal(20, 20, 4, 40), ns2_seconds=200, ns3_seconds=30),
+    Scenario("c", Goal(20, 30, 8, 40), ns2_seconds=10, ns3_seconds=5),
+)
+
+
+class ProcessFailedError(Exception):
+    """A measured process did not end well."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a finished process printed and used."""
+
+    stdout: str
+    cpu_s: float
+    peak_mb: float
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Medians over repeats of one simulator on one scenario."""
+
+    mhops_per_cpu_s: float
+    whole_process_mhops_per_cpu_s: float
+    peak_mb: float
+    simulated_s: float
+    setup_s: float
+
+
+def measure(command: Sequence[str], timeout_s: float = 600) -> Usage:
+    """Runs a command to its end; its CPU time and peak memory as the operating system counts them."""
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(command, stdout=output, stderr=errors)
+        watchdog = threading.Timer(timeout_s, process.kill)
+        watchdog.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        watchdog.cancel()
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        errors.seek(0)
+        if process.returncode != 0:
+            raise ProcessFailedError(
+                explain_exit(process.returncode, errors.read().decode(errors="replace"), timeout_s)
+            )
+        # Linux counts ru_maxrss in KiB.
+        return Usage(output.read().decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
+
+
+def explain_exit(returncode: int, errors: str, timeout_s: float) -> str:
+    """One line about a process that did not end well."""
+    if returncode == -signal.SIGKILL:
+        return f"killed, by the limit of {timeout_s:g} s or for lack of memory"
+    last_line = (errors.strip().splitlines() or [""])[-1]
+    what = f"crashed with {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
+    return f"{what}: {last_line}" if last_line else what
+
+
+def bare_python_mb(repeats: int) -> float:
+    """Peak memory of a process that imports the package and does nothing."""
+    return statistics.median(measure([sys.executable, "-c", "import forebay"]).peak_mb for _ in range(repeats))
+
+
+def bench_forebay(scenario: Scenario, repeats: int, bare_mb: float) -> Speed:
+    """Forebay on a scenario; `peak_mb` is what it takes above the bare process."""
+    rates, whole, peaks = [], [], []
+    simulated_s = 0.0
+    for _ in range(repeats):
+        usage = measure([str(FOREBAY), "run", str(scenario.path), "--json"])
+        result: dict[str, Any] = json.loads(usage.stdout)
+        engine = result["engine"]
+        rates.append(engine["packet_hops"] / engine["cpu_s"] / 1e6)
+        whole.append(engine["packet_hops"] / usage.cpu_s / 1e6)
+        peaks.append(usage.peak_mb - bare_mb)
+        simulated_s = float(result["duration_s"])
+    return Speed(statistics.median(rates), statistics.median(whole), statistics.median(peaks), simulated_s, 0.0)
+
+
+def bench_peer(command: Sequence[str], scenario: Scenario, simulated_s: float, repeats: int) -> Speed:
+    """A peer on a scenario: `command` is followed by the scenario's name, the simulated seconds and the seed."""
+    setup_s = statistics.median(measure([*command, scenario.name, "0", "1"]).cpu_s for _ in range(repeats))
+    rates, whole, peaks = [], [], []
+    for seed in range(1, repeats + 1):
+        usage = measure([*command, scenario.name, f"{simulated_s:g}", str(seed)])
+        hops = json.loads(usage.stdout)["packet_hops"]
+        rates.append(hops / max(usage.cpu_s - setup_s, 1e-3) / 1e6)
+        whole.append(hops / usage.cpu_s / 1e6)
+        peaks.append(usage.peak_mb)
+    return Speed(statistics.median(rates), statistics.median(whole), statistics.median(peaks), simulated_s, setup_s)
+
+
+def ns2_command() -> list[str] | str:
+    """How ns-2 is called, or why it is left out."""
+    if shutil.which("ns") is None:
+        return "no `ns` on the path (Debian package ns2)"
+    return ["ns", str(HERE / "peers" / "ns2" / "bench.tcl")]
+
+
+def ns3_command(folder: Path) -> list[str] | str:
+    """Compiles the ns-3 program; how it is called, or why ns-3 is left out."""
+    headers = Path("/usr/include/ns3/core-module.h")
+    compiler = shutil.which("g++")
+    if compiler is None or not headers.exists():
+        return "needs g++ and ns-3's headers in /usr/include/ns3 (Debian packages g++, libns3-dev)"
+    program = folder / "bench"
+    source = HERE / "peers" / "ns3" / "bench.cc"
+    # Not by pkg-config: Debian's ns-3 names libraries there that its package does not depend on.
+    libraries = [f"-lns3-{name}" for name in NS3_LIBRARIES]
+    built = subprocess.run(
+        [compiler, "-std=c++17", "-O2", str(source), "-o", str(program), *libraries],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode != 0:
+        return f"the program does not compile against the ns-3 found here: {built.stderr.strip().splitlines()[-1]}"
+    return [str(program)]
+
+
+def ns3_version() -> str:
+    """The version in the name of ns-3's core library, such as 3.37."""
+    found = (re.search(r"libns3-core\.so\.(\d+)$", path.name) for path in Path("/usr/lib").glob("**/libns3-core.so.*"))
+    return next((f"3.{match[1]}" for match in found if match), "3")
+
+
+def judged(value: float, digits: int, goal: float, *, at_least: bool = True) -> str:
+    """A value with its goal, in colour."""
+    reached = value >= goal if at_least else value < goal
+    sign = ">=" if at_least else "<"
+    return f"{value:.{digits}f} [{'green' if reached else 'red'}]({'' if reached else 'missed: '}{sign} {goal:g})[/]"
+
+
+class Report:
+    """Collects the rows of all scenarios, for a table and for JSON."""
+
+    def __init__(self) -> None:
+        self.table = Table(title="Packet-hops per CPU second, millions (goal)", title_justify="left")
+        self.table.add_column("")
+        self.table.add_column("simulator", no_wrap=True)
+        for column in ("simulated", "Mhops/s", "with set-up", "set-up", "peak memory", "Forebay is"):
+            self.table.add_column(column, justify="right", no_wrap=True)
+        self.rows: list[dict[str, Any]] = []
+        self.skipped: list[str] = []
+
+    def add_forebay(self, scenario: Scenario, speed: Speed) -> None:
+        """Forebay's row."""
+        self.table.add_row(
+            scenario.name,
+            "Forebay",
+            f"{speed.simulated_s:g} s",
+            judged(speed.mhops_per_cpu_s, 1, scenario.goal.mhops_per_cpu_s),
+            f"{speed.whole_process_mhops_per_cpu_s:.1f}",
+            "",
+            f"{judged(speed.peak_mb, 1, scenario.goal.memory_mb, at_least=False)} MB over bare",
+        )
+        self.rows.append({"scenario": scenario.name, "simulator": "forebay", **vars(speed)})
+
+    def add_peer(self, scenario: Scenario, peer: str, speed: Speed, forebay: Speed | None, goal: float) -> None:
+        """A peer's row, with how many times faster Forebay is."""
+        ratio = None if forebay is None else forebay.mhops_per_cpu_s / speed.mhops_per_cpu_s
+        self.table.add_row(
+            scenario.name,
+            peer,
+            f"{speed.simulated_s:g} s",
+            f"{speed.mhops_per_cpu_s:.3f}",
+            f"{speed.whole_process_mhops_per_cpu_s:.3f}",
+            f"{speed.setup_s:.2f} s",
+            f"{speed.peak_mb:.0f} MB",
+            "" if ratio is None else f"{judged(ratio, 1, goal)} times",
+        )
+        self.rows.append({"scenario": scenario.name, "simulator": peer, "forebay_times": ratio, **vars(speed)})
+
+    def skip(self, what: str) -> None:
+        """Something that was not measured, with the reason."""
+        self.skipped.append(what)
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Speed and memory of Forebay, beside ns-2 and ns-3 where installed.")
+    parser.add_argument("scenarios", nargs="*", default=[s.name for s in SCENARIOS], help="a, b, c; default: all")
+    parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
+    parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
+    parser.add_argument("--no-forebay", action="store_true", help="measure the peers alone")
+    parser.add_argument("--json", action="store_true", help="one JSON document on standard output instead of the table")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Measures, prints, and answers 0: a goal that is missed is shown, not an error."""
+    options = arguments()
+    console = Console(stderr=True)
+    chosen = [scenario for scenario in SCENARIOS if scenario.name in options.scenarios]
+    wanted = options.peers.split(",")
+    report = Report()
+    with tempfile.TemporaryDirectory() as folder:
+        peers: dict[str, list[str] | str] = {}
+        if "ns2" in wanted:
+            peers["ns-2"] = ns2_command()
+        if "ns3" in wanted:
+            peers[f"ns-{ns3_version()}"] = ns3_command(Path(folder))
+        for peer, command in peers.items():
+            if isinstance(command, str):
+                report.skip(f"{peer}: {command}")
+        bare_mb = 0.0 if options.no_forebay else bare_python_mb(options.repeats)
+        for scenario in chosen:
+            console.print(f"[bold]{scenario.name}[/]: {scenario.description}")
+            forebay = None
+            if not options.no_forebay:
+                forebay = bench_forebay(scenario, options.repeats, bare_mb)
+                report.add_forebay(scenario, forebay)
+            bench_peers(scenario, peers, forebay, options.repeats, report)
+    if options.json:
+        print(json.dumps({"repeats": options.repeats, "rows": report.rows, "skipped": report.skipped}, indent=2))
+        return 0
+    output = Console()
+    if not output.is_terminal:
+        output.width = 160
+    output.print(report.table)
+    for line in report.skipped:
+        output.print(f"skipped: {line}", style="yellow", highlight=False)
+    return 0
+
+
+def bench_peers(
+    scenario: Scenario, peers: dict[str, list[str] | str], forebay: Speed | None, repeats: int, report: Report
+) -> None:
+    """All installed peers on one scenario; one that fails is skipped with the reason."""
+    for peer, command in peers.items():
+        if isinstance(command, str):
+            continue
+        is_ns2 = peer == "ns-2"
+        simulated_s = scenario.ns2_seconds if is_ns2 else scenario.ns3_seconds
+        goal = scenario.goal.times_ns2 if is_ns2 else scenario.goal.times_ns3
+        try:
+            speed = bench_peer(command, scenario, simulated_s, repeats)
+        except ProcessFailedError as failure:
+            report.skip(f"{peer} on {scenario.name}: {failure}")
+        else:
+            report.add_peer(scenario, peer, speed, forebay, goal)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

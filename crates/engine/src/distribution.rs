@@ -1,0 +1,68 @@
+//! The few distributions that traffic is drawn from, on `libm`, so that a seed gives the same numbers everywhere.
+
+use forebay_qdisc::{Rng, Span, uniform};
+
+/// A distribution of non-negative numbers; the unit is the caller's (picoseconds, bytes).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Always this.
+    Constant(f64),
+    /// Uniform between the two.
+    Uniform(f64, f64),
+    /// Exponential of this mean.
+    Exponential(f64),
+    /// Pareto of this mean and shape (the shape is above 1, so that there is a mean).
+    Pareto {
+        /// The mean.
+        mean: f64,
+        /// The tail's exponent.
+        shape: f64,
+    },
+}
+
+impl Distribution {
+    /// One draw. A constant takes no number from the stream.
+    pub fn draw(&self, rng: &mut dyn Rng) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            Self::Uniform(low, high) => low + (high - low) * uniform(rng),
+            // 1 - U is in (0, 1], where the logarithm is finite.
+            Self::Exponential(mean) => -mean * libm::log(1.0 - uniform(rng)),
+            Self::Pareto { mean, shape } => {
+                let scale = mean * (shape - 1.0) / shape;
+                scale * libm::pow(1.0 - uniform(rng), -1.0 / shape)
+            }
+        }
+    }
+
+    /// One draw of a span, where the unit is the picosecond.
+    pub fn draw_span(&self, rng: &mut dyn Rng) -> Span {
+        Span::from_picoseconds(self.draw(rng) as u64)
+    }
+
+    /// One draw of a whole number of at least one.
+    pub fn draw_count(&self, rng: &mut dyn Rng) -> u64 {
+        (self.draw(rng) as u64).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_are_as_stated() {
+        let distributions = [
+            Distribution::Constant(7.0),
+            Distribution::Uniform(2.0, 12.0),
+            Distribution::Exponential(7.0),
+            Distribution::Pareto { mean: 7.0, shape: 3.0 },
+        ];
+        for distribution in distributions {
+            let mut rng = crate::rng::stream(1, "test");
+            let draws = 200_000;
+            let mean = (0..draws).map(|_| distribution.draw(&mut rng)).sum::<f64>() / f64::from(draws);
+            assert!((mean - 7.0).abs() < 0.1, "{distribution:?}: {mean}");
+        }
+    }
+}

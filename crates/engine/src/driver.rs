@@ -1,0 +1,260 @@
+//! The event driver: decides in which order the processes run.
+//!
+//! Lanes are FIFO queues of packets on their way from one process to the next. Only the head of a lane has an entry in the
+//! event queue. Processes come in two kinds:
+//!
+//! - a process that several others feed gets its packets through the event queue, in the order of (time, lane);
+//! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the feeder's
+//!   event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
+//!
+//! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
+//! fused.
+
+use std::collections::VecDeque;
+
+use forebay_qdisc::Span;
+
+use crate::error::RunError;
+use crate::event_queue::{Event, EventQueue};
+use crate::meter::{Meter, peak_rss_bytes};
+use crate::packet::Packet;
+use crate::process::{Outbox, Process};
+use crate::report::Report;
+use crate::results::RunResult;
+use crate::window::Window;
+
+/// How many events pass between two calls of the run's control function.
+const EVENTS_PER_CHECK: u64 = 1 << 14;
+
+/// The bit of a path's entry that says that the process runs inside its feeder.
+const FUSED: u32 = 1 << 31;
+
+/// The processes along the path of each (flow, direction): links, then the endpoint.
+pub(crate) struct Routes {
+    start: Vec<u32>,
+    processes: Vec<u32>,
+    sources: Vec<u32>,
+}
+
+impl Routes {
+    /// From (forward links, destination, backward links, source) of each flow.
+    pub fn new(flows: impl Iterator<Item = (Vec<u32>, u32, Vec<u32>, u32)>) -> Self {
+        let mut routes = Self { start: Vec::new(), processes: Vec::new(), sources: Vec::new() };
+        for (forward, destination, backward, source) in flows {
+            for (links, end, from) in [(forward, destination, source), (backward, source, destination)] {
+                routes.start.push(routes.processes.len() as u32);
+                routes.sources.push(from);
+                routes.processes.extend(links);
+                routes.processes.push(end);
+            }
+        }
+        routes
+    }
+
+    /// The process that `packet` reaches next, with [`FUSED`] set if it runs inside its feeder.
+    #[inline]
+    fn next(&self, packet: &Packet) -> u32 {
+        self.processes[self.start[packet.direction_index()] as usize + usize::from(packet.hop)]
+    }
+
+    /// Notes in the paths which processes run inside their feeder.
+    fn fuse(&mut self, process_count: usize) {
+        let fused = self.fused(process_count);
+        for process in &mut self.processes {
+            *process |= if fused[*process as usize] { FUSED } else { 0 };
+        }
+    }
+
+    /// Which processes have one feeder only, and may so run inside it.
+    fn fused(&self, process_count: usize) -> Vec<bool> {
+        const NONE: u32 = u32::MAX;
+        const SEVERAL: u32 = u32::MAX - 1;
+        let mut feeder = vec![NONE; process_count];
+        for (direction, &from) in self.sources.iter().enumerate() {
+            let begin = self.start[direction] as usize;
+            let end = self.start.get(direction + 1).map_or(self.processes.len(), |&next| next as usize);
+            let mut previous = from;
+            for &process in &self.processes[begin..end] {
+                let known = &mut feeder[process as usize];
+                if *known == NONE || *known == previous {
+                    *known = previous;
+                } else {
+                    *known = SEVERAL;
+                }
+                previous = process;
+            }
+        }
+        // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue.
+        let mut fused: Vec<bool> = feeder.iter().map(|&from| from < SEVERAL).collect();
+        for first in 0..process_count {
+            let mut process = first;
+            for _ in 0..process_count {
+                if !fused[process] {
+                    break;
+                }
+                process = feeder[process] as usize;
+                if process == first {
+                    fused[first] = false;
+                }
+            }
+        }
+        fused
+    }
+}
+
+/// A network that is ready to run.
+pub struct Network {
+    processes: Vec<Box<dyn Process>>,
+    /// What each process has sent to processes that are not fused.
+    lanes: Vec<VecDeque<Packet>>,
+    routes: Routes,
+    queue: EventQueue,
+    out: Outbox,
+    report: Report,
+    window: Window,
+    sampling_interval: Option<Span>,
+    /// Packets that are still on their way when the run ends, by (flow, direction).
+    in_flight: Vec<u64>,
+    events: u64,
+}
+
+impl Network {
+    pub(crate) fn new(
+        processes: Vec<Box<dyn Process>>,
+        ports: usize,
+        mut routes: Routes,
+        report: Report,
+        window: Window,
+        sampling_interval: Option<Span>,
+    ) -> Self {
+        debug_assert!(ports <= processes.len());
+        let count = processes.len();
+        routes.fuse(count);
+        Self {
+            lanes: (0..count).map(|_| VecDeque::new()).collect(),
+            in_flight: vec![0; routes.start.len()],
+            processes,
+            routes,
+            queue: EventQueue::default(),
+            out: Outbox::new(window),
+            report,
+            window,
+            sampling_interval,
+            events: 0,
+        }
+    }
+
+    /// Runs every process through the event queue, as if none could be fused: the same results, slower. For tests.
+    pub fn without_fusion(&mut self) {
+        for process in &mut self.routes.processes {
+            *process &= !FUSED;
+        }
+    }
+
+    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to go on.
+    ///
+    /// # Errors
+    /// If `control` stops the run, a trace cannot be written, or the books do not balance.
+    pub fn run(mut self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
+        let meter = Meter::start();
+        for process in 0..self.processes.len() {
+            self.out.running = process as u32;
+            self.processes[process].start(&mut self.out);
+        }
+        self.drain();
+        while let Some(event) = self.queue.peek() {
+            if event.time > self.window.to {
+                break;
+            }
+            self.events += 1;
+            if self.events.is_multiple_of(EVENTS_PER_CHECK)
+                && !control(event.time.seconds() / self.window.to.seconds())
+            {
+                return Err(RunError::Stopped);
+            }
+            self.step(event);
+        }
+        self.finish(&meter)
+    }
+
+    /// Runs the process that `event` is for.
+    #[inline]
+    fn step(&mut self, event: Event) {
+        let count = self.processes.len() as u32;
+        if event.id < count {
+            self.queue.pop();
+            self.out.running = event.id;
+            self.processes[event.id as usize].expire(event.time, &mut self.out);
+        } else {
+            let lane = &mut self.lanes[(event.id - count) as usize];
+            let Some(packet) = lane.pop_front() else {
+                debug_assert!(false, "a lane's event without a packet");
+                self.queue.pop();
+                return;
+            };
+            match lane.front() {
+                Some(next) => self.queue.replace_first(Event { time: next.time, id: event.id }),
+                None => {
+                    self.queue.pop();
+                }
+            }
+            let process = self.routes.next(&packet);
+            self.deliver(packet, process);
+        }
+        self.drain();
+    }
+
+    /// Hands `packet` to the process that it has reached.
+    #[inline]
+    fn deliver(&mut self, mut packet: Packet, process: u32) {
+        packet.hop += 1;
+        self.out.running = process;
+        self.processes[process as usize].receive(packet, &mut self.out);
+    }
+
+    /// Empties the outbox: into fused processes, which may send again, or onto lanes.
+    #[inline]
+    fn drain(&mut self) {
+        let count = self.processes.len() as u32;
+        let mut sent = 0;
+        while sent < self.out.packets.len() {
+            let (from, packet) = self.out.packets[sent];
+            sent += 1;
+            if packet.time > self.window.to {
+                self.in_flight[packet.direction_index()] += 1;
+                self.out.release(&packet);
+                continue;
+            }
+            let next = self.routes.next(&packet);
+            if next & FUSED != 0 {
+                self.deliver(packet, next & !FUSED);
+            } else {
+                let lane = &mut self.lanes[from as usize];
+                if lane.is_empty() {
+                    self.queue.push(Event { time: packet.time, id: count + from });
+                }
+                debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
+                lane.push_back(packet);
+            }
+        }
+        self.out.packets.clear();
+        while let Some((process, at)) = self.out.wake_ups.pop() {
+            self.queue.push(Event { time: at, id: process });
+        }
+    }
+
+    fn finish(mut self, meter: &Meter) -> Result<RunResult, RunError> {
+        for (direction, packets) in self.in_flight.iter().enumerate() {
+            self.report.in_flight(direction, *packets);
+        }
+        for process in &mut self.processes {
+            process.finish(self.window.to, &mut self.report);
+        }
+        let mut result = self.report.close(self.sampling_interval)?;
+        result.engine.packet_hops = self.out.packet_hops;
+        result.engine.events = self.events;
+        result.engine.cpu_s = meter.cpu_s();
+        result.engine.peak_rss_bytes = peak_rss_bytes();
+        Ok(result)
+    }
+}

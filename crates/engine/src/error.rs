@@ -1,0 +1,22 @@
+//! Why a run ends without a result.
+
+use thiserror::Error;
+
+/// Why a run ends without a result.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The caller asked it to stop.
+    #[error("the run was stopped before its end")]
+    Stopped,
+    /// A trace could not be written.
+    #[error("cannot write the trace `{path}`: {reason}")]
+    Trace {
+        /// The file.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// Packets were lost or made up: a fault in the simulator itself.
+    #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
+    Invariant(String),
+}

@@ -1,0 +1,412 @@
+//! The event queue: what happens next, by (time, id).
+//!
+//! It holds one entry for each busy lane and each armed timer, never one for each packet in flight. Equal times come out in
+//! the order of their ids. Two structures share the work, whichever is faster for the size at hand (measured: a heap up to
+//! some fifty entries, the wheel above):
+//!
+//! - a 4-ary heap, and
+//! - a wheel of 4096 buckets in front of it, each a few mean gaps between events wide. A bucket is a list in a slab; it
+//!   is sorted when its turn comes. What lies beyond the wheel waits in the heap.
+//!
+//! The choice, and the width of the buckets, follow what was seen lately. They change the speed and nothing else.
+
+use forebay_qdisc::Time;
+
+/// A pending event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// Which timer or lane; breaks ties.
+    pub id: u32,
+}
+
+impl Event {
+    /// One number that orders like (time, id): compared in two instructions.
+    #[inline]
+    const fn key(self) -> u128 {
+        (self.time.picoseconds() as u128) << 32 | self.id as u128
+    }
+
+    #[inline]
+    const fn from_key(key: u128) -> Self {
+        Self { time: Time::from_picoseconds((key >> 32) as u64), id: key as u32 }
+    }
+}
+
+/// How many events pass between two looks at the queue's own shape.
+const EVENTS_PER_REVIEW: u32 = 1 << 13;
+/// With fewer pending events than this the heap alone is faster.
+const WHEEL_PAYS_FROM: usize = 48;
+
+/// A priority queue of events, the earliest first.
+#[derive(Debug, Default)]
+pub struct EventQueue {
+    heap: Heap,
+    wheel: Option<Wheel>,
+    pops: u32,
+    reviewed_at: Time,
+}
+
+impl EventQueue {
+    /// The earliest event.
+    #[inline]
+    #[must_use]
+    pub fn peek(&mut self) -> Option<Event> {
+        match &mut self.wheel {
+            None => self.heap.first().map(Event::from_key),
+            Some(wheel) => wheel.first(&mut self.heap).map(Event::from_key),
+        }
+    }
+
+    /// Adds an event.
+    #[inline]
+    pub fn push(&mut self, event: Event) {
+        match &mut self.wheel {
+            None => self.heap.push(event.key()),
+            Some(wheel) => wheel.push(event.key(), &mut self.heap),
+        }
+    }
+
+    /// Takes the earliest event away; there has to be one.
+    #[inline]
+    pub fn pop(&mut self) {
+        self.count();
+        match &mut self.wheel {
+            None => self.heap.pop(),
+            Some(wheel) => wheel.pop(&mut self.heap),
+        }
+    }
+
+    /// Puts `event`, which is not earlier, in the place of the earliest one: a pop and a push in one.
+    #[inline]
+    pub fn replace_first(&mut self, event: Event) {
+        self.count();
+        match &mut self.wheel {
+            None => self.heap.replace_first(event.key()),
+            Some(wheel) => {
+                wheel.pop(&mut self.heap);
+                wheel.push(event.key(), &mut self.heap);
+            }
+        }
+    }
+
+    #[inline]
+    fn count(&mut self) {
+        self.pops += 1;
+        if self.pops == EVENTS_PER_REVIEW {
+            self.review();
+        }
+    }
+
+    /// Looks at how many events are pending and how far apart they come, and reshapes the queue if that would pay.
+    #[cold]
+    fn review(&mut self) {
+        self.pops = 0;
+        let Some(now) = self.peek().map(|event| event.time) else { return };
+        let gap_ps = now.since(self.reviewed_at).picoseconds() / u64::from(EVENTS_PER_REVIEW);
+        self.reviewed_at = now;
+        let pending = self.heap.keys.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.pending);
+        let shift = (gap_ps * 2).max(1).ilog2();
+        let fits = match &self.wheel {
+            None => pending < WHEEL_PAYS_FROM,
+            Some(wheel) => pending >= WHEEL_PAYS_FROM / 2 && wheel.shift.abs_diff(shift) < 2,
+        };
+        if fits {
+            return;
+        }
+        let mut keys = std::mem::take(&mut self.heap.keys);
+        if let Some(wheel) = self.wheel.take() {
+            keys.extend(wheel.into_keys());
+        }
+        if pending >= WHEEL_PAYS_FROM {
+            self.wheel = Some(Wheel::new(shift, now));
+        }
+        for key in keys {
+            self.push(Event::from_key(key));
+        }
+    }
+}
+
+/// A 4-ary heap.
+#[derive(Debug, Default)]
+struct Heap {
+    keys: Vec<u128>,
+}
+
+const ARITY: usize = 4;
+
+impl Heap {
+    #[inline]
+    fn first(&self) -> Option<u128> {
+        self.keys.first().copied()
+    }
+
+    #[inline]
+    fn push(&mut self, key: u128) {
+        let mut index = self.keys.len();
+        self.keys.push(key);
+        while index > 0 {
+            let parent = (index - 1) / ARITY;
+            if self.keys[parent] <= key {
+                break;
+            }
+            self.keys[index] = self.keys[parent];
+            index = parent;
+        }
+        self.keys[index] = key;
+    }
+
+    #[inline]
+    fn pop(&mut self) {
+        if let Some(last) = self.keys.pop()
+            && !self.keys.is_empty()
+        {
+            self.replace_first(last);
+        }
+    }
+
+    /// Lets `key` sink from the root.
+    #[inline]
+    fn replace_first(&mut self, key: u128) {
+        let keys = self.keys.as_mut_slice();
+        let mut index = 0;
+        loop {
+            let first_child = index * ARITY + 1;
+            let mut smallest = first_child;
+            if let Some(children) = keys.get(first_child..first_child + ARITY) {
+                for child in 1..ARITY {
+                    if children[child] < children[smallest - first_child] {
+                        smallest = first_child + child;
+                    }
+                }
+            } else {
+                for child in first_child + 1..keys.len() {
+                    if keys[child] < keys[smallest] {
+                        smallest = child;
+                    }
+                }
+                if smallest >= keys.len() {
+                    break;
+                }
+            }
+            if key <= keys[smallest] {
+                break;
+            }
+            keys[index] = keys[smallest];
+            index = smallest;
+        }
+        keys[index] = key;
+    }
+}
+
+const BUCKETS: u64 = 4096;
+const WORDS: usize = (BUCKETS / 64) as usize;
+const NONE: u32 = u32::MAX;
+
+/// The near future in buckets of 2^shift picoseconds.
+#[derive(Debug)]
+struct Wheel {
+    shift: u32,
+    /// Number of the current bucket, counted from time zero.
+    base: u64,
+    /// The events of the current bucket, the earliest last.
+    current: Vec<u128>,
+    /// First node of each other bucket's list: the buckets after `base`, up to one turn of the wheel.
+    heads: Vec<u32>,
+    /// Which buckets are not empty.
+    filled: [u64; WORDS],
+    nodes: Vec<Node>,
+    /// First node of the list of free nodes.
+    free: u32,
+    /// Events in `current` and in the buckets.
+    pending: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Node {
+    key: u128,
+    next: u32,
+}
+
+impl Wheel {
+    fn new(shift: u32, now: Time) -> Self {
+        Self {
+            shift,
+            base: now.picoseconds() >> shift,
+            current: Vec::new(),
+            heads: vec![NONE; BUCKETS as usize],
+            filled: [0; WORDS],
+            nodes: Vec::new(),
+            free: NONE,
+            pending: 0,
+        }
+    }
+
+    #[inline]
+    fn bucket(&self, key: u128) -> u64 {
+        (key >> 32) as u64 >> self.shift
+    }
+
+    #[inline]
+    fn first(&mut self, far: &mut Heap) -> Option<u128> {
+        if self.current.is_empty() {
+            self.advance(far);
+        }
+        self.current.last().copied()
+    }
+
+    #[inline]
+    fn pop(&mut self, far: &mut Heap) {
+        if self.current.is_empty() {
+            self.advance(far);
+        }
+        self.pending -= usize::from(self.current.pop().is_some());
+    }
+
+    #[inline]
+    fn push(&mut self, key: u128, far: &mut Heap) {
+        let bucket = self.bucket(key);
+        if bucket >= self.base + BUCKETS {
+            far.push(key);
+        } else {
+            self.pending += 1;
+            self.insert(key, bucket);
+        }
+    }
+
+    /// Puts `key` into `bucket`, which is on the wheel.
+    #[inline]
+    fn insert(&mut self, key: u128, bucket: u64) {
+        if bucket <= self.base {
+            let mut at = self.current.len();
+            while at > 0 && self.current[at - 1] < key {
+                at -= 1;
+            }
+            self.current.insert(at, key);
+            return;
+        }
+        let slot = (bucket % BUCKETS) as usize;
+        let node = Node { key, next: self.heads[slot] };
+        self.heads[slot] = if self.free == NONE {
+            self.nodes.push(node);
+            self.nodes.len() as u32 - 1
+        } else {
+            let free = self.free;
+            self.free = self.nodes[free as usize].next;
+            self.nodes[free as usize] = node;
+            free
+        };
+        self.filled[slot / 64] |= 1 << (slot % 64);
+    }
+
+    /// The first bucket after the current one that is not empty.
+    fn next_filled(&self) -> Option<u64> {
+        let start = ((self.base + 1) % BUCKETS) as usize;
+        for step in 0..=WORDS {
+            let word = (start / 64 + step) % WORDS;
+            let mut bits = self.filled[word];
+            if step == 0 {
+                bits &= u64::MAX << (start % 64);
+            } else if step == WORDS {
+                bits &= !(u64::MAX << (start % 64));
+            }
+            if bits != 0 {
+                let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
+                return Some(self.base + 1 + (slot + BUCKETS - start as u64) % BUCKETS);
+            }
+        }
+        None
+    }
+
+    /// Turns the wheel to the next bucket with events; fetches what has come within its reach.
+    fn advance(&mut self, far: &mut Heap) {
+        let near = self.next_filled();
+        let beyond = far.first().map(|key| self.bucket(key));
+        let Some(bucket) = near.into_iter().chain(beyond).min() else { return };
+        self.base = bucket;
+        let slot = (bucket % BUCKETS) as usize;
+        let mut node = std::mem::replace(&mut self.heads[slot], NONE);
+        self.filled[slot / 64] &= !(1 << (slot % 64));
+        while node != NONE {
+            let Node { key, next } = self.nodes[node as usize];
+            self.current.push(key);
+            self.nodes[node as usize].next = self.free;
+            self.free = node;
+            node = next;
+        }
+        self.current.sort_unstable_by(|a, b| b.cmp(a));
+        while let Some(key) = far.first()
+            && self.bucket(key) < bucket + BUCKETS
+        {
+            far.pop();
+            self.push(key, far);
+        }
+    }
+
+    fn into_keys(self) -> impl Iterator<Item = u128> {
+        let Self { current, heads, nodes, .. } = self;
+        let lists = heads.into_iter().flat_map(move |head| {
+            let mut node = head;
+            let mut keys = Vec::new();
+            while node != NONE {
+                keys.push(nodes[node as usize].key);
+                node = nodes[node as usize].next;
+            }
+            keys
+        });
+        current.into_iter().chain(lists)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Runs a queue beside a sorted list. As in a simulation no event is pushed before the earliest one pending.
+    fn agrees_with_a_sorted_list(operations: &[(u64, u32, u8)], mut queue: EventQueue) {
+        let mut model: Vec<Event> = Vec::new();
+        let mut now = 0;
+        for &(ahead, id, operation) in operations {
+            let event = Event { time: Time::from_picoseconds(now + ahead), id };
+            match operation {
+                0 if !model.is_empty() => {
+                    queue.pop();
+                    now = model.remove(0).time.picoseconds();
+                }
+                1 if !model.is_empty() => {
+                    now = model[0].time.picoseconds();
+                    let event = Event { time: Time::from_picoseconds(now + ahead), id };
+                    queue.replace_first(event);
+                    model[0] = event;
+                }
+                2 => queue.review(),
+                _ => {
+                    queue.push(event);
+                    model.push(event);
+                }
+            }
+            model.sort();
+            assert_eq!(queue.peek(), model.first().copied());
+        }
+        for event in model {
+            assert_eq!(queue.peek(), Some(event));
+            queue.pop();
+        }
+        assert_eq!(queue.peek(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn events_come_out_in_order(
+            operations in prop::collection::vec((0_u64..200_000, 0_u32..20, 0_u8..6), 1..600),
+            shift in 0_u32..12,
+        ) {
+            agrees_with_a_sorted_list(&operations, EventQueue::default());
+            let wheel = Some(Wheel::new(shift, Time::ZERO));
+            agrees_with_a_sorted_list(&operations, EventQueue { wheel, ..EventQueue::default() });
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Building a network: links, flows and their paths, then processes and lanes.
+
+use std::rc::Rc;
+
+use forebay_qdisc::{Ecn, Queue, Rate, Span, Time};
+use forebay_tcp::TcpConfig;
+
+use crate::conversation::{Client, Conversation, ConversationParts, Role};
+use crate::distribution::Distribution;
+use crate::driver::{Network, Routes};
+use crate::error::RunError;
+use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
+use crate::packet::{FlowId, Packet};
+use crate::port::{AccessPort, Books, LawPort, QueuePort};
+use crate::process::Process;
+use crate::queue_book::{QueueBook, QueueSeries, WatchedFlow};
+use crate::report::{FlowLabel, Report};
+use crate::rng::stream;
+use crate::tcp_endpoint::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
+use crate::trace::{TraceSpec, TracedFlow, Tracer};
+use crate::udp::{UdpPattern, UdpSink, UdpSource, UdpSourceParts};
+use crate::window::{Checkpoints, Window};
+use crate::wire::Wire;
+
+/// Index of a link, in the order of [`NetworkBuilder::add_link`].
+pub type LinkId = u32;
+
+/// One direction of a link, with the queue at its sending end.
+pub struct LinkSpec {
+    /// Its name in results; also that of its random stream.
+    pub name: String,
+    /// The rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub propagation: Span,
+    /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
+    pub queue: Option<(String, Queue<Packet>)>,
+    /// Probability with which a data packet is lost on entering the link.
+    pub loss: f64,
+    /// The link's number among the inputs of the node at its far end.
+    pub far_input_port: u16,
+    /// Where its packets are recorded.
+    pub trace: Option<TraceSpec>,
+    /// Flows whose gauges at this queue become time series.
+    pub watched_flows: Vec<FlowId>,
+}
+
+/// What uses a TCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Application {
+    /// Data without end.
+    Unlimited,
+    /// So many bytes, then close.
+    Fixed {
+        /// The bytes.
+        bytes: u64,
+    },
+    /// The flow's destination asks, its source answers, over one connection.
+    RequestResponse {
+        /// Bytes of a request.
+        request_bytes: u64,
+        /// Size of a response in bytes.
+        response: Distribution,
+        /// Time from a response to the next request in picoseconds.
+        think: Distribution,
+    },
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// TCP.
+    Tcp {
+        /// Its settings, validated.
+        config: TcpConfig,
+        /// What uses it.
+        application: Application,
+    },
+    /// UDP.
+    Udp {
+        /// When it sends.
+        pattern: UdpPattern,
+        /// Packet length in bytes on the wire.
+        length: Distribution,
+        /// Bytes of each packet that are not payload.
+        header_bytes: u16,
+        /// Whether its packets are ECT(0).
+        ecn: bool,
+    },
+}
+
+/// A flow.
+pub struct FlowSpec {
+    /// Its name in results; also that of its random streams.
+    pub name: String,
+    /// The group it belongs to.
+    pub group: String,
+    /// What carries it.
+    pub transport: Transport,
+    /// The links of the data, in order.
+    pub forward: Vec<LinkId>,
+    /// The links of the ACKs, in order.
+    pub backward: Vec<LinkId>,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops; [`Time::NEVER`] for never.
+    pub stop: Time,
+    /// Traffic class of its packets.
+    pub class: u8,
+}
+
+/// What becomes a time series.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Probes {
+    /// Time between samples; `None` for no series at all.
+    pub interval: Option<Span>,
+    /// Queue lengths, drops and gauges.
+    pub queues: bool,
+    /// Goodput, sending rate and congestion window of each flow.
+    pub flows: bool,
+    /// Utilisation of each link.
+    pub links: bool,
+}
+
+/// Collects links and flows; [`NetworkBuilder::build`] makes the network.
+pub struct NetworkBuilder {
+    seed: u64,
+    window: Window,
+    probes: Probes,
+    links: Vec<LinkSpec>,
+    flows: Vec<FlowSpec>,
+}
+
+impl NetworkBuilder {
+    /// A network without anything, to be run until `end` and measured from `warmup` on.
+    #[must_use]
+    pub fn new(seed: u64, warmup: Time, end: Time, probes: Probes) -> Self {
+        Self { seed, window: Window { from: warmup, to: end }, probes, links: Vec::new(), flows: Vec::new() }
+    }
+
+    /// Adds one direction of a link.
+    pub fn add_link(&mut self, link: LinkSpec) -> LinkId {
+        self.links.push(link);
+        self.links.len() as LinkId - 1
+    }
+
+    /// Adds a flow. A request/response flow becomes two: its requests travel as a flow of their own, named
+    /// `NAME/request`.
+    pub fn add_flow(&mut self, flow: FlowSpec) {
+        let request = match &flow.transport {
+            Transport::Tcp { application: Application::RequestResponse { .. }, .. } => Some(FlowSpec {
+                name: format!("{}/request", flow.name),
+                group: format!("{}/request", flow.group),
+                transport: flow.transport.clone(),
+                forward: flow.backward.clone(),
+                backward: flow.forward.clone(),
+                ..flow
+            }),
+            _ => None,
+        };
+        self.flows.push(flow);
+        self.flows.extend(request);
+    }
+
+    /// How many flows there are; the next one added gets this index.
+    #[must_use]
+    pub fn flow_count(&self) -> u32 {
+        self.flows.len() as u32
+    }
+
+    /// Makes processes and lanes.
+    ///
+    /// # Errors
+    /// If the file of a trace cannot be created.
+    pub fn build(self) -> Result<Network, RunError> {
+        let Self { seed, window, probes, links, flows } = self;
+        let labels = flows.iter().map(|flow| FlowLabel {
+            name: flow.name.clone(),
+            group: flow.group.clone(),
+            kind: if matches!(flow.transport, Transport::Tcp { .. }) { "tcp" } else { "udp" },
+        });
+        let report = Report::new(window, labels.collect());
+        let ports = links.len();
+        let traced: Rc<[TracedFlow]> = flows.iter().map(|flow| traced_flow(&flow.transport)).collect();
+        let processes: Result<Vec<Box<dyn Process>>, RunError> =
+            links.into_iter().map(|link| port(link, seed, window, probes, &traced)).collect();
+        let mut processes = processes?;
+        let sampled = probes.flows && probes.interval.is_some();
+        let mut endpoints = Endpoints {
+            processes: &mut processes,
+            seed,
+            checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
+            sampled,
+            ends: Vec::new(),
+        };
+        let mut index = 0;
+        while index < flows.len() {
+            index += endpoints.add(&flows, index);
+        }
+        let ends = endpoints.ends;
+        let routes = Routes::new(flows.iter().zip(ends).map(|(flow, (source, destination))| {
+            (flow.forward.clone(), destination, flow.backward.clone(), source)
+        }));
+        Ok(Network::new(processes, ports, routes, report, window, probes.interval))
+    }
+}
+
+fn traced_flow(transport: &Transport) -> TracedFlow {
+    match transport {
+        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header.0 as u16 },
+        Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
+    }
+}
+
+/// The port at the sending end of `link`.
+fn port(
+    link: LinkSpec,
+    seed: u64,
+    window: Window,
+    probes: Probes,
+    traced: &Rc<[TracedFlow]>,
+) -> Result<Box<dyn Process>, RunError> {
+    let LinkSpec { name, rate, propagation, queue, loss, far_input_port, trace, watched_flows } = link;
+    let path = format!("link/{name}");
+    let tracer = trace.map(|trace| Tracer::open(trace, &name, Rc::clone(traced))).transpose()?;
+    let mut wire = Wire::new(name, rate, propagation, far_input_port);
+    wire.set_loss(loss, stream(seed, &format!("{path}/loss")));
+    if let Some(tracer) = tracer {
+        wire.set_tracer(tracer);
+    }
+    if probes.links {
+        wire.sample_utilization();
+    }
+    let sampled = probes.links || (queue.is_some() && (probes.queues || !watched_flows.is_empty()));
+    // A port keeps its books by the measured interval itself: it decides about departures ahead of their time.
+    let checkpoints = Checkpoints::new(None, probes.interval.filter(|_| sampled));
+    let Some((discipline, queue)) = queue else { return Ok(Box::new(AccessPort::new(wire, checkpoints))) };
+    let mut books = Books::new(discipline, QueueBook::new(window), stream(seed, &path));
+    if probes.queues {
+        books.series = Some(QueueSeries::default());
+    }
+    books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+    Ok(match queue {
+        Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
+        Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
+    })
+}
+
+/// Makes the endpoints of the flows and remembers which process is which end.
+struct Endpoints<'a> {
+    processes: &'a mut Vec<Box<dyn Process>>,
+    seed: u64,
+    checkpoints: Checkpoints,
+    /// Whether the flows become time series.
+    sampled: bool,
+    /// (source, destination) of each flow.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Endpoints<'_> {
+    fn push(&mut self, process: impl Process + 'static) -> u32 {
+        self.processes.push(Box::new(process));
+        self.processes.len() as u32 - 1
+    }
+
+    fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {
+        EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
+    }
+
+    fn transmitter(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Transmitter {
+        let mut book = SendBook::new(self.sampled);
+        book.record.window_series = self.sampled.then(Vec::new);
+        Transmitter::new(self.context(flow, spec), config, book)
+    }
+
+    fn acknowledger(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Acknowledger {
+        Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
+    }
+
+    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; gives how many flows that
+    /// were.
+    fn add(&mut self, flows: &[FlowSpec], index: usize) -> usize {
+        let spec = &flows[index];
+        match &spec.transport {
+            Transport::Udp { .. } => self.udp(index, spec),
+            Transport::Tcp { config, application } => {
+                let bulk = match application {
+                    Application::Unlimited => Bulk::Until(spec.stop),
+                    Application::Fixed { bytes } => Bulk::Bytes(*bytes),
+                    Application::RequestResponse { request_bytes, response, think } => {
+                        let sizes = (*request_bytes, *response, *think);
+                        self.conversation(index, spec, &flows[index + 1], config, sizes);
+                        return 2;
+                    }
+                };
+                let transmitter = self.transmitter(index, spec, config);
+                let acknowledger = self.acknowledger(index, spec, config);
+                let source = self.push(TcpSource::new(transmitter, bulk, spec.start));
+                let destination = self.push(TcpSink::new(acknowledger));
+                self.ends.push((source, destination));
+            }
+        }
+        1
+    }
+
+    fn udp(&mut self, index: usize, spec: &FlowSpec) {
+        let Transport::Udp { pattern, length, header_bytes, ecn } = &spec.transport else { return };
+        let context = self.context(index, spec);
+        let source = UdpSource::new(UdpSourceParts {
+            context,
+            pattern: *pattern,
+            length: *length,
+            ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
+            start: spec.start,
+            stop: spec.stop,
+            rng: stream(self.seed, &format!("flow/{}", spec.name)),
+            book: SendBook::new(self.sampled),
+        });
+        let source = self.push(source);
+        let sink = self.push(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)));
+        self.ends.push((source, sink));
+    }
+
+    /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way round.
+    fn conversation(
+        &mut self,
+        index: usize,
+        response: &FlowSpec,
+        request: &FlowSpec,
+        config: &TcpConfig,
+        (request_bytes, size, think): (u64, Distribution, Distribution),
+    ) {
+        let response_config = TcpConfig { handshake: false, ..config.clone() };
+        let random = |what: &str| stream(self.seed, &format!("flow/{}/{what}", response.name));
+        let server = Conversation::new(ConversationParts {
+            transmitter: self.transmitter(index, response, &response_config),
+            acknowledger: self.acknowledger(index + 1, request, config),
+            role: Role::Server,
+            request_bytes,
+            response: size,
+            response_rng: random("response"),
+            start: Time::NEVER,
+        });
+        let client = Conversation::new(ConversationParts {
+            transmitter: self.transmitter(index + 1, request, config),
+            acknowledger: self.acknowledger(index, response, &response_config),
+            role: Role::Client(Client { think, think_rng: random("think"), stop: response.stop, asked: None }),
+            request_bytes,
+            response: size,
+            response_rng: random("response"),
+            start: response.start,
+        });
+        let (server, client) = (self.push(server), self.push(client));
+        self.ends.push((server, client));
+        self.ends.push((client, server));
+    }
+}

@@ -1,0 +1,341 @@
+//! A queue with its link: the output port of a host or a router.
+//!
+//! Three kinds share the link ([`Wire`]):
+//! - [`AccessPort`]: an unlimited FIFO without books of its own, for links that nobody asked about;
+//! - [`LawPort`]: an admission law in front of one FIFO. What is let in is settled on arrival, and so is when it leaves, so
+//!   the packet goes to its lane at once and no event marks the end of a transmission;
+//! - [`QueuePort`]: a discipline that holds its packets, asked at the end of each transmission.
+
+use std::collections::VecDeque;
+
+use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Offer, Packet as _, Ticket, Time, Verdict};
+use rand_pcg::Pcg64Mcg;
+
+use crate::packet::Packet;
+use crate::process::{LazyTimer, Outbox, Process};
+use crate::queue_book::{BookSink, QueueBook, QueueSeries, WatchedFlow};
+use crate::report::{QueueReport, Report};
+use crate::window::Checkpoints;
+use crate::wire::Wire;
+
+/// An unlimited FIFO queue and its link.
+#[repr(C)]
+pub(crate) struct AccessPort {
+    wire: Wire,
+    checkpoints: Checkpoints,
+}
+
+impl AccessPort {
+    pub fn new(wire: Wire, checkpoints: Checkpoints) -> Self {
+        Self { wire, checkpoints }
+    }
+
+    #[cold]
+    fn sample(&mut self, now: Time) {
+        while let Some((at, _)) = self.checkpoints.take(now) {
+            self.wire.sample(at, self.checkpoints.interval());
+        }
+    }
+}
+
+impl Process for AccessPort {
+    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+        let now = packet.time;
+        if self.wire.is_sampled() && self.checkpoints.next() <= now {
+            self.sample(now);
+        }
+        if self.wire.loses(&packet, &out.window) {
+            return out.release(&packet);
+        }
+        let start = now.max(self.wire.free_at);
+        self.wire.transmit(packet, start, out);
+    }
+
+    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.sample(end);
+        report.link(&mut self.wire);
+    }
+}
+
+/// A packet that was let in and has not begun its transmission.
+struct Waiting {
+    start: Time,
+    len_bytes: u32,
+    ticket: Ticket,
+}
+
+/// What every port with books has.
+pub(crate) struct Books {
+    pub discipline: String,
+    pub book: QueueBook,
+    pub series: Option<QueueSeries>,
+    pub watched: Vec<WatchedFlow>,
+    pub rng: Pcg64Mcg,
+}
+
+impl Books {
+    pub fn new(discipline: String, book: QueueBook, rng: Pcg64Mcg) -> Self {
+        Self { discipline, book, series: None, watched: Vec::new(), rng }
+    }
+}
+
+/// An admission law, its FIFO queue and the link.
+pub(crate) struct LawPort {
+    wire: Wire,
+    checkpoints: Checkpoints,
+    books: Books,
+    law: Box<dyn Admission>,
+    waiting: VecDeque<Waiting>,
+    backlog: Backlog,
+    /// Whether the law has been told that the link is idle.
+    idle: bool,
+}
+
+impl LawPort {
+    pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
+        Self { wire, checkpoints, books, law, waiting: VecDeque::new(), backlog: Backlog::default(), idle: true }
+    }
+
+    /// Lets go of the packets whose transmission has begun by `now`. One that begins at `now` has left the queue before
+    /// anything that arrives at `now`.
+    #[inline]
+    fn release_until(&mut self, now: Time) {
+        while let Some(first) = self.waiting.front() {
+            if first.start > now {
+                return;
+            }
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(first.len_bytes);
+            self.law.release(first.ticket, first.len_bytes, self.backlog, first.start);
+            self.waiting.pop_front();
+        }
+        if self.wire.free_at <= now && !self.idle {
+            self.idle = true;
+            self.law.idle(self.wire.free_at);
+        }
+    }
+
+    #[cold]
+    fn sample(&mut self, now: Time) {
+        while let Some((at, _)) = self.checkpoints.take(now) {
+            self.release_until(Time::from_picoseconds(at.picoseconds().saturating_sub(1)));
+            self.wire.sample(at, self.checkpoints.interval());
+            let Self { books, law, backlog, .. } = self;
+            if let Some(series) = &mut books.series {
+                series.sample(*backlog, books.book.dropped_total, &|visit| law.gauges(visit));
+            }
+            for watched in &mut books.watched {
+                let key = watched.key();
+                watched.series.sample(&|visit| law.flow_gauges(key, visit));
+            }
+        }
+    }
+}
+
+impl Process for LawPort {
+    fn receive(&mut self, mut packet: Packet, out: &mut Outbox) {
+        let now = packet.time;
+        if self.checkpoints.next() <= now {
+            self.sample(now);
+        }
+        if self.wire.loses(&packet, &out.window) {
+            return out.release(&packet);
+        }
+        self.release_until(now);
+        let Self { wire, books, law, waiting, backlog, idle, .. } = self;
+        books.book.arrival(&packet);
+        let verdict = law.admit(&packet.arrival(), &mut Offer { now, backlog: *backlog, rng: &mut books.rng });
+        let ticket = match verdict {
+            Verdict::Enqueue(ticket) => ticket,
+            Verdict::Mark(ticket, _) => {
+                packet.mark_ce();
+                books.book.mark(&packet, now);
+                ticket
+            }
+            Verdict::Drop(reason) => {
+                books.book.drop(&packet, reason, now);
+                return out.release(&packet);
+            }
+        };
+        let len_bytes = u32::from(packet.len_bytes);
+        let start = now.max(wire.free_at);
+        *idle = false;
+        if start > now {
+            backlog.packets += 1;
+            backlog.bytes += u64::from(len_bytes);
+            waiting.push_back(Waiting { start, len_bytes, ticket });
+            books.book.length(backlog.packets, now);
+            books.book.waited(1, u64::from(len_bytes), now, start);
+        } else {
+            law.release(ticket, len_bytes, *backlog, now);
+        }
+        books.book.departure(&packet, start);
+        wire.transmit(packet, start, out);
+    }
+
+    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.sample(end);
+        self.release_until(end);
+        let Self { wire, books, law, backlog, .. } = self;
+        report.queue(QueueReport {
+            name: &wire.record.name,
+            books,
+            backlog: *backlog,
+            holds_packets: false,
+            flow_gauges: &|key, visit| law.flow_gauges(key, visit),
+        });
+        report.link(wire);
+    }
+}
+
+/// A discipline that holds its packets, and the link.
+pub(crate) struct QueuePort {
+    wire: Wire,
+    checkpoints: Checkpoints,
+    books: Books,
+    discipline: Box<dyn Discipline<Packet>>,
+    /// Whether a packet is on the wire, or its end has not been looked at.
+    busy: bool,
+    /// Up to when the queue's length has been integrated.
+    integrated: Time,
+    timer: LazyTimer,
+}
+
+impl QueuePort {
+    pub fn new(
+        wire: Wire,
+        checkpoints: Checkpoints,
+        books: Books,
+        discipline: Box<dyn Discipline<Packet>>,
+    ) -> Self {
+        Self {
+            wire,
+            checkpoints,
+            books,
+            discipline,
+            busy: false,
+            integrated: Time::ZERO,
+            timer: LazyTimer::default(),
+        }
+    }
+
+    /// When the discipline has to be asked next, if no packet arrives before.
+    fn deadline(&self) -> Time {
+        if self.busy { self.wire.free_at } else { self.discipline.poll_at().unwrap_or(Time::NEVER) }
+    }
+
+    /// Adds the time since the last change to the integral of the queue's length. Called before each change.
+    #[inline]
+    fn integrate(&mut self, now: Time) {
+        let backlog = self.discipline.backlog();
+        self.books.book.waited(backlog.packets, backlog.bytes, self.integrated, now);
+        self.integrated = now;
+    }
+
+    /// The link is free at `now`: sends the next packet, if there is one.
+    fn serve(&mut self, now: Time, out: &mut Outbox) {
+        self.integrate(now);
+        let Self { wire, books, discipline, busy, .. } = self;
+        let mut sink = BookSink { book: &mut books.book, sacks: &mut out.sacks, now };
+        let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
+        *busy = next.is_some();
+        if let Some(packet) = next {
+            books.book.departure(&packet, now);
+            wire.transmit(packet, now, out);
+        }
+    }
+
+    /// Does what was due strictly before or at `now`.
+    fn catch_up(&mut self, now: Time, out: &mut Outbox) {
+        loop {
+            let deadline = self.deadline();
+            if deadline > now {
+                return;
+            }
+            self.serve(deadline, out);
+            // A shaper that asks to be polled again at once has to make progress; a later poll comes with the timer.
+            if !self.busy && self.deadline() <= deadline {
+                return;
+            }
+        }
+    }
+
+    /// Asks for a wake-up where somebody waits; an empty queue needs none, for the next arrival looks at the link itself.
+    fn rearm(&mut self, out: &mut Outbox) {
+        if self.discipline.backlog().packets > 0 {
+            let deadline = self.deadline();
+            if deadline < Time::NEVER {
+                self.timer.ensure(deadline, out);
+            }
+        }
+    }
+
+    #[cold]
+    fn sample(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((at, _)) = self.checkpoints.take(now) {
+            self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), out);
+            self.wire.sample(at, self.checkpoints.interval());
+            let Self { books, discipline, .. } = self;
+            if let Some(series) = &mut books.series {
+                series.sample(discipline.backlog(), books.book.dropped_total, &|visit| discipline.gauges(visit));
+            }
+            for watched in &mut books.watched {
+                let key = watched.key();
+                watched.series.sample(&|visit| discipline.flow_gauges(key, visit));
+            }
+        }
+    }
+}
+
+impl Process for QueuePort {
+    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+        let now = packet.time;
+        if self.checkpoints.next() <= now {
+            self.sample(now, out);
+        }
+        if self.wire.loses(&packet, &out.window) {
+            return out.release(&packet);
+        }
+        self.catch_up(now, out);
+        self.integrate(now);
+        let Self { books, discipline, .. } = self;
+        books.book.arrival(&packet);
+        let mut sink = BookSink { book: &mut books.book, sacks: &mut out.sacks, now };
+        discipline.enqueue(packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
+        if !self.busy {
+            self.serve(now, out);
+        }
+        self.books.book.length(self.discipline.backlog().packets, now);
+        self.rearm(out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        if self.timer.woken(now) {
+            if self.checkpoints.next() <= now {
+                self.sample(now, out);
+            }
+            self.catch_up(now, out);
+            self.rearm(out);
+        }
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        let mut out = Outbox::new(report.window());
+        self.sample(end, &mut out);
+        self.integrate(end);
+        let Self { wire, books, discipline, .. } = self;
+        let backlog = discipline.backlog();
+        report.queue(QueueReport {
+            name: &wire.record.name,
+            books,
+            backlog,
+            holds_packets: true,
+            flow_gauges: &|key, visit| discipline.flow_gauges(key, visit),
+        });
+        report.link(wire);
+    }
+}

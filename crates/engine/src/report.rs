@@ -1,0 +1,442 @@
+//! Gathers the books of all processes, checks that nothing was lost or made up, and draws up the result tables.
+
+use std::hash::Hasher;
+
+use forebay_qdisc::{Backlog, DropReason, FlowKey, Span};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::endpoint::{ReceiveBook, ReceiveCount, SendBook, SendCount};
+use crate::error::RunError;
+use crate::packet::{FlowId, flow_key};
+use crate::port::Books;
+use crate::queue_book::{GaugeSeries, QueueSeries};
+use crate::results::{Column, RunResult, Series, Table};
+use crate::window::Window;
+use crate::wire::Wire;
+
+/// What a queue hands in.
+pub(crate) struct QueueReport<'a> {
+    pub name: &'a str,
+    pub books: &'a mut Books,
+    /// What is queued at the end.
+    pub backlog: Backlog,
+    /// Whether the queued packets exist only in the queue; the packets of a [`crate::port::LawPort`] are in its lane already.
+    pub holds_packets: bool,
+    pub flow_gauges: &'a dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)),
+}
+
+/// What is known of a flow beside its books.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowLabel {
+    pub name: String,
+    pub group: String,
+    pub kind: &'static str,
+}
+
+/// What became of the packets of one (flow, direction), since the start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    dropped: u64,
+    lost: u64,
+    in_flight: u64,
+}
+
+/// Collects what the processes hand in.
+pub struct Report {
+    window: Window,
+    labels: Vec<FlowLabel>,
+    sends: Vec<SendBook>,
+    receives: Vec<ReceiveBook>,
+    /// Data packets dropped or lost within the measured interval, by flow.
+    flow_dropped: Vec<u64>,
+    fates: Vec<Fate>,
+    held: u64,
+    queues: QueueTable,
+    queue_flows: QueueFlowTable,
+    links: LinkTable,
+    series: Vec<Series>,
+    violation: Option<String>,
+    trace_error: Option<RunError>,
+}
+
+#[derive(Default)]
+struct QueueTable {
+    name: Vec<String>,
+    discipline: Vec<String>,
+    arrived: Vec<u64>,
+    dropped: Vec<u64>,
+    by_reason: [Vec<u64>; DropReason::ALL.len()],
+    marked: Vec<u64>,
+    bytes_dropped: Vec<u64>,
+    mean_packets: Vec<f64>,
+    mean_bytes: Vec<f64>,
+    longest: Vec<u64>,
+    wait_mean_s: Vec<f64>,
+}
+
+#[derive(Default)]
+struct QueueFlowTable {
+    queue: Vec<String>,
+    flow: Vec<String>,
+    arrived: Vec<u64>,
+    dropped: Vec<u64>,
+    marked: Vec<u64>,
+    wait_mean_s: Vec<f64>,
+    gauges: Vec<(&'static str, Vec<f64>)>,
+}
+
+#[derive(Default)]
+struct LinkTable {
+    name: Vec<String>,
+    rate_bps: Vec<f64>,
+    utilization: Vec<f64>,
+    packets: Vec<u64>,
+    bytes: Vec<u64>,
+    lost: Vec<u64>,
+}
+
+impl Report {
+    pub(crate) fn new(window: Window, labels: Vec<FlowLabel>) -> Self {
+        let flows = labels.len();
+        Self {
+            window,
+            labels,
+            sends: vec![SendBook::default(); flows],
+            receives: vec![ReceiveBook::default(); flows],
+            flow_dropped: vec![0; flows],
+            fates: vec![Fate::default(); flows * 2],
+            held: 0,
+            queues: QueueTable::default(),
+            queue_flows: QueueFlowTable::default(),
+            links: LinkTable::default(),
+            series: Vec::new(),
+            violation: None,
+            trace_error: None,
+        }
+    }
+
+    /// Packets still on a lane when the run ended, by (flow, direction).
+    pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
+        self.fates[direction_index].in_flight += packets;
+    }
+
+    pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
+        let name = self.labels[flow as usize].name.clone();
+        self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
+        self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
+        self.sends[flow as usize] = book;
+    }
+
+    pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
+        let name = self.labels[flow as usize].name.clone();
+        self.push_series("flow", &name, "goodput_bps", book.record.goodput_series.take());
+        self.receives[flow as usize] = book;
+    }
+
+    /// Adds a series; its interval is set when the result is drawn up.
+    fn push_series(&mut self, kind: &'static str, name: &str, quantity: &str, values: Option<Vec<f64>>) {
+        if let Some(values) = values {
+            let (name, quantity) = (name.to_owned(), quantity.to_owned());
+            self.series.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values });
+        }
+    }
+
+    /// The measured interval.
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    pub(crate) fn link(&mut self, wire: &mut Wire) {
+        let link = wire.finish(&self.window);
+        for (flow, (total, measured)) in link.lost.flows.iter().enumerate() {
+            self.fates[flow * 2].lost += total;
+            self.flow_dropped[flow] += measured;
+        }
+        self.push_series("link", &link.name, "utilization", link.series);
+        let links = &mut self.links;
+        links.name.push(link.name);
+        links.rate_bps.push(link.rate.bits_per_second() as f64);
+        links.utilization.push(link.utilization);
+        links.packets.push(link.packets);
+        links.bytes.push(link.bytes);
+        links.lost.push(link.lost.flows.iter().map(|(_, measured)| measured).sum());
+        if let Some(tracer) = link.tracer
+            && let Err(error) = tracer.close()
+        {
+            self.trace_error.get_or_insert(error);
+        }
+    }
+
+    pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
+        let QueueReport { name, books, backlog, holds_packets, flow_gauges, .. } = report;
+        let book = &books.book;
+        // received = dropped + departed + queued; for a law the queued ones are booked when they are let in.
+        let accounted = book.dropped_total + book.departed_total + backlog.packets;
+        if book.arrived_total != accounted {
+            self.violation.get_or_insert(format!(
+                "queue `{name}`: {} packets arrived, but {} were dropped, {} departed and {} are queued",
+                book.arrived_total, book.dropped_total, book.departed_total, backlog.packets
+            ));
+        }
+        if holds_packets {
+            self.held += backlog.packets;
+        }
+        let queues = &mut self.queues;
+        queues.name.push(name.to_owned());
+        queues.discipline.push(books.discipline.clone());
+        queues.arrived.push(book.arrived);
+        queues.dropped.push(book.dropped.iter().sum());
+        for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
+            column.push(count);
+        }
+        queues.marked.push(book.marked);
+        queues.bytes_dropped.push(book.bytes_dropped);
+        queues.mean_packets.push(book.mean_length_packets());
+        queues.mean_bytes.push(book.mean_length_bytes());
+        queues.longest.push(book.longest);
+        queues.wait_mean_s.push(book.wait.seconds() / book.departed as f64);
+        self.flows_at_queue(name, books, flow_gauges);
+        if let Some(series) = books.series.take() {
+            self.queue_series(name, series);
+        }
+        for watched in std::mem::take(&mut books.watched) {
+            let full_name = format!("{name}/{}", self.labels[watched.flow as usize].name);
+            self.gauge_series("queue_flow", &full_name, watched.series);
+        }
+    }
+
+    fn flows_at_queue(
+        &mut self,
+        name: &str,
+        books: &Books,
+        flow_gauges: &dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)),
+    ) {
+        for (index, total) in books.book.flow_drops_total.iter().enumerate() {
+            self.fates[index].dropped += total;
+        }
+        let table = &mut self.queue_flows;
+        for (flow, pair) in books.book.flows.chunks_exact(2).enumerate() {
+            let data = pair[0];
+            self.flow_dropped[flow] += data.dropped;
+            if data.arrived == 0 && data.departed == 0 {
+                continue;
+            }
+            table.queue.push(name.to_owned());
+            table.flow.push(self.labels[flow].name.clone());
+            table.arrived.push(data.arrived);
+            table.dropped.push(data.dropped);
+            table.marked.push(data.marked);
+            table.wait_mean_s.push(data.wait.seconds() / data.departed as f64);
+            let row = table.queue.len();
+            flow_gauges(flow_key(flow as FlowId, false), &mut |gauge, value| {
+                let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {
+                    table.gauges.push((gauge, Vec::new()));
+                    table.gauges.len() - 1
+                });
+                let values = &mut table.gauges[column].1;
+                values.resize(row - 1, f64::NAN);
+                values.push(value);
+            });
+        }
+    }
+
+    fn queue_series(&mut self, name: &str, series: QueueSeries) {
+        self.push_series("queue", name, "length_packets", Some(series.length_packets));
+        self.push_series("queue", name, "length_bytes", Some(series.length_bytes));
+        self.push_series("queue", name, "dropped_packets", Some(series.dropped_packets));
+        self.gauge_series("queue", name, series.gauges);
+    }
+
+    fn gauge_series(&mut self, kind: &'static str, name: &str, gauges: GaugeSeries) {
+        for (gauge, values) in gauges.columns {
+            self.push_series(kind, name, gauge, Some(values));
+        }
+    }
+
+    /// Every packet sent has to be received, dropped, lost on a link, on a lane or held by a discipline.
+    fn check_conservation(&self) -> Result<(), RunError> {
+        if let Some(violation) = &self.violation {
+            return Err(RunError::Invariant(violation.clone()));
+        }
+        let mut missing_in_all = 0;
+        for (flow, label) in self.labels.iter().enumerate() {
+            let (send, receive) = (&self.sends[flow], &self.receives[flow]);
+            let directions = [
+                ("data packets", send.count.packets, receive.count.packets, self.fates[flow * 2]),
+                ("ACKs", receive.count.acks_sent, send.count.acks_received, self.fates[flow * 2 + 1]),
+            ];
+            for (what, sent, received, fate) in directions {
+                let known = received + fate.dropped + fate.lost + fate.in_flight;
+                let Some(missing) = sent.checked_sub(known) else {
+                    return Err(RunError::Invariant(format!(
+                        "flow `{}`: {sent} {what} were sent, but {known} are accounted for",
+                        label.name
+                    )));
+                };
+                missing_in_all += missing;
+            }
+        }
+        if missing_in_all == self.held {
+            Ok(())
+        } else {
+            Err(RunError::Invariant(format!(
+                "{missing_in_all} packets are neither received, dropped nor in flight, but the queues hold {}",
+                self.held
+            )))
+        }
+    }
+
+    /// Checks the books and draws up the tables.
+    pub(crate) fn close(mut self, sampling_interval: Option<Span>) -> Result<RunResult, RunError> {
+        if let Some(error) = self.trace_error.take() {
+            return Err(error);
+        }
+        self.check_conservation()?;
+        let interval_s = sampling_interval.map_or(0.0, Span::seconds);
+        for series in &mut self.series {
+            series.start_s = interval_s;
+            series.interval_s = interval_s;
+        }
+        self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
+        let mut result = RunResult {
+            duration_s: self.window.to.seconds(),
+            warmup_s: self.window.from.seconds(),
+            flows: self.flow_table(),
+            queues: self.queues.table(),
+            links: self.links.table(),
+            queue_flows: self.queue_flows.table(),
+            series: self.series,
+            ..RunResult::default()
+        };
+        result.digest = digest(&result);
+        Ok(result)
+    }
+
+    fn flow_table(&self) -> Table {
+        let seconds = self.window.seconds();
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.labels.iter().map(|label| label.name.clone()).collect()));
+        table.push("group", Column::Text(self.labels.iter().map(|label| label.group.clone()).collect()));
+        table.push("kind", Column::Text(self.labels.iter().map(|label| label.kind.to_owned()).collect()));
+        let received = |of: &dyn Fn(&ReceiveBook) -> f64| Column::Float(self.receives.iter().map(of).collect());
+        let started = |book: &SendBook| book.record.started.map_or(f64::NAN, |at| at.seconds());
+        let sent = |of: fn(&SendCount) -> u64| -> Vec<u64> {
+            self.sends.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
+        };
+        let arrived = |of: fn(&ReceiveCount) -> u64| -> Vec<u64> {
+            self.receives.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
+        };
+        let rate = |bytes: Vec<u64>| Column::Float(bytes.iter().map(|&bytes| bytes as f64 * 8.0 / seconds).collect());
+        table.push("goodput_bps", rate(arrived(|count| count.payload)));
+        table.push("throughput_bps", rate(arrived(|count| count.bytes)));
+        table.push("offered_bps", rate(sent(|count| count.bytes)));
+        table.push("packets_sent", Column::Count(sent(|count| count.packets)));
+        table.push("packets_delivered", Column::Count(arrived(|count| count.packets)));
+        table.push("packets_dropped", Column::Count(self.flow_dropped.clone()));
+        table.push("packets_marked", Column::Count(arrived(|count| count.marked)));
+        table.push("packets_retransmitted", Column::Count(sent(|count| count.retransmitted)));
+        table.push("timeouts", Column::Count(sent(|count| count.timeouts)));
+        table.push("delay_mean_s", received(&|book| book.delay.mean_s()));
+        table.push("delay_p50_s", received(&|book| book.delay.quantile_s(0.50)));
+        table.push("delay_p95_s", received(&|book| book.delay.quantile_s(0.95)));
+        table.push("delay_p99_s", received(&|book| book.delay.quantile_s(0.99)));
+        table.push("delay_max_s", received(&|book| book.delay.max_s()));
+        table.push("start_s", Column::Float(self.sends.iter().map(started).collect()));
+        table.push("finished_s", received(&|book| book.record.finished.map_or(f64::NAN, |at| at.seconds())));
+        table.push("transfers_completed", Column::Count(self.receives.iter().map(|b| b.record.transfers).collect()));
+        let transfer_mean = |book: &ReceiveBook| book.record.transfer_time.seconds() / book.record.transfers as f64;
+        table.push("transfer_time_mean_s", received(&transfer_mean));
+        table
+    }
+}
+
+impl QueueTable {
+    fn table(self) -> Table {
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.name));
+        table.push("discipline", Column::Text(self.discipline));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("bytes_dropped", Column::Count(self.bytes_dropped));
+        for (reason, column) in DropReason::ALL.iter().zip(self.by_reason) {
+            table.push(drop_column(*reason), Column::Count(column));
+        }
+        table.push("length_mean_packets", Column::Float(self.mean_packets));
+        table.push("length_mean_bytes", Column::Float(self.mean_bytes));
+        table.push("length_max_packets", Column::Count(self.longest));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        table
+    }
+}
+
+impl QueueFlowTable {
+    fn table(self) -> Table {
+        let rows = self.queue.len();
+        let mut table = Table::default();
+        table.push("queue", Column::Text(self.queue));
+        table.push("flow", Column::Text(self.flow));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        for (gauge, mut values) in self.gauges {
+            values.resize(rows, f64::NAN);
+            table.push(gauge, Column::Float(values));
+        }
+        table
+    }
+}
+
+impl LinkTable {
+    fn table(self) -> Table {
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.name));
+        table.push("rate_bps", Column::Float(self.rate_bps));
+        table.push("utilization", Column::Float(self.utilization));
+        table.push("packets", Column::Count(self.packets));
+        table.push("bytes", Column::Count(self.bytes));
+        table.push("packets_lost", Column::Count(self.lost));
+        table
+    }
+}
+
+/// The column that counts the drops of this reason.
+const fn drop_column(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Overflow => "dropped_overflow",
+        DropReason::Early => "dropped_early",
+        DropReason::Forced => "dropped_forced",
+        DropReason::FlowLimit => "dropped_flow_limit",
+        DropReason::Belligerent => "dropped_belligerent",
+        DropReason::Evicted => "dropped_evicted",
+        DropReason::InputPort => "dropped_input_port",
+    }
+}
+
+/// A hash of all results: equal digests mean equal results, to the last bit.
+fn digest(result: &RunResult) -> String {
+    let mut hasher = SipHasher24::new();
+    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows] {
+        for (name, column) in &table.columns {
+            hasher.write(name.as_bytes());
+            match column {
+                Column::Text(values) => values.iter().for_each(|text| hasher.write(text.as_bytes())),
+                Column::Float(values) => values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value))),
+                Column::Count(values) => values.iter().for_each(|value| hasher.write_u64(*value)),
+            }
+        }
+    }
+    for series in &result.series {
+        hasher.write(series.kind.as_bytes());
+        hasher.write(series.name.as_bytes());
+        hasher.write(series.quantity.as_bytes());
+        series.values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value)));
+    }
+    format!("{:032x}", hasher.finish128().as_u128())
+}
+
+/// The bits of a number, the same for every NaN.
+fn canonical_bits(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}

@@ -1,0 +1,247 @@
+//! UDP sources and sinks.
+
+use forebay_qdisc::{Ecn, Span, Time, uniform};
+use rand_pcg::Pcg64Mcg;
+
+use crate::distribution::Distribution;
+use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
+use crate::packet::Packet;
+use crate::process::{LazyTimer, Outbox, Process};
+use crate::report::Report;
+
+/// When a UDP source sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UdpPattern {
+    /// A constant rate: every gap is the transmission time of a packet at that rate, times U(1 - jitter, 1 + jitter).
+    Constant {
+        /// The rate in bits per second.
+        rate_bps: f64,
+        /// From 0 (strictly periodic) to 1.
+        jitter: f64,
+        /// Whether the first packet waits for a random part of the first gap.
+        random_phase: bool,
+    },
+    /// A constant rate while on, nothing while off; the two alternate, beginning with on.
+    OnOff {
+        /// The rate while on, in bits per second.
+        rate_bps: f64,
+        /// Length of an on period in picoseconds.
+        on: Distribution,
+        /// Length of an off period in picoseconds.
+        off: Distribution,
+    },
+    /// A Poisson process of this mean rate.
+    Poisson {
+        /// The mean rate in bits per second.
+        rate_bps: f64,
+    },
+}
+
+/// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups, same
+/// packets.
+const AHEAD: usize = 16;
+
+/// A UDP source.
+pub(crate) struct UdpSource {
+    context: EndpointContext,
+    pattern: UdpPattern,
+    /// Packet length in bytes on the wire.
+    length: Distribution,
+    ecn: Ecn,
+    /// When the next packet goes.
+    next: Time,
+    stop: Time,
+    /// End of the on period.
+    on_until: Time,
+    started: bool,
+    rng: Pcg64Mcg,
+    book: SendBook,
+    timer: LazyTimer,
+}
+
+/// What a UDP source is made of.
+pub(crate) struct UdpSourceParts {
+    pub context: EndpointContext,
+    pub pattern: UdpPattern,
+    pub length: Distribution,
+    pub ecn: Ecn,
+    pub start: Time,
+    pub stop: Time,
+    pub rng: Pcg64Mcg,
+    pub book: SendBook,
+}
+
+impl UdpSource {
+    pub fn new(parts: UdpSourceParts) -> Self {
+        let UdpSourceParts { context, pattern, length, ecn, start, stop, rng, book } = parts;
+        Self {
+            context,
+            pattern,
+            length,
+            ecn,
+            next: start,
+            stop,
+            on_until: Time::ZERO,
+            started: false,
+            rng,
+            book,
+            timer: LazyTimer::default(),
+        }
+    }
+
+    /// Settles the pattern's first packet, at or after the start time.
+    fn begin(&mut self) {
+        self.started = true;
+        self.book.record.started = Some(self.next);
+        let first = self.next;
+        self.next = match self.pattern {
+            UdpPattern::Constant { rate_bps, random_phase: true, .. } => {
+                let gap = self.gap_at(rate_bps, self.length_mean());
+                first + Span::from_picoseconds((gap.picoseconds() as f64 * uniform(&mut self.rng)) as u64)
+            }
+            UdpPattern::Constant { .. } => first,
+            UdpPattern::OnOff { on, .. } => {
+                self.on_until = first + on.draw_span(&mut self.rng);
+                first
+            }
+            UdpPattern::Poisson { rate_bps } => first + self.poisson_gap(rate_bps),
+        };
+    }
+
+    fn length_mean(&self) -> f64 {
+        match self.length {
+            Distribution::Constant(bytes) | Distribution::Exponential(bytes) => bytes,
+            Distribution::Uniform(low, high) => f64::midpoint(low, high),
+            Distribution::Pareto { mean, .. } => mean,
+        }
+    }
+
+    fn gap_at(&self, rate_bps: f64, bytes: f64) -> Span {
+        Span::from_seconds_f64(bytes * 8.0 / rate_bps)
+    }
+
+    fn poisson_gap(&mut self, rate_bps: f64) -> Span {
+        let mean = self.gap_at(rate_bps, self.length_mean());
+        Distribution::Exponential(mean.picoseconds() as f64).draw_span(&mut self.rng)
+    }
+
+    /// The time of the packet after one of `bytes` at `self.next`.
+    fn following(&mut self, bytes: f64) -> Time {
+        match self.pattern {
+            UdpPattern::Constant { rate_bps, jitter, .. } => {
+                let gap = self.gap_at(rate_bps, bytes);
+                if jitter == 0.0 {
+                    return self.next + gap;
+                }
+                let factor = 1.0 - jitter + 2.0 * jitter * uniform(&mut self.rng);
+                self.next + Span::from_picoseconds((gap.picoseconds() as f64 * factor) as u64)
+            }
+            UdpPattern::OnOff { rate_bps, on, off } => {
+                let mut next = self.next + self.gap_at(rate_bps, bytes);
+                // An on period may be too short for a packet: then it passes in silence.
+                while next >= self.on_until {
+                    next = next.max(self.on_until + off.draw_span(&mut self.rng));
+                    self.on_until = next + on.draw_span(&mut self.rng) + Span::from_picoseconds(1);
+                }
+                next
+            }
+            UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
+        }
+    }
+
+    fn emit(&mut self, out: &mut Outbox) {
+        let now = self.next;
+        self.check(now);
+        let length = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
+        let packet = Packet {
+            time: now,
+            stamp: now.picoseconds(),
+            number: self.book.count.packets as u32,
+            flow: self.context.flow,
+            len_bytes: libm::round(length) as u16,
+            input_port: 0,
+            flags: 0,
+            hop: 0,
+            class: self.context.class,
+            ecn: self.ecn,
+        };
+        self.book.sent(&packet, false);
+        out.send(packet);
+        self.next = self.following(length);
+    }
+
+    fn check(&mut self, now: Time) {
+        while let Some((_, due)) = self.context.checkpoints.take(now) {
+            self.book.check(due, self.context.checkpoints.interval());
+        }
+    }
+}
+
+impl Process for UdpSource {
+    fn start(&mut self, out: &mut Outbox) {
+        self.timer.ensure(self.next, out);
+    }
+
+    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+        debug_assert!(false, "nothing is addressed to a UDP source");
+        out.release(&packet);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        if !self.timer.woken(now) {
+            return;
+        }
+        if !self.started {
+            self.begin();
+        }
+        for _ in 0..AHEAD {
+            if self.next >= self.stop || self.next > out.window.to {
+                return;
+            }
+            self.emit(out);
+        }
+        self.timer.ensure(self.next, out);
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.check(end);
+        report.sender(self.context.flow, std::mem::take(&mut self.book));
+    }
+}
+
+/// A UDP sink.
+pub(crate) struct UdpSink {
+    context: EndpointContext,
+    header_bytes: u16,
+    book: ReceiveBook,
+}
+
+impl UdpSink {
+    pub fn new(context: EndpointContext, header_bytes: u16, book: ReceiveBook) -> Self {
+        Self { context, header_bytes, book }
+    }
+
+    #[cold]
+    fn check(&mut self, now: Time) {
+        while let Some((_, due)) = self.context.checkpoints.take(now) {
+            self.book.check(due, self.context.checkpoints.interval());
+        }
+    }
+}
+
+impl Process for UdpSink {
+    fn receive(&mut self, packet: Packet, _out: &mut Outbox) {
+        if self.context.checkpoints.next() <= packet.time {
+            self.check(packet.time);
+        }
+        self.book.received(&packet);
+        self.book.count.payload += u64::from(packet.len_bytes.saturating_sub(self.header_bytes));
+    }
+
+    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.check(end);
+        report.receiver(self.context.flow, std::mem::take(&mut self.book));
+    }
+}

@@ -1,0 +1,196 @@
+//! The link behind a queue: serialisation at a rate, then propagation.
+
+use forebay_qdisc::{Rate, Span, Time, uniform};
+use rand_pcg::Pcg64Mcg;
+
+use crate::packet::Packet;
+use crate::process::Outbox;
+use crate::queue_book::LossBook;
+use crate::trace::Tracer;
+use crate::window::Window;
+
+/// The transmitting end of a link. What every packet touches is one cache line; the rest is in [`WireRecord`].
+#[repr(C, align(64))]
+pub(crate) struct Wire {
+    /// Until when the transmitter is busy.
+    pub free_at: Time,
+    propagation: Span,
+    /// The last length sent and its transmission time: nearly all packets of a direction are equally long.
+    memo_span: Span,
+    memo_len_bytes: u16,
+    /// The number of this link among the inputs of the node at its far end.
+    far_input_port: u16,
+    /// Whether the link loses, traces or samples: whether `record` has to be looked at.
+    observed: bool,
+    /// Packets whose transmission ended within the measured interval, and their bytes.
+    packets: u64,
+    bytes: u64,
+    /// Time spent transmitting within the measured interval.
+    busy: Span,
+    pub record: Box<WireRecord>,
+}
+
+const _: () = assert!(size_of::<Wire>() == 64);
+
+/// What a link knows beside what every packet touches.
+pub(crate) struct WireRecord {
+    pub name: String,
+    pub rate: Rate,
+    loss: Option<Loss>,
+    pub lost: LossBook,
+    tracer: Option<Tracer>,
+    utilization: Option<UtilizationSeries>,
+}
+
+/// Independent random loss of data packets.
+struct Loss {
+    probability: f64,
+    rng: Pcg64Mcg,
+}
+
+/// The utilisation of a link over time.
+#[derive(Default)]
+struct UtilizationSeries {
+    /// All time spent transmitting, begun or planned, since the start.
+    planned: Span,
+    sampled: Span,
+    values: Vec<f64>,
+}
+
+/// What a link hands in at the end.
+pub(crate) struct LinkReport {
+    pub name: String,
+    pub rate: Rate,
+    pub utilization: f64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub lost: LossBook,
+    pub tracer: Option<Tracer>,
+    pub series: Option<Vec<f64>>,
+}
+
+impl Wire {
+    pub fn new(name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+        Self {
+            free_at: Time::ZERO,
+            propagation,
+            memo_span: Span::ZERO,
+            memo_len_bytes: 0,
+            far_input_port,
+            observed: false,
+            packets: 0,
+            bytes: 0,
+            busy: Span::ZERO,
+            record: Box::new(WireRecord {
+                name,
+                rate,
+                loss: None,
+                lost: LossBook::default(),
+                tracer: None,
+                utilization: None,
+            }),
+        }
+    }
+
+    pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
+        if probability > 0.0 {
+            self.observed = true;
+            self.record.loss = Some(Loss { probability, rng });
+        }
+    }
+
+    pub fn set_tracer(&mut self, tracer: Tracer) {
+        self.observed = true;
+        self.record.tracer = Some(tracer);
+    }
+
+    /// Whether its utilisation is sampled, or may be.
+    #[inline]
+    pub fn is_sampled(&self) -> bool {
+        self.observed
+    }
+
+    pub fn sample_utilization(&mut self) {
+        self.observed = true;
+        self.record.utilization = Some(UtilizationSeries::default());
+    }
+
+    /// Whether the link loses this packet, before any queue sees it.
+    #[inline]
+    pub fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
+        self.observed && self.record.loses(packet, window)
+    }
+
+    /// Sends `packet` from `start` on: sets its arrival time at the far end, and the time when the transmitter is free again.
+    #[inline]
+    pub fn transmit(&mut self, mut packet: Packet, start: Time, out: &mut Outbox) {
+        if packet.len_bytes != self.memo_len_bytes {
+            self.memo_len_bytes = packet.len_bytes;
+            self.memo_span = self.record.rate.transmission_time(u64::from(packet.len_bytes));
+        }
+        let end = start + self.memo_span;
+        self.free_at = end;
+        if end <= out.window.to {
+            out.packet_hops += 1;
+            if end > out.window.from {
+                self.packets += 1;
+                self.bytes += u64::from(packet.len_bytes);
+            }
+        }
+        self.busy += out.window.clip(start, end);
+        packet.time = end + self.propagation;
+        packet.input_port = self.far_input_port;
+        if self.observed {
+            self.record.observe(&packet, end, self.memo_span, out);
+        }
+        out.send(packet);
+    }
+
+    /// Samples the utilisation since the last sample. Everything planned beyond `at` is one busy period from `at` to
+    /// `free_at`: the transmitter never rests while a packet waits.
+    pub fn sample(&mut self, at: Time, interval: Span) {
+        if let Some(series) = &mut self.record.utilization {
+            let busy = series.planned.saturating_sub(self.free_at.since(at));
+            series.values.push(busy.saturating_sub(series.sampled).seconds() / interval.seconds());
+            series.sampled = busy;
+        }
+    }
+
+    pub fn finish(&mut self, window: &Window) -> LinkReport {
+        let record = &mut self.record;
+        LinkReport {
+            name: record.name.clone(),
+            rate: record.rate,
+            utilization: self.busy.seconds() / window.seconds(),
+            packets: self.packets,
+            bytes: self.bytes,
+            lost: std::mem::take(&mut record.lost),
+            tracer: record.tracer.take(),
+            series: record.utilization.take().map(|series| series.values),
+        }
+    }
+}
+
+impl WireRecord {
+    #[cold]
+    fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
+        if lost {
+            self.lost.lost(packet, window);
+        }
+        lost
+    }
+
+    #[cold]
+    fn observe(&mut self, packet: &Packet, end: Time, transmission: Span, out: &Outbox) {
+        if let Some(series) = &mut self.utilization {
+            series.planned += transmission;
+        }
+        if let Some(tracer) = &mut self.tracer
+            && end <= out.window.to
+        {
+            tracer.record(packet, end, &out.sacks);
+        }
+    }
+}

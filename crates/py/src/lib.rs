@@ -1,0 +1,34 @@
+//! The extension module `forebay._core`: bindings only. Everything it exposes has its types in `_core.pyi` and its
+//! users in the Python package beside it.
+
+mod catalogue;
+mod error;
+mod hashing;
+mod progress;
+mod results;
+mod scenario;
+
+use pyo3::prelude::*;
+
+/// The compiled core of Forebay. Not for use by hand: the package `forebay` is the interface.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use crate::catalogue::choices;
+    #[pymodule_export]
+    use crate::error::{InternalError, ScenarioError};
+    #[pymodule_export]
+    use crate::hashing::flow_table_entries;
+    #[pymodule_export]
+    use crate::results::RawResult;
+    #[pymodule_export]
+    use crate::scenario::{check, json_schema, run};
+
+    use super::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.py().get_type::<ScenarioError>().setattr(crate::error::COLOURED, "")
+    }
+}

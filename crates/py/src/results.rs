@@ -1,0 +1,90 @@
+//! Results as NumPy columns, handed over without copying.
+
+use forebay_engine::{Column, EngineStats, RunResult, Series, Table};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The results of one run as the core hands them over: tables of columns, and time series.
+#[pyclass(frozen, get_all, module = "forebay._core")]
+pub(crate) struct RawResult {
+    /// Name of the scenario.
+    scenario: String,
+    /// The seed.
+    seed: u64,
+    /// Simulated time in seconds.
+    duration_s: f64,
+    /// What the tables leave out at the start, in seconds.
+    warmup_s: f64,
+    /// One row a flow.
+    flows: Py<PyDict>,
+    /// One row a queue.
+    queues: Py<PyDict>,
+    /// One row a link.
+    links: Py<PyDict>,
+    /// One row for each flow at each queue.
+    queue_flows: Py<PyDict>,
+    /// Time series.
+    series: Py<PyList>,
+    /// Speed and memory of the run.
+    engine: Py<PyDict>,
+    /// Equal digests mean equal results.
+    digest: String,
+}
+
+impl RawResult {
+    pub(crate) fn new(py: Python<'_>, result: RunResult) -> PyResult<Self> {
+        let series = result.series.into_iter().map(|series| series_entry(py, series)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self {
+            scenario: result.scenario,
+            seed: result.seed,
+            duration_s: result.duration_s,
+            warmup_s: result.warmup_s,
+            flows: columns(py, result.flows)?,
+            queues: columns(py, result.queues)?,
+            links: columns(py, result.links)?,
+            queue_flows: columns(py, result.queue_flows)?,
+            series: PyList::new(py, series)?.unbind(),
+            engine: engine_entries(py, result.engine)?,
+            digest: result.digest,
+        })
+    }
+}
+
+/// A table as a dictionary of its columns in order: text as lists, numbers as arrays.
+fn columns(py: Python<'_>, table: Table) -> PyResult<Py<PyDict>> {
+    let columns = PyDict::new(py);
+    for (name, column) in table.columns {
+        match column {
+            Column::Text(texts) => columns.set_item(name, texts)?,
+            Column::Float(numbers) => columns.set_item(name, PyArray1::from_vec(py, numbers))?,
+            // Signed, so that a difference of two counts may be negative. The allocation stays the same.
+            Column::Count(counts) => {
+                let counts = counts.into_iter().map(u64::cast_signed).collect();
+                columns.set_item(name, PyArray1::from_vec(py, counts))?;
+            }
+        }
+    }
+    Ok(columns.unbind())
+}
+
+fn series_entry(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
+    let entry = PyDict::new(py);
+    entry.set_item("kind", series.kind)?;
+    entry.set_item("name", series.name)?;
+    entry.set_item("quantity", series.quantity)?;
+    entry.set_item("start_s", series.start_s)?;
+    entry.set_item("interval_s", series.interval_s)?;
+    entry.set_item("values", PyArray1::from_vec(py, series.values))?;
+    Ok(entry.unbind())
+}
+
+fn engine_entries(py: Python<'_>, engine: EngineStats) -> PyResult<Py<PyDict>> {
+    let entries = PyDict::new(py);
+    entries.set_item("packet_hops", engine.packet_hops)?;
+    entries.set_item("events", engine.events)?;
+    entries.set_item("cpu_s", engine.cpu_s)?;
+    entries.set_item("packet_hops_per_cpu_s", engine.packet_hops as f64 / engine.cpu_s.max(1e-9))?;
+    entries.set_item("peak_rss_bytes", engine.peak_rss_bytes)?;
+    Ok(entries.unbind())
+}

@@ -1,0 +1,70 @@
+//! Checking and running scenarios.
+
+use std::path::PathBuf;
+
+use forebay_scenario::{Scenario, names};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::{run_error, scenario_error};
+use crate::progress::Progress;
+use crate::results::RawResult;
+
+/// Validates a scenario and tells what is in it. Raises ScenarioError.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, overrides = Vec::new()))]
+pub(crate) fn check<'py>(
+    py: Python<'py>,
+    text: &str,
+    file_name: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let scenario = load(py, text, file_name, &overrides)?;
+    let spec = &scenario.spec;
+    let facts = PyDict::new(py);
+    facts.set_item("name", &scenario.name)?;
+    facts.set_item("description", &spec.description)?;
+    facts.set_item("duration_s", spec.duration.seconds())?;
+    facts.set_item("warmup_s", spec.warmup.seconds())?;
+    facts.set_item("seed", spec.seed)?;
+    facts.set_item("flows", names::flows(spec).collect::<Vec<_>>())?;
+    facts.set_item("links", names::links(spec).collect::<Vec<_>>())?;
+    facts.set_item("toml", scenario.to_toml())?;
+    Ok(facts)
+}
+
+/// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
+/// done; what it raises, and Ctrl-C, ends the run. Traces are written into `out_dir`, if one is given.
+///
+/// Raises ScenarioError, OSError if a trace cannot be written, and InternalError.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+    progress: Option<Py<PyAny>>,
+    out_dir: Option<PathBuf>,
+) -> PyResult<RawResult> {
+    let scenario = load(py, text, file_name, &overrides)?;
+    let mut progress = Progress::new(progress);
+    let outcome = py.detach(|| {
+        forebay_scenario::run(&scenario, seed, out_dir.as_deref(), &mut |fraction| progress.report(fraction))
+    });
+    match outcome {
+        Ok(result) => RawResult::new(py, result),
+        Err(error) => Err(run_error(&error, progress.interruption)),
+    }
+}
+
+/// The JSON Schema of a scenario file.
+#[pyfunction]
+pub(crate) fn json_schema() -> String {
+    forebay_scenario::json_schema()
+}
+
+fn load(py: Python<'_>, text: &str, file_name: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+    py.detach(|| Scenario::load(text, file_name, overrides)).map_err(|error| scenario_error(py, &error))
+}

@@ -1,0 +1,148 @@
+//! The flow table: an entry for each hash value, without a flow label, so that flows may collide (paper, section 5.2).
+
+use alloc::rc::Rc;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+
+use super::input_ports::InputPorts;
+use crate::Time;
+
+/// What the table knows of the flows that hash to one index.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// `buffersUsed`: cells in queues.
+    pub used_cells: u32,
+    /// `maxCredits - credits`, so that a fresh entry is all zero.
+    pub credits_lost: u8,
+    /// The queue that counts this entry among its active flows while cells are in use. Only in a shared table can
+    /// packets of two queues meet in one entry.
+    owner: u16,
+    /// Who counts this entry among the belligerent flows.
+    blame: Option<Blame>,
+    /// When the credits first fell to the limit; [`Time::NEVER`] before.
+    pub classified_at: Time,
+}
+
+/// A belligerent flow as its queue counts it.
+#[derive(Clone, Copy, Debug)]
+struct Blame {
+    queue: u16,
+    port: u16,
+    round: u32,
+}
+
+/// What a table counts for one of the queues that use it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct QueueCounts {
+    /// `activeFlows`: entries with cells in this queue.
+    pub active_flows: u32,
+    /// Entries whose credits are at or below the queue's limit.
+    pub belligerent_flows: u32,
+    /// The input ports, if they are watched.
+    pub input_ports: Option<InputPorts>,
+}
+
+/// A flow table with its queues.
+#[derive(Debug)]
+pub(super) struct FlowTable {
+    pub entries: Vec<Entry>,
+    pub queues: Vec<QueueCounts>,
+}
+
+impl FlowTable {
+    fn new(entries: u32) -> Self {
+        let fresh = Entry { used_cells: 0, credits_lost: 0, owner: 0, blame: None, classified_at: Time::NEVER };
+        Self { entries: vec![fresh; entries as usize], queues: Vec::new() }
+    }
+
+    /// The index of a hash: its upper half scaled to the table, so that any number of entries will do.
+    pub fn index(&self, hash: u64) -> u32 {
+        (((hash >> 32) * self.entries.len() as u64) >> 32) as u32
+    }
+
+    /// Adds the cells of a packet that enters `queue`.
+    pub fn add_cells(&mut self, index: u32, cells: u32, queue: u16) {
+        let entry = &mut self.entries[index as usize];
+        if entry.used_cells == 0 {
+            entry.owner = queue;
+            self.queues[usize::from(queue)].active_flows += 1;
+        }
+        entry.used_cells += cells;
+    }
+
+    /// Takes back the cells of a packet that leaves its queue.
+    pub fn remove_cells(&mut self, index: u32, cells: u32) {
+        let entry = &mut self.entries[index as usize];
+        entry.used_cells -= cells;
+        if entry.used_cells == 0 {
+            self.queues[usize::from(entry.owner)].active_flows -= 1;
+        }
+    }
+
+    /// Brings the counts of belligerent flows up to date after a packet of `port` for `queue`.
+    #[inline]
+    pub fn classify(&mut self, index: u32, belligerent: bool, queue: u16, port: u16, now: Time) {
+        match (self.entries[index as usize].blame, belligerent) {
+            (None, false) => {}
+            (None, true) => self.blame(index, queue, port, now),
+            (Some(blame), true) => self.blame_again(index, blame, now),
+            (Some(blame), false) => self.absolve(index, blame),
+        }
+    }
+
+    fn blame(&mut self, index: u32, queue: u16, port: u16, now: Time) {
+        let counts = &mut self.queues[usize::from(queue)];
+        counts.belligerent_flows += 1;
+        let round = counts.input_ports.as_mut().map_or(0, |ports| ports.blame(port, now));
+        let entry = &mut self.entries[index as usize];
+        entry.blame = Some(Blame { queue, port, round });
+        entry.classified_at = entry.classified_at.min(now);
+    }
+
+    /// The flow is still belligerent: its port is reminded, or blamed anew if it had been forgiven since.
+    fn blame_again(&mut self, index: u32, blame: Blame, now: Time) {
+        let Some(ports) = &mut self.queues[usize::from(blame.queue)].input_ports else { return };
+        if !ports.recalls(blame.port, blame.round, now) {
+            let round = ports.blame(blame.port, now);
+            self.entries[index as usize].blame = Some(Blame { round, ..blame });
+        }
+    }
+
+    fn absolve(&mut self, index: u32, blame: Blame) {
+        let counts = &mut self.queues[usize::from(blame.queue)];
+        counts.belligerent_flows -= 1;
+        if let Some(ports) = &mut counts.input_ports {
+            ports.absolve(blame.port, blame.round);
+        }
+        self.entries[index as usize].blame = None;
+    }
+}
+
+/// A flow table that several queues of a switch use (paper, section 5). Cloning gives another handle to the same table.
+#[derive(Clone, Debug)]
+pub struct SharedFlowTable {
+    table: Rc<RefCell<FlowTable>>,
+}
+
+impl SharedFlowTable {
+    /// An empty table of so many entries; at least one.
+    #[must_use]
+    pub fn new(entries: u32) -> Self {
+        Self { table: Rc::new(RefCell::new(FlowTable::new(entries.max(1)))) }
+    }
+
+    /// Enters another queue; gives its number. `None` after 65,536 of them.
+    pub(super) fn register(&self, input_ports: Option<InputPorts>) -> Option<u16> {
+        let queues = &mut self.table.borrow_mut().queues;
+        let number = u16::try_from(queues.len()).ok()?;
+        queues.push(QueueCounts { input_ports, ..QueueCounts::default() });
+        Some(number)
+    }
+
+    /// Runs `work` on the table. The queues of a switch take turns on one thread, and none calls another while it works.
+    #[inline]
+    pub(super) fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
+        work(&mut self.table.borrow_mut())
+    }
+}

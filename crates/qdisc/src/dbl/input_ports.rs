@@ -1,0 +1,168 @@
+//! Input ports and the belligerent flows that came by them (paper, section 5, "One possible extension").
+
+use alloc::vec::Vec;
+
+use super::config::{DblInputPorts, InputPortAction};
+use crate::token_bucket::TokenBucket;
+use crate::{Rate, Span, Time};
+
+/// The input ports of one output queue.
+#[derive(Clone, Debug)]
+pub(super) struct InputPorts {
+    limit: u32,
+    action: InputPortAction,
+    hold: Span,
+    /// The bucket with which a throttle begins.
+    bucket: TokenBucket,
+    ports: Vec<InputPort>,
+}
+
+#[derive(Clone, Debug)]
+struct InputPort {
+    belligerent_flows: u32,
+    /// Counts how often the list of belligerents was cleared; a flow blamed in an earlier round no longer counts.
+    round: u32,
+    /// The last time that anything was held against the port.
+    last_offence: Time,
+    restricted: bool,
+    bucket: TokenBucket,
+}
+
+impl InputPorts {
+    /// Ports of a queue on a link of `link_rate`; `burst_bytes` may pass a throttle at once.
+    pub fn new(config: &DblInputPorts, link_rate: Rate, burst_bytes: u64) -> Self {
+        // At least one bit per second, whatever the share.
+        let share = (link_rate.bits_per_second() as f64 * config.share) as u64;
+        let rate = Rate::new(share).or(Rate::new(1)).unwrap_or(link_rate);
+        let bucket = TokenBucket::new(rate, burst_bytes);
+        Self { limit: config.limit, action: config.action, hold: config.hold, bucket, ports: Vec::new() }
+    }
+
+    /// Whether a packet of `port` may go on to the queue.
+    pub fn admits(&mut self, port: u16, len_bytes: u32, now: Time) -> bool {
+        let (action, hold) = (self.action, self.hold);
+        let port = self.port(port);
+        let shut = port.restricted && action == InputPortAction::Shutdown;
+        let listed = port.restricted || port.belligerent_flows > 0;
+        if listed && !shut && now.since(port.last_offence) > hold {
+            port.clear();
+        }
+        if !port.restricted {
+            return true;
+        }
+        if action == InputPortAction::Throttle && port.bucket.is_ready(now) {
+            port.bucket.take(len_bytes, now);
+            return true;
+        }
+        port.last_offence = now;
+        false
+    }
+
+    /// Holds a belligerent flow against `port`; gives the round for [`InputPorts::absolve`].
+    pub fn blame(&mut self, port: u16, now: Time) -> u32 {
+        let (limit, fresh) = (self.limit, self.bucket);
+        let port = self.port(port);
+        port.belligerent_flows += 1;
+        port.last_offence = now;
+        if port.belligerent_flows > limit && !port.restricted {
+            port.restricted = true;
+            port.bucket = fresh;
+        }
+        port.round
+    }
+
+    /// Whether a flow blamed in `round` still counts against `port`; if so, it has just been seen again.
+    pub fn recalls(&mut self, port: u16, round: u32, now: Time) -> bool {
+        let port = self.port(port);
+        let recalled = port.round == round;
+        if recalled {
+            port.last_offence = now;
+        }
+        recalled
+    }
+
+    /// Takes back the blame of `round`.
+    pub fn absolve(&mut self, port: u16, round: u32) {
+        let port = self.port(port);
+        if port.round == round {
+            port.belligerent_flows = port.belligerent_flows.saturating_sub(1);
+        }
+    }
+
+    /// Frees `port` and forgets what was held against it.
+    pub fn reopen(&mut self, port: u16) {
+        self.port(port).clear();
+    }
+
+    /// Number of ports that are throttled or shut.
+    pub fn restricted(&self) -> usize {
+        self.ports.iter().filter(|port| port.restricted).count()
+    }
+
+    fn port(&mut self, port: u16) -> &mut InputPort {
+        let index = usize::from(port);
+        if index >= self.ports.len() {
+            let unknown = InputPort {
+                belligerent_flows: 0,
+                round: 0,
+                last_offence: Time::ZERO,
+                restricted: false,
+                bucket: self.bucket,
+            };
+            self.ports.resize(index + 1, unknown);
+        }
+        &mut self.ports[index]
+    }
+}
+
+impl InputPort {
+    fn clear(&mut self) {
+        self.belligerent_flows = 0;
+        self.round = self.round.wrapping_add(1);
+        self.restricted = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINK: Rate = Rate::megabits(100);
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_milliseconds(milliseconds)
+    }
+
+    #[test]
+    fn one_belligerent_too_many_throttles_the_port_and_no_other() {
+        let mut ports = InputPorts::new(&DblInputPorts { limit: 2, ..DblInputPorts::default() }, LINK, 1000);
+        let rounds = [(); 3].map(|()| ports.blame(7, at(0)));
+        assert_eq!((rounds, ports.restricted()), ([0; 3], 1));
+        // 1 % of 100 Mb/s is 125 packets of 1000 B a second, with two more in the first burst; another port is free.
+        let passed = (0..1000).filter(|ms| ports.admits(7, 1000, at(*ms))).count();
+        assert!((125..=127).contains(&passed), "{passed}");
+        assert!((0..1000).all(|ms| ports.admits(8, 1000, at(ms))));
+        // Silent for longer than the hold time: free again, and the old blame is void.
+        assert!(ports.admits(7, 1000, at(2500)) && ports.admits(7, 1000, at(2500)) && ports.admits(7, 1000, at(2500)));
+        assert!(!ports.recalls(7, 0, at(2500)));
+    }
+
+    #[test]
+    fn a_throttled_port_stays_throttled_while_it_floods() {
+        let mut ports = InputPorts::new(&DblInputPorts { limit: 0, ..DblInputPorts::default() }, LINK, 1000);
+        let round = ports.blame(0, at(0));
+        ports.absolve(0, round);
+        let passed = (0..10_000).filter(|ms| ports.admits(0, 1000, at(*ms))).count();
+        assert!((1245..=1255).contains(&passed), "{passed}");
+    }
+
+    #[test]
+    fn a_shut_port_waits_for_the_administrator() {
+        let config = DblInputPorts { limit: 0, action: InputPortAction::Shutdown, ..DblInputPorts::default() };
+        let mut ports = InputPorts::new(&config, LINK, 1000);
+        ports.blame(3, at(0));
+        assert!(!ports.admits(3, 1000, at(1)) && !ports.admits(3, 1000, at(1_000_000)));
+        ports.reopen(3);
+        assert!(ports.admits(3, 1000, at(1_000_001)));
+    }
+}

@@ -1,0 +1,322 @@
+//! DBL's rules, and the paper's figures 2 and 6 in a loop of one port.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use forebay_units::QueueSize;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use super::*;
+use crate::Ecn;
+use crate::test_support::{LINK, Offers, Port, Source, flow_gauge, gauge, rng};
+
+const PAPER: Rules = Rules { max_credits: 15, bf_credit_limit: 2, bf_buffer_limit_cells: 16, mark_probability: 0.333 };
+
+fn dbl(config: &DblConfig) -> Dbl {
+    Dbl::new(config, LINK, 7).unwrap()
+}
+
+fn at(milliseconds: f64) -> Time {
+    Time::ZERO + Span::from_seconds_f64(milliseconds / 1e3)
+}
+
+/// The decision with a mark probability of 0 and of 1.
+fn decide(used: u32, credits: u8, hard_drop: bool) -> [(Action, u8); 2] {
+    [0.0, 1.0].map(|mark_probability| {
+        let rules = Rules { mark_probability, ..PAPER };
+        let decision = rules.decide(used, credits, 256, hard_drop, &mut rng());
+        (decision.action, decision.credits)
+    })
+}
+
+#[test]
+fn table_1_is_evaluated_from_the_top() {
+    let belligerent = Action::Drop(DropReason::Belligerent);
+    assert_eq!(decide(17, 2, false), [(belligerent, 1); 2]);
+    assert_eq!(decide(300, 0, false), [(belligerent, 0); 2]);
+    assert_eq!(decide(257, 15, false), [(Action::Enqueue, 15), (Action::Signal, 14)]);
+    assert_eq!(decide(257, 14, false), [(Action::Enqueue, 14), (Action::Enqueue, 13)]);
+    assert_eq!(decide(16, 2, false), [(Action::Enqueue, 3); 2]);
+    assert_eq!(decide(0, 0, false), [(Action::Enqueue, 1); 2]);
+    assert_eq!(decide(256, 3, false), [(Action::Enqueue, 15); 2]);
+    // A class of hard drops loses every packet beyond dbl; credits go as before.
+    let flow_limit = Action::Drop(DropReason::FlowLimit);
+    assert_eq!(decide(257, 15, true), [(flow_limit, 15), (flow_limit, 14)]);
+    assert_eq!(decide(257, 9, true), [(flow_limit, 9), (flow_limit, 8)]);
+    assert_eq!(decide(256, 9, true), [(Action::Enqueue, 15); 2]);
+}
+
+#[test]
+fn a_belligerent_flow_escapes_after_three_packets_without_a_drop() {
+    let mut credits = 0;
+    let mut packets = 0;
+    while credits <= 2 {
+        credits = PAPER.decide(16, credits, 256, false, &mut rng()).credits;
+        packets += 1;
+    }
+    assert_eq!(packets, 3);
+    assert_eq!(PAPER.decide(16, credits, 256, false, &mut rng()).credits, 15);
+}
+
+#[test]
+fn cells_are_rounded_up() {
+    let cells = |size, len| CellSize::new(Bytes(size)).cells(len);
+    assert_eq!([0, 1, 64, 65, 1000, 1518].map(|len| cells(64, len)), [0, 1, 1, 2, 16, 24]);
+    assert_eq!([1, 100, 101].map(|len| cells(100, len)), [1, 1, 2]);
+}
+
+/// Figure 2: when a 200 Mb/s flow is classified, has no credits left, and is down to a packet beyond its limit; its most
+/// cells. Times in milliseconds.
+fn figure_2(seed: u64) -> [f64; 4] {
+    let mut port = Port::new(Box::new(dbl(&DblConfig::default())), vec![Source::new(1, Rate::megabits(200), 1000)]);
+    port.rng = Pcg64Mcg::seed_from_u64(seed);
+    let (mut zero, mut drained, mut most) = (f64::NAN, f64::NAN, 0.0_f64);
+    port.run(at(20.0), |port| {
+        let now_ms = port.now.seconds() * 1e3;
+        let used = flow_gauge(&*port.law, 1, "buffers_used");
+        most = most.max(used);
+        if zero.is_nan() && flow_gauge(&*port.law, 1, "credits") == 0.0 {
+            zero = now_ms;
+        }
+        if drained.is_nan() && !zero.is_nan() && used <= 16.0 + 16.0 {
+            drained = now_ms;
+        }
+    });
+    [flow_gauge(&*port.law, 1, "classified_at_s") * 1e3, zero, drained, most]
+}
+
+#[test]
+fn figure_2_a_flow_of_twice_the_rate_is_classified_and_drained() {
+    let runs: Vec<[f64; 4]> = (0..200).map(figure_2).collect();
+    let mean = |index: usize| runs.iter().map(|run| run[index]).sum::<f64>() / runs.len() as f64;
+    let [classified, zero, drained, most] = [0, 1, 2, 3].map(mean);
+    // The flow passes 256 cells at 1.36 ms; to lose 13 credits at one in three takes 39 packets of 40 us, to 2.92 ms; now
+    // and then its first loss brings it back to 256 cells, and its credits with it. The paper's run: 3.0, 3.3, 5.8 ms.
+    assert!((2.92..3.15).contains(&classified), "classified at {classified} ms");
+    assert!((0.0..0.2).contains(&(zero - classified)), "no credits at {zero} ms");
+    assert!((drained - 5.75).abs() < 0.2, "drained at {drained} ms");
+    assert!((most - 578.0).abs() < 20.0, "{most} cells at most");
+}
+
+#[test]
+fn figure_6_ten_flows_are_held_and_the_limit_recovers() {
+    for include_arrival in [false, true] {
+        let config = DblConfig { include_arrival, ..DblConfig::default() };
+        let mut sources: Vec<Source> = (0..10).map(|flow| Source::new(flow, Rate::megabits(200), 1000)).collect();
+        for (index, source) in sources.iter_mut().enumerate() {
+            source.next += Span::from_microseconds(index as u64);
+        }
+        let mut port = Port::new(Box::new(dbl(&config)), sources);
+        let mut least = f64::INFINITY;
+        port.run(at(200.0), |port| least = least.min(gauge(&*port.law, "dbl")));
+        assert_eq!((least, gauge(&*port.law, "dbl")), (32.0, 256.0));
+        assert_eq!(gauge(&*port.law, "belligerent_flows"), 10.0);
+        let held = if include_arrival { 16.0 } else { 32.0 };
+        assert!((0..10).all(|flow| flow_gauge(&*port.law, flow, "buffers_used") <= held));
+        let classified: f64 = (0..10).map(|flow| flow_gauge(&*port.law, flow, "classified_at_s")).sum::<f64>() / 10.0;
+        assert!((1.5e-3..2.7e-3).contains(&classified), "sooner than one flow alone: {classified}");
+    }
+}
+
+#[test]
+fn a_flow_within_its_share_loses_nothing_beside_a_flood() {
+    let sources = vec![Source::new(1, Rate::megabits(100), 1000), Source::new(2, Rate::megabits(20), 1000)];
+    let mut port = Port::new(Box::new(dbl(&DblConfig::default())), sources);
+    port.run(at(2000.0), |_| {});
+    assert!(port.dropped.iter().all(|(flow, _)| *flow == 1));
+    assert!((sent(&port, 2) as f64 / 5e6 - 1.0).abs() < 0.01 && sent(&port, 1) > 19_000_000);
+}
+
+#[test]
+fn ecn_marks_the_first_signal_and_drops_the_rest() {
+    let config = DblConfig { ecn: true, mark_probability: Some(1.0), ..DblConfig::default() };
+    let mut law = dbl(&config);
+    let mut offers = Offers { ecn: Ecn::Capable0, ..Offers::new() };
+    let verdicts: Vec<Verdict> = (0..40).map(|_| offers.offer(&mut law, 1, 1000)).collect();
+    // 17 packets make 272 cells; the 18th finds more than 256: marked. Twelve more lose a credit each; then it is over.
+    assert!(verdicts[..17].iter().all(|verdict| matches!(verdict, Verdict::Enqueue(_))));
+    assert!(matches!(verdicts[17], Verdict::Mark(_, MarkReason::FlowLimit)));
+    assert!(verdicts[18..30].iter().all(|verdict| matches!(verdict, Verdict::Enqueue(_))));
+    assert_eq!(verdicts[30..], [Verdict::Drop(DropReason::Belligerent); 10]);
+    assert_eq!(flow_gauge(&law, 1, "credits"), 0.0);
+}
+
+#[test]
+fn a_full_queue_drops_but_the_credits_stand() {
+    let config = DblConfig {
+        limit: QueueSize::Packets(18),
+        reference_cells: Some(4096),
+        mark_probability: Some(1.0),
+        ecn: true,
+        ..DblConfig::default()
+    };
+    let mut law = dbl(&config);
+    let mut offers = Offers { ecn: Ecn::Capable0, ..Offers::new() };
+    for _ in 0..18 {
+        assert!(!matches!(offers.offer(&mut law, 1, 1000), Verdict::Drop(_)));
+    }
+    assert_eq!(flow_gauge(&law, 1, "credits"), 14.0);
+    assert_eq!(offers.offer(&mut law, 1, 1000), Verdict::Drop(DropReason::Overflow));
+    assert_eq!(flow_gauge(&law, 1, "credits"), 13.0);
+    assert_eq!(gauge(&law, "queue_cells"), 18.0 * 16.0);
+}
+
+#[test]
+fn classes_may_be_off_or_dropped_hard() {
+    let config = DblConfig { off_classes: vec![1], hard_drop_classes: vec![2], ..DblConfig::default() };
+    let mut law = dbl(&config);
+    let mut offers = Offers::new();
+    let packet = |class| Arrival { flow: FlowKey(u64::from(class)), len_bytes: 1000, class, ..Arrival::default() };
+    for _ in 0..100 {
+        assert_eq!(offers.offer_arrival(&mut law, &packet(1)), Verdict::Enqueue(NO_ENTRY));
+    }
+    assert_eq!((gauge(&law, "queue_cells"), gauge(&law, "active_flows")), (1600.0, 0.0));
+    let admitted = (0..100)
+        .filter(|_| match offers.offer_arrival(&mut law, &packet(2)) {
+            Verdict::Enqueue(_) => true,
+            verdict => {
+                let hard = [DropReason::FlowLimit, DropReason::Belligerent].map(Verdict::Drop);
+                assert!(hard.contains(&verdict));
+                false
+            }
+        })
+        .count();
+    assert_eq!(admitted, 17, "272 cells are the first count beyond 256");
+    law.release(NO_ENTRY, 1000, Backlog::default(), Time::ZERO);
+    assert_eq!(gauge(&law, "queue_cells"), (99.0 + 17.0) * 16.0);
+}
+
+#[test]
+fn the_hash_may_change_while_packets_are_queued() {
+    let config = DblConfig { rehash_interval: Some(Span::from_milliseconds(10)), ..DblConfig::default() };
+    let mut law = dbl(&config);
+    let mut offers = Offers::new();
+    let mut tickets = Vec::new();
+    for millisecond in 0..1000 {
+        offers.now = at(f64::from(millisecond));
+        for flow in 0..20 {
+            if let Verdict::Enqueue(ticket) = offers.offer(&mut law, flow, 700) {
+                tickets.push(ticket);
+            }
+        }
+        // Leave a standing queue that spans several changes.
+        let excess = tickets.len().saturating_sub(500);
+        for ticket in tickets.drain(..excess) {
+            offers.backlog.packets -= 1;
+            offers.backlog.bytes -= 700;
+            law.release(ticket, 700, offers.backlog, offers.now);
+        }
+    }
+    for ticket in tickets {
+        law.release(ticket, 700, Backlog::default(), offers.now);
+    }
+    assert_eq!((gauge(&law, "queue_cells"), gauge(&law, "active_flows")), (0.0, 0.0));
+    let index = |salt| SharedFlowTable::new(4096).with(|table| table.index(hash_flow(FlowKey(1), salt)));
+    assert_ne!(index(law.salt), index(law.rehash.unwrap().base_salt));
+}
+
+#[test]
+fn queues_that_share_a_table_keep_their_own_counts() {
+    // One entry: every flow of both queues collides in it.
+    let table = SharedFlowTable::new(1);
+    let config = DblConfig { include_arrival: true, ..DblConfig::default() };
+    let mut laws = [(); 2].map(|()| Dbl::with_shared_table(&config, LINK, 7, &table).unwrap());
+    assert_ne!(laws[0].salt, laws[1].salt);
+    let mut offers = Offers::new();
+    let first = offers.offer(&mut laws[0], 1, 1000);
+    let second = offers.offer(&mut laws[1], 1, 1000);
+    assert_eq!(laws.each_ref().map(|law| gauge(law, "active_flows")), [1.0, 0.0]);
+    assert_eq!(laws.each_ref().map(|law| gauge(law, "queue_cells")), [16.0, 16.0]);
+    assert_eq!(flow_gauge(&laws[0], 1, "buffers_used"), 32.0);
+    for (law, verdict) in laws.iter_mut().zip([first, second]) {
+        let Verdict::Enqueue(ticket) = verdict else { panic!("{verdict:?}") };
+        law.release(ticket, 1000, Backlog::default(), Time::ZERO);
+    }
+    assert_eq!(laws.each_ref().map(|law| gauge(law, "active_flows")), [0.0, 0.0]);
+}
+
+fn sent(port: &Port, flow: u64) -> u64 {
+    port.sent_bytes.iter().find(|(sender, _)| *sender == flow).map_or(0, |(_, bytes)| *bytes)
+}
+
+fn flood(port: &Port) -> u64 {
+    (0..8).map(|flow| sent(port, flow)).sum()
+}
+
+#[test]
+fn an_input_port_of_belligerents_is_cut_off_and_no_other() {
+    for action in [InputPortAction::Throttle, InputPortAction::Shutdown] {
+        let ports = DblInputPorts { limit: 3, action, ..DblInputPorts::default() };
+        let config = DblConfig { input_ports: Some(ports), ..DblConfig::default() };
+        let mut sources: Vec<Source> = (0..8).map(|flow| Source::new(flow, Rate::megabits(100), 1000)).collect();
+        for (index, source) in sources.iter_mut().enumerate() {
+            source.arrival.input_port = 1;
+            source.next += Span::from_microseconds(7 * index as u64);
+        }
+        let mut other = Source::new(9, Rate::megabits(50), 1000);
+        other.arrival.input_port = 2;
+        sources.push(other);
+        let mut port = Port::new(Box::new(dbl(&config)), sources);
+        // By 100 ms the flood is known and what it had queued is gone; a second at 1 % of the link is 125 kB.
+        port.run(at(100.0), |_| {});
+        let before = [flood(&port), sent(&port, 9)];
+        port.run(at(1100.0), |_| {});
+        assert_eq!(gauge(&*port.law, "restricted_input_ports"), 1.0);
+        let flooded = flood(&port) - before[0];
+        let left = if action == InputPortAction::Throttle { 124_000..=126_000 } else { 0..=0 };
+        assert!(left.contains(&flooded), "{action:?}: {flooded} B of the flood");
+        let others = sent(&port, 9) - before[1];
+        assert!((others as f64 / 6.25e6 - 1.0).abs() < 0.001, "{action:?}: {others} B of the other port");
+    }
+}
+
+#[test]
+fn a_reopened_port_is_heard_again() {
+    let ports = DblInputPorts { limit: 0, action: InputPortAction::Shutdown, ..DblInputPorts::default() };
+    let config = DblConfig { input_ports: Some(ports), mark_probability: Some(1.0), ..DblConfig::default() };
+    let mut law = dbl(&config);
+    let mut offers = Offers::new();
+    while offers.offer(&mut law, 1, 1000) != Verdict::Drop(DropReason::InputPort) {}
+    law.reopen_input_port(0);
+    assert!(matches!(offers.offer(&mut law, 2, 1000), Verdict::Enqueue(_)));
+}
+
+#[test]
+fn presets_fill_in_what_is_not_given() {
+    let paper = DblConfig::default().resolve().unwrap();
+    assert_eq!((paper.bf_credit_limit, paper.bf_buffer_limit_cells, paper.mark_probability), (2, 16, 0.333));
+    let catalyst = DblConfig::preset(DblPreset::Catalyst4500).resolve().unwrap();
+    assert_eq!((catalyst.bf_credit_limit, catalyst.bf_buffer_limit_cells, catalyst.mark_probability), (10, 48, 0.15));
+    let own = DblConfig { bf_credit_limit: Some(5), ..DblConfig::preset(DblPreset::Catalyst4500) }.resolve().unwrap();
+    assert_eq!((own.bf_credit_limit, own.mark_probability), (5, 0.15));
+}
+
+#[test]
+fn each_parameter_is_checked() {
+    let default = DblConfig::default;
+    let ports = |share, hold| Some(DblInputPorts { share, hold, ..DblInputPorts::default() });
+    let cases = [
+        (DblConfig { limit: QueueSize::Packets(0), ..default() }, "limit"),
+        (DblConfig { cell_size: Bytes(0), ..default() }, "cell_size"),
+        (DblConfig { max_packet_size: Some(Bytes(70_000)), ..default() }, "max_packet_size"),
+        (DblConfig { max_credits: 0, ..default() }, "max_credits"),
+        (DblConfig { bf_credit_limit: Some(15), ..default() }, "bf_credit_limit"),
+        (DblConfig { bf_buffer_limit_cells: Some(16_383), ..default() }, "bf_buffer_limit_cells"),
+        (DblConfig { mark_probability: Some(1.5), ..default() }, "mark_probability"),
+        (DblConfig { dbl_min_cells: 0, ..default() }, "dbl_min_cells"),
+        (DblConfig { dbl_max_cells: 31, ..default() }, "dbl_max_cells"),
+        (DblConfig { dbl_max_cells: 16_383, ..default() }, "dbl_max_cells"),
+        (DblConfig { dbl_function: DblFunction::Table(DblTable::default()), ..default() }, "dbl_function"),
+        (DblConfig { reference_cells: Some(0), ..default() }, "reference_cells"),
+        (DblConfig { flow_table_entries: 0, ..default() }, "flow_table_entries"),
+        (DblConfig { rehash_interval: Some(Span::ZERO), ..default() }, "rehash_interval"),
+        (DblConfig { off_classes: vec![3], hard_drop_classes: vec![3], ..default() }, "hard_drop_classes"),
+        (DblConfig { input_ports: ports(0.0, Span::from_seconds(1)), ..default() }, "input_ports.share"),
+        (DblConfig { input_ports: ports(0.5, Span::ZERO), ..default() }, "input_ports.hold"),
+    ];
+    for (config, field) in cases {
+        assert_eq!(Dbl::new(&config, LINK, 0).err().map(|error| error.field), Some(field));
+    }
+}

@@ -1,0 +1,74 @@
+//! The physical limit of a queue, in packets or bytes, and the small checks that every configuration needs.
+
+use forebay_units::QueueSize;
+
+use crate::{Backlog, ConfigError};
+
+/// The shortest packet that any network here carries: an IPv4 and a TCP header without options or data.
+pub(crate) const SHORTEST_PACKET_BYTES: u64 = 40;
+
+/// A limit in packets or bytes, kept as both so that the test on the way in has no branch on the unit.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limit {
+    packets: u64,
+    bytes: u64,
+}
+
+impl Limit {
+    /// The limit `size`; `field` names it in the error when it has no room for the shortest packet.
+    pub fn new(size: QueueSize, field: &'static str) -> Result<Self, ConfigError> {
+        match size {
+            QueueSize::Packets(0) => Err(ConfigError { field, bound: "be at least 1 packet" }),
+            QueueSize::Packets(packets) => Ok(Self { packets, bytes: u64::MAX }),
+            QueueSize::Bytes(bytes) if bytes < SHORTEST_PACKET_BYTES => {
+                Err(ConfigError { field, bound: "hold at least one packet (40 B)" })
+            }
+            QueueSize::Bytes(bytes) => Ok(Self { packets: u64::MAX, bytes }),
+        }
+    }
+
+    /// Whether a packet of `len_bytes` fits behind `backlog`.
+    pub fn fits(self, backlog: Backlog, len_bytes: u32) -> bool {
+        backlog.packets < self.packets && backlog.bytes + u64::from(len_bytes) <= self.bytes
+    }
+
+    /// Whether `backlog` is past the limit.
+    pub fn is_exceeded_by(self, backlog: Backlog) -> bool {
+        backlog.packets > self.packets || backlog.bytes > self.bytes
+    }
+}
+
+/// Checks that a probability lies in [0, 1]; NaN does not.
+pub(crate) fn check_probability(value: f64, field: &'static str) -> Result<(), ConfigError> {
+    require((0.0..=1.0).contains(&value), field, "be between 0 and 1")
+}
+
+/// Checks that the weight of a moving average lies in (0, 1]; NaN does not.
+pub(crate) fn check_averaging_weight(value: f64, field: &'static str) -> Result<(), ConfigError> {
+    require(value > 0.0 && value <= 1.0, field, "be more than 0 and at most 1")
+}
+
+/// An error about `field` unless `holds`.
+pub(crate) fn require(holds: bool, field: &'static str, bound: &'static str) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError { field, bound }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_without_room_for_a_packet_is_refused() {
+        assert!(Limit::new(QueueSize::Packets(0), "limit").is_err());
+        assert!(Limit::new(QueueSize::Bytes(39), "limit").is_err());
+        assert!(Limit::new(QueueSize::Bytes(40), "limit").is_ok());
+    }
+
+    #[test]
+    fn probabilities_exclude_nan() {
+        assert!(check_probability(f64::NAN, "p").is_err());
+        assert!(check_averaging_weight(f64::NAN, "w").is_err());
+        assert!(check_averaging_weight(0.0, "w").is_err());
+        assert!(check_averaging_weight(1.0, "w").is_ok());
+    }
+}

@@ -1,0 +1,337 @@
+//! RED, random early detection: drops early, by the average queue.
+//!
+//! # What it does
+//! Keeps a moving average of the queue length, updated at each arrival. Below the lower threshold nothing happens; between
+//! the thresholds an arriving packet is dropped or marked with a probability that grows with the average; from the upper
+//! threshold on every packet is. The gap between two early drops is made uniform, so that they do not come in clusters.
+//! Flows are not told apart: each loses in proportion to what it sends, and one that does not respond keeps its share.
+//!
+//! # Source
+//! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
+//! Networking 1(4), 1993. `gentle`, `wait`, `small_queue_guard` and `byte_mode` follow ns-2 2.35.
+//!
+//! # Where we differ
+//! - The first packet after the average has crossed the lower threshold is exempt, as in ns-2; the paper sets its counter
+//!   so that it may already be dropped. The gap between drops is then uniform on 1 .. 1/p - 1 (`wait` off).
+//! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when the
+//!   last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one more
+//!   decay after an idle period, as in ns-2.
+//! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
+//! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold `hard_drop`
+//!   decides.
+//!
+//! # Parameters
+//! See [`RedConfig`]. ns-2's RED of fixed thresholds is `wait = true`, `small_queue_guard = true`.
+
+use forebay_units::{Bytes, QueueSize, Rate};
+
+use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::{Admission, Arrival, ConfigError, DropReason, MarkReason, Offer, Ticket, Time, Verdict, uniform};
+
+/// Parameters of RED.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct RedConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    pub limit: QueueSize,
+    /// `min_th`: average queue below which nothing is dropped. In packets or bytes: its unit is the unit of the average,
+    /// and `max_threshold` has to have the same. Default: 5 packets (paper, section 11).
+    pub min_threshold: QueueSize,
+    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs
+    /// from `max_probability` to 1). Default: 15 packets (paper, section 11).
+    pub max_threshold: QueueSize,
+    /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (paper, section 6).
+    pub weight: f64,
+    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (paper, section 8).
+    pub max_probability: f64,
+    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to
+    /// 1. Default: no (paper); ns-2 has it on since 2001.
+    pub gentle: bool,
+    /// Whether at least 1/p packets pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate
+    /// of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 has it on.
+    pub wait: bool,
+    /// Whether early drops are withheld while one packet or none is waiting. Default: no (paper); ns-2 does so.
+    pub small_queue_guard: bool,
+    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size` (paper, section 7).
+    /// Default: no.
+    pub byte_mode: bool,
+    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode`
+    /// refers to it. Default: 500 B (ns-2).
+    pub mean_packet_size: Bytes,
+    /// Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
+    pub ecn: bool,
+    /// Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default:
+    /// yes.
+    pub hard_drop: bool,
+}
+
+impl Default for RedConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(1000),
+            min_threshold: QueueSize::Packets(5),
+            max_threshold: QueueSize::Packets(15),
+            weight: 0.002,
+            max_probability: 0.02,
+            gentle: false,
+            wait: false,
+            small_queue_guard: false,
+            byte_mode: false,
+            mean_packet_size: Bytes(500),
+            ecn: false,
+            hard_drop: true,
+        }
+    }
+}
+
+impl RedConfig {
+    /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
+    fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
+        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold)?;
+        if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (self.limit, in_bytes) {
+            require(max <= limit as f64, "max_threshold", "be at most `limit`")?;
+        }
+        check_averaging_weight(self.weight, "weight")?;
+        check_probability(self.max_probability, "max_probability")?;
+        require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
+        Ok((min, max, in_bytes))
+    }
+}
+
+/// The thresholds as numbers and whether they are in bytes.
+fn thresholds(min: QueueSize, max: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
+    let (min, max, in_bytes) = match (min, max) {
+        (QueueSize::Packets(min), QueueSize::Packets(max)) => (min, max, false),
+        (QueueSize::Bytes(min), QueueSize::Bytes(max)) => (min, max, true),
+        _ => return Err(ConfigError { field: "max_threshold", bound: "have the unit of `min_threshold`" }),
+    };
+    require(min < max, "max_threshold", "be more than `min_threshold`")?;
+    Ok((min as f64, max as f64, in_bytes))
+}
+
+/// The drop probability as a function of the average: `p_b` of the paper.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Profile {
+    min: f64,
+    max: f64,
+    max_probability: f64,
+    gentle: bool,
+    slope: f64,
+    gentle_slope: f64,
+}
+
+impl Profile {
+    pub fn new(min: f64, max: f64, max_probability: f64, gentle: bool) -> Self {
+        let slope = max_probability / (max - min);
+        Self { min, max, max_probability, gentle, slope, gentle_slope: (1.0 - max_probability) / max }
+    }
+
+    /// `p_b` at an average of `avg`.
+    pub fn probability(&self, avg: f64) -> f64 {
+        if avg < self.min {
+            0.0
+        } else if avg < self.max {
+            self.slope * (avg - self.min)
+        } else if self.gentle && avg < 2.0 * self.max {
+            self.max_probability + self.gentle_slope * (avg - self.max)
+        } else {
+            1.0
+        }
+    }
+
+    /// Whether every packet goes.
+    pub fn is_forced(&self, avg: f64) -> bool {
+        avg >= if self.gentle { 2.0 * self.max } else { self.max }
+    }
+}
+
+/// `p_a`: the probability for the packet after `count` undropped ones, such that gaps between drops are uniform
+/// (paper, section 7, method 2). With `wait`, none within 1/p packets (ns-2).
+pub(crate) fn uniform_gap_probability(p_b: f64, count: f64, wait: bool) -> f64 {
+    let expected = count * p_b;
+    if wait {
+        match expected {
+            e if e < 1.0 => 0.0,
+            e if e < 2.0 => (p_b / (2.0 - e)).min(1.0),
+            _ => 1.0,
+        }
+    } else if expected < 1.0 {
+        (p_b / (1.0 - expected)).min(1.0)
+    } else {
+        1.0
+    }
+}
+
+/// Decay of an average over an idle period: `(1 - w)^m`, m the packets that the link could have sent meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IdleDecay {
+    retained: f64,
+    packets_per_second: f64,
+}
+
+impl IdleDecay {
+    pub fn new(weight: f64, link_rate: Rate, mean_packet_size: Bytes) -> Self {
+        Self { retained: 1.0 - weight, packets_per_second: link_rate.bytes_per_second() / mean_packet_size.0 as f64 }
+    }
+
+    /// `avg` after the link was idle from `since` to `now`.
+    pub fn apply(&self, avg: f64, since: Time, now: Time) -> f64 {
+        if avg == 0.0 {
+            return 0.0;
+        }
+        let missed = libm::floor(self.packets_per_second * now.since(since).seconds());
+        avg * libm::pow(self.retained, missed)
+    }
+}
+
+/// What RED wants done with a packet that is not for the overflow.
+#[derive(Clone, Copy, PartialEq)]
+enum Signal {
+    None,
+    Early,
+    Forced,
+}
+
+/// RED: random early detection.
+#[derive(Clone, Debug)]
+pub struct Red {
+    limit: Limit,
+    profile: Profile,
+    idle_decay: IdleDecay,
+    weight: f64,
+    wait: bool,
+    in_bytes: bool,
+    /// Early drops need more than this many packets waiting, if the guard is on.
+    guard: Option<u64>,
+    /// 1 / mean packet size, in byte mode.
+    size_factor: Option<f64>,
+    ecn: bool,
+    hard_drop: bool,
+
+    avg: f64,
+    /// Packets, and their bytes, since the last drop or since the average crossed the lower threshold.
+    count: u64,
+    count_bytes: u64,
+    /// Whether the packet before this one found the average above the lower threshold (`old` in ns-2).
+    in_region: bool,
+    idle_since: Option<Time>,
+}
+
+impl Red {
+    /// A RED law for a link of `link_rate`, which the idle rule needs.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &RedConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        let (min, max, in_bytes) = config.check()?;
+        Ok(Self {
+            limit,
+            profile: Profile::new(min, max, config.max_probability, config.gentle),
+            idle_decay: IdleDecay::new(config.weight, link_rate, config.mean_packet_size),
+            weight: config.weight,
+            wait: config.wait,
+            in_bytes,
+            guard: config.small_queue_guard.then_some(1),
+            size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
+            ecn: config.ecn,
+            hard_drop: config.hard_drop,
+            avg: 0.0,
+            count: 0,
+            count_bytes: 0,
+            in_region: false,
+            idle_since: Some(Time::ZERO),
+        })
+    }
+
+    /// The moving average of the queue, in the unit of the thresholds.
+    #[must_use]
+    pub fn average(&self) -> f64 {
+        self.avg
+    }
+
+    /// Paper, section 4, "calculate the average queue size".
+    fn update_average(&mut self, offer: &Offer<'_>) {
+        if let Some(since) = self.idle_since.take() {
+            self.avg = self.idle_decay.apply(self.avg, since, offer.now);
+        }
+        let queue = if self.in_bytes { offer.backlog.bytes } else { offer.backlog.packets };
+        self.avg += self.weight * (queue as f64 - self.avg);
+    }
+
+    fn reset_count(&mut self) {
+        self.count = 0;
+        self.count_bytes = 0;
+    }
+
+    /// Paper, section 4: nothing, an early signal or a forced one.
+    fn signal(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Signal {
+        let guarded = self.guard.is_some_and(|packets| offer.backlog.packets <= packets);
+        if self.avg < self.profile.min || guarded {
+            self.in_region = false;
+            return Signal::None;
+        }
+        if self.profile.is_forced(self.avg) {
+            return Signal::Forced;
+        }
+        if !self.in_region {
+            self.in_region = true;
+            self.count = 1;
+            self.count_bytes = u64::from(arrival.len_bytes);
+            return Signal::None;
+        }
+        if uniform(offer.rng) < self.probability(arrival) { Signal::Early } else { Signal::None }
+    }
+
+    /// `p_a` of this packet (paper, section 7).
+    fn probability(&self, arrival: &Arrival) -> f64 {
+        let p_b = self.profile.probability(self.avg);
+        let Some(size_factor) = self.size_factor else {
+            return uniform_gap_probability(p_b, self.count as f64, self.wait);
+        };
+        // ns-2 truncates here; it shows in traces.
+        let count = libm::floor(self.count_bytes as f64 * size_factor);
+        match uniform_gap_probability(p_b, count, self.wait) {
+            p_a if p_a < 1.0 => p_a * f64::from(arrival.len_bytes) * size_factor,
+            certain => certain,
+        }
+    }
+}
+
+impl Admission for Red {
+    fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        self.update_average(offer);
+        self.count += 1;
+        self.count_bytes += u64::from(arrival.len_bytes);
+        let signal = self.signal(arrival, offer);
+        if !self.limit.fits(offer.backlog, arrival.len_bytes) {
+            self.reset_count();
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        let (drop_reason, mark_reason, may_mark) = match signal {
+            Signal::None => return Verdict::Enqueue(Ticket::default()),
+            Signal::Early => (DropReason::Early, MarkReason::Early, true),
+            Signal::Forced => (DropReason::Forced, MarkReason::Forced, !self.hard_drop),
+        };
+        self.reset_count();
+        if self.ecn && may_mark && arrival.ecn.is_capable() {
+            Verdict::Mark(Ticket::default(), mark_reason)
+        } else {
+            Verdict::Drop(drop_reason)
+        }
+    }
+
+    fn idle(&mut self, since: Time) {
+        self.idle_since = Some(since);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("avg", self.avg);
+        visit("p_mark", self.profile.probability(self.avg));
+    }
+}
+
+#[cfg(test)]
+#[path = "red_tests.rs"]
+mod tests;

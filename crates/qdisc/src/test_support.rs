@@ -1,0 +1,245 @@
+//! What the unit tests of this crate share: offers to a law without a link, and a port of 100 Mb/s with constant-rate
+//! sources. The conformance suite, with a packet type and a sink of its own, is in `forebay-testkit`.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::{
+    Admission, Arrival, Backlog, Cx, Discipline, DropReason, Ecn, FlowKey, MarkReason, Offer, Packet, Rate, Sink, Span,
+    Ticket, Time, Verdict,
+};
+
+pub const LINK: Rate = Rate::megabits(100);
+
+pub fn rng() -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(1)
+}
+
+/// A queue that only fills: each packet that is let in stays.
+pub struct Offers {
+    pub now: Time,
+    pub backlog: Backlog,
+    pub rng: Pcg64Mcg,
+    pub ecn: Ecn,
+}
+
+impl Offers {
+    pub fn new() -> Self {
+        Self { now: Time::ZERO, backlog: Backlog::default(), rng: rng(), ecn: Ecn::NotCapable }
+    }
+
+    pub fn offer(&mut self, law: &mut dyn Admission, flow: u64, len_bytes: u32) -> Verdict {
+        let arrival = Arrival { flow: FlowKey(flow), len_bytes, ecn: self.ecn, ..Arrival::default() };
+        self.offer_arrival(law, &arrival)
+    }
+
+    pub fn offer_arrival(&mut self, law: &mut dyn Admission, arrival: &Arrival) -> Verdict {
+        let mut offer = Offer { now: self.now, backlog: self.backlog, rng: &mut self.rng };
+        let verdict = law.admit(arrival, &mut offer);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            self.backlog.packets += 1;
+            self.backlog.bytes += u64::from(arrival.len_bytes);
+        }
+        verdict
+    }
+}
+
+/// The gauge of this name.
+pub fn gauge(law: &dyn Admission, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    law.gauges(&mut |gauge, value| {
+        if gauge == name {
+            found = value;
+        }
+    });
+    found
+}
+
+/// The gauge of this name that the law keeps for `flow`.
+pub fn flow_gauge(law: &dyn Admission, flow: u64, name: &str) -> f64 {
+    let mut found = f64::NAN;
+    law.flow_gauges(FlowKey(flow), &mut |gauge, value| {
+        if gauge == name {
+            found = value;
+        }
+    });
+    found
+}
+
+/// A constant-rate source: a packet of `len_bytes` each `gap`, the first at `next`.
+pub struct Source {
+    pub arrival: Arrival,
+    pub gap: Span,
+    pub next: Time,
+}
+
+impl Source {
+    pub fn new(flow: u64, rate: Rate, len_bytes: u32) -> Self {
+        let arrival = Arrival { flow: FlowKey(flow), len_bytes, ..Arrival::default() };
+        let gap = rate.transmission_time(u64::from(len_bytes));
+        // A store-and-forward link hands over the first packet when its last bit has come.
+        Self { arrival, gap, next: Time::ZERO + gap }
+    }
+}
+
+/// A law in front of a FIFO queue and a link of [`LINK`], fed by constant-rate sources.
+pub struct Port {
+    pub law: Box<dyn Admission>,
+    pub sources: Vec<Source>,
+    pub now: Time,
+    pub dropped: Vec<(u64, DropReason)>,
+    pub sent_bytes: Vec<(u64, u64)>,
+    waiting: VecDeque<(Arrival, Ticket)>,
+    pub backlog: Backlog,
+    free_at: Time,
+    idle: bool,
+    pub rng: Pcg64Mcg,
+}
+
+impl Port {
+    pub fn new(law: Box<dyn Admission>, sources: Vec<Source>) -> Self {
+        Self {
+            law,
+            sources,
+            now: Time::ZERO,
+            dropped: Vec::new(),
+            sent_bytes: Vec::new(),
+            waiting: VecDeque::new(),
+            backlog: Backlog::default(),
+            free_at: Time::ZERO,
+            idle: true,
+            rng: rng(),
+        }
+    }
+
+    /// Runs to `until`, and shows the port after each arrival.
+    pub fn run(&mut self, until: Time, mut after: impl FnMut(&Self)) {
+        loop {
+            let Some(index) = (0..self.sources.len()).min_by_key(|index| self.sources[*index].next) else { return };
+            let (at, arrival) = (self.sources[index].next, self.sources[index].arrival);
+            if at > until {
+                self.transmit_until(until);
+                return;
+            }
+            self.sources[index].next = at + self.sources[index].gap;
+            self.transmit_until(at);
+            self.now = at;
+            self.arrive(&arrival);
+            after(self);
+        }
+    }
+
+    fn arrive(&mut self, arrival: &Arrival) {
+        let mut offer = Offer { now: self.now, backlog: self.backlog, rng: &mut self.rng };
+        match self.law.admit(arrival, &mut offer) {
+            Verdict::Enqueue(ticket) | Verdict::Mark(ticket, _) => {
+                self.waiting.push_back((*arrival, ticket));
+                self.backlog.packets += 1;
+                self.backlog.bytes += u64::from(arrival.len_bytes);
+            }
+            Verdict::Drop(reason) => self.dropped.push((arrival.flow.0, reason)),
+        }
+        self.transmit_until(self.now);
+    }
+
+    fn transmit_until(&mut self, until: Time) {
+        while self.free_at <= until {
+            let Some((arrival, ticket)) = self.waiting.pop_front() else {
+                if !self.idle {
+                    self.idle = true;
+                    self.law.idle(self.free_at);
+                }
+                return;
+            };
+            let start = if self.idle { self.now } else { self.free_at };
+            self.idle = false;
+            self.backlog.packets -= 1;
+            self.backlog.bytes -= u64::from(arrival.len_bytes);
+            self.law.release(ticket, arrival.len_bytes, self.backlog, start);
+            self.free_at = start + LINK.transmission_time(u64::from(arrival.len_bytes));
+            match self.sent_bytes.iter_mut().find(|(flow, _)| *flow == arrival.flow.0) {
+                Some((_, bytes)) => *bytes += u64::from(arrival.len_bytes),
+                None => self.sent_bytes.push((arrival.flow.0, u64::from(arrival.len_bytes))),
+            }
+        }
+    }
+}
+
+/// A packet of the unit tests of disciplines.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Labelled {
+    pub label: u32,
+    pub arrival: Arrival,
+}
+
+impl Labelled {
+    pub fn new(label: u32, flow: u64, len_bytes: u32, class: u8) -> Self {
+        let arrival = Arrival { flow: FlowKey(flow), len_bytes, class, ..Arrival::default() };
+        Self { label, arrival }
+    }
+}
+
+impl Packet for Labelled {
+    fn flow(&self) -> FlowKey {
+        self.arrival.flow
+    }
+    fn len_bytes(&self) -> u32 {
+        self.arrival.len_bytes
+    }
+    fn ecn(&self) -> Ecn {
+        self.arrival.ecn
+    }
+    fn class(&self) -> u8 {
+        self.arrival.class
+    }
+    fn input_port(&self) -> u16 {
+        self.arrival.input_port
+    }
+    fn mark_ce(&mut self) {
+        self.arrival.ecn = Ecn::CongestionExperienced;
+    }
+}
+
+/// Keeps what was dropped.
+#[derive(Default)]
+pub struct Dropped(pub Vec<(Labelled, DropReason, bool)>);
+
+impl Sink<Labelled> for Dropped {
+    fn dropped(&mut self, packet: Labelled, reason: DropReason, queued: bool) {
+        self.0.push((packet, reason, queued));
+    }
+    fn marked(&mut self, _packet: &Labelled, _reason: MarkReason) {}
+}
+
+/// A discipline with a clock that the test sets, and its sink.
+pub struct Bench<D> {
+    pub discipline: D,
+    pub now: Time,
+    pub dropped: Dropped,
+    rng: Pcg64Mcg,
+}
+
+impl<D: Discipline<Labelled>> Bench<D> {
+    pub fn new(discipline: D) -> Self {
+        Self { discipline, now: Time::ZERO, dropped: Dropped::default(), rng: rng() }
+    }
+
+    pub fn enqueue(&mut self, packet: Labelled) {
+        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.dropped };
+        self.discipline.enqueue(packet, &mut cx);
+    }
+
+    pub fn dequeue(&mut self) -> Option<Labelled> {
+        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.dropped };
+        self.discipline.dequeue(&mut cx)
+    }
+
+    /// The labels in the order of departure until nothing may go.
+    pub fn drain(&mut self) -> Vec<u32> {
+        core::iter::from_fn(|| self.dequeue().map(|packet| packet.label)).collect()
+    }
+}

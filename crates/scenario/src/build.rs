@@ -1,0 +1,146 @@
+//! From a validated scenario to a network.
+
+use std::path::Path;
+
+use forebay_engine::{
+    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RunError, TraceSpec, Transport, UdpPattern,
+    stream,
+};
+use forebay_qdisc::{Rng, Time};
+
+use crate::layout::{Layout, Line, Route};
+use crate::schema::{self, ScenarioSpec, SeriesKind, UdpPattern as Pattern};
+
+/// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
+///
+/// # Errors
+/// If the file of a trace cannot be created.
+pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) -> Result<Network, RunError> {
+    let layout = Layout::new(scenario, seed);
+    let at = |span| Time::ZERO + span;
+    let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
+    for line in &layout.lines {
+        builder.add_link(link(line, &layout, scenario, seed, out)?);
+    }
+    for route in &layout.routes {
+        builder.add_flow(flow(route, scenario, seed));
+    }
+    builder.build()
+}
+
+fn probes(scenario: &ScenarioSpec) -> Probes {
+    let Some(probes) = &scenario.probes else { return Probes::default() };
+    let wanted = |kind| probes.series.contains(&kind);
+    Probes {
+        interval: Some(probes.interval),
+        queues: wanted(SeriesKind::Queues),
+        flows: wanted(SeriesKind::Flows),
+        links: wanted(SeriesKind::Links),
+    }
+}
+
+fn link(
+    line: &Line,
+    layout: &Layout,
+    scenario: &ScenarioSpec,
+    seed: u64,
+    out: Option<&Path>,
+) -> Result<LinkSpec, RunError> {
+    let salt = stream(seed, &format!("link/{}/salt", line.name)).next_u64();
+    let queue = match &line.spec.queue {
+        Some(queue) => {
+            // Validation has built every queue once before.
+            let built = queue.build(line.spec.rate, salt).map_err(|error| RunError::Invariant(error.to_string()))?;
+            Some((queue.name().to_owned(), built))
+        }
+        None => None,
+    };
+    let trace = scenario.traces.iter().find(|trace| trace.link == line.name);
+    Ok(LinkSpec {
+        name: line.name.clone(),
+        rate: line.spec.rate,
+        propagation: line.propagation,
+        queue,
+        loss: line.spec.loss,
+        far_input_port: line.far_input_port,
+        trace: out.zip(trace).map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
+        watched_flows: watched_flows(&line.name, layout, scenario),
+    })
+}
+
+/// The flows whose gauges at the queue of this name are to be sampled: named one by one or by their group.
+fn watched_flows(queue: &str, layout: &Layout, scenario: &ScenarioSpec) -> Vec<u32> {
+    let Some(probes) = &scenario.probes else { return Vec::new() };
+    let names: Vec<&String> =
+        probes.flow_gauges.iter().filter(|gauges| gauges.queue == queue).flat_map(|gauges| &gauges.flows).collect();
+    let mut flow = 0;
+    let mut watched = Vec::new();
+    for route in &layout.routes {
+        let group = &scenario.flows[route.group];
+        if names.iter().any(|name| **name == route.name || **name == group.name) {
+            watched.push(flow);
+        }
+        flow += flows_of(&group.app);
+    }
+    watched
+}
+
+/// How many flows of the engine a flow with this application is: see [`NetworkBuilder::add_flow`].
+fn flows_of(app: &schema::Application) -> u32 {
+    if matches!(app, schema::Application::RequestResponse(_)) { 2 } else { 1 }
+}
+
+fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> FlowSpec {
+    let group = &scenario.flows[route.group];
+    let draw = |what: &str, from: Distribution| from.draw(&mut stream(seed, &format!("flow/{}/{what}", route.name)));
+    let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
+    let transport = match &group.transport {
+        schema::Transport::Tcp(config) => Transport::Tcp {
+            config: config.clone(),
+            application: match &group.app {
+                schema::Application::Unlimited => Application::Unlimited,
+                schema::Application::Fixed(fixed) => {
+                    Application::Fixed { bytes: (draw("size", fixed.size.bytes()) as u64).max(1) }
+                }
+                schema::Application::RequestResponse(app) => Application::RequestResponse {
+                    request_bytes: app.request.0,
+                    response: app.response.bytes(),
+                    think: app.think.picoseconds(),
+                },
+            },
+        },
+        schema::Transport::Udp(udp) => Transport::Udp {
+            pattern: udp_pattern(&udp.pattern),
+            length: udp.packet.bytes(),
+            header_bytes: 0,
+            ecn: group.ecn,
+        },
+    };
+    FlowSpec {
+        name: route.name.clone(),
+        group: group.name.clone(),
+        transport,
+        forward: route.forward.clone(),
+        backward: route.backward.clone(),
+        start: Time::ZERO + start + group.stagger * u64::from(route.index),
+        stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
+        class: group.class,
+    }
+}
+
+fn udp_pattern(pattern: &Pattern) -> UdpPattern {
+    let bps = |rate: forebay_qdisc::Rate| rate.bits_per_second() as f64;
+    match pattern {
+        Pattern::Constant(constant) => UdpPattern::Constant {
+            rate_bps: bps(constant.rate),
+            jitter: constant.jitter,
+            random_phase: constant.random_phase,
+        },
+        Pattern::OnOff(on_off) => UdpPattern::OnOff {
+            rate_bps: bps(on_off.rate),
+            on: on_off.on.picoseconds(),
+            off: on_off.off.picoseconds(),
+        },
+        Pattern::Poisson(poisson) => UdpPattern::Poisson { rate_bps: bps(poisson.rate) },
+    }
+}

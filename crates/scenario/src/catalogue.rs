@@ -1,0 +1,227 @@
+//! What can be listed and explained: disciplines, transports and topologies, each with its parameters.
+//!
+//! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
+//! its configuration.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
+use serde_json::Value;
+
+use crate::schema::{Chain, DISCIPLINES, Dumbbell, Graph, ScenarioSpec, Star, Udp};
+
+/// Something that a scenario can choose by its name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// `"discipline"`, `"transport"` or `"topology"`.
+    pub kind: &'static str,
+    /// Its name in a scenario.
+    pub name: String,
+    /// One sentence.
+    pub summary: String,
+    /// Headings and texts: "What it does", "Source", "Where we differ".
+    pub sections: Vec<(String, String)>,
+    /// What can be set.
+    pub parameters: Vec<Parameter>,
+}
+
+/// A parameter of a [`Choice`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its key.
+    pub name: String,
+    /// What it takes, in words: `"time"`, `"number"`, `"true or false"`.
+    pub takes: String,
+    /// Its default as TOML; `None` if it must be given or is absent by default.
+    pub default: Option<String>,
+    /// Whether it must be given.
+    pub required: bool,
+    /// What it means.
+    pub description: String,
+}
+
+/// The JSON Schema of a scenario file, for editors and for the generated Python types.
+#[must_use]
+pub fn json_schema() -> String {
+    let mut schema = generator().into_root_schema_for::<ScenarioSpec>().to_value();
+    unwrap_lines(&mut schema);
+    let text = serde_json::to_string_pretty(&schema);
+    text.unwrap_or_else(|_| unreachable!("a JSON value without maps of odd keys is always text")) + "\n"
+}
+
+fn generator() -> SchemaGenerator {
+    SchemaSettings::draft2020_12().into_generator()
+}
+
+/// Comments are broken into lines by the width of a source file, which is nothing to an editor or a terminal.
+fn unwrap_lines(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if let Some(Value::String(text)) = map.get_mut("description") {
+                *text = unwrapped(text);
+            }
+            map.values_mut().for_each(unwrap_lines);
+        }
+        Value::Array(values) => values.iter_mut().for_each(unwrap_lines),
+        _ => {}
+    }
+}
+
+/// Joins the lines of each paragraph; list items stay lines of their own.
+fn unwrapped(text: &str) -> String {
+    let mut out = String::new();
+    for line in text.lines() {
+        let line = line.trim();
+        let joins = !out.is_empty() && !out.ends_with('\n') && !line.is_empty() && !line.starts_with("- ");
+        if joins {
+            out.push(' ');
+        } else if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+/// Everything that can be listed: disciplines, transports, topologies.
+#[must_use]
+pub fn choices() -> Vec<Choice> {
+    let mut choices: Vec<Choice> = DISCIPLINES
+        .iter()
+        .map(|entry| {
+            let (summary, sections) = manual(entry.source);
+            let parameters = parameters(entry.parameters);
+            Choice { kind: "discipline", name: entry.name.to_owned(), summary, sections, parameters }
+        })
+        .collect();
+    choices.push(described::<forebay_tcp::TcpConfig>("transport", "tcp"));
+    choices.push(described::<Udp>("transport", "udp"));
+    choices.push(described::<Star>("topology", "star"));
+    choices.push(described::<Dumbbell>("topology", "dumbbell"));
+    choices.push(described::<Chain>("topology", "chain"));
+    choices.push(described::<Graph>("topology", "graph"));
+    choices
+}
+
+/// A choice whose text is the comment of its type.
+fn described<T: JsonSchema>(kind: &'static str, name: &str) -> Choice {
+    let description = description(T::json_schema(&mut generator()).as_value());
+    let summary = description.split_inclusive(". ").next().unwrap_or(&description).trim().to_owned();
+    let sections = vec![("What it does".to_owned(), description)];
+    Choice { kind, name: name.to_owned(), summary, sections, parameters: parameters(T::json_schema) }
+}
+
+/// Summary and sections of a source file's opening comment. The section on parameters only refers to the type: what it
+/// would say is in [`Choice::parameters`].
+fn manual(source: &str) -> (String, Vec<(String, String)>) {
+    let comment = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim_end);
+    let mut summary = String::new();
+    let mut sections: Vec<(String, String)> = Vec::new();
+    for line in comment {
+        let line = line.strip_prefix(' ').unwrap_or(line);
+        match (line.strip_prefix("# "), sections.last_mut()) {
+            (Some(heading), _) => sections.push((heading.to_owned(), String::new())),
+            (None, Some((_, text))) => push_line(text, line),
+            (None, None) => push_line(&mut summary, line),
+        }
+    }
+    let sections = sections
+        .into_iter()
+        .map(|(heading, text)| (heading, unwrapped(text.trim())))
+        .map(|(heading, text)| {
+            let reference = text.starts_with("See [`");
+            let text = if reference { text.split_once(". ").map_or("", |(_, rest)| rest).to_owned() } else { text };
+            (heading, text.replace("[`", "`").replace("`]", "`"))
+        })
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    (unwrapped(summary.trim()), sections)
+}
+
+fn push_line(text: &mut String, line: &str) {
+    text.push_str(line);
+    text.push('\n');
+}
+
+fn parameters(schema: fn(&mut SchemaGenerator) -> Schema) -> Vec<Parameter> {
+    let mut generator = generator();
+    let schema = schema(&mut generator);
+    let required: Vec<&str> =
+        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema.get("properties").and_then(Value::as_object);
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, property)| Parameter {
+            name: name.clone(),
+            takes: takes(property, generator.definitions()),
+            default: property.get("default").filter(|value| !value.is_null()).map(toml_text),
+            required: required.contains(&name.as_str()),
+            description: description(property),
+        })
+        .collect()
+}
+
+fn description(schema: &Value) -> String {
+    unwrapped(schema.get("description").and_then(Value::as_str).unwrap_or_default())
+}
+
+fn toml_text(value: &Value) -> String {
+    toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
+}
+
+/// What a schema takes, in words.
+fn takes(schema: &Value, definitions: &serde_json::Map<String, Value>) -> String {
+    if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
+        let name = reference.rsplit('/').next().unwrap_or(reference);
+        return named(name, definitions);
+    }
+    let alternatives = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
+    if let Some(alternatives) = alternatives {
+        let mut words: Vec<String> = alternatives
+            .iter()
+            .filter(|alternative| alternative.get("type") != Some(&"null".into()))
+            .map(|alternative| takes(alternative, definitions))
+            .collect();
+        words.dedup();
+        return words.join(" or ");
+    }
+    if let Some(constant) = schema.get("const") {
+        return constant.to_string();
+    }
+    if let Some(names) = schema.get("enum").and_then(Value::as_array) {
+        return names.iter().map(Value::to_string).collect::<Vec<_>>().join(" or ");
+    }
+    let single = |kind: &str| match kind {
+        "boolean" => "true or false".to_owned(),
+        "integer" => "whole number".into(),
+        "string" => "text".into(),
+        "array" => match schema.get("items") {
+            Some(items) => format!("list of {}", takes(items, definitions)),
+            None => "list".into(),
+        },
+        "object" => "table".into(),
+        other => other.to_owned(),
+    };
+    match schema.get("type") {
+        Some(Value::String(kind)) => single(kind),
+        Some(Value::Array(kinds)) => {
+            let kinds = kinds.iter().filter_map(Value::as_str).filter(|kind| *kind != "null");
+            kinds.map(single).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "value".into(),
+    }
+}
+
+/// What a named type takes.
+fn named(name: &str, definitions: &serde_json::Map<String, Value>) -> String {
+    match name {
+        "Span" => "time".into(),
+        "Rate" => "rate".into(),
+        "Bytes" => "size".into(),
+        "QueueSize" => "packets or size".into(),
+        "SpanDistribution" => "time or distribution".into(),
+        "SizeDistribution" => "size or distribution".into(),
+        "LinkSpec" => "link".into(),
+        "QueueSpec" => "queue".into(),
+        _ => definitions.get(name).map_or_else(|| "table".into(), |schema| takes(schema, definitions)),
+    }
+}

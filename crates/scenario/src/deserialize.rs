@@ -1,0 +1,367 @@
+//! A serde deserializer over the tree of [`crate::document`]: every error gets the place of the very key or value that it
+//! is about, in the words of a scenario's author rather than in serde's.
+//!
+//! Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name, `queue = "red"`, stands for
+//! that key with an empty table.
+
+use std::fmt;
+
+use serde::de::{
+    DeserializeSeed, Deserializer, EnumAccess, Error, Expected, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+
+use crate::document::{Entry, Node, Place, Value};
+use crate::error::{Problem, did_you_mean, list_names};
+
+/// Reads the tree as `T`.
+pub(crate) fn deserialize<'de, T: serde::Deserialize<'de>>(root: &'de Node) -> Result<T, Problem> {
+    T::deserialize(Field { value: &root.value, place: &root.place, name: "" }).map_err(Fault::into_problem)
+}
+
+/// A value under its name.
+#[derive(Clone, Copy)]
+struct Field<'de> {
+    value: &'de Value,
+    place: &'de Place,
+    name: &'de str,
+}
+
+/// What stands in for the parameters of a bare name.
+static NO_PARAMETERS: Value = Value::Table(Vec::new());
+
+/// What is wrong, before and after its place is known.
+#[derive(Debug)]
+struct Fault {
+    kind: Kind,
+    /// The place, and the name of the value or (for keys) of the table that it stands in; empty for the root.
+    at: Option<(Place, String)>,
+    /// What the value should have been, if a single value was refused.
+    expected: Option<String>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Invalid(String),
+    WrongType { found: String, expected: String },
+    UnknownKey { key: String, keys: &'static [&'static str] },
+    UnknownName { name: String, names: &'static [&'static str] },
+    Missing(&'static str),
+    NotOne { given: Vec<String>, names: &'static [&'static str] },
+}
+
+impl Fault {
+    fn new(kind: Kind) -> Self {
+        Self { kind, at: None, expected: None }
+    }
+
+    /// Gives the place, unless a value further in has given its own.
+    fn or_at(mut self, place: &Place, name: &str) -> Self {
+        self.at.get_or_insert_with(|| (place.clone(), name.to_owned()));
+        self
+    }
+
+    fn into_problem(self) -> Problem {
+        let (place, name) = self.at.unwrap_or_default();
+        let name = if name.is_empty() { "the scenario".to_owned() } else { format!("`{name}`") };
+        match self.kind {
+            Kind::Invalid(why) => {
+                let label = self.expected.map_or_else(|| "not valid".into(), |expected| format!("expected {expected}"));
+                Problem::at(place, format!("{name}: {why}"), label)
+            }
+            Kind::WrongType { found, expected } => {
+                Problem::at(place, format!("{name} must be {expected}"), format!("found {found}"))
+            }
+            Kind::UnknownKey { key, keys } => {
+                let all = format!("keys of {name}: {}", list_names(keys.iter().copied()));
+                let help = match did_you_mean(&key, keys.iter().copied()) {
+                    Some(near) => format!("{near}\n{all}"),
+                    None => all,
+                };
+                Problem::at(place, format!("unknown key `{key}`"), format!("{name} has no such key")).with_help(help)
+            }
+            Kind::UnknownName { name: written, names } => {
+                let label = format!("expected {}{}", if names.len() > 1 { "one of " } else { "" }, list_names(names.iter().copied()));
+                let message = format!("unknown name `{written}` for {name}");
+                Problem::at(place, message, label).with_help(did_you_mean(&written, names.iter().copied()))
+            }
+            Kind::Missing(key) => {
+                Problem::at(place, format!("missing key `{key}`"), format!("{name} needs `{key}`"))
+            }
+            Kind::NotOne { given, names } => {
+                let one_of = list_names(names.iter().copied());
+                if given.is_empty() {
+                    return Problem::at(place, format!("{name} is empty"), format!("expected one of {one_of}"));
+                }
+                let given = list_names(given.iter().map(String::as_str));
+                Problem::at(place, format!("{name} must be exactly one of {one_of}"), format!("found {given}"))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.kind)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Error for Fault {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        Self::new(Kind::Invalid(message.to_string()))
+    }
+
+    fn invalid_type(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::new(Kind::WrongType { found: found_in_words(found), expected: expected_in_words(&expected.to_string()) })
+    }
+
+    fn invalid_value(found: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::invalid_type(found, expected)
+    }
+
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        let found = if length == 1 { "1 element".to_owned() } else { format!("{length} elements") };
+        Self::new(Kind::WrongType { found, expected: expected_in_words(&expected.to_string()) })
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(Kind::UnknownName { name: variant.to_owned(), names: expected })
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(Kind::UnknownKey { key: field.to_owned(), keys: expected })
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(Kind::Missing(field))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(Kind::Invalid(format!("`{field}` is given twice")))
+    }
+}
+
+fn found_in_words(found: Unexpected<'_>) -> String {
+    match found {
+        Unexpected::Bool(value) => format!("`{value}`"),
+        Unexpected::Unsigned(value) => format!("the number {value}"),
+        Unexpected::Signed(value) => format!("the number {value}"),
+        Unexpected::Float(value) => format!("the number {value}"),
+        Unexpected::Str(text) => format!("the text \"{text}\""),
+        Unexpected::Seq => "a list".into(),
+        Unexpected::Map | Unexpected::StructVariant => "a table".into(),
+        other => other.to_string(),
+    }
+}
+
+/// serde's words for what it expects, in those of the manual.
+fn expected_in_words(expected: &str) -> String {
+    let whole = |low: i128, high: i128| format!("a whole number from {low} to {high}");
+    match expected {
+        "u8" => whole(0, u8::MAX.into()),
+        "u16" => whole(0, u16::MAX.into()),
+        "u32" => whole(0, u32::MAX.into()),
+        "u64" | "usize" => "a whole number, not negative".into(),
+        "i32" => whole(i32::MIN.into(), i32::MAX.into()),
+        "i64" => "a whole number".into(),
+        "f32" | "f64" => "a number".into(),
+        "a boolean" => "`true` or `false`".into(),
+        "a string" => "text in quotes".into(),
+        "a sequence" => "a list".into(),
+        "a map" => "a table".into(),
+        _ if expected.starts_with("struct ") => "a table".into(),
+        _ if expected.starts_with("enum ") || expected.contains("variant") => "a name, or a table with one key".into(),
+        _ => match expected.strip_prefix("an array of length ") {
+            Some(length) => format!("a list of {length}"),
+            None => expected.to_owned(),
+        },
+    }
+}
+
+impl<'de> Field<'de> {
+    fn below(entry: &'de Entry) -> Self {
+        Self { value: &entry.node.value, place: &entry.node.place, name: &entry.key }
+    }
+
+    fn visit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        match self.value {
+            Value::Text(text) => visitor.visit_borrowed_str(text),
+            Value::Integer(integer) => match (u64::try_from(*integer), i64::try_from(*integer)) {
+                (Ok(unsigned), _) => visitor.visit_u64(unsigned),
+                (_, Ok(signed)) => visitor.visit_i64(signed),
+                _ => Err(Fault::custom("this number is too large")),
+            },
+            Value::Float(float) => visitor.visit_f64(*float),
+            Value::Boolean(boolean) => visitor.visit_bool(*boolean),
+            Value::Date(_) => Err(Fault::invalid_type(Unexpected::Other("a date"), &visitor)),
+            Value::List(nodes) => {
+                let mut list = List { nodes: nodes.iter(), name: self.name };
+                let value = visitor.visit_seq(&mut list)?;
+                match list.nodes.len() {
+                    0 => Ok(value),
+                    left => {
+                        let expected = format!("an array of length {}", nodes.len() - left);
+                        Err(Fault::invalid_length(nodes.len(), &expected.as_str()))
+                    }
+                }
+            }
+            Value::Table(entries) => visitor.visit_map(Table { entries: entries.iter(), pending: None, name: self.name }),
+        }
+    }
+}
+
+impl<'de> Deserializer<'de> for Field<'de> {
+    type Error = Fault;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        // Of a table the expected form is a Rust type, which is nothing to tell.
+        let single = !matches!(self.value, Value::List(_) | Value::Table(_));
+        let expected = single.then(|| expected_in_words(&(&visitor as &dyn Expected).to_string()));
+        self.visit(visitor).map_err(|mut fault| {
+            fault.expected = fault.expected.or(expected);
+            fault.or_at(self.place, self.name)
+        })
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Fault> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Fault> {
+        let alternative = match self.value {
+            Value::Text(name) => {
+                Ok(Alternative { name, name_place: self.place, of: self.name, value: &NO_PARAMETERS, place: self.place })
+            }
+            Value::Table(entries) => match &entries[..] {
+                [entry] => Ok(Alternative {
+                    name: &entry.key,
+                    name_place: &entry.key_place,
+                    of: self.name,
+                    value: &entry.node.value,
+                    place: &entry.node.place,
+                }),
+                _ => {
+                    let given: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
+                    // A key that is no alternative at all is the likelier mistake.
+                    match entries.iter().find(|entry| !names.contains(&entry.key.as_str())) {
+                        Some(entry) => Err(Fault::unknown_variant(&entry.key, names).or_at(&entry.key_place, self.name)),
+                        None => {
+                            let place = entries.last().map_or(self.place, |entry| &entry.key_place);
+                            Err(Fault::new(Kind::NotOne { given, names }).or_at(place, self.name))
+                        }
+                    }
+                }
+            },
+            _ => return self.deserialize_any(visitor),
+        };
+        visitor.visit_enum(alternative?).map_err(|fault| fault.or_at(self.place, self.name))
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
+        tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct List<'de> {
+    nodes: std::slice::Iter<'de, Node>,
+    name: &'de str,
+}
+
+impl<'de> SeqAccess<'de> for List<'de> {
+    type Error = Fault;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Fault> {
+        let Some(node) = self.nodes.next() else { return Ok(None) };
+        let field = Field { value: &node.value, place: &node.place, name: self.name };
+        seed.deserialize(field).map(Some).map_err(|fault| fault.or_at(&node.place, self.name))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.nodes.len())
+    }
+}
+
+struct Table<'de> {
+    entries: std::slice::Iter<'de, Entry>,
+    pending: Option<&'de Entry>,
+    name: &'de str,
+}
+
+impl<'de> MapAccess<'de> for Table<'de> {
+    type Error = Fault;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Fault> {
+        let Some(entry) = self.entries.next() else { return Ok(None) };
+        self.pending = Some(entry);
+        let key = IntoDeserializer::<Fault>::into_deserializer(entry.key.as_str());
+        seed.deserialize(key).map(Some).map_err(|fault| fault.or_at(&entry.key_place, self.name))
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Fault> {
+        let Some(entry) = self.pending.take() else {
+            return Err(Fault::custom("a value was asked for before its key"));
+        };
+        // An error without a place by now (from a conversion) is about this value.
+        seed.deserialize(Field::below(entry)).map_err(|fault| fault.or_at(&entry.node.place, &entry.key))
+    }
+}
+
+/// One alternative, chosen by its name.
+struct Alternative<'de> {
+    name: &'de str,
+    name_place: &'de Place,
+    of: &'de str,
+    value: &'de Value,
+    place: &'de Place,
+}
+
+impl<'de> EnumAccess<'de> for Alternative<'de> {
+    type Error = Fault;
+    type Variant = Field<'de>;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Field<'de>), Fault> {
+        let name = IntoDeserializer::<Fault>::into_deserializer(self.name);
+        let chosen = seed.deserialize(name).map_err(|fault| fault.or_at(self.name_place, self.of))?;
+        Ok((chosen, Field { value: self.value, place: self.place, name: self.name }))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Field<'de> {
+    type Error = Fault;
+
+    fn unit_variant(self) -> Result<(), Fault> {
+        match self.value {
+            Value::Table(entries) if entries.is_empty() => Ok(()),
+            _ => {
+                let expected = format!("the bare name \"{}\": it has no parameters", self.name);
+                Err(Fault::new(Kind::WrongType { found: "more".into(), expected }).or_at(self.place, self.name))
+            }
+        }
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Fault> {
+        // A conversion may refuse what was read, and knows no place.
+        seed.deserialize(self).map_err(|fault| fault.or_at(self.place, self.name))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_any(visitor)
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Fault> {
+        self.deserialize_any(visitor)
+    }
+}

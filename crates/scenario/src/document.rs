@@ -1,0 +1,173 @@
+//! The text as a tree in which every key and value knows its place, so that whatever turns out to be wrong with it later
+//! can be shown there.
+
+use std::ops::Range;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::Problem;
+
+/// Where something stands: in which text, and from which byte to which.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// 0 is the file, n the n-th override.
+    pub text: usize,
+    /// Bytes of that text.
+    pub span: Range<usize>,
+}
+
+/// A value and its place.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Node {
+    pub value: Value,
+    pub place: Place,
+}
+
+/// A TOML value. Dates are text: no key of a scenario takes one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Integer(i128),
+    Float(f64),
+    Boolean(bool),
+    Date(String),
+    List(Vec<Node>),
+    Table(Vec<Entry>),
+}
+
+/// A key of a table with its value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entry {
+    pub key: String,
+    pub key_place: Place,
+    pub node: Node,
+}
+
+/// A step of a [`Path`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Key(String),
+    Index(usize),
+}
+
+/// The way from the root to a value: `topology.star.bottleneck.rate`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path(Vec<Step>);
+
+impl Path {
+    /// This path and one key more; a dot in `key` makes it several.
+    pub fn key(&self, key: &str) -> Self {
+        let mut steps = self.0.clone();
+        steps.extend(key.split('.').map(|part| Step::Key(part.to_owned())));
+        Self(steps)
+    }
+
+    /// This path and an element of the list there.
+    pub fn index(&self, index: usize) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(Step::Index(index));
+        Self(steps)
+    }
+
+    /// The last key, for messages.
+    pub fn name(&self) -> &str {
+        let key = |step: &'_ Step| matches!(step, Step::Key(_));
+        match self.0.iter().rfind(|step| key(step)) {
+            Some(Step::Key(name)) => name,
+            _ => "scenario",
+        }
+    }
+}
+
+impl Node {
+    /// Reads the whole text of a scenario file.
+    pub fn parse(text: &str) -> Result<Self, Problem> {
+        let root = DeTable::parse(text).map_err(|error| {
+            let span = error.span().unwrap_or(0..0);
+            Problem::at(Place { text: 0, span }, format!("this is not TOML: {}", error.message()), "here")
+        })?;
+        // Errors about the root itself (a missing key) point at the start of the file rather than at all of it.
+        Self::table(root.into_inner(), Place::default(), &|span| Place { text: 0, span })
+    }
+
+    /// Reads one value, as on the right of a `=`; `place` gives the place of a span of `text`.
+    pub fn parse_value(text: &str, place: &dyn Fn(Range<usize>) -> Place) -> Option<Self> {
+        DeValue::parse(text).ok().and_then(|value| Self::value(value, place).ok())
+    }
+
+    fn value(value: Spanned<DeValue<'_>>, place: &dyn Fn(Range<usize>) -> Place) -> Result<Self, Problem> {
+        let at = place(value.span());
+        let value = match value.into_inner() {
+            DeValue::String(text) => Value::Text(text.into_owned()),
+            DeValue::Integer(integer) => match i128::from_str_radix(integer.as_str(), integer.radix()) {
+                Ok(integer) => Value::Integer(integer),
+                Err(_) => return Err(Problem::at(at, "this number has too many digits".into(), "too large")),
+            },
+            DeValue::Float(float) => match float.as_str().parse() {
+                Ok(float) => Value::Float(float),
+                Err(_) => return Err(Problem::at(at, "this is not a number".into(), "here")),
+            },
+            DeValue::Boolean(boolean) => Value::Boolean(boolean),
+            DeValue::Datetime(date) => Value::Date(date.to_string()),
+            DeValue::Array(list) => {
+                Value::List(list.into_iter().map(|element| Self::value(element, place)).collect::<Result<_, _>>()?)
+            }
+            DeValue::Table(table) => return Self::table(table, at, place),
+        };
+        Ok(Self { value, place: at })
+    }
+
+    fn table(table: DeTable<'_>, at: Place, place: &dyn Fn(Range<usize>) -> Place) -> Result<Self, Problem> {
+        let mut entries = table
+            .into_iter()
+            .map(|(key, value)| {
+                let key_place = place(key.span());
+                Ok(Entry { key: key.into_inner().into_owned(), key_place, node: Self::value(value, place)? })
+            })
+            .collect::<Result<Vec<_>, Problem>>()?;
+        // In the order of the text, so that of two errors the upper one is shown.
+        entries.sort_by_key(|entry| entry.key_place.span.start);
+        Ok(Self { value: Value::Table(entries), place: at })
+    }
+
+    /// The place of what stands at `path`, or else of the nearest thing above it that there is: a default has no place
+    /// of its own.
+    pub fn place_of(&self, path: &Path) -> &Place {
+        let mut node = self;
+        for step in &path.0 {
+            let below = match (&node.value, step) {
+                (Value::Table(entries), Step::Key(key)) => {
+                    entries.iter().find(|entry| entry.key == *key).map(|entry| &entry.node)
+                }
+                (Value::List(nodes), Step::Index(index)) => nodes.get(*index),
+                _ => None,
+            };
+            match below {
+                Some(below) => node = below,
+                // A single value in place of a list, a bare name in place of a table: it stands for what is below.
+                None if matches!(node.value, Value::Table(_)) => break,
+                None => {}
+            }
+        }
+        &node.place
+    }
+
+    /// The tree as TOML text, with all overrides.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(&self.plain()).unwrap_or_default()
+    }
+
+    fn plain(&self) -> toml::Value {
+        match &self.value {
+            Value::Text(text) | Value::Date(text) => toml::Value::String(text.clone()),
+            Value::Integer(integer) => toml::Value::Integer(i64::try_from(*integer).unwrap_or(i64::MAX)),
+            Value::Float(float) => toml::Value::Float(*float),
+            Value::Boolean(boolean) => toml::Value::Boolean(*boolean),
+            Value::List(nodes) => toml::Value::Array(nodes.iter().map(Self::plain).collect()),
+            Value::Table(entries) => {
+                toml::Value::Table(entries.iter().map(|entry| (entry.key.clone(), entry.node.plain())).collect())
+            }
+        }
+    }
+}

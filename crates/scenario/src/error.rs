@@ -1,0 +1,175 @@
+//! What is wrong with a scenario: one clear message with its place, what was expected there, and the nearest valid name.
+
+use std::fmt;
+use std::ops::Range;
+
+use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
+
+use crate::document::Place;
+
+/// Something wrong, with its place as far as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    pub message: String,
+    pub place: Place,
+    pub label: String,
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// A problem at `place`, which is underlined with `label` below it.
+    pub fn at(place: Place, message: String, label: impl Into<String>) -> Self {
+        Self { message, place, label: label.into(), help: None }
+    }
+
+    /// The same with a remedy.
+    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into();
+        self
+    }
+}
+
+/// Why a scenario was refused: what is wrong, where, what was expected, and what may have been meant.
+///
+/// Its `Display` is one line, `file:line:column: message`; [`ScenarioError::render`] shows the text with the offending part
+/// underlined.
+#[derive(Clone, Debug)]
+pub struct ScenarioError {
+    /// What is wrong.
+    pub message: String,
+    /// Name of the text: the file's, or `--set` for an override.
+    pub file: String,
+    /// Line of the offending text, from 1.
+    pub line: usize,
+    /// Column of the offending text in characters, from 1.
+    pub column: usize,
+    /// What stands under the offending text: mostly what was expected.
+    pub label: String,
+    /// The remedy, where one is known: the nearest valid name, for example.
+    pub help: Option<String>,
+    span: Range<usize>,
+    source: NamedSource<String>,
+}
+
+impl ScenarioError {
+    /// The problem as it is shown, with the text in which it stands.
+    pub(crate) fn new(problem: Problem, file: &str, text: &str) -> Self {
+        let span = within_one_line(problem.place.span, text);
+        let before = &text[..span.start];
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        Self {
+            message: problem.message,
+            file: file.to_owned(),
+            line: before.matches('\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            label: problem.label,
+            help: problem.help,
+            span,
+            source: NamedSource::new(file, text.to_owned()),
+        }
+    }
+
+    /// The message with the offending text underlined, on several lines; with colours for a terminal if `color`.
+    #[must_use]
+    pub fn render(&self, color: bool) -> String {
+        let theme = if color { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(100).with_links(false);
+        if handler.render_report(&mut text, &Bare(self)).is_err() {
+            return self.to_string();
+        }
+        text
+    }
+}
+
+/// `span` cut to the text, to whole characters, and to its first line: a table may run over many.
+fn within_one_line(span: Range<usize>, text: &str) -> Range<usize> {
+    let mut start = span.start.min(text.len());
+    while !text.is_char_boundary(start) {
+        start -= 1;
+    }
+    let mut end = span.end.clamp(start, text.len());
+    while !text.is_char_boundary(end) {
+        end += 1;
+    }
+    let line_end = text[start..end].find(['\n', '\r']).map_or(end, |newline| start + newline);
+    start..line_end
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+/// The message alone, for the rendered form, which shows the place by itself.
+#[derive(Debug)]
+struct Bare<'a>(&'a ScenarioError);
+
+impl fmt::Display for Bare<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Bare<'_> {}
+
+impl Diagnostic for Bare<'_> {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.0.help()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.0.labels()
+    }
+}
+
+impl Diagnostic for ScenarioError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        Some(&self.source)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        Some(Box::new(std::iter::once(LabeledSpan::at(self.span.clone(), self.label.clone()))))
+    }
+}
+
+/// "did you mean `min_threshold`?", if one of `names` is near to what was written.
+pub(crate) fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    nearest(written, names).map(|name| format!("did you mean `{name}`?"))
+}
+
+/// The nearest of `names`, if it is near enough to be what was meant.
+fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const NEAR_ENOUGH: f64 = 0.5;
+    // A text of more than a few words is no misspelt name, and the distance takes the product of both lengths.
+    if written.len() > 64 {
+        return None;
+    }
+    let written_lower = written.to_lowercase();
+    let nearness = |name: &str| strsim::normalized_damerau_levenshtein(&written_lower, &name.to_lowercase());
+    let begins_alike = |name: &str| written.len() >= 3 && (name.starts_with(written) || written.starts_with(name));
+    names
+        .into_iter()
+        .filter(|name| !name.is_empty())
+        .map(|name| (nearness(name) + if begins_alike(name) { 0.3 } else { 0.0 }, name))
+        .filter(|(near, _)| *near > NEAR_ENOUGH)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, name)| name)
+}
+
+/// "`a`, `b`, `c`".
+pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let quoted: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    quoted.join(", ")
+}

@@ -1,0 +1,241 @@
+//! From a topology to links and paths: which links there are, and which of them each flow takes.
+
+use std::collections::BTreeMap;
+
+use forebay_engine::stream;
+use forebay_qdisc::{Rng, Span};
+use petgraph::algo::astar;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::{EdgeFiltered, EdgeRef};
+
+use crate::names;
+use crate::schema::{
+    Chain, Dumbbell, Enters, FlowGroup, Graph, HostCount, LinkSpec, NodeKind, Placement, ScenarioSpec, Star, Topology,
+};
+
+/// One direction of a link.
+pub(crate) struct Line {
+    pub name: String,
+    pub spec: LinkSpec,
+    /// Propagation delay as drawn.
+    pub propagation: Span,
+    /// Its number among the inputs of the node at its far end.
+    pub far_input_port: u16,
+}
+
+/// A flow and the lines that its data and its ACKs take.
+pub(crate) struct Route {
+    pub name: String,
+    /// Index of the group.
+    pub group: usize,
+    /// Index within the group.
+    pub index: u32,
+    pub forward: Vec<u32>,
+    pub backward: Vec<u32>,
+}
+
+/// Lines and routes of a scenario.
+#[derive(Default)]
+pub(crate) struct Layout {
+    pub lines: Vec<Line>,
+    pub routes: Vec<Route>,
+    nodes: usize,
+    inputs: Vec<u16>,
+}
+
+/// A full-duplex link as two lines.
+#[derive(Clone, Copy)]
+struct Pair {
+    there: u32,
+    back: u32,
+}
+
+impl Layout {
+    /// Lays out `scenario`; random delays and places are drawn under `seed`.
+    pub fn new(scenario: &ScenarioSpec, seed: u64) -> Self {
+        let mut layout = Self::default();
+        match &scenario.topology {
+            Topology::Star(star) => layout.star(star, &scenario.flows, seed),
+            Topology::Dumbbell(dumbbell) => layout.dumbbell(dumbbell, &scenario.flows, seed),
+            Topology::Chain(chain) => layout.chain(chain, &scenario.flows, seed),
+            Topology::Graph(graph) => layout.graph(graph, &scenario.flows, seed),
+        }
+        layout
+    }
+
+    fn node(&mut self) -> usize {
+        self.nodes += 1;
+        self.inputs.push(0);
+        self.nodes - 1
+    }
+
+    /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a link
+    /// can share it.
+    fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, to: usize, seed: u64) -> u32 {
+        let mut rng = stream(seed, &format!("link/{delay_name}/delay"));
+        let propagation = spec.delay.picoseconds().draw_span(&mut rng);
+        let far_input_port = self.inputs[to];
+        self.inputs[to] = far_input_port.saturating_add(1);
+        self.lines.push(Line { name, spec: spec.clone(), propagation, far_input_port });
+        self.lines.len() as u32 - 1
+    }
+
+    /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's direction, from
+    /// `from` to `to`; the way back has the same rate and delay.
+    fn access(&mut self, name: &str, spec: &LinkSpec, from: usize, to: usize, seed: u64) -> Pair {
+        Pair {
+            there: self.line(name.to_owned(), name, spec, to, seed),
+            back: self.line(format!("{name}/back"), name, &spec.plain(), from, seed),
+        }
+    }
+
+    /// Calls `each` for every flow, with its group, its index in the group and its name.
+    fn flows(groups: &[FlowGroup], mut each: impl FnMut(usize, &FlowGroup, u32, String)) {
+        for (group_index, group) in groups.iter().enumerate() {
+            for index in 0..group.flows() {
+                each(group_index, group, index, group.flow_name(index));
+            }
+        }
+    }
+
+    fn star(&mut self, star: &Star, groups: &[FlowGroup], seed: u64) {
+        let (router, sink) = (self.node(), self.node());
+        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &star.bottleneck, sink, seed);
+        let reverse_spec = star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain());
+        let reverse_delay = if star.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
+        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, router, seed);
+        Self::flows(groups, |group, spec, index, name| {
+            let host = self.node();
+            let link = spec.access.as_ref().unwrap_or(&star.access);
+            let access = self.access(&names::access(&name), link, host, router, seed);
+            let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
+            self.routes.push(Route { name, group, index, forward, backward });
+        });
+    }
+
+    fn dumbbell(&mut self, dumbbell: &Dumbbell, groups: &[FlowGroup], seed: u64) {
+        let (left, right) = (self.node(), self.node());
+        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, right, seed);
+        let reverse_spec = dumbbell.reverse.clone().unwrap_or_else(|| dumbbell.bottleneck.plain());
+        let reverse_delay = if dumbbell.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
+        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, left, seed);
+        let sink_access = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
+        let hosts = |count: HostCount| if let HostCount::Hosts(hosts) = count { hosts } else { 0 };
+        let sources: Vec<Pair> = (0..hosts(dumbbell.sources))
+            .map(|host| {
+                let node = self.node();
+                self.access(&names::access(&host.to_string()), &dumbbell.access, node, left, seed)
+            })
+            .collect();
+        let sinks: Vec<Pair> = (0..hosts(dumbbell.sinks))
+            .map(|host| {
+                let node = self.node();
+                self.access(&names::sink(&host.to_string()), sink_access, right, node, seed)
+            })
+            .collect();
+        let mut place = 0_usize;
+        Self::flows(groups, |group, spec, index, name| {
+            let mut rng = stream(seed, &format!("flow/{name}/placement"));
+            let mut choose = |pairs: &[Pair]| -> Option<Pair> {
+                let count = pairs.len();
+                let at = match dumbbell.placement {
+                    Placement::RoundRobin => place.checked_rem(count)?,
+                    Placement::Random => (rng.next_u64() % (count.max(1) as u64)) as usize,
+                };
+                pairs.get(at).copied()
+            };
+            let (source, sink) = (choose(&sources), choose(&sinks));
+            place += 1;
+            // A group's own access link, or "per-flow" hosts: the flow gets hosts of its own.
+            let source = match (source, &spec.access) {
+                (Some(source), None) => source,
+                (_, own) => {
+                    let node = self.node();
+                    let link = own.as_ref().unwrap_or(&dumbbell.access);
+                    self.access(&names::access(&name), link, node, left, seed)
+                }
+            };
+            let sink = sink.unwrap_or_else(|| {
+                let node = self.node();
+                self.access(&names::sink(&name), sink_access, right, node, seed)
+            });
+            let (forward, backward) =
+                (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
+            self.routes.push(Route { name, group, index, forward, backward });
+        });
+    }
+
+    fn chain(&mut self, chain: &Chain, groups: &[FlowGroup], seed: u64) {
+        let hops = chain.hops as usize;
+        let nodes: Vec<usize> = (0..=hops).map(|_| self.node()).collect();
+        let mut pairs = Vec::with_capacity(hops);
+        for hop in 0..hops {
+            let name = names::hop(hop as u32 + 1);
+            let there = self.line(name.clone(), &name, &chain.link, nodes[hop + 1], seed);
+            let back = self.line(names::hop_back(hop as u32 + 1), &name, &chain.link.plain(), nodes[hop], seed);
+            pairs.push(Pair { there, back });
+        }
+        Self::flows(groups, |group, spec, index, name| {
+            let router = match spec.enters.unwrap_or_default() {
+                Enters::At(router) => router as usize - 1,
+                Enters::Each => index as usize,
+            };
+            let host = self.node();
+            let link = spec.access.as_ref().unwrap_or(&chain.access);
+            let access = self.access(&names::access(&name), link, host, nodes[router], seed);
+            let hops = &pairs[router..];
+            let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
+            let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
+            self.routes.push(Route { name, group, index, forward, backward });
+        });
+    }
+
+    fn graph(&mut self, graph: &Graph, groups: &[FlowGroup], seed: u64) {
+        let nodes: BTreeMap<&str, usize> =
+            graph.nodes.iter().map(|node| (node.name.as_str(), self.node())).collect();
+        let mut map: DiGraph<(), (u32, u32)> = DiGraph::new();
+        let indices: Vec<NodeIndex> = (0..self.nodes).map(|_| map.add_node(())).collect();
+        for link in &graph.links {
+            let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else {
+                continue;
+            };
+            let (there, back) = (names::graph_link(&link.from, &link.to), names::graph_link(&link.to, &link.from));
+            let line = self.line(there.clone(), &there, &link.forward(), to, seed);
+            map.add_edge(indices[from], indices[to], (line, link.metric));
+            let line = self.line(back.clone(), &back, &link.backward(), from, seed);
+            map.add_edge(indices[to], indices[from], (line, link.metric));
+        }
+        let is_host = |node: NodeIndex| graph.nodes[node.index()].kind == NodeKind::Host;
+        Self::flows(groups, |group, spec, index, name| {
+            let end = |list: &Option<crate::schema::OneOrMany>| {
+                let host = list.as_ref()?.at(index as usize)?;
+                nodes.get(host).map(|&node| indices[node])
+            };
+            let (Some(from), Some(to)) = (end(&spec.from), end(&spec.to)) else { return };
+            let (Some(forward), Some(backward)) =
+                (shortest_path(&map, from, to, is_host), shortest_path(&map, to, from, is_host))
+            else {
+                return;
+            };
+            self.routes.push(Route { name, group, index, forward, backward });
+        });
+    }
+}
+
+/// The lines of the shortest path, if there is one. Hosts pass no packets on.
+fn shortest_path(
+    map: &DiGraph<(), (u32, u32)>,
+    from: NodeIndex,
+    to: NodeIndex,
+    is_host: impl Fn(NodeIndex) -> bool,
+) -> Option<Vec<u32>> {
+    let passable = EdgeFiltered::from_fn(map, |edge| edge.source() == from || !is_host(edge.source()));
+    let (_, path) = astar(&passable, from, |node| node == to, |edge| u64::from(edge.weight().1), |_| 0)?;
+    path.windows(2)
+        .map(|step| {
+            // Of parallel links the one of the smallest metric, and of those the first.
+            map.edges_connecting(step[0], step[1]).map(|edge| *edge.weight()).min_by_key(|&(line, metric)| (metric, line))
+        })
+        .map(|best| best.map(|(line, _)| line))
+        .collect()
+}

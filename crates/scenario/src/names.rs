@@ -1,0 +1,111 @@
+//! The names that follow from a scenario: of flows, of links, and of the queues at their sending ends, which have the
+//! names of their links.
+
+use crate::schema::{HostCount, ScenarioSpec, Topology};
+
+/// The link from the router to the sink (star) or to the other router (dumbbell).
+pub const BOTTLENECK: &str = "bottleneck";
+/// The link back.
+pub const REVERSE: &str = "reverse";
+
+/// From a source host to its router. `host` is the flow's name where each flow has a host of its own, else the host's
+/// number from 0.
+#[must_use]
+pub fn access(host: &str) -> String {
+    format!("access-{host}")
+}
+
+/// From a source host's router back to it.
+#[must_use]
+pub fn access_back(host: &str) -> String {
+    format!("access-{host}/back")
+}
+
+/// From the right router of a dumbbell to a sink host.
+#[must_use]
+pub fn sink(host: &str) -> String {
+    format!("sink-{host}")
+}
+
+/// From a sink host of a dumbbell back to its router.
+#[must_use]
+pub fn sink_back(host: &str) -> String {
+    format!("sink-{host}/back")
+}
+
+/// From router `number`, from 1, of a chain to the next, or to the sink.
+#[must_use]
+pub fn hop(number: u32) -> String {
+    format!("hop-{number}")
+}
+
+/// The way back of [`hop`].
+#[must_use]
+pub fn hop_back(number: u32) -> String {
+    format!("hop-{number}/back")
+}
+
+/// A link of a free graph in the direction from `from` to `to`.
+#[must_use]
+pub fn graph_link(from: &str, to: &str) -> String {
+    format!("{from}->{to}")
+}
+
+/// Names of all flows, group after group.
+pub fn flows(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
+    spec.flows.iter().flat_map(|group| (0..group.flows()).map(|index| group.flow_name(index)))
+}
+
+/// Number of all flows.
+#[must_use]
+pub fn flow_count(spec: &ScenarioSpec) -> u64 {
+    spec.flows.iter().map(|group| u64::from(group.flows())).sum()
+}
+
+/// Names of all links; each direction is a link. A queue has the name of the link that it feeds.
+#[must_use]
+pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
+    let both_ways = |host: String| [access(&host), access_back(&host)];
+    let sinks_both_ways = |host: String| [sink(&host), sink_back(&host)];
+    let trunk = || [BOTTLENECK.to_owned(), REVERSE.to_owned()].into_iter();
+    match &spec.topology {
+        Topology::Star(_) => Box::new(trunk().chain(flows(spec).flat_map(both_ways))),
+        Topology::Dumbbell(dumbbell) => Box::new(
+            trunk()
+                .chain(hosts(spec, dumbbell.sources).flat_map(both_ways))
+                .chain(hosts(spec, dumbbell.sinks).flat_map(sinks_both_ways)),
+        ),
+        Topology::Chain(chain) => Box::new(
+            (1..=chain.hops)
+                .flat_map(|number| [hop(number), hop_back(number)])
+                .chain(flows(spec).flat_map(both_ways)),
+        ),
+        Topology::Graph(graph) => Box::new(
+            graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),
+        ),
+    }
+}
+
+/// Number of all links.
+#[must_use]
+pub fn link_count(spec: &ScenarioSpec) -> u64 {
+    let flows = flow_count(spec);
+    let hosts = |count| match count {
+        HostCount::PerFlow => flows,
+        HostCount::Hosts(number) => u64::from(number),
+    };
+    match &spec.topology {
+        Topology::Star(_) => 2 + 2 * flows,
+        Topology::Dumbbell(dumbbell) => 2 + 2 * hosts(dumbbell.sources) + 2 * hosts(dumbbell.sinks),
+        Topology::Chain(chain) => 2 * u64::from(chain.hops) + 2 * flows,
+        Topology::Graph(graph) => 2 * graph.links.len() as u64,
+    }
+}
+
+/// The hosts of one side of a dumbbell, as [`access`] and [`sink`] take them.
+fn hosts(spec: &ScenarioSpec, count: HostCount) -> Box<dyn Iterator<Item = String> + '_> {
+    match count {
+        HostCount::PerFlow => Box::new(flows(spec)),
+        HostCount::Hosts(number) => Box::new((0..number).map(|host| host.to_string())),
+    }
+}

@@ -1,0 +1,130 @@
+//! Overrides from the command line, `--set flows.tcp.count=10`, put into the tree before it is read.
+
+use std::ops::Range;
+
+use crate::document::{Entry, Node, Place, Value};
+use crate::error::{Problem, did_you_mean, list_names};
+
+/// Deeper than any scenario; keeps a path of ten thousand dots from overflowing the stack.
+const DEEPEST: usize = 32;
+
+/// The text of an override, as errors show it.
+pub(crate) fn text(path: &str, value: &str) -> String {
+    format!("{path}={value}")
+}
+
+/// Sets what stands at `path` to `value`, read as a TOML value if it is one and else as text. Elements of a list are named
+/// by their `name` (links of a graph by "from->to") or by their number from 0. `number` is that of the override, from 1.
+pub(crate) fn apply(root: &mut Node, number: usize, path: &str, value: &str) -> Result<(), Problem> {
+    let place = |span: Range<usize>| Place { text: number, span };
+    let keys = split(path, &place)?;
+    let offset = path.len() + 1;
+    let shifted = |span: Range<usize>| place(span.start + offset..span.end + offset);
+    let node = Node::parse_value(value, &shifted)
+        .unwrap_or_else(|| Node { value: Value::Text(value.to_owned()), place: shifted(0..value.len()) });
+    set(root, &keys, node)
+}
+
+/// A key of the path and its place.
+type Key = (String, Place);
+
+/// Splits at dots; a part in double quotes may hold dots itself.
+fn split(path: &str, place: &dyn Fn(Range<usize>) -> Place) -> Result<Vec<Key>, Problem> {
+    let mut keys = Vec::new();
+    let mut start = 0;
+    let mut quoted = false;
+    for (position, character) in path.char_indices().chain([(path.len(), '.')]) {
+        match character {
+            '"' => quoted = !quoted,
+            '.' if !quoted || position == path.len() => {
+                let span = start..position;
+                let part = path[span.clone()].trim();
+                let key = part.strip_prefix('"').and_then(|part| part.strip_suffix('"')).unwrap_or(part);
+                if key.is_empty() {
+                    let message = "an override must be written as key.path=value".to_owned();
+                    return Err(Problem::at(place(span), message, "a key is missing here")
+                        .with_help("for example flows.tcp.count=10".to_owned()));
+                }
+                keys.push((key.to_owned(), place(span)));
+                start = position + 1;
+            }
+            _ => {}
+        }
+    }
+    if keys.len() > DEEPEST {
+        return Err(Problem::at(place(0..path.len()), "no scenario is that deep".into(), "too many dots"));
+    }
+    Ok(keys)
+}
+
+fn set(node: &mut Node, keys: &[Key], new: Node) -> Result<(), Problem> {
+    let Some(((key, place), below)) = keys.split_first() else {
+        *node = new;
+        return Ok(());
+    };
+    // `queue = "red"` and then `queue.red.limit=…`: the bare name stands for a table without parameters.
+    if matches!(&node.value, Value::Text(name) if name == key) {
+        let parameters = Node { value: Value::Table(Vec::new()), place: node.place.clone() };
+        let entry = Entry { key: key.clone(), key_place: node.place.clone(), node: parameters };
+        node.value = Value::Table(vec![entry]);
+    }
+    match &mut node.value {
+        Value::Table(entries) => {
+            let index = match entries.iter().position(|entry| entry.key == *key) {
+                Some(index) => index,
+                None => {
+                    let node = Node { value: Value::Table(Vec::new()), place: place.clone() };
+                    entries.push(Entry { key: key.clone(), key_place: place.clone(), node });
+                    entries.len() - 1
+                }
+            };
+            set(&mut entries[index].node, below, new)
+        }
+        Value::List(nodes) => {
+            let index = element(nodes, key, place)?;
+            set(&mut nodes[index], below, new)
+        }
+        Value::Text(text) => {
+            let message = format!("nothing can be set below the text \"{text}\"");
+            let help = "to replace it, end the path one key earlier".to_owned();
+            Err(Problem::at(place.clone(), message, "no such key").with_help(help))
+        }
+        _ => Err(Problem::at(place.clone(), "nothing can be set below a single value".into(), "no such key")),
+    }
+}
+
+/// Which element of a list is meant by `key`.
+fn element(nodes: &[Node], key: &str, place: &Place) -> Result<usize, Problem> {
+    let names: Vec<Option<String>> = nodes.iter().map(name_of).collect();
+    if let Some(index) = names.iter().position(|name| name.as_deref() == Some(key)) {
+        return Ok(index);
+    }
+    match key.parse::<usize>() {
+        Ok(index) if index < nodes.len() => Ok(index),
+        Ok(index) => {
+            let message = format!("there is no element {index}: the list has {}", nodes.len());
+            Err(Problem::at(place.clone(), message, "counted from 0"))
+        }
+        Err(_) => {
+            let known = || names.iter().flatten().map(String::as_str);
+            let label = if names.iter().flatten().next().is_none() {
+                "expected a number, from 0".to_owned()
+            } else {
+                format!("expected {}, or a number from 0", list_names(known().take(8)))
+            };
+            Err(Problem::at(place.clone(), format!("no element is named `{key}`"), label)
+                .with_help(did_you_mean(key, known())))
+        }
+    }
+}
+
+fn name_of(node: &Node) -> Option<String> {
+    let Value::Table(entries) = &node.value else { return None };
+    let text = |key: &str| {
+        entries.iter().find(|entry| entry.key == key).and_then(|entry| match &entry.node.value {
+            Value::Text(text) => Some(text.clone()),
+            _ => None,
+        })
+    };
+    text("name").or_else(|| Some(format!("{}->{}", text("from")?, text("to")?)))
+}

@@ -1,0 +1,223 @@
+//! What became of the packets of a replay, flow by flow.
+
+use forebay_engine::{Column, DelayHistogram, Table};
+use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Sink, Time};
+
+use super::arrivals::CapturedPacket;
+use super::dissect::FlowIdentity;
+
+const REASONS: usize = DropReason::ALL.len();
+
+/// The gauge that DBL keeps for a flow: when it was first classified belligerent, in seconds; NaN if it was not.
+const CLASSIFIED_AT: &str = "classified_at_s";
+
+/// The books of one flow.
+#[derive(Default)]
+struct FlowBook {
+    key: FlowKey,
+    packets: u64,
+    bytes: u64,
+    packets_delivered: u64,
+    bytes_delivered: u64,
+    dropped: [u64; REASONS],
+    bytes_dropped: u64,
+    marked: u64,
+    delay: DelayHistogram,
+    first: Time,
+    last: Time,
+    last_drop: Option<Time>,
+    classified_at_s: Option<f64>,
+}
+
+/// All books of a replay.
+#[derive(Default)]
+pub struct Books {
+    /// The time of what happens now.
+    pub now: Time,
+    flows: Vec<FlowBook>,
+    dropped_on_arrival: u64,
+    dropped_queued: u64,
+    length_max_packets: u64,
+    length_max_bytes: u64,
+}
+
+impl Books {
+    /// A packet arrives.
+    pub fn arrive(&mut self, packet: &CapturedPacket) {
+        let index = packet.flow as usize;
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, FlowBook::default);
+            self.flows[index].first = self.now;
+            self.flows[index].key = packet.key;
+        }
+        let flow = &mut self.flows[index];
+        flow.packets += 1;
+        flow.bytes += u64::from(packet.len_bytes);
+        flow.last = self.now;
+    }
+
+    /// After an arrival: notes the queue's length, and whether the packet's flow has just been classified belligerent.
+    /// Only a flow's own packets get it classified, so that asking for one flow at each arrival misses none; at the end it
+    /// may be too late to ask, because DBL's hash function can change during operation.
+    pub fn observe(&mut self, packet: &CapturedPacket, queue: &dyn Discipline<CapturedPacket>) {
+        let Backlog { packets, bytes } = queue.backlog();
+        self.length_max_packets = self.length_max_packets.max(packets);
+        self.length_max_bytes = self.length_max_bytes.max(bytes);
+        let flow = &mut self.flows[packet.flow as usize];
+        if flow.classified_at_s.is_none() {
+            queue.flow_gauges(packet.key, &mut |name, value| {
+                if name == CLASSIFIED_AT && value.is_finite() {
+                    flow.classified_at_s = Some(value);
+                }
+            });
+        }
+    }
+
+    /// A packet's transmission has ended.
+    pub fn deliver(&mut self, packet: &CapturedPacket) {
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.packets_delivered += 1;
+        flow.bytes_delivered += u64::from(packet.len_bytes);
+        flow.delay.record(self.now.since(packet.time));
+    }
+
+    /// Checks that nothing was lost or made up, with `backlog` still queued.
+    ///
+    /// # Errors
+    /// The books that do not balance.
+    pub fn check(&self, backlog: Backlog) -> Result<(), String> {
+        let sum = |count: fn(&FlowBook) -> u64| self.flows.iter().map(count).sum::<u64>();
+        let (arrived, delivered) = (sum(|flow| flow.packets), sum(|flow| flow.packets_delivered));
+        let dropped = self.dropped_on_arrival + self.dropped_queued;
+        let balanced = |flow: &FlowBook| flow.packets == flow.packets_delivered + flow.dropped.iter().sum::<u64>();
+        if arrived != dropped + delivered || backlog != Backlog::default() || !self.flows.iter().all(balanced) {
+            return Err(format!(
+                "{arrived} packets arrived, {dropped} dropped, {delivered} delivered, {} packets of {} bytes queued",
+                backlog.packets, backlog.bytes
+            ));
+        }
+        Ok(())
+    }
+
+    /// Bytes that arrived.
+    pub fn bytes(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.bytes).sum()
+    }
+
+    /// Packets that arrived.
+    pub fn packets(&self) -> u64 {
+        self.flows.iter().map(|flow| flow.packets).sum()
+    }
+
+    /// One row a flow, in the order of first arrival.
+    pub fn flow_table(&self, identities: &[FlowIdentity], queue: &dyn Discipline<CapturedPacket>) -> Table {
+        let mut table = Table::default();
+        table.push("flow", Column::Text(identities.iter().map(FlowIdentity::to_string).collect()));
+        self.push_counts(&mut table);
+        self.push_floats(&mut table);
+        self.push_gauges(&mut table, queue);
+        table
+    }
+
+    fn push_counts(&self, table: &mut Table) {
+        let mut push = |name, count: &dyn Fn(&FlowBook) -> u64| {
+            table.push(name, Column::Count(self.flows.iter().map(count).collect()));
+        };
+        push("packets", &|flow| flow.packets);
+        push("bytes", &|flow| flow.bytes);
+        push("packets_delivered", &|flow| flow.packets_delivered);
+        push("bytes_delivered", &|flow| flow.bytes_delivered);
+        push("packets_dropped", &|flow| flow.dropped.iter().sum());
+        push("bytes_dropped", &|flow| flow.bytes_dropped);
+        for &reason in DropReason::ALL {
+            push(column_of(reason), &|flow| flow.dropped[reason as usize]);
+        }
+        push("packets_marked", &|flow| flow.marked);
+    }
+
+    fn push_floats(&self, table: &mut Table) {
+        let mut push = |name, value: &dyn Fn(&FlowBook) -> f64| {
+            table.push(name, Column::Float(self.flows.iter().map(value).collect()));
+        };
+        // Over the flow's own lifetime; a flow of one moment has no rate.
+        let rate = |flow: &FlowBook, bytes: u64| {
+            let lifetime_s = flow.last.since(flow.first).seconds();
+            if lifetime_s > 0.0 { bytes as f64 * 8.0 / lifetime_s } else { f64::NAN }
+        };
+        push("offered_bps", &|flow| rate(flow, flow.bytes));
+        push("delivered_bps", &|flow| rate(flow, flow.bytes_delivered));
+        push("delay_mean_s", &|flow| flow.delay.mean_s());
+        push("delay_p50_s", &|flow| flow.delay.quantile_s(0.5));
+        push("delay_p99_s", &|flow| flow.delay.quantile_s(0.99));
+        push("delay_max_s", &|flow| flow.delay.max_s());
+        push("first_s", &|flow| flow.first.seconds());
+        push("last_s", &|flow| flow.last.seconds());
+        push("last_drop_s", &|flow| flow.last_drop.map_or(f64::NAN, Time::seconds));
+        push(CLASSIFIED_AT, &|flow| flow.classified_at_s.unwrap_or(f64::NAN));
+    }
+
+    /// A column for each other gauge that the discipline keeps of flows.
+    fn push_gauges(&self, table: &mut Table, queue: &dyn Discipline<CapturedPacket>) {
+        let mut columns: Vec<(&'static str, Vec<f64>)> = Vec::new();
+        for (row, flow) in self.flows.iter().enumerate() {
+            queue.flow_gauges(flow.key, &mut |name, value| {
+                if name == CLASSIFIED_AT {
+                    return;
+                }
+                let index = columns.iter().position(|(known, _)| *known == name).unwrap_or_else(|| {
+                    columns.push((name, vec![f64::NAN; self.flows.len()]));
+                    columns.len() - 1
+                });
+                columns[index].1[row] = value;
+            });
+        }
+        for (name, values) in columns {
+            table.push(name, Column::Float(values));
+        }
+    }
+
+    /// One row: the queue.
+    pub fn queue_table(&self, discipline: &str, queue: &dyn Discipline<CapturedPacket>) -> Table {
+        let mut table = Table::default();
+        table.push("discipline", Column::Text(vec![discipline.to_owned()]));
+        let mut push = |name, count| table.push(name, Column::Count(vec![count]));
+        push("packets_arrived", self.packets());
+        push("packets_dropped", self.dropped_on_arrival + self.dropped_queued);
+        push("packets_marked", self.flows.iter().map(|flow| flow.marked).sum());
+        push("bytes_dropped", self.flows.iter().map(|flow| flow.bytes_dropped).sum());
+        for &reason in DropReason::ALL {
+            push(column_of(reason), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
+        }
+        push("length_max_packets", self.length_max_packets);
+        push("length_max_bytes", self.length_max_bytes);
+        queue.gauges(&mut |name, value| table.push(name, Column::Float(vec![value])));
+        table
+    }
+}
+
+impl Sink<CapturedPacket> for Books {
+    fn dropped(&mut self, packet: CapturedPacket, reason: DropReason, queued: bool) {
+        *(if queued { &mut self.dropped_queued } else { &mut self.dropped_on_arrival }) += 1;
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.dropped[reason as usize] += 1;
+        flow.bytes_dropped += u64::from(packet.len_bytes);
+        flow.last_drop = Some(self.now);
+    }
+
+    fn marked(&mut self, packet: &CapturedPacket, _reason: MarkReason) {
+        self.flows[packet.flow as usize].marked += 1;
+    }
+}
+
+/// The name of a drop reason's column.
+const fn column_of(reason: DropReason) -> &'static str {
+    match reason {
+        DropReason::Overflow => "dropped_overflow",
+        DropReason::Early => "dropped_early",
+        DropReason::Forced => "dropped_forced",
+        DropReason::FlowLimit => "dropped_flow_limit",
+        DropReason::Belligerent => "dropped_belligerent",
+        DropReason::Evicted => "dropped_evicted",
+        DropReason::InputPort => "dropped_input_port",
+    }
+}

@@ -1,0 +1,359 @@
+//! Reads captures: pcap and pcapng, plain or in gzip, of either byte order, as a stream.
+
+use std::cell::RefCell;
+use std::io::{self, BufReader, Chain, Cursor, Read};
+use std::rc::Rc;
+
+use flate2::read::MultiGzDecoder;
+use forebay_qdisc::Ecn;
+use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
+use pcap_parser::{
+    Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
+};
+
+use super::dissect::{FlowIdentity, Headers, LinkType, dissect};
+use super::error::CaptureError;
+
+const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
+/// What is read at once, and the usual size of the buffer.
+const BUFFER_BYTES: usize = 1 << 18;
+/// No block is longer: a larger length field is damage. (libpcap writes packets of at most 256 KiB.)
+const MAX_BLOCK_BYTES: usize = 1 << 24;
+/// No packet is longer on the wire, coalesced by the sender's network card or not.
+const MAX_PACKET_BYTES: u32 = 1 << 24;
+
+/// A packet of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CapturedFrame {
+    /// When it was captured: picoseconds since the Unix epoch.
+    pub time_ps: i128,
+    /// Its original length in bytes, whatever was kept of it.
+    pub len_bytes: u32,
+    /// Its flow.
+    pub flow: FlowIdentity,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its traffic class, the DSCP.
+    pub class: u8,
+    /// Number of the interface by which it was captured, within its section of the file.
+    pub interface: u16,
+}
+
+/// A capture, read packet by packet. Memory does not grow with the file.
+pub struct CaptureReader<'a> {
+    blocks: Box<dyn PcapReaderIterator + 'a>,
+    read_error: Rc<RefCell<Option<io::Error>>>,
+    buffer_bytes: usize,
+    format: Format,
+    packets: u64,
+}
+
+/// What the blocks so far say about those to come.
+enum Format {
+    Pcap(Interface),
+    Pcapng { big_endian: bool, interfaces: Vec<Interface> },
+}
+
+#[derive(Clone, Copy)]
+struct Interface {
+    /// As in the registry of link types.
+    link_type: u16,
+    /// Units of the timestamps per second; `None` where 128 bits do not hold it.
+    resolution: Option<u128>,
+    /// Added to each timestamp.
+    offset_s: i64,
+}
+
+/// Where in the file a block is.
+#[derive(Clone, Copy)]
+struct Place {
+    offset: u64,
+    packets: u64,
+}
+
+impl Place {
+    fn damaged(self, problem: impl Into<String>) -> CaptureError {
+        CaptureError::Damaged { offset: self.offset, packets: self.packets, problem: problem.into() }
+    }
+
+    fn unsupported(self, problem: impl Into<String>, remedy: &'static str) -> CaptureError {
+        CaptureError::Unsupported { offset: self.offset, packets: self.packets, problem: problem.into(), remedy }
+    }
+}
+
+/// What came of asking for the next block.
+enum Step {
+    Block(usize, Option<CapturedFrame>),
+    Refill,
+    Grow,
+    End,
+}
+
+impl<'a> CaptureReader<'a> {
+    /// Opens a capture; its format is known by its first bytes.
+    ///
+    /// # Errors
+    /// The reader's, and those of a file that is no capture.
+    pub fn new<R: Read + 'a>(reader: R) -> Result<Self, CaptureError> {
+        let (head, reader) = peek(reader)?;
+        if head.starts_with(&[0x1f, 0x8b]) {
+            let (head, reader) = peek(MultiGzDecoder::new(BufReader::new(reader)))?;
+            Self::plain(&head, reader)
+        } else {
+            Self::plain(&head, reader)
+        }
+    }
+
+    fn plain<R: Read + 'a>(head: &[u8], reader: R) -> Result<Self, CaptureError> {
+        let read_error = Rc::new(RefCell::new(None));
+        let reader = FillingReader { reader, pending: None, error: Rc::clone(&read_error) };
+        let place = Place { offset: 0, packets: 0 };
+        let failed = |error: PcapError<&[u8]>| match (read_error.take(), error) {
+            (Some(source), _) => CaptureError::Read { offset: 0, source },
+            (None, PcapError::Incomplete(_) | PcapError::UnexpectedEof) => {
+                CaptureError::Truncated { offset: 0, packets: 0 }
+            }
+            (None, _) => place.damaged("the file header is unreadable"),
+        };
+        let (blocks, format): (Box<dyn PcapReaderIterator + 'a>, Format) = match head {
+            [] => return Err(CaptureError::Empty),
+            [0x0a, 0x0d, 0x0d, 0x0a] => {
+                let format = Format::Pcapng { big_endian: false, interfaces: Vec::new() };
+                (Box::new(PcapNGReader::new(BUFFER_BYTES, reader).map_err(failed)?), format)
+            }
+            // Microseconds, nanoseconds, and Kuznetzov's variant; then the first two in the other byte order.
+            [0xd4, 0xc3, 0xb2, 0xa1]
+            | [0x4d, 0x3c, 0xb2, 0xa1]
+            | [0x34, 0xcd, 0xb2, 0xa1]
+            | [0xa1, 0xb2, 0xc3, 0xd4]
+            | [0xa1, 0xb2, 0x3c, 0x4d] => {
+                // Replaced by what the header says, which comes as the first block.
+                let format = Format::Pcap(Interface { link_type: u16::MAX, resolution: None, offset_s: 0 });
+                (Box::new(LegacyPcapReader::new(BUFFER_BYTES, reader).map_err(failed)?), format)
+            }
+            _ => {
+                let found = head.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+                return Err(CaptureError::NotACapture { found });
+            }
+        };
+        Ok(Self { blocks, read_error, buffer_bytes: BUFFER_BYTES, format, packets: 0 })
+    }
+
+    /// How many packets have been read.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// The next packet; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// What is wrong with the file at this place. There is no going on after an error.
+    pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
+        loop {
+            match self.step()? {
+                Step::Block(length, frame) => {
+                    self.blocks.consume(length);
+                    if frame.is_some() {
+                        self.packets += 1;
+                        return Ok(frame);
+                    }
+                }
+                Step::Refill => self.refill()?,
+                Step::Grow => self.grow()?,
+                Step::End => return Ok(None),
+            }
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place { offset: self.blocks.consumed() as u64, packets: self.packets }
+    }
+
+    fn step(&mut self) -> Result<Step, CaptureError> {
+        let place = self.place();
+        let error = match self.blocks.next() {
+            Ok((length, block)) => return Ok(Step::Block(length, self.format.take(block, place)?)),
+            Err(PcapError::Incomplete(_)) => return Ok(Step::Refill),
+            Err(PcapError::BufferTooSmall) => return Ok(Step::Grow),
+            Err(PcapError::Eof) => return Ok(Step::End),
+            Err(error) => error.to_owned_vec(),
+        };
+        match error {
+            PcapError::UnexpectedEof if self.blocks.data().is_empty() => Ok(Step::End),
+            PcapError::UnexpectedEof => Err(CaptureError::Truncated { offset: place.offset, packets: place.packets }),
+            _ => Err(place.damaged("the block that begins here is malformed")),
+        }
+    }
+
+    fn refill(&mut self) -> Result<(), CaptureError> {
+        let before = self.blocks.data().len();
+        let failed = self.blocks.refill().is_err();
+        if let Some(source) = self.read_error.take() {
+            let offset = self.blocks.consumed() as u64 + before as u64;
+            return Err(CaptureError::Read { offset, source });
+        }
+        if failed {
+            return Err(self.place().damaged("the block that begins here is malformed"));
+        }
+        if self.blocks.data().len() == before && !self.blocks.reader_exhausted() {
+            return self.grow();
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self) -> Result<(), CaptureError> {
+        self.buffer_bytes *= 2;
+        if self.buffer_bytes > MAX_BLOCK_BYTES || !self.blocks.grow(self.buffer_bytes) {
+            return Err(self.place().damaged("a block claims to be longer than 16 MiB"));
+        }
+        self.refill()
+    }
+}
+
+impl Format {
+    /// Learns from a block that describes others; turns a block that holds a packet into it.
+    fn take(&mut self, block: PcapBlockOwned<'_>, place: Place) -> Result<Option<CapturedFrame>, CaptureError> {
+        match (self, block) {
+            (Self::Pcap(interface), PcapBlockOwned::LegacyHeader(header)) => {
+                let resolution = if header.is_nanosecond_precision() { 1_000_000_000 } else { 1_000_000 };
+                // The upper half of the field tells about frame check sequences.
+                let link_type = header.network.0 as u16;
+                *interface = Interface { link_type, resolution: Some(resolution), offset_s: 0 };
+                Ok(None)
+            }
+            (Self::Pcap(interface), PcapBlockOwned::Legacy(packet)) => {
+                let seconds = i128::from(packet.ts_sec);
+                let time_ps =
+                    seconds * PICOSECONDS_PER_SECOND as i128 + interface.time_ps(packet.ts_usec.into(), place)?;
+                interface.frame(time_ps, packet.origlen, packet.data, 0, place).map(Some)
+            }
+            (Self::Pcapng { big_endian, interfaces }, PcapBlockOwned::NG(block)) => match block {
+                Block::SectionHeader(section) => {
+                    *big_endian = section.big_endian();
+                    interfaces.clear();
+                    Ok(None)
+                }
+                Block::InterfaceDescription(description) => {
+                    interfaces.push(Interface::new(&description, *big_endian));
+                    Ok(None)
+                }
+                Block::EnhancedPacket(packet) => {
+                    let Some(interface) = interfaces.get(packet.if_id as usize) else {
+                        return Err(place.damaged(format!("the packet's interface {} is not described", packet.if_id)));
+                    };
+                    let timestamp = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+                    let time_ps = interface.time_ps(timestamp, place)?;
+                    let number = u16::try_from(packet.if_id).unwrap_or(u16::MAX);
+                    interface.frame(time_ps, packet.origlen, packet.packet_data(), number, place).map(Some)
+                }
+                Block::SimplePacket(_) => Err(place.unsupported(
+                    "a simple packet block has no timestamp",
+                    "capture again with a tool that writes timestamps",
+                )),
+                // The obsolete packet block.
+                Block::Unknown(block) if block.block_type == 2 => Err(place.unsupported(
+                    "a packet block of the obsolete kind",
+                    "rewrite the file with `editcap -F pcapng IN OUT`",
+                )),
+                _ => Ok(None),
+            },
+            _ => Err(place.damaged("the block that begins here is malformed")),
+        }
+    }
+}
+
+impl Interface {
+    fn new(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
+        // pcapng, section 4.2: the top bit of if_tsresol tells powers of two from powers of ten. (pcap-parser 0.17 gives
+        // no resolution for powers of two, and reads if_tsoffset as little-endian in either byte order.)
+        let exponent = u32::from(description.if_tsresol & 0x7f);
+        let base = if description.if_tsresol & 0x80 == 0 { 10_u128 } else { 2 };
+        let offset_s = description
+            .options
+            .iter()
+            .find(|option| option.code == OptionCode::IfTsoffset)
+            .and_then(|option| option.value.first_chunk::<8>())
+            .map_or(0, |bytes| if big_endian { i64::from_be_bytes(*bytes) } else { i64::from_le_bytes(*bytes) });
+        Self { link_type: description.linktype.0 as u16, resolution: base.checked_pow(exponent), offset_s }
+    }
+
+    fn time_ps(&self, timestamp: u64, place: Place) -> Result<i128, CaptureError> {
+        let Some(resolution) = self.resolution else {
+            return Err(place.damaged("the resolution of the timestamps is beyond all measure"));
+        };
+        // Below 2^64 * 10^12 < 2^104.
+        let since_offset = u128::from(timestamp) * PICOSECONDS_PER_SECOND / resolution;
+        Ok(since_offset as i128 + i128::from(self.offset_s) * PICOSECONDS_PER_SECOND as i128)
+    }
+
+    fn frame(
+        &self,
+        time_ps: i128,
+        original_bytes: u32,
+        data: &[u8],
+        interface: u16,
+        place: Place,
+    ) -> Result<CapturedFrame, CaptureError> {
+        let Some(link_type) = LinkType::from_number(self.link_type) else {
+            return Err(place.unsupported(
+                format!("link type {} is not read", self.link_type),
+                "Ethernet, Linux cooked, raw IP and loopback are: capture on another interface",
+            ));
+        };
+        // Some tools leave the original length out.
+        let len_bytes = original_bytes.max(data.len() as u32);
+        if len_bytes == 0 || len_bytes > MAX_PACKET_BYTES {
+            return Err(place.damaged(format!("a packet of {len_bytes} bytes")));
+        }
+        let Headers { flow, ecn, class } = dissect(link_type, data);
+        Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface })
+    }
+}
+
+/// The first four bytes (fewer if there are no more), and the reader with them put back.
+fn peek<R: Read>(mut reader: R) -> Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>), CaptureError> {
+    let mut head = Vec::with_capacity(4);
+    match reader.by_ref().take(4).read_to_end(&mut head) {
+        Ok(_) => Ok((head.clone(), Cursor::new(head).chain(reader))),
+        Err(source) => Err(CaptureError::Read { offset: head.len() as u64, source }),
+    }
+}
+
+/// Reads until the buffer is full, as pcap-parser expects of its first read. What is read before an error is handed over
+/// first; the error itself goes to `error`, because pcap-parser forgets it.
+struct FillingReader<R> {
+    reader: R,
+    pending: Option<io::Error>,
+    error: Rc<RefCell<Option<io::Error>>>,
+}
+
+impl<R> FillingReader<R> {
+    fn fail(&mut self, error: io::Error) -> io::Error {
+        let kind = error.kind();
+        *self.error.borrow_mut() = Some(error);
+        kind.into()
+    }
+}
+
+impl<R: Read> Read for FillingReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Some(error) = self.pending.take() {
+            return Err(self.fail(error));
+        }
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.reader.read(&mut buffer[filled..]) {
+                Ok(0) => break,
+                Ok(bytes) => filled += bytes,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if filled == 0 => return Err(self.fail(error)),
+                Err(error) => {
+                    self.pending = Some(error);
+                    break;
+                }
+            }
+        }
+        Ok(filled)
+    }
+}

@@ -1,0 +1,226 @@
+//! From the bytes of a captured frame to its flow, its ECN codepoint and its traffic class.
+
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, LinkSlice, ether_type, ip_number};
+use forebay_qdisc::{Ecn, FlowKey, hash_flow};
+
+/// What packets have in common that belong to one flow. VLAN tags do not count; tunnels are not looked into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FlowIdentity {
+    /// The five-tuple.
+    Ports {
+        /// IP protocol number.
+        protocol: u8,
+        /// Sender.
+        source: SocketAddr,
+        /// Receiver.
+        destination: SocketAddr,
+    },
+    /// IP without ports: other protocols, and all fragments of fragmented packets, of which only the first shows them.
+    Addresses {
+        /// IP protocol number.
+        protocol: u8,
+        /// Sender.
+        source: IpAddr,
+        /// Receiver.
+        destination: IpAddr,
+    },
+    /// Not IP, or IP with an unreadable header: all packets of that EtherType.
+    NotIp {
+        /// The EtherType; below 1536 it is the length of an IEEE 802.3 frame, kept as 0 here.
+        ether_type: u16,
+    },
+}
+
+impl FlowIdentity {
+    /// The receiver's address, if it has one.
+    #[must_use]
+    pub fn destination(&self) -> Option<IpAddr> {
+        match self {
+            Self::Ports { destination, .. } => Some(destination.ip()),
+            Self::Addresses { destination, .. } => Some(*destination),
+            Self::NotIp { .. } => None,
+        }
+    }
+
+    /// The key under which queue disciplines know the flow: a hash of all of the identity.
+    #[must_use]
+    pub fn key(&self) -> FlowKey {
+        let (tag, source, destination) = match *self {
+            Self::Ports { protocol, source, destination } => {
+                let ports = u64::from(source.port()) << 16 | u64::from(destination.port());
+                (1 << 56 | u64::from(protocol) << 32 | ports, source.ip(), destination.ip())
+            }
+            Self::Addresses { protocol, source, destination } => {
+                (2 << 56 | u64::from(protocol) << 32, source, destination)
+            }
+            Self::NotIp { ether_type } => return FlowKey(hash_flow(FlowKey(u64::from(ether_type)), 3)),
+        };
+        let mut key = hash_flow(FlowKey(tag), 0);
+        for word in words(source).into_iter().chain(words(destination)) {
+            key = hash_flow(FlowKey(word), key);
+        }
+        FlowKey(key)
+    }
+}
+
+fn words(address: IpAddr) -> [u64; 2] {
+    let bits = match address {
+        IpAddr::V4(address) => u128::from(address.to_bits()),
+        IpAddr::V6(address) => address.to_bits(),
+    };
+    [(bits >> 64) as u64, bits as u64]
+}
+
+impl fmt::Display for FlowIdentity {
+    /// As tcpdump has it: sender > receiver.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let protocol_name = |protocol: u8| match IpNumber(protocol).keyword_str() {
+            Some(name) if !name.is_empty() => name.to_owned(),
+            _ => format!("IP protocol {protocol}"),
+        };
+        match self {
+            Self::Ports { protocol, source, destination } => {
+                write!(f, "{} {source} > {destination}", protocol_name(*protocol))
+            }
+            Self::Addresses { protocol, source, destination } => {
+                write!(f, "{} {source} > {destination}", protocol_name(*protocol))
+            }
+            Self::NotIp { ether_type: 0 } => f.write_str("no EtherType"),
+            Self::NotIp { ether_type } if EtherType(*ether_type) == ether_type::ARP => f.write_str("ARP"),
+            Self::NotIp { ether_type } => write!(f, "EtherType {ether_type:#06x}"),
+        }
+    }
+}
+
+/// What the headers of a frame tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headers {
+    /// Its flow.
+    pub flow: FlowIdentity,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its traffic class: the DSCP (RFC 2474).
+    pub class: u8,
+}
+
+/// How the frames of an interface begin. The numbers are those of the registry of link types that pcap and pcapng share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkType {
+    /// LINKTYPE_ETHERNET.
+    Ethernet,
+    /// LINKTYPE_LINUX_SLL: a made-up header of 16 bytes, the last two of which are the EtherType.
+    LinuxCooked,
+    /// LINKTYPE_LINUX_SLL2: 20 bytes, the first two of which are the EtherType.
+    LinuxCooked2,
+    /// LINKTYPE_RAW, LINKTYPE_IPV4, LINKTYPE_IPV6, and the numbers of LINKTYPE_RAW on BSD systems.
+    RawIp,
+    /// LINKTYPE_NULL and LINKTYPE_LOOP: four bytes, then IP.
+    Loopback,
+}
+
+impl LinkType {
+    /// The link type of that number, if it is one that is read.
+    #[must_use]
+    pub const fn from_number(number: u16) -> Option<Self> {
+        match number {
+            1 => Some(Self::Ethernet),
+            113 => Some(Self::LinuxCooked),
+            276 => Some(Self::LinuxCooked2),
+            101 | 228 | 229 | 12 | 14 => Some(Self::RawIp),
+            0 | 108 => Some(Self::Loopback),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the headers of a frame, of which the end may be cut off. What cannot be read leaves the packet in the flow of its
+/// EtherType.
+#[must_use]
+pub fn dissect(link_type: LinkType, frame: &[u8]) -> Headers {
+    match link_type {
+        LinkType::Ethernet => match LaxSlicedPacket::from_ethernet(frame) {
+            Ok(packet) => {
+                let ether_type = match (packet.ether_payload(), &packet.link) {
+                    (Some(payload), _) => payload.ether_type.0,
+                    (None, Some(LinkSlice::Ethernet2(header))) => header.ether_type().0,
+                    _ => 0,
+                };
+                network_headers(&packet, ether_type)
+            }
+            Err(_) => not_ip(0),
+        },
+        LinkType::LinuxCooked => after_header(frame, 16, 14),
+        LinkType::LinuxCooked2 => after_header(frame, 20, 0),
+        LinkType::RawIp => ip(frame),
+        LinkType::Loopback => ip(frame.get(4..).unwrap_or_default()),
+    }
+}
+
+/// A frame whose EtherType stands at `ether_type_at` of a header of `header_bytes`.
+fn after_header(frame: &[u8], header_bytes: usize, ether_type_at: usize) -> Headers {
+    let Some((header, payload)) = frame.split_at_checked(header_bytes) else { return not_ip(0) };
+    let ether_type = u16::from_be_bytes([header[ether_type_at], header[ether_type_at + 1]]);
+    network_headers(&LaxSlicedPacket::from_ether_type(EtherType(ether_type), payload), ether_type)
+}
+
+/// A packet that begins with its IP header.
+fn ip(packet: &[u8]) -> Headers {
+    let ether_type = match packet.first().map(|byte| byte >> 4) {
+        Some(4) => ether_type::IPV4,
+        Some(6) => ether_type::IPV6,
+        _ => return not_ip(0),
+    };
+    network_headers(&LaxSlicedPacket::from_ether_type(ether_type, packet), ether_type.0)
+}
+
+const fn not_ip(ether_type: u16) -> Headers {
+    // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.
+    let ether_type = if ether_type < 0x0600 { 0 } else { ether_type };
+    Headers { flow: FlowIdentity::NotIp { ether_type }, ecn: Ecn::NotCapable, class: 0 }
+}
+
+fn network_headers(packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
+    let (source, destination, traffic_class, payload) = match &packet.net {
+        Some(LaxNetSlice::Ipv4(ip)) => {
+            let header = ip.header();
+            let traffic_class = header.dcp().value() << 2 | header.ecn().value();
+            (header.source_addr().into(), header.destination_addr().into(), traffic_class, ip.payload())
+        }
+        Some(LaxNetSlice::Ipv6(ip)) => {
+            let header = ip.header();
+            (header.source_addr().into(), header.destination_addr().into(), header.traffic_class(), ip.payload())
+        }
+        Some(LaxNetSlice::Arp(_)) | None => return not_ip(ether_type),
+    };
+    let ecn = match traffic_class & 0b11 {
+        0b00 => Ecn::NotCapable,
+        0b01 => Ecn::Capable1,
+        0b10 => Ecn::Capable0,
+        _ => Ecn::CongestionExperienced,
+    };
+    let protocol = payload.ip_number.0;
+    let ports = if payload.fragmented { None } else { ports(payload.ip_number, payload.payload) };
+    let flow = match ports {
+        Some((source_port, destination_port)) => FlowIdentity::Ports {
+            protocol,
+            source: SocketAddr::new(source, source_port),
+            destination: SocketAddr::new(destination, destination_port),
+        },
+        None => FlowIdentity::Addresses { protocol, source, destination },
+    };
+    Headers { flow, ecn, class: traffic_class >> 2 }
+}
+
+/// The ports, which all of these protocols have in their first four bytes: they are there even where the snaplen cuts the
+/// rest of the header.
+fn ports(protocol: IpNumber, payload: &[u8]) -> Option<(u16, u16)> {
+    let has_ports =
+        matches!(protocol, ip_number::TCP | ip_number::UDP | ip_number::UDP_LITE | ip_number::SCTP | ip_number::DCCP);
+    match payload {
+        [a, b, c, d, ..] if has_ports => Some((u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]))),
+        _ => None,
+    }
+}

@@ -1,0 +1,99 @@
+//! What can be wrong with a capture, or with its replay.
+
+use std::io;
+
+use forebay_qdisc::ConfigError;
+
+/// Why a capture cannot be read. Offsets count from the start of the file, of a compressed file as decompressed.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    /// The system, or the decompressor, gave up.
+    #[error("reading stopped at byte {offset}: {source}; check that the file is complete and readable")]
+    Read {
+        /// How much had been read.
+        offset: u64,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Nothing is in the file.
+    #[error("the file is empty; expected a pcap or pcapng capture")]
+    Empty,
+    /// The first bytes are of no format that is read.
+    #[error(
+        "byte 0: {found} is neither pcap nor pcapng, plain or in gzip; \
+         decompress or convert the file first, for example with `editcap -F pcapng IN OUT`"
+    )]
+    NotACapture {
+        /// The first bytes in hexadecimal.
+        found: String,
+    },
+    /// The file ends within a block.
+    #[error(
+        "byte {offset} (packets before it: {packets}): the file ends within the block that begins here; \
+         capture again, or keep the whole packets with `editcap IN OUT`"
+    )]
+    Truncated {
+        /// Where the incomplete block begins.
+        offset: u64,
+        /// Packets before it.
+        packets: u64,
+    },
+    /// The bytes make no sense.
+    #[error("byte {offset} (packets before it: {packets}): {problem}; the file is damaged, capture or copy it again")]
+    Damaged {
+        /// Where the block begins.
+        offset: u64,
+        /// Packets before it.
+        packets: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The file is sound, but holds what is not read.
+    #[error("byte {offset} (packets before it: {packets}): {problem}; {remedy}")]
+    Unsupported {
+        /// Where the block begins.
+        offset: u64,
+        /// Packets before it.
+        packets: u64,
+        /// What is not supported.
+        problem: String,
+        /// What to do about it.
+        remedy: &'static str,
+    },
+}
+
+/// Why a replay ends without a result.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The capture cannot be read.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The queue cannot be built.
+    #[error("{0}")]
+    Queue(#[from] ConfigError),
+    /// The capture is not in order of time, by more than is mended.
+    #[error(
+        "packet {packet} is earlier than a packet {window} packets before it; \
+         sort the capture first, for example with `reordercap IN OUT`"
+    )]
+    OutOfOrder {
+        /// The packet's number in the file, counted from 1.
+        packet: u64,
+        /// How far packets are moved to bring them into order.
+        window: usize,
+    },
+    /// No packet is left to replay.
+    #[error("no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations")]
+    NoPackets {
+        /// All packets of the capture.
+        packets: u64,
+        /// Those that the destination leaves out.
+        unselected: u64,
+    },
+    /// Simulated time ran out.
+    #[error("the replay would last longer than 213 days; raise the rate, or cut the capture with `editcap`")]
+    TooLong,
+    /// The books do not balance.
+    #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
+    Invariant(String),
+}

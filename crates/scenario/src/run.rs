@@ -1,0 +1,28 @@
+//! Running a validated scenario.
+
+use std::path::Path;
+
+use forebay_engine::{RunError, RunResult};
+
+use crate::build;
+use crate::load::Scenario;
+
+/// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that is
+/// done, and answers whether to go on. Traces go into `out`, if there is such a folder.
+///
+/// # Errors
+/// If `control` stops the run, a trace cannot be written, or the simulator's books do not balance.
+pub fn run(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
+    let spec = scenario.spec();
+    let seed = seed.unwrap_or(spec.seed);
+    let network = build::network(spec, seed, out)?;
+    let mut result = network.run(control)?;
+    result.scenario = scenario.name().to_owned();
+    result.seed = seed;
+    Ok(result)
+}

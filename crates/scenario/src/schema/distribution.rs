@@ -1,0 +1,243 @@
+//! Quantities that are drawn: `"10 ms"` is always 10 ms, `{ uniform = ["0 s", "1 s"] }` is drawn.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use forebay_engine::Distribution;
+use forebay_units::{Bytes, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// A time, or how it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SpanDistribution {
+    /// Always this.
+    Constant(Span),
+    /// Uniform between the two.
+    Uniform(Span, Span),
+    /// Exponential of this mean.
+    Exponential(Span),
+}
+
+/// A number of bytes, or how it is drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SizeDistribution {
+    /// Always this.
+    Constant(Bytes),
+    /// Uniform between the two.
+    Uniform(Bytes, Bytes),
+    /// Exponential of this mean.
+    Exponential(Bytes),
+    /// Pareto of this mean and shape.
+    Pareto {
+        /// The mean.
+        mean: Bytes,
+        /// The tail's exponent, above 1.
+        shape: f64,
+    },
+}
+
+impl Default for SpanDistribution {
+    fn default() -> Self {
+        Self::Constant(Span::ZERO)
+    }
+}
+
+impl SpanDistribution {
+    /// The distribution of the number of picoseconds.
+    #[must_use]
+    pub fn picoseconds(&self) -> Distribution {
+        let number = |span: Span| span.picoseconds() as f64;
+        match *self {
+            Self::Constant(span) => Distribution::Constant(number(span)),
+            Self::Uniform(low, high) => Distribution::Uniform(number(low), number(high)),
+            Self::Exponential(mean) => Distribution::Exponential(number(mean)),
+        }
+    }
+
+    /// The least that can be drawn.
+    #[must_use]
+    pub fn minimum(&self) -> Span {
+        match *self {
+            Self::Constant(span) | Self::Uniform(span, _) => span,
+            Self::Exponential(_) => Span::ZERO,
+        }
+    }
+
+    /// The mean of what is drawn.
+    #[must_use]
+    pub fn mean(&self) -> Span {
+        match *self {
+            Self::Constant(span) | Self::Exponential(span) => span,
+            Self::Uniform(low, high) => Span::from_picoseconds(low.picoseconds().midpoint(high.picoseconds())),
+        }
+    }
+}
+
+impl SizeDistribution {
+    /// The distribution of the number of bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Distribution {
+        match *self {
+            Self::Constant(bytes) => Distribution::Constant(bytes.0 as f64),
+            Self::Uniform(low, high) => Distribution::Uniform(low.0 as f64, high.0 as f64),
+            Self::Exponential(mean) => Distribution::Exponential(mean.0 as f64),
+            Self::Pareto { mean, shape } => Distribution::Pareto { mean: mean.0 as f64, shape },
+        }
+    }
+
+    /// The mean of what is drawn.
+    #[must_use]
+    pub fn mean(&self) -> Bytes {
+        match *self {
+            Self::Constant(bytes) | Self::Exponential(bytes) | Self::Pareto { mean: bytes, .. } => bytes,
+            Self::Uniform(low, high) => Bytes(low.0.midpoint(high.0)),
+        }
+    }
+}
+
+/// The tables by which a span is drawn.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum DrawnSpan {
+    /// Uniform between the two: { uniform = ["0 s", "1 s"] }.
+    Uniform([Span; 2]),
+    /// Exponential of this mean: { exponential = "10 ms" }.
+    Exponential(Span),
+}
+
+/// The tables by which a size is drawn.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum DrawnSize {
+    /// Uniform between the two: { uniform = ["1 KB", "9 KB"] }.
+    Uniform([Bytes; 2]),
+    /// Exponential of this mean: { exponential = "10 KB" }.
+    Exponential(Bytes),
+    /// Pareto, the law of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
+    Pareto(Pareto),
+}
+
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Pareto {
+    /// The mean.
+    mean: Bytes,
+    /// The tail's exponent, above 1: the smaller, the heavier the tail. With 2 or less the variance is infinite.
+    shape: f64,
+}
+
+fn ordered<T: PartialOrd, E: Error>([low, high]: [T; 2]) -> Result<(T, T), E> {
+    if low > high {
+        return Err(E::custom("the lower bound comes first: it is above the upper one here"));
+    }
+    Ok((low, high))
+}
+
+impl DrawnSpan {
+    fn checked<E: Error>(self) -> Result<SpanDistribution, E> {
+        Ok(match self {
+            Self::Uniform(bounds) => {
+                let (low, high) = ordered(bounds)?;
+                SpanDistribution::Uniform(low, high)
+            }
+            Self::Exponential(mean) => SpanDistribution::Exponential(mean),
+        })
+    }
+}
+
+impl DrawnSize {
+    fn checked<E: Error>(self) -> Result<SizeDistribution, E> {
+        Ok(match self {
+            Self::Uniform(bounds) => {
+                let (low, high) = ordered(bounds)?;
+                SizeDistribution::Uniform(low, high)
+            }
+            Self::Exponential(mean) => SizeDistribution::Exponential(mean),
+            Self::Pareto(Pareto { shape, .. }) if !(shape > 1.0 && shape.is_finite()) => {
+                return Err(E::custom(format_args!("a Pareto `shape` must be above 1 to have a mean; it is {shape}")));
+            }
+            Self::Pareto(Pareto { mean, shape }) => SizeDistribution::Pareto { mean, shape },
+        })
+    }
+}
+
+macro_rules! text_or_table {
+    ($type:ident, $quantity:ident, $drawn:ident, $expecting:literal, $description:literal) => {
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Form;
+                impl<'de> Visitor<'de> for Form {
+                    type Value = $type;
+
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+
+                    fn visit_str<E: Error>(self, text: &str) -> Result<$type, E> {
+                        text.parse::<$quantity>().map($type::Constant).map_err(E::custom)
+                    }
+
+                    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<$type, A::Error> {
+                        let drawn = $drawn::deserialize(MapAccessDeserializer::new(&mut table))?;
+                        if table.next_key::<String>()?.is_some() {
+                            return Err(A::Error::custom("two distributions: give exactly one"));
+                        }
+                        drawn.checked()
+                    }
+                }
+                deserializer.deserialize_any(Form)
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                let constant = generator.subschema_for::<$quantity>();
+                let mut schema = $drawn::json_schema(generator);
+                if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
+                    alternatives.insert(0, constant.to_value());
+                }
+                schema.insert("description".into(), $description.into());
+                schema
+            }
+        }
+    };
+}
+
+text_or_table!(
+    SpanDistribution,
+    Span,
+    DrawnSpan,
+    "a time such as \"10 ms\", or a distribution such as { uniform = [\"0 s\", \"1 s\"] }",
+    "A time, or how it is drawn: \"10 ms\", { uniform = [\"0 s\", \"1 s\"] }, { exponential = \"10 ms\" }."
+);
+text_or_table!(
+    SizeDistribution,
+    Bytes,
+    DrawnSize,
+    "a size such as \"1 MB\", or a distribution such as { exponential = \"10 KB\" }",
+    "A size, or how it is drawn: \"1 MB\", { uniform = [\"1 KB\", \"9 KB\"] }, { exponential = \"10 KB\" }, \
+     { pareto = { mean = \"10 KB\", shape = 1.2 } }."
+);
+
+impl Serialize for SpanDistribution {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Constant(span) => span.serialize(serializer),
+            Self::Uniform(low, high) => one_key(serializer, "uniform", &[low, high]),
+            Self::Exponential(mean) => one_key(serializer, "exponential", mean),
+        }
+    }
+}
+
+fn one_key<S: Serializer, T: Serialize>(serializer: S, key: &str, value: &T) -> Result<S::Ok, S::Error> {
+    let mut table = serializer.serialize_map(Some(1))?;
+    table.serialize_entry(key, value)?;
+    table.end()
+}

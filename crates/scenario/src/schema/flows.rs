@@ -1,0 +1,286 @@
+//! Traffic: groups of flows, their transport and their application.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use forebay_tcp::TcpConfig;
+use forebay_units::{Bytes, Rate, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, Visitor};
+
+use super::tagged;
+use super::{LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+
+/// A group of flows that differ in nothing but their random numbers.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowGroup {
+    /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
+    pub name: String,
+    /// Number of flows. Default: one, which has the group's name.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
+    /// Who sends: TCP or UDP.
+    pub transport: Transport,
+    /// What is sent; TCP only.
+    #[serde(default)]
+    pub app: Application,
+    /// When the flow begins; drawn for each flow.
+    #[serde(default)]
+    pub start: SpanDistribution,
+    /// The i-th flow of the group, from 0, begins i times this later.
+    #[serde(default)]
+    pub stagger: Span,
+    /// When the flow stops to send. Default: at the end of the run.
+    #[serde(default)]
+    pub stop: Option<Span>,
+    /// Traffic class, for disciplines that look at it.
+    #[serde(default)]
+    pub class: u8,
+    /// The flow's own link between its source and the first router, both directions, in place of the topology's.
+    #[serde(default)]
+    pub access: Option<LinkSpec>,
+    /// Free graph only, required there: the host, or hosts in turn, that send.
+    #[serde(default)]
+    pub from: Option<OneOrMany>,
+    /// Free graph only, required there: the host, or hosts in turn, that receive.
+    #[serde(default)]
+    pub to: Option<OneOrMany>,
+    /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
+    #[serde(default)]
+    pub enters: Option<Enters>,
+    /// UDP only: packets are ECN-capable, ECT(0). For TCP see `transport.tcp.ecn`.
+    #[serde(default)]
+    pub ecn: bool,
+}
+
+
+/// Who sends: exactly one of these.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(transform = bare_transports)]
+#[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
+pub enum Transport {
+    /// TCP.
+    Tcp(TcpConfig),
+    /// UDP: packets at a rate of their own, whatever the network does.
+    Udp(Udp),
+}
+
+fn bare_transports(schema: &mut Schema) {
+    tagged::allow_bare(schema, &["tcp"]);
+}
+
+/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or `poisson`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(try_from = "UdpTable")]
+#[schemars(with = "UdpTable")]
+pub struct Udp {
+    /// Size of a packet on the wire.
+    pub packet: PacketSize,
+    /// When packets are sent.
+    pub pattern: UdpPattern,
+}
+
+/// When UDP packets are sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum UdpPattern {
+    /// Evenly.
+    Constant(Constant),
+    /// Evenly for a while, then nothing for a while.
+    OnOff(OnOff),
+    /// With exponential gaps.
+    Poisson(Poisson),
+}
+
+/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or
+/// `poisson`.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Udp")]
+struct UdpTable {
+    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet.
+    packet: PacketSize,
+    /// Evenly, at one rate.
+    #[serde(default)]
+    constant: Option<Constant>,
+    /// Evenly for a while, then nothing for a while.
+    #[serde(default)]
+    on_off: Option<OnOff>,
+    /// With exponential gaps.
+    #[serde(default)]
+    poisson: Option<Poisson>,
+}
+
+impl TryFrom<UdpTable> for Udp {
+    type Error = String;
+
+    fn try_from(table: UdpTable) -> Result<Self, String> {
+        let patterns = [
+            table.constant.map(|pattern| ("constant", UdpPattern::Constant(pattern))),
+            table.on_off.map(|pattern| ("on_off", UdpPattern::OnOff(pattern))),
+            table.poisson.map(|pattern| ("poisson", UdpPattern::Poisson(pattern))),
+        ];
+        let given: Vec<_> = patterns.into_iter().flatten().collect();
+        match given[..] {
+            [(_, pattern)] => Ok(Self { packet: table.packet, pattern }),
+            [] => Err("no pattern: give one of `constant`, `on_off`, `poisson`".into()),
+            [(one, _), (other, _), ..] => Err(format!("two patterns, `{one}` and `{other}`: give exactly one")),
+        }
+    }
+}
+
+/// Packets evenly spaced.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Constant {
+    /// Rate on the wire.
+    pub rate: Rate,
+    /// Each gap is multiplied by a number drawn uniformly from 1 - jitter to 1 + jitter. From 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub jitter: f64,
+    /// The first packet comes after a random part of a gap, so that equal flows do not march in step.
+    #[serde(default)]
+    pub random_phase: bool,
+}
+
+/// Packets evenly spaced while on, none while off.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OnOff {
+    /// Rate on the wire while on.
+    pub rate: Rate,
+    /// How long it is on; drawn each time.
+    pub on: SpanDistribution,
+    /// How long it is off; drawn each time.
+    pub off: SpanDistribution,
+}
+
+/// Packets with exponential gaps: a Poisson process.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Mean rate on the wire.
+    pub rate: Rate,
+}
+
+/// Size of a packet: a size distribution whose draws are cut to what a packet can be, 1 B to 65535 B.
+pub type PacketSize = SizeDistribution;
+
+/// What a TCP flow sends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Application {
+    /// As much as the network takes.
+    #[default]
+    Unlimited,
+    /// One transfer.
+    Fixed(FixedSize),
+    /// One transfer after the other, with pauses.
+    RequestResponse(RequestResponse),
+}
+
+/// One transfer, after which the connection closes.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FixedSize {
+    /// Payload bytes; a distribution is drawn once for each flow.
+    pub size: SizeDistribution,
+}
+
+/// The user side asks, the serving side answers, the user thinks, and so on over one connection.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestResponse {
+    /// Payload bytes of a request.
+    pub request: Bytes,
+    /// Payload bytes of a response; drawn each time.
+    pub response: SizeDistribution,
+    /// From the end of a response to the next request; drawn each time.
+    #[serde(default)]
+    pub think: SpanDistribution,
+}
+
+/// Where the flows of a group join a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Enters {
+    /// At this router, from 1.
+    At(u32),
+    /// Flow i, from 0, at router i + 1.
+    Each,
+}
+
+impl Default for Enters {
+    fn default() -> Self {
+        Self::At(1)
+    }
+}
+
+impl FlowGroup {
+    /// Number of flows.
+    #[must_use]
+    pub fn flows(&self) -> u32 {
+        self.count.unwrap_or(1)
+    }
+
+    /// Name of the group's flow `index`, from 0.
+    #[must_use]
+    pub fn flow_name(&self, index: u32) -> String {
+        if self.count.is_none() { self.name.clone() } else { format!("{}-{index}", self.name) }
+    }
+
+    /// The largest packet that the group sends, in bytes on the wire; for drawn sizes the largest that can be drawn.
+    #[must_use]
+    pub fn largest_packet(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(config) => config.segment.0.max(config.ack_size.0),
+            Transport::Udp(udp) => match udp.packet {
+                SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
+                SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),
+            },
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Enters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Router;
+        impl Visitor<'_> for Router {
+            type Value = Enters;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the number of a router, from 1, or \"each\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Enters, E> {
+                match text {
+                    "each" => Ok(Enters::Each),
+                    _ => Err(E::unknown_variant(text, &["each"])),
+                }
+            }
+
+            fn visit_u64<E: Error>(self, router: u64) -> Result<Enters, E> {
+                match u32::try_from(router) {
+                    Ok(router @ 1..) => Ok(Enters::At(router)),
+                    _ => Err(E::custom("routers are numbered from 1")),
+                }
+            }
+        }
+        deserializer.deserialize_any(Router)
+    }
+}
+
+impl JsonSchema for Enters {
+    fn schema_name() -> Cow<'static, str> {
+        "Enters".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The number of a router, from 1, or \"each\": flow i, from 0, joins at router i + 1.",
+            "oneOf": [{ "type": "integer", "minimum": 1 }, { "const": "each" }],
+        })
+    }
+}

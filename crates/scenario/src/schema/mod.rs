@@ -1,0 +1,28 @@
+//! The schema of a scenario file: what can be written, with its meaning and its defaults.
+//!
+//! Written once, here: the JSON Schema for editors and the Python types are generated from these types and their
+//! comments. Alternatives are externally tagged tables, `queue.red = { … }`, of which exactly one is given; where every
+//! parameter of an alternative has a default its bare name will do, `queue = "red"`.
+
+mod distribution;
+mod flows;
+mod one_or_many;
+mod probes;
+mod queue;
+mod scenario;
+mod tagged;
+mod topology;
+
+pub use distribution::{SizeDistribution, SpanDistribution};
+pub use flows::{
+    Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RequestResponse, Transport, Udp,
+    UdpPattern,
+};
+pub use one_or_many::OneOrMany;
+pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
+pub(crate) use queue::DISCIPLINES;
+pub use queue::QueueSpec;
+pub use scenario::ScenarioSpec;
+pub use topology::{
+    Chain, Dumbbell, Graph, GraphLink, HostCount, LinkSpec, Node, NodeKind, Placement, Star, Topology,
+};

@@ -1,0 +1,42 @@
+//! The whole file.
+
+use forebay_units::Span;
+use schemars::JsonSchema;
+
+use super::{FlowGroup, Probes, Topology, Trace};
+
+/// A scenario: a network, its traffic, and what is recorded.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Scenario")]
+pub struct ScenarioSpec {
+    /// Name, for results. Default: the file's name without its extension.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// What it shows, for people.
+    #[serde(default)]
+    pub description: Option<String>,
+    /// Simulated time.
+    pub duration: Span,
+    /// What happens before is left out of the tables. Shorter than `duration`.
+    #[serde(default)]
+    pub warmup: Span,
+    /// All random numbers follow from it.
+    #[serde(default = "first")]
+    pub seed: u64,
+    /// The network: exactly one of `star`, `dumbbell`, `chain`, `graph`.
+    pub topology: Topology,
+    /// The traffic: at least one group.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<FlowGroup>,
+    /// Time series. Default: none.
+    #[serde(default)]
+    pub probes: Option<Probes>,
+    /// Packet traces.
+    #[serde(default)]
+    pub traces: Vec<Trace>,
+}
+
+fn first() -> u64 {
+    1
+}

@@ -1,0 +1,13 @@
+//! What a table of alternatives looks like in the JSON Schema: derived by schemars as a `oneOf` of one-key tables, to
+//! which the bare names are added here.
+
+use schemars::Schema;
+use serde_json::json;
+
+/// Adds the bare names of those alternatives whose parameters all have defaults.
+pub(crate) fn allow_bare(schema: &mut Schema, names: &[&str]) {
+    let bare = json!({ "type": "string", "enum": names, "description": "The name alone: with its defaults." });
+    if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
+        alternatives.push(bare);
+    }
+}

@@ -1,0 +1,251 @@
+//! Topologies: which nodes there are and which links join them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use forebay_units::Rate;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, Visitor};
+
+use super::{QueueSpec, SpanDistribution};
+
+/// The network: exactly one of these.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Topology {
+    /// Sources on access links of their own, one router, one sink behind the bottleneck.
+    Star(Star),
+    /// Sources, a router, the bottleneck, a router, sinks.
+    Dumbbell(Dumbbell),
+    /// Routers in a row, at each of which flows may join, and one sink at the end.
+    Chain(Chain),
+    /// Any nodes and links, with shortest-path routes.
+    Graph(Graph),
+}
+
+/// One direction of a link: the queue of its sending port, its rate and its delay.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSpec {
+    /// Rate.
+    pub rate: Rate,
+    /// Propagation delay. A distribution is drawn once for each link.
+    pub delay: SpanDistribution,
+    /// The queue of the sending port. Default: drop-tail without limit.
+    #[serde(default)]
+    pub queue: Option<QueueSpec>,
+    /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: f64,
+}
+
+/// Sources on access links of their own, one router, one sink behind the bottleneck. Links: `access-<flow>`,
+/// `bottleneck`, `reverse`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Star {
+    /// Each flow's own link between its source and the router, both directions.
+    pub access: LinkSpec,
+    /// From the router to the sink.
+    pub bottleneck: LinkSpec,
+    /// From the sink back to the router. Default: the bottleneck's rate and delay, drop-tail without limit.
+    #[serde(default)]
+    pub reverse: Option<LinkSpec>,
+}
+
+/// Sources, a router, the bottleneck, a router, sinks. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dumbbell {
+    /// Hosts on the left: a number, or "per-flow": each flow has one of its own.
+    #[serde(default)]
+    pub sources: HostCount,
+    /// Hosts on the right: a number, or "per-flow": each flow has one of its own.
+    #[serde(default)]
+    pub sinks: HostCount,
+    /// On which host a flow is put where there is a number of them.
+    #[serde(default)]
+    pub placement: Placement,
+    /// Links between the left hosts and their router, both directions; also for the sinks, unless `sink_access` is given.
+    pub access: LinkSpec,
+    /// Links between the right router and the sinks, both directions. Default: `access`.
+    #[serde(default)]
+    pub sink_access: Option<LinkSpec>,
+    /// From the left router to the right one.
+    pub bottleneck: LinkSpec,
+    /// From the right router to the left one. Default: the bottleneck's rate and delay, drop-tail without limit.
+    #[serde(default)]
+    pub reverse: Option<LinkSpec>,
+}
+
+/// How many hosts there are on one side of a dumbbell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HostCount {
+    /// Each flow has a host, and so an access link, of its own.
+    #[default]
+    PerFlow,
+    /// So many, shared by the flows.
+    Hosts(u32),
+}
+
+/// On which of several hosts a flow is put.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Flow i of the scenario on host i modulo their number.
+    #[default]
+    RoundRobin,
+    /// On a random one, drawn for each flow and side.
+    Random,
+}
+
+/// Routers in a row, at each of which flows may join, and one sink behind the last. Links: `hop-1` to `hop-<hops>`,
+/// `access-<flow>`. The DBL paper's Figure 7.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// Number of routers, and of links `hop-i`: from router i to the next, the last to the sink.
+    #[schemars(range(min = 1))]
+    pub hops: u32,
+    /// Each flow's own link between its source and the router where it joins, both directions.
+    pub access: LinkSpec,
+    /// Each of the links `hop-i`.
+    pub link: LinkSpec,
+}
+
+/// Any nodes and links, with shortest-path routes. Links: `<from>-><to>`.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// Hosts and routers.
+    pub nodes: Vec<Node>,
+    /// Full-duplex links between them.
+    pub links: Vec<GraphLink>,
+}
+
+/// A host or a router.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    #[serde(default)]
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum NodeKind {
+    /// Carries flows; passes no packets on.
+    #[default]
+    Host,
+    /// Passes packets on; each of its ports has a queue.
+    Router,
+}
+
+/// A full-duplex link between two nodes.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// Name of the node at one end.
+    pub from: String,
+    /// Name of the node at the other end.
+    pub to: String,
+    /// Rate.
+    pub rate: Rate,
+    /// Propagation delay. A distribution is drawn once for each direction.
+    pub delay: SpanDistribution,
+    /// The queue of the sending port. Default: drop-tail without limit.
+    #[serde(default)]
+    pub queue: Option<QueueSpec>,
+    /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub loss: f64,
+    /// Length of the link for the choice of routes, in each direction; routes take the smallest sum.
+    #[serde(default = "one_hop")]
+    #[schemars(range(min = 1))]
+    pub metric: u32,
+    /// The direction from `to` to `from`. Default: the same rate, delay, queue and loss.
+    #[serde(default)]
+    pub reverse: Option<LinkSpec>,
+}
+
+fn one_hop() -> u32 {
+    1
+}
+
+impl LinkSpec {
+    /// The way back where none is described: the same rate and delay, drop-tail without limit, no loss.
+    #[must_use]
+    pub fn plain(&self) -> Self {
+        Self { rate: self.rate, delay: self.delay, queue: None, loss: 0.0 }
+    }
+}
+
+impl GraphLink {
+    /// The direction from `from` to `to`.
+    #[must_use]
+    pub fn forward(&self) -> LinkSpec {
+        LinkSpec { rate: self.rate, delay: self.delay, queue: self.queue.clone(), loss: self.loss }
+    }
+
+    /// The direction from `to` to `from`.
+    #[must_use]
+    pub fn backward(&self) -> LinkSpec {
+        self.reverse.clone().unwrap_or_else(|| self.forward())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for HostCount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Count;
+        impl Visitor<'_> for Count {
+            type Value = HostCount;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number of hosts, or \"per-flow\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<HostCount, E> {
+                match text {
+                    "per-flow" => Ok(HostCount::PerFlow),
+                    _ => Err(E::unknown_variant(text, &["per-flow"])),
+                }
+            }
+
+            fn visit_u64<E: Error>(self, hosts: u64) -> Result<HostCount, E> {
+                match u32::try_from(hosts) {
+                    Ok(hosts @ 1..) => Ok(HostCount::Hosts(hosts)),
+                    _ => Err(E::custom("there must be at least 1 host and at most 4294967295")),
+                }
+            }
+        }
+        deserializer.deserialize_any(Count)
+    }
+}
+
+impl serde::Serialize for HostCount {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::PerFlow => serializer.serialize_str("per-flow"),
+            Self::Hosts(hosts) => serializer.serialize_u32(*hosts),
+        }
+    }
+}
+
+impl JsonSchema for HostCount {
+    fn schema_name() -> Cow<'static, str> {
+        "HostCount".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A number of hosts, or \"per-flow\": each flow has one of its own.",
+            "oneOf": [{ "type": "integer", "minimum": 1 }, { "const": "per-flow" }],
+        })
+    }
+}

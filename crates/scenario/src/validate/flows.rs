@@ -1,0 +1,212 @@
+//! Groups of flows.
+
+use std::collections::BTreeMap;
+
+use forebay_tcp::TcpConfig;
+use forebay_units::{Bytes, Span};
+
+use super::graph::Reach;
+use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
+use crate::document::Path;
+use crate::schema::{
+    Application, Enters, FlowGroup, OneOrMany, ScenarioSpec, SizeDistribution, Topology, Transport,
+    Udp, UdpPattern,
+};
+
+const MOST_FLOWS: u64 = 1 << 24;
+/// The largest packet of IPv4.
+const LARGEST_PACKET: u64 = 65_535;
+/// More bytes than any link here carries in the longest run.
+const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
+
+pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
+    require(!spec.flows.is_empty(), || path.clone(), || "a scenario without flows".into(), "expected at least one group")?;
+    let reach = match &spec.topology {
+        Topology::Graph(graph) => Some(Reach::new(graph)),
+        _ => None,
+    };
+    let mut total = 0_u64;
+    for (index, group) in spec.flows.iter().enumerate() {
+        let at = path.index(index);
+        require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
+        total += u64::from(group.flows());
+        require(total <= MOST_FLOWS, || at.key("count"), || format!("{total} flows are too many"), "expected at most 16777216 in all")?;
+        check_name(&group.name, &at.key("name"))?;
+        times(group, spec.duration, &at)?;
+        match &group.transport {
+            Transport::Tcp(config) => tcp(group, config, &at)?,
+            Transport::Udp(udp) => self::udp(group, udp, &at)?,
+        }
+        place(group, spec, reach.as_ref(), &at)?;
+    }
+    unique_names(spec, path)
+}
+
+/// No flow may have the name of another, nor a group that of another's flow.
+fn unique_names(spec: &ScenarioSpec, path: &Path) -> Validity {
+    let mut groups: BTreeMap<&str, &FlowGroup> = BTreeMap::new();
+    for (index, group) in spec.flows.iter().enumerate() {
+        let at = || path.index(index).key("name");
+        let second = groups.insert(&group.name, group).is_some();
+        require(!second, at, || format!("two groups are named `{}`", group.name), "the second one")?;
+    }
+    for (index, group) in spec.flows.iter().enumerate() {
+        let Some((stem, number)) = group.name.rsplit_once('-') else { continue };
+        let flow_of = |other: &FlowGroup| {
+            number.parse::<u32>().is_ok_and(|number| {
+                other.count.is_some_and(|count| number < count) && other.flow_name(number) == group.name
+            })
+        };
+        let taken = groups.get(stem).is_some_and(|other| flow_of(other));
+        let message = || format!("`{}` is also the name of a flow of group `{stem}`", group.name);
+        require(!taken, || path.index(index).key("name"), message, "expected another name")?;
+    }
+    Ok(())
+}
+
+fn times(group: &FlowGroup, duration: Span, at: &Path) -> Validity {
+    check_span(&group.start, LONGEST_RUN, &at.key("start"))?;
+    let first = group.start.minimum();
+    let late = || format!("`{}` starts at {first}, when the run has ended", group.name);
+    require(first < duration, || at.key("start"), late, "expected less than `duration`")?;
+    let last = group.stagger.picoseconds().checked_mul(u64::from(group.flows() - 1));
+    require(
+        last.is_some_and(|last| last < duration.picoseconds()),
+        || at.key("stagger"),
+        || format!("the last of the {} flows would start after the end of the run", group.flows()),
+        "expected less than `duration` / (`count` - 1)",
+    )?;
+    if let Some(stop) = group.stop {
+        let message = || format!("`{}` stops at {stop}, before it starts", group.name);
+        require(stop > first, || at.key("stop"), message, "expected more than `start`")?;
+    }
+    Ok(())
+}
+
+fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
+    let path = at.key("transport.tcp");
+    config.validate().map_err(|error| {
+        let message = format!("tcp: `{}` must be {}", error.field, error.bound);
+        Invalid::new(path.key(error.field), message, format!("expected {}", error.bound))
+    })?;
+    check_packet(config.segment, &path.key("segment"))?;
+    check_packet(config.ack_size, &path.key("ack_size"))?;
+    require(!group.ecn, || at.key("ecn"), || "`ecn` of a group is for UDP".into(), "for TCP write `transport.tcp.ecn`")?;
+    let app = at.key("app");
+    match &group.app {
+        Application::Unlimited => Ok(()),
+        Application::Fixed(fixed) => check_transfer(&fixed.size, &app.key("fixed.size")),
+        Application::RequestResponse(request_response) => {
+            let app = app.key("request_response");
+            check_transfer(&SizeDistribution::Constant(request_response.request), &app.key("request"))?;
+            check_transfer(&request_response.response, &app.key("response"))?;
+            check_span(&request_response.think, DAY, &app.key("think"))
+        }
+    }
+}
+
+fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
+    let unlimited = matches!(group.app, Application::Unlimited);
+    require(unlimited, || at.key("app"), || "`app` is for TCP".into(), "a UDP flow sends by its pattern")?;
+    let path = at.key("transport.udp");
+    let packet = path.key("packet");
+    match udp.packet {
+        SizeDistribution::Constant(size) | SizeDistribution::Exponential(size) => check_packet(size, &packet)?,
+        SizeDistribution::Uniform(low, high) => {
+            check_packet(low, &packet)?;
+            check_packet(high, &packet)?;
+        }
+        SizeDistribution::Pareto { mean, .. } => check_packet(mean, &packet)?,
+    }
+    match &udp.pattern {
+        UdpPattern::Constant(constant) => {
+            let path = path.key("constant");
+            check_rate(constant.rate, &path.key("rate"))?;
+            check_fraction(constant.jitter, false, &path.key("jitter"))
+        }
+        UdpPattern::OnOff(on_off) => {
+            let path = path.key("on_off");
+            check_rate(on_off.rate, &path.key("rate"))?;
+            check_span(&on_off.on, DAY, &path.key("on"))?;
+            check_span(&on_off.off, DAY, &path.key("off"))?;
+            let on = on_off.on.mean() >= Span::from_nanoseconds(1);
+            require(on, || path.key("on"), || "`on` is zero: it would never send".into(), "expected at least 1 ns")
+        }
+        UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
+    }
+}
+
+fn check_packet(size: Bytes, path: &Path) -> Validity {
+    let holds = (1..=LARGEST_PACKET).contains(&size.0);
+    require(holds, || path.clone(), || format!("no packet has {} B", size.0), "expected 1 B to 65535 B")
+}
+
+fn check_transfer(size: &SizeDistribution, path: &Path) -> Validity {
+    let (least, most) = match *size {
+        SizeDistribution::Uniform(low, high) => (low, high),
+        _ => (size.mean(), size.mean()),
+    };
+    let holds = least.0 >= 1 && most.0 <= LARGEST_TRANSFER;
+    require(holds, || path.clone(), || format!("`{}` is out of bounds", path.name()), "expected 1 B to 1000000 GB")
+}
+
+/// Checks the keys that say where the group's flows begin and end.
+fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: &Path) -> Validity {
+    let chain = match &spec.topology {
+        Topology::Chain(chain) => Some(chain),
+        _ => None,
+    };
+    if group.enters.is_some() {
+        require(chain.is_some(), || at.key("enters"), || "`enters` is for a chain".into(), "this topology is none")?;
+    }
+    if let Some(chain) = chain {
+        let (last, message) = match group.enters.unwrap_or_default() {
+            Enters::At(router) => (router, format!("there is no router {router}: the chain has {}", chain.hops)),
+            Enters::Each => {
+                (group.flows(), format!("{} flows enter at routers of their own: the chain has {}", group.flows(), chain.hops))
+            }
+        };
+        require(last <= chain.hops, || at.key("enters"), || message, "expected at most `hops`")?;
+    }
+    match reach {
+        Some(reach) => {
+            let none = || "a free graph has no access links of its own".to_owned();
+            require(group.access.is_none(), || at.key("access"), none, "describe the link in `topology.graph.links`")?;
+            ends(group, reach, at)
+        }
+        None => {
+            for (key, given) in [("from", &group.from), ("to", &group.to)] {
+                let message = || format!("`{key}` is for a free graph");
+                require(given.is_none(), || at.key(key), message, "this topology has its own sources and sinks")?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
+    let list = |key: &str, hosts: &Option<OneOrMany>| match hosts {
+        Some(OneOrMany(hosts)) => {
+            for (index, host) in hosts.iter().enumerate() {
+                reach.check_host(host, &at.key(key).index(index))?;
+            }
+            Ok(hosts.clone())
+        }
+        None => Err(Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of a graph needs `{key}`"))),
+    };
+    let (from, to) = (list("from", &group.from)?, list("to", &group.to)?);
+    // After the product of the two lengths the pairs repeat.
+    let pairs = (from.len() * to.len()).min(group.flows() as usize);
+    for index in 0..pairs {
+        let (source, sink) = (&from[index % from.len()], &to[index % to.len()]);
+        let there = || at.key("to").index(index % to.len());
+        let flow = || group.flow_name(index as u32);
+        require(source != sink, there, || format!("`{}` would go from `{source}` to itself", flow()), "expected another host")?;
+        let message = || format!("`{sink}` cannot be reached from `{source}`");
+        if !reach.reaches(source, sink) {
+            let invalid = Invalid::new(there(), message(), "no path of links and routers leads here");
+            return Err(invalid.with_help("hosts pass no packets on: the path has to lead through routers".to_owned()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,96 @@
+//! The nodes and links of a free graph, and what reaches what.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use petgraph::unionfind::UnionFind;
+
+use super::{Invalid, Validity, check_name, require};
+use crate::document::Path;
+use crate::error::did_you_mean;
+use crate::names;
+use crate::schema::{Graph, NodeKind};
+
+/// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
+const MOST_NODES: usize = 1_000_000;
+
+pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
+    let nodes = path.key("nodes");
+    require(!graph.nodes.is_empty(), || nodes.clone(), || "a graph without nodes".into(), "expected at least two hosts")?;
+    require(graph.nodes.len() <= MOST_NODES, || nodes.clone(), || "too many nodes".into(), "expected at most a million")?;
+    let mut known = BTreeSet::new();
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let name = nodes.index(index).key("name");
+        check_name(&node.name, &name)?;
+        require(!node.name.contains("->"), || name.clone(), || "a name has a `->` in it".into(), "`->` joins the names of a link")?;
+        require(known.insert(node.name.as_str()), || name.clone(), || format!("two nodes are named `{}`", node.name), "the second one")?;
+    }
+    let mut links = BTreeSet::new();
+    for (index, link) in graph.links.iter().enumerate() {
+        let at = path.key("links").index(index);
+        for (end, name) in [("from", &link.from), ("to", &link.to)] {
+            if !known.contains(name.as_str()) {
+                return Err(Invalid::new(at.key(end), format!("there is no node `{name}`"), "expected the name of a node")
+                    .with_help(did_you_mean(name, known.iter().copied())));
+            }
+        }
+        let joins = || format!("a link joins `{}` to itself", link.from);
+        require(link.from != link.to, || at.key("to"), joins, "expected another node")?;
+        require(link.metric > 0, || at.key("metric"), || "`metric` is zero".into(), "expected at least 1")?;
+        let ends = (link.from.as_str().min(&link.to), link.from.as_str().max(&link.to));
+        let name = names::graph_link(&link.from, &link.to);
+        require(links.insert(ends), || at.key("from"), || format!("a second link between the ends of `{name}`"), "links are full duplex: one is enough")?;
+    }
+    Ok(())
+}
+
+/// Which host can reach which, hosts passing nothing on.
+pub(super) struct Reach<'a> {
+    graph: &'a Graph,
+    nodes: BTreeMap<&'a str, usize>,
+    neighbours: Vec<Vec<usize>>,
+    routers: UnionFind<usize>,
+}
+
+impl<'a> Reach<'a> {
+    /// Of a graph whose links are known to join nodes that it has.
+    pub fn new(graph: &'a Graph) -> Self {
+        let nodes: BTreeMap<_, _> = graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
+        let mut neighbours = vec![Vec::new(); graph.nodes.len()];
+        let mut routers = UnionFind::new(graph.nodes.len());
+        let is_router = |index: usize| graph.nodes[index].kind == NodeKind::Router;
+        for link in &graph.links {
+            let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else { continue };
+            neighbours[from].push(to);
+            neighbours[to].push(from);
+            if is_router(from) && is_router(to) {
+                routers.union(from, to);
+            }
+        }
+        Self { graph, nodes, neighbours, routers }
+    }
+
+    /// Whether there is a way from host `from` to host `to`.
+    pub fn reaches(&self, from: &str, to: &str) -> bool {
+        let (Some(&from), Some(&to)) = (self.nodes.get(from), self.nodes.get(to)) else { return false };
+        if self.neighbours[from].contains(&to) {
+            return true;
+        }
+        let regions = |host: usize| -> BTreeSet<usize> {
+            let routers = self.neighbours[host].iter().filter(|&&node| self.graph.nodes[node].kind == NodeKind::Router);
+            routers.map(|&router| self.routers.find(router)).collect()
+        };
+        !regions(from).is_disjoint(&regions(to))
+    }
+
+    /// Checks that `name` is that of a host.
+    pub fn check_host(&self, name: &str, path: &Path) -> Validity {
+        let hosts = || self.graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).map(|node| node.name.as_str());
+        match self.nodes.get(name) {
+            Some(&index) if self.graph.nodes[index].kind == NodeKind::Host => Ok(()),
+            Some(_) => Err(Invalid::new(path.clone(), format!("`{name}` is a router"), "expected a host: only hosts carry flows")
+                .with_help(format!("join a host to `{name}` by a link, or make it one: kind = \"host\""))),
+            None => Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
+                .with_help(did_you_mean(name, hosts()))),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Links and their queues.
+
+use forebay_units::QueueSize;
+
+use super::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
+use crate::document::Path;
+use crate::schema::{
+    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, Topology, Transport,
+};
+
+const MOST_HOSTS: u32 = 1 << 20;
+const MOST_HOPS: u32 = 1_000;
+
+/// The largest packet that is known to cross a link in each direction.
+#[derive(Clone, Copy)]
+struct Largest {
+    data: u64,
+    acks: u64,
+}
+
+pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
+    let largest = largest(spec);
+    for (index, group) in spec.flows.iter().enumerate() {
+        if let Some(access) = &group.access {
+            link(access, data_packet(&group.transport), &Path::default().key("flows").index(index).key("access"))?;
+        }
+    }
+    match &spec.topology {
+        Topology::Star(star) => {
+            let path = path.key("star");
+            link(&star.access, largest.data, &path.key("access"))?;
+            link(&star.bottleneck, largest.data, &path.key("bottleneck"))?;
+            optional(star.reverse.as_ref(), largest.acks, &path.key("reverse"))
+        }
+        Topology::Dumbbell(dumbbell) => {
+            let path = path.key("dumbbell");
+            for (key, hosts) in [("sources", dumbbell.sources), ("sinks", dumbbell.sinks)] {
+                let holds = match hosts {
+                    HostCount::PerFlow => true,
+                    HostCount::Hosts(number) => number <= MOST_HOSTS,
+                };
+                require(holds, || path.key(key), || "too many hosts".into(), "expected at most 1048576")?;
+            }
+            link(&dumbbell.access, largest.data, &path.key("access"))?;
+            optional(dumbbell.sink_access.as_ref(), largest.data, &path.key("sink_access"))?;
+            link(&dumbbell.bottleneck, largest.data, &path.key("bottleneck"))?;
+            optional(dumbbell.reverse.as_ref(), largest.acks, &path.key("reverse"))
+        }
+        Topology::Chain(chain) => {
+            let path = path.key("chain");
+            let message = || format!("a chain of {} hops", chain.hops);
+            require((1..=MOST_HOPS).contains(&chain.hops), || path.key("hops"), message, "expected 1 to 1000")?;
+            link(&chain.access, largest.data, &path.key("access"))?;
+            link(&chain.link, largest.data, &path.key("link"))
+        }
+        Topology::Graph(graph) => {
+            // Which flows cross which link is not looked at here: only what every flow's packets are too large for.
+            let least = spec.flows.iter().map(|group| data_packet(&group.transport)).min().unwrap_or(0);
+            for (index, graph_link) in graph.links.iter().enumerate() {
+                let path = path.key("graph.links").index(index);
+                link(&graph_link.forward(), least.min(largest.acks), &path)?;
+                optional(graph_link.reverse.as_ref(), least.min(largest.acks), &path.key("reverse"))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The largest packets of all flows: those of the mean size, where sizes are drawn without bound.
+fn largest(spec: &ScenarioSpec) -> Largest {
+    let data = spec.flows.iter().map(|group| data_packet(&group.transport)).max().unwrap_or(0);
+    let acks = spec.flows.iter().map(|group| match &group.transport {
+        Transport::Tcp(config) => config.ack_size.0,
+        Transport::Udp(_) => 0,
+    });
+    Largest { data, acks: acks.max().unwrap_or(0) }
+}
+
+fn data_packet(transport: &Transport) -> u64 {
+    match transport {
+        Transport::Tcp(config) => config.segment.0,
+        Transport::Udp(udp) => match udp.packet {
+            SizeDistribution::Uniform(_, high) => high.0,
+            drawn => drawn.mean().0,
+        },
+    }
+}
+
+fn optional(spec: Option<&LinkSpec>, largest: u64, path: &Path) -> Validity {
+    spec.map_or(Ok(()), |spec| link(spec, largest, path))
+}
+
+fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
+    check_rate(spec.rate, &path.key("rate"))?;
+    check_span(&spec.delay, DAY, &path.key("delay"))?;
+    check_fraction(spec.loss, true, &path.key("loss"))?;
+    spec.queue.as_ref().map_or(Ok(()), |queue| self::queue(queue, spec, largest, &path.key("queue")))
+}
+
+fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Validity {
+    let path = path.key(queue.name());
+    if let Err(error) = queue.build::<forebay_engine::Packet>(link.rate, 0) {
+        let message = format!("{}: `{}` must {}", queue.name(), error.field, error.bound);
+        return Err(Invalid::new(path.key(error.field), message, format!("must {}", error.bound)));
+    }
+    match queue.limit() {
+        Some(QueueSize::Bytes(limit)) if limit < largest => {
+            let message = format!("a queue of {limit} B has no room for a packet of {largest} B");
+            Err(Invalid::new(path.key("limit"), message, format!("expected at least {largest} B")))
+        }
+        _ => Ok(()),
+    }
+}

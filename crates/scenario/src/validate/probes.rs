@@ -1,0 +1,98 @@
+//! Time series and traces.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path as FilePath};
+
+use forebay_units::Span;
+
+use super::{Invalid, Validity, require};
+use crate::document::Path;
+use crate::error::did_you_mean;
+use crate::names;
+use crate::schema::{FlowGauges, Probes, ScenarioSpec, SeriesKind};
+
+/// 800 MB of samples.
+const MOST_SAMPLES: u64 = 100_000_000;
+/// An Ethernet, an IPv4 and a TCP header.
+const SHORTEST_SNAPSHOT: u32 = 54;
+const LONGEST_SNAPSHOT: u32 = 65_535 + 14;
+/// Of more names than this the nearest is not looked for.
+const NAMES_COMPARED: usize = 10_000;
+
+pub(super) fn validate(spec: &ScenarioSpec, root: &Path) -> Validity {
+    if let Some(probes) = &spec.probes {
+        series(probes, spec, &root.key("probes"))?;
+        for (index, gauges) in probes.flow_gauges.iter().enumerate() {
+            flow_gauges(gauges, spec, &root.key("probes.flow_gauges").index(index))?;
+        }
+    }
+    traces(spec, &root.key("traces"))
+}
+
+fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
+    let interval = || path.key("interval");
+    require(probes.interval > Span::ZERO, interval, || "`interval` is zero".into(), "expected more than 0 s")?;
+    let mut seen = Vec::new();
+    for (index, kind) in probes.series.iter().enumerate() {
+        let again = seen.contains(kind);
+        require(!again, || path.key("series").index(index), || "given twice".into(), "the second one")?;
+        seen.push(*kind);
+    }
+    // A rough count: a queue has some six quantities with its gauges, a flow three, a link one.
+    let links = names::link_count(spec);
+    let kinds = probes.series.iter().map(|kind| match kind {
+        SeriesKind::Queues => 6 * links.min(1_000),
+        SeriesKind::Flows => 3 * names::flow_count(spec),
+        SeriesKind::Links => links,
+    });
+    let intervals = spec.duration.picoseconds() / probes.interval.picoseconds();
+    let samples = intervals.saturating_mul(kinds.sum());
+    let message = || format!("about {samples} samples would be recorded");
+    require(samples <= MOST_SAMPLES, interval, message, "expected a longer interval: at most 100 million samples")
+}
+
+fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validity {
+    check_link(&gauges.queue, "queue", spec, &path.key("queue"))?;
+    for (index, name) in gauges.flows.iter().enumerate() {
+        let groups = || spec.flows.iter().map(|group| group.name.clone());
+        if !groups().chain(names::flows(spec)).any(|known| known == *name) {
+            let known: Vec<String> = groups().chain(names::flows(spec)).take(NAMES_COMPARED).collect();
+            let invalid = Invalid::new(path.key("flows").index(index), format!("there is no flow `{name}`"), "expected a flow or a group");
+            return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
+        }
+    }
+    Ok(())
+}
+
+fn check_link(name: &str, what: &str, spec: &ScenarioSpec, path: &Path) -> Validity {
+    if names::links(spec).any(|known| known == name) {
+        return Ok(());
+    }
+    let known: Vec<String> = names::links(spec).take(NAMES_COMPARED).collect();
+    let help = did_you_mean(name, known.iter().map(String::as_str)).unwrap_or_else(|| {
+        let first: Vec<&str> = known.iter().take(6).map(String::as_str).collect();
+        let more = if names::link_count(spec) > 6 { ", …" } else { "" };
+        format!("links here: {}{more}", first.join(", "))
+    });
+    Err(Invalid::new(path.clone(), format!("there is no {what} `{name}`"), "expected the name of a link").with_help(help))
+}
+
+fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
+    let (mut links, mut files) = (BTreeSet::new(), BTreeSet::new());
+    for (index, trace) in spec.traces.iter().enumerate() {
+        let at = path.index(index);
+        check_link(&trace.link, "link", spec, &at.key("link"))?;
+        let again = || format!("two traces of `{}`", trace.link);
+        require(links.insert(&trace.link), || at.key("link"), again, "one is enough")?;
+        let name = trace.file_name();
+        let mut components = FilePath::new(&name).components();
+        let plain = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
+        let bad = || format!("`{name}` is no plain file name");
+        require(plain && !name.contains(['/', '\\']), || at.key("file"), bad, "expected a name without folders: it goes into --out")?;
+        require(files.insert(name.clone()), || at.key("file"), || format!("two traces go into `{name}`"), "the second one")?;
+        let holds = (SHORTEST_SNAPSHOT..=LONGEST_SNAPSHOT).contains(&trace.snaplen);
+        let message = || format!("`snaplen` is {}", trace.snaplen);
+        require(holds, || at.key("snaplen"), message, "expected 54, which holds the headers, to 65549")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! What a person sees who got a scenario wrong: one snapshot a mistake.
+
+use forebay_scenario::Scenario;
+
+const STAR: &str = r#"name = "demo"
+duration = "10 s"
+warmup = "2 s"
+
+[topology.star]
+access = { rate = "100 Mbps", delay = "550 ns" }
+
+[topology.star.bottleneck]
+rate = "10 Mbps"
+delay = "1 ms"
+queue.red = { min_threshold = "5 packets", max_threshold = "15 packets", weight = 0.002 }
+
+[[flows]]
+name = "tcp"
+count = 5
+transport.tcp = { segment = "1000 B" }
+start = { uniform = ["0 s", "1 s"] }
+
+[[flows]]
+name = "flood"
+transport.udp = { packet = "1000 B", constant = { rate = "20 Mbps", jitter = 0.5 } }
+
+[probes]
+interval = "100 ms"
+series = ["queues", "flows"]
+flow_gauges = [{ queue = "bottleneck", flows = ["flood", "tcp-3"] }]
+
+[[traces]]
+link = "bottleneck"
+"#;
+
+const GRAPH: &str = r#"duration = "10 s"
+topology.graph.nodes = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "r", kind = "router" }]
+
+[[topology.graph.links]]
+from = "a"
+to = "r"
+rate = "10 Mbps"
+delay = "1 ms"
+
+[[topology.graph.links]]
+from = "r"
+to = "b"
+rate = "10 Mbps"
+delay = "1 ms"
+
+[[flows]]
+name = "tcp"
+transport = "tcp"
+from = "a"
+to = "b"
+"#;
+
+fn render(text: &str, overrides: &[(&str, &str)]) -> String {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+    match Scenario::load(text, "scenarios/demo.toml", &overrides) {
+        Ok(_) => panic!("nothing is wrong with this scenario"),
+        Err(error) => format!("{error}\n{}", error.render(false)),
+    }
+}
+
+/// Name of the snapshot, what stands in the valid scenario, and what stands in its place.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("unknown_key", "min_threshold", "min_thresh"),
+    ("unknown_key_without_a_near_one", "warmup", "colour"),
+    ("wrong_unit", "delay = \"1 ms\"", "delay = \"1 meter\""),
+    ("number_without_unit", "delay = \"1 ms\"", "delay = 1"),
+    ("negative_rate", "\"10 Mbps\"", "\"-10 Mbps\""),
+    ("rate_of_zero", "\"10 Mbps\"", "\"0 Mbps\""),
+    ("zero_packets", "min_threshold", "limit = \"0 packets\", min_threshold"),
+    ("weight_of_one_and_a_half", "0.002", "1.5"),
+    ("limit_smaller_than_a_packet", "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }", "queue.drop_tail = { limit = \"900 B\" }"),
+    ("no_toml", "[[flows]]\nname = \"tcp\"", "<flows name=\"tcp\">"),
+    ("missing_key", "duration = \"10 s\"\n", ""),
+    ("missing_key_of_a_link", "delay = \"1 ms\"\n", ""),
+    ("missing_key_of_a_bare_name", "transport.tcp = { segment = \"1000 B\" }", "transport = \"udp\""),
+    ("text_for_a_number", "count = 5", "count = \"5\""),
+    ("fraction_for_a_whole_number", "count = 5", "count = 2.5"),
+    ("negative_count", "count = 5", "count = -5"),
+    ("zero_count", "count = 5", "count = 0"),
+    ("two_topologies", "[[flows]]\nname = \"tcp\"", "[topology.chain]\nhops = 2\n[[flows]]\nname = \"tcp\""),
+    ("unknown_topology", "access = { rate = \"100 Mbps\", delay = \"550 ns\" }\n\n[topology.star.bottleneck]", "access = { rate = \"100 Mbps\", delay = \"550 ns\" }\n\n[topology.satr.bottleneck]"),
+    ("unknown_discipline", "queue.red = {", "queue.rde = {"),
+    ("unknown_bare_discipline", "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }", "queue = \"drop-tail\""),
+    ("two_patterns", "constant = {", "poisson = { rate = \"1 Mbps\" }, constant = {"),
+    ("no_pattern", ", constant = { rate = \"20 Mbps\", jitter = 0.5 }", ""),
+    ("jitter_above_one", "jitter = 0.5", "jitter = 1.5"),
+    ("bounds_the_wrong_way_round", "[\"0 s\", \"1 s\"]", "[\"1 s\", \"0 s\"]"),
+    ("three_bounds", "[\"0 s\", \"1 s\"]", "[\"0 s\", \"1 s\", \"2 s\"]"),
+    ("unknown_distribution", "uniform", "unifrom"),
+    ("packet_too_large", "packet = \"1000 B\"", "packet = \"70 KB\""),
+    ("header_larger_than_segment", "segment = \"1000 B\"", "segment = \"40 B\""),
+    ("warmup_too_long", "warmup = \"2 s\"", "warmup = \"10 s\""),
+    ("two_groups_of_a_name", "\"flood\"\ntransport", "\"tcp\"\ntransport"),
+    ("group_named_like_a_flow", "\"flood\"\ntransport", "\"tcp-2\"\ntransport"),
+    ("gauges_of_an_unknown_flow", "\"tcp-3\"", "\"tcp-5\""),
+    ("trace_of_an_unknown_link", "link = \"bottleneck\"", "link = \"botleneck\""),
+    ("too_many_samples", "\"100 ms\"", "\"1 ns\""),
+    ("loss_of_everything", "delay = \"1 ms\"", "delay = \"1 ms\"\nloss = 1.0"),
+    ("from_outside_a_graph", "count = 5", "count = 5\nfrom = \"a\""),
+    ("key_given_twice", "count = 5", "count = 5\ncount = 6"),
+];
+
+#[test]
+fn each_mistake_gets_its_message() {
+    for (name, valid, mistake) in MISTAKES {
+        assert!(STAR.contains(valid), "{name}: `{valid}` is not in the scenario");
+        insta::assert_snapshot!(*name, render(&STAR.replacen(valid, mistake, 1), &[]));
+    }
+}
+
+const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
+    ("graph_unreachable_destination", "to = \"b\"\n", "to = \"c\"\n"),
+    ("graph_unknown_host", "from = \"a\"\nto = \"b\"", "from = \"aa\"\nto = \"b\""),
+    ("graph_router_as_sink", "from = \"a\"\nto = \"b\"", "from = \"a\"\nto = [\"b\", \"r\"]"),
+    ("graph_missing_sink", "from = \"a\"\nto = \"b\"", "from = \"a\""),
+    ("graph_unknown_node", "from = \"r\"", "from = \"router\""),
+    ("graph_two_nodes_of_a_name", "{ name = \"c\" }", "{ name = \"b\" }"),
+];
+
+#[test]
+fn each_mistake_in_a_graph_gets_its_message() {
+    for (name, valid, mistake) in GRAPH_MISTAKES {
+        let at = GRAPH.rfind(valid).unwrap();
+        let text = format!("{}{mistake}{}", &GRAPH[..at], &GRAPH[at + valid.len()..]);
+        insta::assert_snapshot!(*name, render(&text, &[]));
+    }
+}
+
+const BAD_OVERRIDES: &[(&str, &str, &str)] = &[
+    ("override_unknown_key", "topology.star.bottleneck.quueue", "red"),
+    ("override_wrong_value", "topology.star.bottleneck.rate", "100"),
+    ("override_wrong_type", "flows.tcp.count", "many"),
+    ("override_unknown_group", "flows.flod.count", "10"),
+    ("override_index_past_the_end", "flows.7.count", "10"),
+    ("override_below_a_text", "topology.star.bottleneck.rate.fast", "10"),
+    ("override_empty_key", "flows..count", "10"),
+    ("override_out_of_bounds", "topology.star.bottleneck.queue.red.weight", "1.5"),
+    ("override_second_discipline", "topology.star.bottleneck.queue.drop_tail.limit", "10 packets"),
+];
+
+#[test]
+fn each_bad_override_is_shown_as_its_place() {
+    for (name, key, value) in BAD_OVERRIDES {
+        insta::assert_snapshot!(*name, render(STAR, &[(key, value)]));
+    }
+}
+
+#[test]
+fn colours_only_where_they_are_wanted() {
+    let error = Scenario::load("duration = 1", "x.toml", &[]).unwrap_err();
+    assert!(error.render(true).contains('\u{1b}'));
+    assert!(!error.render(false).contains('\u{1b}'));
+    assert_eq!((error.line, error.column), (1, 12));
+}
+
+#[test]
+fn the_valid_scenarios_are_valid() {
+    for text in [STAR, GRAPH] {
+        Scenario::load(text, "demo.toml", &[]).map_err(|error| error.render(false)).unwrap();
+    }
+}

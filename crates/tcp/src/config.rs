@@ -1,0 +1,249 @@
+//! The parameters of a TCP connection: documented, with units, defaults and source.
+
+use core::fmt;
+
+use crate::{Bytes, Segment, Span};
+
+/// Which window law and which recovery a sender follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
+pub enum CongestionControl {
+    /// RFC 5681: fast recovery ends with the first ACK of new data.
+    Reno,
+    /// RFC 6582: fast recovery ends when all that was in flight at its start is acknowledged.
+    #[default]
+    #[cfg_attr(feature = "config", serde(rename = "newreno"))]
+    NewReno,
+}
+
+/// What partial ACKs do to the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum PartialAckTimer {
+    /// Only the first partial ACK restarts the timer, so that a burst of losses ends in a timeout rather than in one
+    /// retransmission per round trip.
+    #[default]
+    Impatient,
+    /// Every partial ACK restarts it.
+    SlowButSteady,
+}
+
+/// What the window becomes when NewReno's fast recovery ends (RFC 6582, section 3.2, step 3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum FullAckWindow {
+    /// One segment more than what is in flight, at most the slow-start threshold: no burst.
+    #[default]
+    FlightSize,
+    /// The slow-start threshold: as ns-2.
+    SlowStartThreshold,
+}
+
+/// The parameters of a TCP connection, both ends.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct TcpConfig {
+    /// Window law and recovery: "reno" or "newreno".
+    pub congestion_control: CongestionControl,
+    /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
+    pub sack: bool,
+    /// A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    pub segment: Bytes,
+    /// The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    pub header: Bytes,
+    /// A segment without payload on the wire: ACK, SYN, FIN.
+    pub ack_size: Bytes,
+    /// The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most
+    /// that Linux grants without tuning; ns-2's `window_`.
+    pub max_window_segments: u32,
+    /// The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
+    pub initial_window_segments: u32,
+    /// Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+    pub initial_ssthresh_segments: Option<u32>,
+    /// How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    pub byte_counting_limit: u32,
+    /// The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    pub min_rto: Span,
+    /// The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    pub max_rto: Span,
+    /// The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
+    pub initial_rto: Span,
+    /// Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's
+    /// `tcpTick_` is 10 ms.
+    pub timer_granularity: Span,
+    /// Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every
+    /// segment at once.
+    pub delayed_ack: bool,
+    /// The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
+    pub delayed_ack_timeout: Span,
+    /// The first two duplicate ACKs send one new segment each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
+    pub handshake: bool,
+    /// What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
+    pub partial_ack_timer: PartialAckTimer,
+    /// What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold"
+    /// (RFC 6582, section 3.2, step 3).
+    pub full_ack_window: FullAckWindow,
+    /// The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves
+    /// it at the threshold.
+    pub grow_at_recovery_exit: bool,
+}
+
+impl Default for TcpConfig {
+    fn default() -> Self {
+        Self {
+            congestion_control: CongestionControl::NewReno,
+            sack: false,
+            segment: Bytes(1500),
+            header: Bytes(40),
+            ack_size: Bytes(40),
+            max_window_segments: 4096,
+            initial_window_segments: 10,
+            initial_ssthresh_segments: None,
+            byte_counting_limit: 1,
+            min_rto: Span::from_seconds(1),
+            max_rto: Span::from_seconds(60),
+            initial_rto: Span::from_seconds(1),
+            timer_granularity: Span::ZERO,
+            delayed_ack: false,
+            delayed_ack_timeout: Span::from_milliseconds(200),
+            limited_transmit: true,
+            ecn: false,
+            handshake: true,
+            partial_ack_timer: PartialAckTimer::Impatient,
+            full_ack_window: FullAckWindow::FlightSize,
+            grow_at_recovery_exit: false,
+        }
+    }
+}
+
+/// A parameter outside its bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The parameter's name in [`TcpConfig`].
+    pub field: &'static str,
+    /// The bound that it breaks, in words.
+    pub bound: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} must be {}", self.field, self.bound)
+    }
+}
+
+impl core::error::Error for ConfigError {}
+
+impl TcpConfig {
+    /// What ns-2 2.35 does unless told otherwise (one-way agents, an ACK for every segment), with segments of 1000 B
+    /// all of which count as payload, and a window of `max_window_segments` (ns-2's `window_`).
+    #[must_use]
+    pub fn ns2(max_window_segments: u32) -> Self {
+        Self {
+            segment: Bytes(1000),
+            header: Bytes(0),
+            max_window_segments,
+            initial_window_segments: 2,
+            min_rto: Span::from_milliseconds(200),
+            initial_rto: Span::from_seconds(3),
+            timer_granularity: Span::from_milliseconds(10),
+            full_ack_window: FullAckWindow::SlowStartThreshold,
+            grow_at_recovery_exit: true,
+            ..Self::default()
+        }
+    }
+
+    /// Checks every parameter.
+    ///
+    /// # Errors
+    /// The first parameter that is outside its bound.
+    pub fn validate(&self) -> Result<(), ConfigError> {
+        let check = |holds: bool, field, bound| if holds { Ok(()) } else { Err(ConfigError { field, bound }) };
+        check(self.segment.0 > self.header.0, "segment", "larger than header")?;
+        check(self.segment.0 <= 65_535, "segment", "at most 65535 B, as an IP packet")?;
+        check(self.ack_size.0 >= 1, "ack_size", "at least 1 B")?;
+        check(self.ack_size.0 <= 65_535, "ack_size", "at most 65535 B, as an IP packet")?;
+        check(self.max_window_segments >= 1, "max_window_segments", "at least 1")?;
+        check(self.max_window_segments <= 1 << 24, "max_window_segments", "at most 16777216")?;
+        check(self.initial_window_segments >= 1, "initial_window_segments", "at least 1")?;
+        check(self.initial_ssthresh_segments.is_none_or(|s| s >= 2), "initial_ssthresh_segments", "at least 2")?;
+        check(self.byte_counting_limit >= 1, "byte_counting_limit", "at least 1")?;
+        check(self.min_rto > Span::ZERO, "min_rto", "longer than 0 s")?;
+        check(self.max_rto >= self.min_rto, "max_rto", "at least min_rto")?;
+        check(self.max_rto <= Span::from_seconds(3600), "max_rto", "at most 3600 s")?;
+        check(self.initial_rto > Span::ZERO, "initial_rto", "longer than 0 s")?;
+        check(self.initial_rto <= self.max_rto, "initial_rto", "at most max_rto")?;
+        check(self.timer_granularity <= Span::from_seconds(1), "timer_granularity", "at most 1 s")?;
+        check(self.delayed_ack_timeout > Span::ZERO, "delayed_ack_timeout", "longer than 0 s")?;
+        check(self.delayed_ack_timeout <= Span::from_milliseconds(500), "delayed_ack_timeout", "at most 500 ms")
+    }
+
+    /// Payload bytes of a full segment (the RFCs' SMSS).
+    #[must_use]
+    pub fn payload_bytes(&self) -> u32 {
+        self.segment.0.saturating_sub(self.header.0) as u32
+    }
+
+    /// Bytes that `segment` takes on the wire.
+    #[must_use]
+    pub fn wire_bytes(&self, segment: &Segment) -> u32 {
+        if segment.payload_bytes == 0 { self.ack_size.0 as u32 } else { segment.payload_bytes + self.header.0 as u32 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_valid() {
+        assert_eq!(TcpConfig::default().validate(), Ok(()));
+        assert_eq!(TcpConfig::ns2(64).validate(), Ok(()));
+    }
+
+    #[test]
+    fn an_error_names_field_and_bound() {
+        type Spoil = fn(&mut TcpConfig);
+        let cases: &[(&str, Spoil)] = &[
+            ("segment", |c| c.segment = Bytes(40)),
+            ("segment", |c| c.segment = Bytes(1 << 40)),
+            ("ack_size", |c| c.ack_size = Bytes(0)),
+            ("max_window_segments", |c| c.max_window_segments = 0),
+            ("initial_window_segments", |c| c.initial_window_segments = 0),
+            ("initial_ssthresh_segments", |c| c.initial_ssthresh_segments = Some(1)),
+            ("byte_counting_limit", |c| c.byte_counting_limit = 0),
+            ("min_rto", |c| c.min_rto = Span::ZERO),
+            ("max_rto", |c| c.max_rto = Span::from_milliseconds(10)),
+            ("initial_rto", |c| c.initial_rto = Span::from_seconds(61)),
+            ("timer_granularity", |c| c.timer_granularity = Span::from_seconds(2)),
+            ("delayed_ack_timeout", |c| c.delayed_ack_timeout = Span::from_seconds(1)),
+        ];
+        for (field, spoil) in cases {
+            let mut config = TcpConfig::default();
+            spoil(&mut config);
+            let error = config.validate().unwrap_err();
+            assert_eq!(error.field, *field);
+            assert!(alloc::string::ToString::to_string(&error).starts_with(field));
+        }
+    }
+
+    #[test]
+    fn bytes_on_the_wire() {
+        let config = TcpConfig::default();
+        assert_eq!(config.payload_bytes(), 1460);
+        assert_eq!(config.wire_bytes(&Segment { payload_bytes: 1460, ..Segment::default() }), 1500);
+        assert_eq!(config.wire_bytes(&Segment { syn: true, ..Segment::default() }), 40);
+        let ns2 = TcpConfig::ns2(20);
+        assert_eq!(ns2.wire_bytes(&Segment { payload_bytes: 1000, ..Segment::default() }), 1000);
+        assert_eq!(ns2.wire_bytes(&Segment { syn: true, ..Segment::default() }), 40);
+    }
+}

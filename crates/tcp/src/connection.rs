@@ -1,0 +1,287 @@
+//! The state that every variant shares: sequence numbers, window and timer, and what may be sent by them.
+
+use crate::{CongestionSignal, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
+
+/// What a sender counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SenderCounters {
+    /// Segments sent: SYN, FIN and retransmissions included.
+    pub segments_sent: u64,
+    /// Segments sent again.
+    pub segments_retransmitted: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+    /// Entries into fast recovery.
+    pub fast_recoveries: u64,
+    /// Reductions of the window because of an ECN echo.
+    pub ecn_reductions: u64,
+}
+
+/// Sequence numbers, window and timer of a sender. The names in parentheses are the RFCs'.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// The first number not yet acknowledged (SND.UNA).
+    pub unacknowledged: u64,
+    /// What is sent next (SND.NXT); falls back to `unacknowledged` at a timeout.
+    pub next: u64,
+    /// One past the highest number ever sent (HighData).
+    pub highest: u64,
+    /// One past the last byte that the application wrote; the FIN's number once it has closed.
+    pub data_end: u64,
+    /// What may be in flight: the whole segments of window and inflation, at most the receiver's window.
+    pub window_bytes: u64,
+    /// The receiver's window.
+    pub max_window_bytes: u64,
+    pub window: Window,
+    /// What duplicate ACKs add to the window during fast recovery, in segments (RFC 5681, 3.2, steps 3 and 4).
+    pub inflation: f64,
+    /// `highest` as it was at the last entry into a recovery or timeout (RFC 6582's `recover`, plus one).
+    pub recovery_point: u64,
+    /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
+    pub reduction_point: u64,
+    /// Payload of a full segment (SMSS).
+    pub segment_bytes: u64,
+    /// The most that was in flight in this round trip, and the ACK that ends the round trip.
+    used_bytes: u64,
+    round_end: u64,
+    /// What limited transmit has sent beyond the window since the last new ACK.
+    pub limited_transmit_bytes: u64,
+    /// Duplicate ACKs since the last new ACK.
+    pub duplicate_acks: u32,
+    pub in_recovery: bool,
+    /// Some of what is in flight is known to have arrived: the recovery keeps a scoreboard.
+    pub selective: bool,
+    /// The application has closed: a FIN follows the last byte.
+    pub closing: bool,
+    /// Both ends agreed on ECN.
+    pub ecn: bool,
+    /// The next new segment tells the receiver that the window was reduced.
+    pub cwr_pending: bool,
+    /// When the retransmission timer expires.
+    pub deadline: Time,
+    /// When the last segment went out.
+    pub last_sent: Time,
+    /// The ACK that ends the running round-trip measurement; 0 when none runs.
+    timed_end: u64,
+    timed_since: Time,
+    pub round_trip: RoundTrip,
+    pub counters: SenderCounters,
+}
+
+impl Connection {
+    pub fn new(config: &TcpConfig) -> Self {
+        let segment_bytes = u64::from(config.payload_bytes().max(1));
+        let max_window_bytes = u64::from(config.max_window_segments) * segment_bytes;
+        let first = u64::from(!config.handshake);
+        let mut connection = Self {
+            unacknowledged: first,
+            next: first,
+            highest: first,
+            data_end: 1,
+            window_bytes: 0,
+            max_window_bytes,
+            window: Window {
+                congestion_window: f64::from(config.initial_window_segments.min(config.max_window_segments)),
+                slow_start_threshold: config.initial_ssthresh_segments.map_or(f64::INFINITY, f64::from),
+            },
+            inflation: 0.0,
+            recovery_point: 0,
+            reduction_point: 0,
+            segment_bytes,
+            used_bytes: 0,
+            round_end: 0,
+            limited_transmit_bytes: 0,
+            duplicate_acks: 0,
+            in_recovery: false,
+            selective: false,
+            closing: false,
+            ecn: config.ecn && !config.handshake,
+            cwr_pending: false,
+            deadline: Time::NEVER,
+            last_sent: Time::ZERO,
+            timed_end: 0,
+            timed_since: Time::ZERO,
+            round_trip: RoundTrip::new(config),
+            counters: SenderCounters::default(),
+        };
+        connection.apply_window();
+        connection
+    }
+
+    /// One past the last number to send: the data and, after close, the FIN.
+    pub fn end(&self) -> u64 {
+        self.data_end.saturating_add(u64::from(self.closing))
+    }
+
+    /// What is in flight, as far as cumulative ACKs tell (FlightSize).
+    pub fn flight_bytes(&self) -> u64 {
+        self.next - self.unacknowledged
+    }
+
+    /// The payload of a segment that starts at `seq`.
+    pub fn payload_at(&self, seq: u64) -> u64 {
+        self.data_end.saturating_sub(seq).min(self.segment_bytes)
+    }
+
+    /// Sends the SYN, again if need be.
+    pub fn send_syn(&mut self, ecn_setup: bool, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        let retransmission = self.highest > 0;
+        self.count_and_time(1, retransmission, now);
+        self.next = 1;
+        out.segment(Segment { syn: true, ecn_setup, retransmission, ..Segment::default() });
+        self.restart_timer(now);
+    }
+
+    /// Sends the segment of `payload` bytes at `seq`, the FIN if there are none; gives the number after it.
+    pub fn transmit(&mut self, seq: u64, payload: u64, now: Time, out: &mut (impl SegmentOut + ?Sized)) -> u64 {
+        let fin = payload == 0;
+        let end = seq + payload + u64::from(fin);
+        let retransmission = seq < self.highest;
+        self.count_and_time(end, retransmission, now);
+        // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and no ECT on what is sent again.
+        let new_data = payload > 0 && !retransmission;
+        let cwr = new_data && core::mem::take(&mut self.cwr_pending);
+        out.segment(Segment {
+            seq,
+            payload_bytes: payload as u32,
+            syn: false,
+            fin,
+            cwr,
+            ecn_setup: false,
+            ect: new_data && self.ecn,
+            retransmission,
+        });
+        if self.deadline == Time::NEVER {
+            // RFC 6298, 5.1.
+            self.restart_timer(now);
+        }
+        end
+    }
+
+    fn count_and_time(&mut self, end: u64, retransmission: bool, now: Time) {
+        self.counters.segments_sent += 1;
+        if retransmission {
+            self.counters.segments_retransmitted += 1;
+        } else if self.timed_end == 0 {
+            // One measurement at a time, and never of something sent twice (Karn).
+            self.timed_end = end;
+            self.timed_since = now;
+        }
+        self.highest = self.highest.max(end);
+        self.last_sent = now;
+    }
+
+    /// Sends what the window allows, in order.
+    pub fn send_allowed(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        let limit = self.unacknowledged + self.window_bytes;
+        let end = self.end();
+        while self.next < end {
+            let payload = self.payload_at(self.next);
+            if self.next + payload > limit {
+                return;
+            }
+            self.next = self.transmit(self.next, payload, now, out);
+        }
+    }
+
+    /// Sends the first unacknowledged segment again.
+    pub fn retransmit_first(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        let seq = self.unacknowledged;
+        let end = self.transmit(seq, self.payload_at(seq), now, out);
+        self.next = self.next.max(end);
+    }
+
+    /// One new segment for one of the first duplicate ACKs (RFC 3042).
+    pub fn limited_transmit(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        let payload = self.payload_at(self.next);
+        let flight = self.flight_bytes() + payload;
+        let allowed = self.window_bytes + u64::from(self.duplicate_acks) * self.segment_bytes;
+        if self.next == self.highest && self.next < self.end() && flight <= allowed.min(self.max_window_bytes) {
+            self.next = self.transmit(self.next, payload, now, out);
+            self.limited_transmit_bytes += payload;
+        }
+    }
+
+    /// At the arrival of an ACK: whether the window was in use during the last round trip, so that it may grow. In slow
+    /// start half of it is enough, because each ACK makes room for two segments; Linux has the same rule.
+    pub fn window_is_in_use(&mut self) -> bool {
+        let flight = self.flight_bytes();
+        if self.unacknowledged >= self.round_end {
+            self.used_bytes = flight;
+            self.round_end = self.next;
+        } else {
+            self.used_bytes = self.used_bytes.max(flight);
+        }
+        if self.window.congestion_window < self.window.slow_start_threshold {
+            self.window_bytes < 2 * self.used_bytes
+        } else {
+            self.window_bytes < self.used_bytes + self.segment_bytes
+        }
+    }
+
+    /// Takes note that everything below `ack` has arrived; gives the number of bytes that are new.
+    pub fn advance(&mut self, ack: u64, now: Time) -> u64 {
+        let newly = ack - self.unacknowledged;
+        self.unacknowledged = ack;
+        self.next = self.next.max(ack);
+        if self.timed_end != 0 && ack >= self.timed_end {
+            self.timed_end = 0;
+            self.round_trip.sample(self.timed_since, now);
+        }
+        newly
+    }
+
+    /// Gives up the running round-trip measurement, because a segment is sent again (Karn).
+    pub fn stop_timing(&mut self) {
+        self.timed_end = 0;
+    }
+
+    /// Starts the retransmission timer anew, or stops it where nothing is in flight (RFC 6298, 5.2 and 5.3).
+    pub fn restart_timer(&mut self, now: Time) {
+        self.deadline = if self.highest > self.unacknowledged {
+            now.saturating_add(self.round_trip.timeout())
+        } else {
+            Time::NEVER
+        };
+    }
+
+    /// Recomputes what may be in flight, after a change of the window or its inflation.
+    pub fn apply_window(&mut self) {
+        // The cast takes the whole segments: what remains of the window is less than one.
+        let whole = (self.window.congestion_window + self.inflation) as u64;
+        self.window_bytes = (whole.max(1) * self.segment_bytes).min(self.max_window_bytes);
+    }
+
+    /// What was in flight, in segments: the window where that was the limit, with its fraction. What limited transmit
+    /// sent does not count (RFC 5681, 3.2, step 2).
+    fn used_segments(&self) -> f64 {
+        let flight = self.flight_bytes().saturating_sub(self.limited_transmit_bytes);
+        let window = self.window.congestion_window;
+        let is_full = flight + self.segment_bytes > window as u64 * self.segment_bytes;
+        if is_full { window } else { flight as f64 / self.segment_bytes as f64 }
+    }
+
+    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments).
+    pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, now: Time) {
+        let target = law.reduce(&self.window, self.used_segments(), signal, now);
+        self.window.slow_start_threshold = libm::floor(target).max(2.0);
+        self.window.congestion_window = match signal {
+            CongestionSignal::Timeout => 1.0,
+            // Never more than before: where the window was below two segments, slow start leads back.
+            CongestionSignal::Loss | CongestionSignal::EcnEcho => target.max(2.0).min(self.window.congestion_window),
+        };
+        self.note_reduction();
+    }
+
+    /// Notes that the window was reduced: no mark counts within this window of data, and the receiver is told.
+    pub fn note_reduction(&mut self) {
+        self.reduction_point = self.highest;
+        self.cwr_pending = self.ecn;
+        self.apply_window();
+    }
+
+    /// How long nothing was sent.
+    pub fn idle_since_last_sent(&self, now: Time) -> Span {
+        now.since(self.last_sent)
+    }
+}

@@ -1,0 +1,250 @@
+//! The receiver: reassembly, and when and with what it acknowledges.
+//!
+//! # What it does
+//! Acknowledges each segment at once, or every second one where ACKs are delayed; out of order, filling a gap, or with a
+//! FIN always at once. Tells what it holds above a gap (SACK), and echoes marks until the sender has reacted.
+//!
+//! # Source
+//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 3168, section 6.1.3 (echo).
+//!
+//! # Where we differ
+//! Data flows one way: the receiver sends no data, and no FIN of its own. What it holds is never dropped.
+//!
+//! # Parameters
+//! `sack`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
+
+use alloc::vec::Vec;
+
+use crate::{Ack, AckOut, SackBlocks, Segment, Span, TcpConfig, Time};
+
+/// Segments after which a delayed ACK is sent (RFC 5681, 4.2).
+const DELAYED_SEGMENTS: u32 = 2;
+
+/// The receiving end of a connection.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    /// The next number expected (RCV.NXT); 0 before the SYN.
+    next: u64,
+    /// What has arrived above a gap: disjoint, not adjacent ranges, the most recently changed last.
+    held: Vec<(u64, u64)>,
+    /// The FIN's number, once it is known.
+    fin: Option<u64>,
+    /// Segments not yet acknowledged.
+    delayed: u32,
+    deadline: Time,
+    delay: Option<Span>,
+    sack: bool,
+    wants_ecn: bool,
+    /// A mark has come, and no CWR since.
+    echo: bool,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN, or for the first byte where the configuration has no handshake.
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        Self {
+            next: u64::from(!config.handshake),
+            held: Vec::new(),
+            fin: None,
+            delayed: 0,
+            deadline: Time::NEVER,
+            delay: config.delayed_ack.then_some(config.delayed_ack_timeout),
+            sack: config.sack,
+            wants_ecn: config.ecn,
+            echo: false,
+        }
+    }
+
+    /// Takes a segment; `ce` tells whether a router marked it. A segment before the SYN is ignored.
+    pub fn on_segment(&mut self, segment: &Segment, ce: bool, now: Time, out: &mut impl AckOut) {
+        if segment.syn {
+            return self.on_syn(segment, out);
+        }
+        if self.next == 0 {
+            return;
+        }
+        // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+        self.echo = (self.echo && !segment.cwr) || ce;
+        if segment.fin {
+            self.fin = Some(segment.end() - 1);
+        }
+        let is_plain = segment.seq == self.next && self.held.is_empty() && !segment.fin;
+        if is_plain {
+            self.next = segment.end();
+            if let Some(delay) = self.delay {
+                return self.acknowledge_later(delay, now, out);
+            }
+        } else {
+            self.reassemble(segment.seq, segment.end());
+        }
+        self.acknowledge(out);
+    }
+
+    /// When [`Receiver::on_timer`] is due; [`Time::NEVER`] when no ACK is being delayed.
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.deadline
+    }
+
+    /// The delayed ACK: to be called at [`Receiver::deadline`]; does nothing before.
+    pub fn on_timer(&mut self, now: Time, out: &mut impl AckOut) {
+        if now >= self.deadline {
+            self.acknowledge(out);
+        }
+    }
+
+    /// Payload bytes handed to the application: each once, in order.
+    #[must_use]
+    pub fn delivered_bytes(&self) -> u64 {
+        self.next.saturating_sub(1 + u64::from(self.is_closed()))
+    }
+
+    /// Whether the FIN and everything before it have arrived.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.fin.is_some_and(|fin| self.next > fin)
+    }
+
+    fn on_syn(&mut self, segment: &Segment, out: &mut impl AckOut) {
+        self.next = self.next.max(1);
+        // RFC 3168, 6.1.1: ECE alone on the SYN-ACK agrees to ECN.
+        let ece = self.wants_ecn && segment.ecn_setup;
+        out.ack(Ack { ack: self.next, syn: true, ece, sack: SackBlocks::default() });
+    }
+
+    fn acknowledge_later(&mut self, delay: Span, now: Time, out: &mut impl AckOut) {
+        self.delayed += 1;
+        if self.delayed >= DELAYED_SEGMENTS {
+            self.acknowledge(out);
+        } else {
+            self.deadline = now.saturating_add(delay);
+        }
+    }
+
+    fn acknowledge(&mut self, out: &mut impl AckOut) {
+        self.delayed = 0;
+        self.deadline = Time::NEVER;
+        let mut sack = SackBlocks::default();
+        if self.sack && !self.held.is_empty() {
+            // RFC 2018, section 4: first the block that the latest segment belongs to, then the most recent others.
+            for &(left, right) in self.held.iter().rev().take(SackBlocks::CAPACITY) {
+                sack.push(left, right);
+            }
+        }
+        out.ack(Ack { ack: self.next, syn: false, ece: self.echo, sack });
+    }
+
+    /// Puts `[left, right)` into what is held, and moves on as far as there is no gap.
+    #[cold]
+    fn reassemble(&mut self, mut left: u64, mut right: u64) {
+        if right <= self.next {
+            return;
+        }
+        self.held.retain(|&(l, r)| {
+            let is_apart = r < left || l > right;
+            if !is_apart {
+                left = left.min(l);
+                right = right.max(r);
+            }
+            is_apart
+        });
+        if left <= self.next {
+            self.next = right;
+        } else {
+            self.held.push((left, right));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default)]
+    struct Acks(Vec<Ack>);
+
+    impl AckOut for Acks {
+        fn ack(&mut self, ack: Ack) {
+            self.0.push(ack);
+        }
+    }
+
+    /// A receiver past the handshake that has been given these segments of one byte each, and its last ACK.
+    fn after(config: &TcpConfig, seqs: &[u64]) -> (Receiver, Acks) {
+        let mut receiver = Receiver::new(config);
+        let mut acks = Acks::default();
+        for &seq in seqs {
+            let segment = Segment { seq, payload_bytes: 1, ..Segment::default() };
+            receiver.on_segment(&segment, false, Time::ZERO, &mut acks);
+        }
+        (receiver, acks)
+    }
+
+    fn sack_config() -> TcpConfig {
+        TcpConfig { sack: true, handshake: false, ..TcpConfig::default() }
+    }
+
+    #[test]
+    fn reports_the_latest_blocks_first() {
+        let (_, acks) = after(&sack_config(), &[3, 5, 7, 9, 4]);
+        let last = acks.0.last().unwrap();
+        assert_eq!(last.ack, 1);
+        // 4 has joined 3 and 5; the oldest of the others, none here, would be left out.
+        assert_eq!(last.sack.iter().collect::<Vec<_>>(), [(3, 6), (9, 10), (7, 8)]);
+        let (_, acks) = after(&sack_config(), &[3, 5, 7, 9]);
+        assert_eq!(acks.0.last().unwrap().sack.iter().collect::<Vec<_>>(), [(9, 10), (7, 8), (5, 6)]);
+    }
+
+    #[test]
+    fn moves_on_over_what_it_holds() {
+        let (receiver, acks) = after(&sack_config(), &[2, 3, 5, 1]);
+        let last = acks.0.last().unwrap();
+        assert_eq!((last.ack, receiver.delivered_bytes()), (4, 3));
+        assert_eq!(last.sack.iter().collect::<Vec<_>>(), [(5, 6)]);
+        let without = TcpConfig { sack: false, ..sack_config() };
+        let (_, acks) = after(&without, &[2, 3, 5, 1]);
+        assert!(acks.0.iter().all(|ack| ack.sack.is_empty()));
+    }
+
+    #[test]
+    fn what_has_arrived_before_is_acknowledged_but_not_delivered_again() {
+        let (receiver, acks) = after(&sack_config(), &[1, 1, 2, 1]);
+        assert_eq!(acks.0.iter().map(|ack| ack.ack).collect::<Vec<_>>(), [2, 2, 3, 3]);
+        assert_eq!(receiver.delivered_bytes(), 2);
+    }
+
+    #[test]
+    fn delays_every_other_ack_and_none_that_tells_of_a_gap() {
+        let config = TcpConfig { delayed_ack: true, ..sack_config() };
+        let (mut receiver, mut acks) = after(&config, &[1]);
+        assert!(acks.0.is_empty());
+        assert_eq!(receiver.deadline(), Time::ZERO + Span::from_milliseconds(200));
+        receiver.on_timer(Time::ZERO, &mut acks);
+        assert!(acks.0.is_empty());
+        receiver.on_timer(receiver.deadline(), &mut acks);
+        assert_eq!((acks.0.len(), receiver.deadline()), (1, Time::NEVER));
+        let (_, acks) = after(&config, &[1, 2, 3, 5, 4, 6]);
+        // 1 and 2 together; 3 waits, and 5, out of order, takes it along; 4 fills the gap; 6 waits.
+        assert_eq!(acks.0.iter().map(|ack| ack.ack).collect::<Vec<_>>(), [3, 4, 6]);
+    }
+
+    #[test]
+    fn ignores_data_before_the_syn() {
+        let (receiver, acks) = after(&TcpConfig::default(), &[1, 2]);
+        assert!(acks.0.is_empty());
+        assert_eq!(receiver.delivered_bytes(), 0);
+    }
+
+    #[test]
+    fn a_fin_that_overtakes_closes_only_in_order() {
+        let (mut receiver, mut acks) = after(&sack_config(), &[1]);
+        let fin = Segment { seq: 3, payload_bytes: 1, fin: true, ..Segment::default() };
+        receiver.on_segment(&fin, false, Time::ZERO, &mut acks);
+        assert!(!receiver.is_closed());
+        let gap = Segment { seq: 2, payload_bytes: 1, ..Segment::default() };
+        receiver.on_segment(&gap, false, Time::ZERO, &mut acks);
+        assert!(receiver.is_closed());
+        assert_eq!((receiver.delivered_bytes(), acks.0.last().unwrap().ack), (3, 5));
+    }
+}

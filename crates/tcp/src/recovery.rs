@@ -1,0 +1,113 @@
+//! The seam for loss recovery, and what Reno and NewReno have in common: fast retransmit and fast recovery.
+//!
+//! # What it does
+//! The third duplicate ACK means a loss: the first unacknowledged segment is sent again and the window is halved. Each
+//! further duplicate ACK means that a segment has left the network, and inflates the window by one segment, so that new
+//! data keeps the ACKs coming. Reno ends that at the next ACK of new data.
+//!
+//! # Source
+//! RFC 5681, section 3.2; the guard against a second fast retransmit for the same window is RFC 6582's `recover`.
+//!
+//! # Where we differ
+//! RFC 5681 leaves it open whether duplicate ACKs for data sent before the last recovery may start another one. As in
+//! ns-2 they may not, in Reno either, so that Reno takes a timeout when a window loses several segments.
+//!
+//! # Parameters
+//! `congestion_control` ("reno").
+
+use core::fmt;
+
+use crate::connection::Connection;
+use crate::{Ack, CongestionSignal, SegmentOut, Time, WindowLaw};
+
+/// Duplicate ACKs that mean a loss (RFC 5681's and RFC 6675's DupThresh).
+pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
+
+/// What a recovery works on.
+pub(crate) struct Turn<'a> {
+    pub connection: &'a mut Connection,
+    pub law: &'a mut dyn WindowLaw,
+    pub now: Time,
+    pub out: &'a mut dyn SegmentOut,
+}
+
+impl Turn<'_> {
+    /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
+    /// 6.1.2), and sends the first unacknowledged segment again.
+    pub fn enter(&mut self) {
+        let Turn { connection, law, now, out } = self;
+        connection.in_recovery = true;
+        connection.counters.fast_recoveries += 1;
+        connection.stop_timing();
+        if connection.unacknowledged >= connection.reduction_point {
+            connection.reduce(*law, CongestionSignal::Loss, *now);
+        }
+        connection.recovery_point = connection.highest;
+        connection.retransmit_first(*now, *out);
+        connection.restart_timer(*now);
+    }
+
+    /// Leaves a recovery.
+    pub fn leave(&mut self) {
+        self.connection.in_recovery = false;
+        self.connection.inflation = 0.0;
+        self.connection.duplicate_acks = 0;
+        self.connection.limited_transmit_bytes = 0;
+        self.connection.apply_window();
+        self.connection.restart_timer(self.now);
+    }
+}
+
+/// A recovery: told of ACKs while one is under way, it decides what is sent. The provided methods are Reno's.
+pub(crate) trait Recovery: fmt::Debug + Send {
+    /// Takes what an ACK tells beyond the cumulative number; whether it counts as a duplicate if it acknowledges
+    /// nothing new.
+    fn learn(&mut self, _connection: &mut Connection, _ack: &Ack) -> bool {
+        true
+    }
+
+    /// Whether the duplicate ACKs so far mean a loss that is to be recovered.
+    fn is_due(&self, connection: &Connection) -> bool {
+        // RFC 6582, 3.2, step 2: only if the ACK covers more than what was sent before the last recovery.
+        connection.duplicate_acks >= DUPLICATE_THRESHOLD && connection.unacknowledged > connection.recovery_point
+    }
+
+    /// Begins, when [`Recovery::is_due`] says so (RFC 5681, 3.2, steps 2 and 3).
+    fn enter(&mut self, turn: &mut Turn<'_>) {
+        turn.enter();
+        turn.connection.inflation = f64::from(DUPLICATE_THRESHOLD);
+        turn.connection.apply_window();
+    }
+
+    /// A further duplicate ACK (RFC 5681, 3.2, step 4).
+    fn on_duplicate(&mut self, turn: &mut Turn<'_>) {
+        turn.connection.inflation += 1.0;
+        turn.connection.apply_window();
+    }
+
+    /// An ACK of `newly` bytes that does not cover all that was in flight at the start.
+    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, newly: u64);
+
+    /// An ACK of everything that was in flight at the start (RFC 5681, 3.2, step 6).
+    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+        turn.leave();
+    }
+
+    /// The retransmission timer has expired; the window is already back to one segment.
+    fn on_timeout(&mut self, _connection: &mut Connection) {}
+
+    /// Sends what may be sent, during a recovery or while a scoreboard is kept.
+    fn send(&mut self, turn: &mut Turn<'_>) {
+        turn.connection.send_allowed(turn.now, turn.out);
+    }
+}
+
+/// Reno: the first ACK of new data ends fast recovery.
+#[derive(Debug, Default)]
+pub(crate) struct RenoRecovery;
+
+impl Recovery for RenoRecovery {
+    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+        turn.leave();
+    }
+}

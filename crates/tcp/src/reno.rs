@@ -1,0 +1,34 @@
+//! The window law of Reno and NewReno: additive increase, multiplicative decrease.
+//!
+//! # What it does
+//! Slow start doubles the window each round trip. Congestion avoidance adds one segment each round trip. A sign of
+//! congestion halves the window.
+//!
+//! # Source
+//! RFC 5681, section 3.1 (equations 2 to 4); RFC 3465 for counting what an ACK covers.
+//!
+//! # Where we differ
+//! The window is kept in segments with its fraction, so that 1/cwnd per ACK adds up exactly. Half of the *window* is
+//! taken where the window was full (RFC 5681 says half of the flight), so that the fraction is not lost, and a timeout
+//! during a recovery halves the already halved window, not the old flight. ns-2 and Linux do the same.
+//!
+//! # Parameters
+//! `byte_counting_limit`, applied by the skeleton.
+
+use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+
+/// Additive increase by one segment each round trip, decrease by half.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reno;
+
+impl WindowLaw for Reno {
+    /// RFC 5681, equation 3, for each segment that the ACK covers.
+    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, _path: &RoundTrip, _now: Time) {
+        window.congestion_window += acked_segments / window.congestion_window;
+    }
+
+    /// RFC 5681, equation 4; RFC 3168, 6.1.2: a mark counts like a loss.
+    fn reduce(&mut self, _window: &Window, used_segments: f64, _signal: CongestionSignal, _now: Time) -> f64 {
+        used_segments / 2.0
+    }
+}

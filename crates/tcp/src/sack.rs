@@ -1,0 +1,174 @@
+//! Recovery with selective acknowledgements.
+//!
+//! # What it does
+//! The scoreboard tells which segments have arrived. `pipe` estimates what is in the network; while it is below the
+//! window, the next lost segment is sent again or, when there is none, new data. So a whole window of losses is mended
+//! in about one round trip.
+//!
+//! # Source
+//! RFC 6675 (`Update`, `IsLost`, `SetPipe`, `NextSeg`, sections 4 and 5); RFC 2018.
+//!
+//! # Where we differ
+//! The scoreboard survives a timeout (6675, 5.1, allows it), and what has arrived is not sent again. Before recovery,
+//! RFC 3042 decides about new data for the first two duplicate ACKs, which comes to the same as step 3 of section 5.
+//! A recovery may begin with the ACK that ended the last one, where it leaves a segment first that is surely lost.
+//!
+//! # Parameters
+//! `sack`.
+
+use crate::connection::Connection;
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
+use crate::scoreboard::Scoreboard;
+use crate::{Ack, TcpConfig};
+
+/// RFC 6675's recovery.
+#[derive(Debug)]
+pub(crate) struct SackRecovery {
+    scoreboard: Scoreboard,
+    /// One past the highest number sent again in this recovery (HighRxt).
+    highest_retransmitted: u64,
+    /// No rescue retransmission until this is acknowledged (RescueRxt).
+    rescued_until: u64,
+    segment_bytes: u64,
+}
+
+impl SackRecovery {
+    pub fn new(config: &TcpConfig) -> Self {
+        Self {
+            scoreboard: Scoreboard::default(),
+            highest_retransmitted: 0,
+            rescued_until: 0,
+            segment_bytes: u64::from(config.payload_bytes()),
+        }
+    }
+
+    /// What is in the network (`SetPipe`): what has not arrived and is not lost, and what was sent again.
+    fn pipe_bytes(&self, connection: &Connection) -> u64 {
+        let first = connection.unacknowledged;
+        let not_lost = self.scoreboard.lost_below(self.segment_bytes).max(first);
+        self.scoreboard.missing(not_lost, connection.highest)
+            + self.scoreboard.missing(first, self.highest_retransmitted)
+    }
+
+    /// Sends the next segment that RFC 6675's `NextSeg` yields; gives how much that puts into the pipe, or `None` where
+    /// there is nothing to send.
+    fn send_next(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
+        let connection = &mut *turn.connection;
+        let from = self.highest_retransmitted.max(connection.unacknowledged);
+        let highest_sacked = self.scoreboard.highest();
+        let lost_below = self.scoreboard.lost_below(self.segment_bytes);
+        let hole = self.scoreboard.hole(from, highest_sacked);
+        let new_payload = connection.payload_at(connection.next);
+        let may_send_new = connection.next < connection.end()
+            && connection.flight_bytes() + new_payload <= connection.max_window_bytes;
+        match hole {
+            // NextSeg (1): the first lost segment.
+            Some((start, end)) if start < lost_below => Some(self.retransmit(turn, start, end)),
+            // NextSeg (2): new data.
+            _ if may_send_new => {
+                connection.next = connection.transmit(connection.next, new_payload, turn.now, turn.out);
+                Some(new_payload)
+            }
+            // NextSeg (3): a segment that is missing, though not yet surely lost.
+            Some((start, end)) => Some(self.retransmit(turn, start, end)),
+            None => self.rescue(turn),
+        }
+    }
+
+    fn retransmit(&mut self, turn: &mut Turn<'_>, start: u64, end: u64) -> u64 {
+        let payload = turn.connection.payload_at(start).min(end - start);
+        self.highest_retransmitted = turn.connection.transmit(start, payload, turn.now, turn.out);
+        payload
+    }
+
+    /// NextSeg (4): once in a recovery, the highest segment that is missing.
+    fn rescue(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
+        let connection = &mut *turn.connection;
+        if connection.unacknowledged <= self.rescued_until {
+            return None;
+        }
+        let (start, end) = self.scoreboard.last_hole(connection.unacknowledged, connection.highest)?;
+        self.rescued_until = connection.recovery_point;
+        let start = start.max(end.saturating_sub(self.segment_bytes));
+        let payload = connection.payload_at(start).min(end - start);
+        connection.transmit(start, payload, turn.now, turn.out);
+        Some(payload)
+    }
+
+    /// After a timeout: what the window allows, from the first unacknowledged number on, without what has arrived.
+    fn send_in_order(&mut self, turn: &mut Turn<'_>) {
+        let connection = &mut *turn.connection;
+        loop {
+            let Some((start, end)) = self.scoreboard.hole(connection.next, u64::MAX) else { return };
+            if start >= connection.end() {
+                return;
+            }
+            let payload = connection.payload_at(start).min(end - start);
+            let in_flight = self.scoreboard.missing(connection.unacknowledged, start);
+            let is_allowed = in_flight + payload <= connection.window_bytes
+                && start + payload - connection.unacknowledged <= connection.max_window_bytes;
+            if !is_allowed {
+                return;
+            }
+            connection.next = connection.transmit(start, payload, turn.now, turn.out);
+        }
+    }
+}
+
+impl Recovery for SackRecovery {
+    /// RFC 6675, `Update`; a duplicate ACK counts if it tells of something new (section 2, "DupAck").
+    fn learn(&mut self, connection: &mut Connection, ack: &Ack) -> bool {
+        let mut is_news = false;
+        for (left, right) in ack.sack.iter() {
+            // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
+            if right > connection.unacknowledged && right <= connection.highest {
+                is_news |= self.scoreboard.insert(left.max(connection.unacknowledged), right);
+            }
+        }
+        self.scoreboard.advance(connection.unacknowledged);
+        connection.selective = !self.scoreboard.is_empty();
+        is_news
+    }
+
+    /// RFC 6675, section 5, steps 1 and 2.
+    fn is_due(&self, connection: &Connection) -> bool {
+        let is_lost = self.scoreboard.lost_below(self.segment_bytes) > connection.unacknowledged;
+        (connection.duplicate_acks >= DUPLICATE_THRESHOLD || is_lost)
+            && connection.unacknowledged >= connection.recovery_point
+    }
+
+    /// RFC 6675, section 5, step 4.
+    fn enter(&mut self, turn: &mut Turn<'_>) {
+        turn.enter();
+        let connection = &turn.connection;
+        self.highest_retransmitted = connection.unacknowledged + connection.payload_at(connection.unacknowledged);
+        self.rescued_until = 0;
+    }
+
+    fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
+
+    /// RFC 6298, 5.3: any ACK of new data restarts the timer.
+    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+        turn.connection.restart_timer(turn.now);
+    }
+
+    /// RFC 6675, 5.1.
+    fn on_timeout(&mut self, _connection: &mut Connection) {
+        self.highest_retransmitted = 0;
+    }
+
+    /// RFC 6675, section 5, step C.
+    fn send(&mut self, turn: &mut Turn<'_>) {
+        if !turn.connection.in_recovery {
+            return self.send_in_order(turn);
+        }
+        let mut pipe = self.pipe_bytes(turn.connection);
+        while pipe + self.segment_bytes <= turn.connection.window_bytes {
+            match self.send_next(turn) {
+                Some(sent) if sent > 0 => pipe += sent,
+                // A bare FIN takes no room; it is the last thing to send.
+                _ => return,
+            }
+        }
+    }
+}

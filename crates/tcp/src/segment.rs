@@ -1,0 +1,95 @@
+//! What crosses the network: data segments one way, acknowledgements the other.
+
+/// One segment in the data direction.
+///
+/// Sequence numbers are 64-bit byte offsets that never wrap: the SYN is at 0, the first byte of data at 1, and the FIN
+/// comes after the last byte. SYN and FIN take one number each and are segments of their own, without data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Segment {
+    /// Sequence number of the first byte, or of the SYN or FIN.
+    pub seq: u64,
+    /// Bytes of data that it carries.
+    pub payload_bytes: u32,
+    /// Opens the connection.
+    pub syn: bool,
+    /// Ends the data.
+    pub fin: bool,
+    /// "Congestion window reduced": the sender has seen the receiver's ECN echo (RFC 3168, 6.1.2).
+    pub cwr: bool,
+    /// On a SYN: the sender asks for ECN (ECE and CWR both set, RFC 3168, 6.1.1).
+    pub ecn_setup: bool,
+    /// The packet is ECN-capable, ECT(0): routers may mark it.
+    pub ect: bool,
+    /// It was sent before; never ECN-capable then (RFC 3168, 6.1.5).
+    pub retransmission: bool,
+}
+
+impl Segment {
+    /// The sequence number after this segment: what acknowledges all of it.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.seq + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
+    }
+}
+
+/// Up to three SACK blocks, newest first (RFC 2018; three is what fits beside timestamps).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SackBlocks {
+    blocks: [(u64, u64); Self::CAPACITY],
+    len: u8,
+}
+
+impl SackBlocks {
+    /// How many blocks an ACK can carry.
+    pub const CAPACITY: usize = 3;
+
+    /// Adds the block `[left, right)`; false, and nothing added, where there is no room.
+    pub fn push(&mut self, left: u64, right: u64) -> bool {
+        let Some(slot) = self.blocks.get_mut(usize::from(self.len)) else { return false };
+        *slot = (left, right);
+        self.len += 1;
+        true
+    }
+
+    /// The blocks as `(left, right)`, `right` being the first number after the block.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.blocks.iter().copied().take(usize::from(self.len))
+    }
+
+    /// How many blocks there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::from(self.len)
+    }
+
+    /// Whether there is no block.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+}
+
+/// One acknowledgement, as the receiver sends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ack {
+    /// The next sequence number that the receiver waits for: everything below has arrived.
+    pub ack: u64,
+    /// It is a SYN-ACK.
+    pub syn: bool,
+    /// ECN echo: a mark has arrived and no CWR since. On a SYN-ACK: the receiver agrees to ECN.
+    pub ece: bool,
+    /// What has arrived above `ack`.
+    pub sack: SackBlocks,
+}
+
+/// Takes the segments that a sender emits, in order.
+pub trait SegmentOut {
+    /// Takes one segment.
+    fn segment(&mut self, segment: Segment);
+}
+
+/// Takes the ACKs that a receiver emits, in order.
+pub trait AckOut {
+    /// Takes one ACK.
+    fn ack(&mut self, ack: Ack);
+}

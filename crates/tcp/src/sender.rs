@@ -1,0 +1,362 @@
+//! The sender: the skeleton that every variant shares.
+//!
+//! # What it does
+//! Opens with a SYN, sends what the window allows, takes each ACK to the window law or to the recovery, keeps the
+//! retransmission timer, answers marks, and closes with a FIN.
+//!
+//! # Source
+//! RFC 9293 (opening, closing), RFC 5681 (congestion control), RFC 6298 (timer), RFC 3042 (limited transmit),
+//! RFC 3168 (ECN), RFC 6928 (initial window).
+//!
+//! # Where we differ
+//! Data flows one way. The receiver's window is constant (`max_window_segments`). Partial segments are sent at once (no
+//! Nagle), and the FIN is a segment of its own. A window that is not in use does not grow (as RFC 7661 and Linux; ns-2
+//! lets it grow, to no effect on bulk data). Under ECN the window does not shrink below two segments; RFC 3168 would go
+//! on to one segment per timeout.
+//!
+//! # Parameters
+//! [`TcpConfig`].
+
+use alloc::boxed::Box;
+
+use crate::connection::Connection;
+use crate::newreno::NewRenoRecovery;
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RenoRecovery, Turn};
+use crate::sack::SackRecovery;
+use crate::{
+    Ack, CongestionControl, CongestionSignal, Reno, RoundTrip, SegmentOut, SenderCounters, TcpConfig, Time, WindowLaw,
+};
+
+/// How far the connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// The sending end of a connection.
+#[derive(Debug)]
+pub struct Sender {
+    connection: Connection,
+    law: Box<dyn WindowLaw>,
+    recovery: Box<dyn Recovery>,
+    phase: Phase,
+    wants_handshake: bool,
+    wants_ecn: bool,
+    wants_limited_transmit: bool,
+    grows_at_recovery_exit: bool,
+    /// Where the last timeout struck: a second one at the same place leaves the threshold alone.
+    timed_out_at: Option<u64>,
+    initial_window: f64,
+    max_window: f64,
+    byte_counting_limit: f64,
+}
+
+impl Sender {
+    /// A closed sender; [`Sender::open`] starts it. The configuration has been found valid.
+    #[must_use]
+    pub fn new(config: &TcpConfig) -> Self {
+        let recovery: Box<dyn Recovery> = match config.congestion_control {
+            _ if config.sack => Box::new(SackRecovery::new(config)),
+            CongestionControl::Reno => Box::new(RenoRecovery),
+            CongestionControl::NewReno => Box::new(NewRenoRecovery::new(config)),
+        };
+        let connection = Connection::new(config);
+        Self {
+            initial_window: connection.window.congestion_window,
+            connection,
+            law: Box::new(Reno),
+            recovery,
+            phase: Phase::Closed,
+            wants_handshake: config.handshake,
+            wants_ecn: config.ecn,
+            wants_limited_transmit: config.limited_transmit,
+            grows_at_recovery_exit: config.grow_at_recovery_exit && !config.sack,
+            timed_out_at: None,
+            max_window: f64::from(config.max_window_segments),
+            byte_counting_limit: f64::from(config.byte_counting_limit),
+        }
+    }
+
+    /// Sends the SYN, or starts at once where the configuration has no handshake. Does nothing the second time.
+    pub fn open(&mut self, now: Time, out: &mut impl SegmentOut) {
+        if self.phase != Phase::Closed {
+            return;
+        }
+        if self.wants_handshake {
+            self.phase = Phase::SynSent;
+            self.connection.send_syn(self.wants_ecn, now, out);
+        } else {
+            self.phase = Phase::Established;
+            self.connection.send_allowed(now, out);
+        }
+    }
+
+    /// The application hands over `bytes` more to send; ignored after [`Sender::close`].
+    pub fn write(&mut self, bytes: u64, now: Time, out: &mut impl SegmentOut) {
+        if self.connection.closing {
+            return;
+        }
+        self.connection.data_end = self.connection.data_end.saturating_add(bytes);
+        self.restart_after_idle(now);
+        self.send(now, out);
+    }
+
+    /// The application has data without end, until [`Sender::close`].
+    pub fn write_unlimited(&mut self, now: Time, out: &mut impl SegmentOut) {
+        self.write(u64::MAX, now, out);
+    }
+
+    /// The application has written its last byte: a FIN follows it. Where data had no end, it ends with what has been
+    /// sent so far.
+    pub fn close(&mut self, now: Time, out: &mut impl SegmentOut) {
+        let connection = &mut self.connection;
+        if connection.closing {
+            return;
+        }
+        if connection.data_end == u64::MAX {
+            connection.data_end = connection.highest.max(1);
+        }
+        connection.closing = true;
+        self.send(now, out);
+    }
+
+    /// Takes an ACK. One that acknowledges what was never sent is ignored.
+    pub fn on_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        let connection = &self.connection;
+        if ack.ack < connection.unacknowledged || ack.ack > connection.highest {
+            return;
+        }
+        if self.phase != Phase::Established || ack.syn {
+            return self.on_syn_ack(ack, now, out);
+        }
+        if ack.ece && connection.ecn {
+            self.on_ecn_echo(ack, now);
+        }
+        if ack.ack > self.connection.unacknowledged {
+            self.on_new_ack(ack, now, out);
+        } else if self.connection.highest > ack.ack {
+            self.on_duplicate_ack(ack, now, out);
+        }
+    }
+
+    /// When [`Sender::on_timer`] is due; [`Time::NEVER`] when no timer runs. May move either way with any call.
+    #[must_use]
+    pub fn deadline(&self) -> Time {
+        self.connection.deadline
+    }
+
+    /// The retransmission timer: to be called at [`Sender::deadline`]; does nothing before.
+    pub fn on_timer(&mut self, now: Time, out: &mut impl SegmentOut) {
+        if now < self.connection.deadline {
+            return;
+        }
+        let connection = &mut self.connection;
+        connection.counters.timeouts += 1;
+        connection.round_trip.back_off();
+        connection.stop_timing();
+        if self.phase == Phase::SynSent {
+            return connection.send_syn(self.wants_ecn, now, out);
+        }
+        // RFC 5681, 3.1: the threshold is set by the first timeout of a segment only.
+        connection.inflation = 0.0;
+        if self.timed_out_at == Some(connection.unacknowledged) {
+            connection.window.congestion_window = 1.0;
+            connection.note_reduction();
+        } else {
+            connection.reduce(&mut *self.law, CongestionSignal::Timeout, now);
+        }
+        self.timed_out_at = Some(connection.unacknowledged);
+        connection.in_recovery = false;
+        connection.duplicate_acks = 0;
+        connection.limited_transmit_bytes = 0;
+        // Go back: everything not acknowledged counts as lost (RFC 5681, 3.1; RFC 6582, 3.2, step 4).
+        connection.recovery_point = connection.highest;
+        connection.next = connection.unacknowledged;
+        self.recovery.on_timeout(connection);
+        connection.restart_timer(now);
+        self.send(now, out);
+    }
+
+    /// Whether everything written has been acknowledged, the FIN included where [`Sender::close`] was called.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Established && self.connection.unacknowledged == self.connection.end()
+    }
+
+    /// Payload bytes that are acknowledged.
+    #[must_use]
+    pub fn acked_bytes(&self) -> u64 {
+        // Byte 0 is the SYN's; the FIN's comes after the data.
+        self.connection.unacknowledged.min(self.connection.data_end).saturating_sub(1)
+    }
+
+    /// The congestion window in bytes of payload, with what duplicate ACKs add during fast recovery.
+    #[must_use]
+    pub fn congestion_window_bytes(&self) -> u64 {
+        let segments = self.connection.window.congestion_window + self.connection.inflation;
+        (segments * self.connection.segment_bytes as f64) as u64
+    }
+
+    /// Where slow start ends, in bytes of payload; `None` before the first loss or mark.
+    #[must_use]
+    pub fn slow_start_threshold_bytes(&self) -> Option<u64> {
+        let segments = self.connection.window.slow_start_threshold;
+        segments.is_finite().then_some((segments * self.connection.segment_bytes as f64) as u64)
+    }
+
+    /// What is in flight, as far as cumulative ACKs tell, in bytes.
+    #[must_use]
+    pub fn flight_bytes(&self) -> u64 {
+        self.connection.flight_bytes()
+    }
+
+    /// The round-trip estimate and the retransmission timeout.
+    #[must_use]
+    pub fn round_trip(&self) -> &RoundTrip {
+        &self.connection.round_trip
+    }
+
+    /// The counters so far.
+    #[must_use]
+    pub fn counters(&self) -> SenderCounters {
+        self.connection.counters
+    }
+
+    fn on_syn_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        let connection = &mut self.connection;
+        if self.phase != Phase::SynSent || !ack.syn || ack.ack != 1 {
+            return;
+        }
+        self.phase = Phase::Established;
+        connection.ecn = self.wants_ecn && ack.ece;
+        connection.advance(ack.ack, now);
+        if connection.counters.timeouts > 0 {
+            // RFC 5681, 3.1: the loss of a SYN means an initial window of one segment.
+            connection.window.congestion_window = 1.0;
+            connection.apply_window();
+            connection.round_trip.distrust_handshake();
+        }
+        connection.restart_timer(now);
+        connection.send_allowed(now, out);
+    }
+
+    fn on_new_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        let connection = &mut self.connection;
+        let is_in_use = connection.window_is_in_use();
+        let newly = connection.advance(ack.ack, now);
+        if connection.in_recovery || connection.selective || !ack.sack.is_empty() {
+            return self.on_new_ack_with_losses(ack, newly, now, out);
+        }
+        connection.duplicate_acks = 0;
+        connection.limited_transmit_bytes = 0;
+        if is_in_use && !ack.ece {
+            self.grow(newly, now);
+        }
+        self.connection.restart_timer(now);
+        self.connection.send_allowed(now, out);
+    }
+
+    /// An ACK of new data during a recovery, or while it is known that later data has arrived.
+    #[cold]
+    fn on_new_ack_with_losses(&mut self, ack: &Ack, newly: u64, now: Time, out: &mut impl SegmentOut) {
+        let was_in_recovery = self.connection.in_recovery;
+        self.recovery.learn(&mut self.connection, ack);
+        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+        if !was_in_recovery {
+            turn.connection.duplicate_acks = 0;
+            turn.connection.limited_transmit_bytes = 0;
+            turn.connection.restart_timer(now);
+            if !ack.ece {
+                self.grow(newly, now);
+            }
+        } else if ack.ack >= turn.connection.recovery_point {
+            self.recovery.on_full_ack(&mut turn);
+        } else {
+            self.recovery.on_partial_ack(&mut turn, newly);
+        }
+        if was_in_recovery && !self.connection.in_recovery && self.grows_at_recovery_exit {
+            self.grow(newly.min(self.connection.segment_bytes), now);
+        }
+        // A loss above the last recovery point may be known already, and no duplicate ACK need follow to tell of it.
+        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+        if !turn.connection.in_recovery && turn.connection.selective && self.recovery.is_due(turn.connection) {
+            self.recovery.enter(&mut turn);
+        }
+        self.send(now, out);
+    }
+
+    /// RFC 5681, 3.2.
+    fn on_duplicate_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        if !self.recovery.learn(&mut self.connection, ack) {
+            return;
+        }
+        let connection = &mut self.connection;
+        connection.duplicate_acks = connection.duplicate_acks.saturating_add(1);
+        let mut turn = Turn { connection, law: &mut *self.law, now, out };
+        if turn.connection.in_recovery {
+            self.recovery.on_duplicate(&mut turn);
+        } else if self.recovery.is_due(turn.connection) {
+            self.recovery.enter(&mut turn);
+        } else {
+            if turn.connection.duplicate_acks < DUPLICATE_THRESHOLD && self.wants_limited_transmit {
+                turn.connection.limited_transmit(now, turn.out);
+            }
+            return;
+        }
+        self.recovery.send(&mut turn);
+    }
+
+    /// RFC 3168, 6.1.2: one reduction for each window of data, and none while a loss is being recovered.
+    fn on_ecn_echo(&mut self, ack: &Ack, now: Time) {
+        let connection = &mut self.connection;
+        if ack.ack > connection.reduction_point && !connection.in_recovery {
+            connection.counters.ecn_reductions += 1;
+            connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, now);
+        }
+    }
+
+    fn grow(&mut self, newly: u64, now: Time) {
+        let connection = &mut self.connection;
+        let acked_segments = if newly == connection.segment_bytes {
+            1.0
+        } else {
+            // RFC 3465, 2.3: after a timeout one ACK counts for one segment at most.
+            let has_gone_back = connection.unacknowledged < connection.recovery_point;
+            let limit = if has_gone_back { 1.0 } else { self.byte_counting_limit };
+            (newly as f64 / connection.segment_bytes as f64).min(limit)
+        };
+        let window = &mut connection.window;
+        if window.congestion_window < window.slow_start_threshold {
+            self.law.slow_start(window, acked_segments, &connection.round_trip, now);
+        } else {
+            self.law.avoid_congestion(window, acked_segments, &connection.round_trip, now);
+        }
+        window.congestion_window = window.congestion_window.min(self.max_window);
+        connection.apply_window();
+    }
+
+    /// RFC 5681, 4.1: after an idle time longer than the timeout the window starts over.
+    fn restart_after_idle(&mut self, now: Time) {
+        let connection = &mut self.connection;
+        let is_idle = self.phase == Phase::Established && connection.highest == connection.unacknowledged;
+        if is_idle && connection.idle_since_last_sent(now) > connection.round_trip.timeout() {
+            let window = &mut connection.window.congestion_window;
+            *window = window.min(self.initial_window);
+            connection.apply_window();
+        }
+    }
+
+    fn send(&mut self, now: Time, out: &mut impl SegmentOut) {
+        if self.phase != Phase::Established {
+            return;
+        }
+        if self.connection.in_recovery || self.connection.selective {
+            let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+            self.recovery.send(&mut turn);
+        } else {
+            self.connection.send_allowed(now, out);
+        }
+    }
+}

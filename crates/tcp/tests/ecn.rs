@@ -1,0 +1,95 @@
+//! Explicit congestion notification (RFC 3168), end to end.
+
+mod network;
+
+use forebay_tcp::{Segment, Span, TcpConfig, Time};
+use network::{Fate, Network, Path, at_ms, at_seconds};
+
+const DELAY: Span = Span::from_milliseconds(50);
+
+fn config() -> TcpConfig {
+    TcpConfig { ecn: true, ..TcpConfig::default() }
+}
+
+fn run(config: TcpConfig, fate: impl FnMut(usize, &Segment) -> Fate + 'static, end: Time) -> Network {
+    let mut network = Network::new(config, Path::delay(DELAY).with_segment_fate(fate));
+    network.unlimited();
+    network.run_until(end);
+    network
+}
+
+#[test]
+fn is_agreed_on_in_the_handshake() {
+    let network = run(config(), |_, _| Fate::Pass, at_seconds(1));
+    let syn = network.log[0].segment;
+    assert!(syn.syn && syn.ecn_setup && !syn.ect);
+    assert!(network.acks[0].1.syn && network.acks[0].1.ece);
+    assert!(network.log[1..].iter().all(|sent| sent.segment.ect));
+    // A mark that never was is not echoed.
+    assert!(network.acks[1..].iter().all(|(_, ack)| !ack.ece));
+}
+
+#[test]
+fn one_mark_halves_the_window_once() {
+    let network = run(config(), |n, _| if n == 15 { Fate::Mark } else { Fate::Pass }, at_ms(450));
+    assert_eq!(network.sender.counters().ecn_reductions, 1);
+    assert_eq!(network.sender.counters().segments_retransmitted, 0);
+    // The receiver echoes until the one CWR arrives, on new data.
+    let reductions_told: Vec<_> = network.log.iter().filter(|sent| sent.segment.cwr).collect();
+    assert_eq!(reductions_told.len(), 1);
+    let echoes: Vec<Time> = network.acks.iter().skip(1).filter(|(_, ack)| ack.ece).map(|&(at, _)| at).collect();
+    assert!(echoes.len() > 1);
+    assert!(*echoes.last().unwrap() <= reductions_told[0].at + DELAY);
+}
+
+#[test]
+fn marks_on_everything_reduce_once_each_round_trip() {
+    let initial = TcpConfig { initial_window_segments: 64, ..config() };
+    let network = run(initial, |_, segment| if segment.ect { Fate::Mark } else { Fate::Pass }, at_ms(1050));
+    // The first echo comes after two round trips; from then on one reduction for each.
+    assert_eq!(network.sender.counters().ecn_reductions, 9);
+    assert_eq!(network.sender.congestion_window_bytes(), 2 * 1460);
+}
+
+#[test]
+fn the_echo_survives_lost_acks() {
+    let mut network = Network::new(
+        config(),
+        Path::delay(DELAY).with_segment_fate(|n, _| if n == 5 { Fate::Mark } else { Fate::Pass }),
+    );
+    // Of the ACKs that follow the mark, the next five are lost.
+    network.path.ack_is_lost = Box::new(|n, _| (5..10).contains(&n));
+    network.unlimited();
+    network.run_until(at_seconds(1));
+    assert_eq!(network.sender.counters().ecn_reductions, 1);
+}
+
+#[test]
+fn a_loss_and_a_mark_in_one_window_reduce_once() {
+    for (marked, lost) in [(3, 8), (8, 3)] {
+        let fate = move |n, segment: &Segment| match n {
+            _ if n == marked => Fate::Mark,
+            _ if n == lost && !segment.retransmission => Fate::Drop,
+            _ => Fate::Pass,
+        };
+        let initial = TcpConfig { initial_window_segments: 20, ..config() };
+        let network = run(initial, fate, at_ms(260));
+        assert_eq!(network.sender.counters().fast_recoveries, 1);
+        // Two ACKs had opened the window to 22 before.
+        assert_eq!(network.sender.slow_start_threshold_bytes().map(|bytes| bytes / 1460), Some(11), "{marked} {lost}");
+    }
+}
+
+#[test]
+fn what_is_sent_again_is_not_ecn_capable_and_carries_no_cwr() {
+    let fate = |n, _: &Segment| match n % 17 {
+        3 => Fate::Mark,
+        9 => Fate::Drop,
+        _ => Fate::Pass,
+    };
+    let network = run(config(), fate, at_seconds(20));
+    let resent = network.retransmissions();
+    assert!(resent.len() > 10);
+    assert!(resent.iter().all(|sent| !sent.segment.ect && !sent.segment.cwr));
+    assert!(network.log.iter().any(|sent| sent.segment.cwr));
+}

@@ -1,0 +1,120 @@
+"""Types of the extension module, written by hand; `mypy.stubtest` compares them with what was built."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias, TypedDict, final, type_check_only
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "InternalError",
+    "RawResult",
+    "ScenarioError",
+    "__version__",
+    "check",
+    "choices",
+    "flow_table_entries",
+    "json_schema",
+    "run",
+]
+
+__version__: Final[str]
+
+class ScenarioError(ValueError):
+    coloured: str
+
+class InternalError(RuntimeError): ...
+
+_Columns: TypeAlias = dict[str, NDArray[Any] | list[str]]
+_Overrides: TypeAlias = Sequence[tuple[str, str]]
+
+@type_check_only
+class _Series(TypedDict):
+    kind: str
+    name: str
+    quantity: str
+    start_s: float
+    interval_s: float
+    values: NDArray[np.float64]
+
+@type_check_only
+class _Engine(TypedDict):
+    packet_hops: int
+    events: int
+    cpu_s: float
+    packet_hops_per_cpu_s: float
+    peak_rss_bytes: int
+
+@type_check_only
+class _Facts(TypedDict):
+    name: str
+    description: str | None
+    duration_s: float
+    warmup_s: float
+    seed: int
+    flows: list[str]
+    links: list[str]
+    toml: str
+
+@type_check_only
+class _Parameter(TypedDict):
+    name: str
+    takes: str
+    default: str | None
+    required: bool
+    description: str
+
+@type_check_only
+class _Choice(TypedDict):
+    kind: str
+    name: str
+    summary: str
+    sections: list[tuple[str, str]]
+    parameters: list[_Parameter]
+
+@final
+class RawResult:
+    @property
+    def scenario(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def duration_s(self) -> float: ...
+    @property
+    def warmup_s(self) -> float: ...
+    @property
+    def flows(self) -> _Columns: ...
+    @property
+    def queues(self) -> _Columns: ...
+    @property
+    def links(self) -> _Columns: ...
+    @property
+    def queue_flows(self) -> _Columns: ...
+    @property
+    def series(self) -> list[_Series]: ...
+    @property
+    def engine(self) -> _Engine: ...
+    @property
+    def digest(self) -> str: ...
+
+def check(text: str, file_name: str, overrides: _Overrides = ...) -> _Facts: ...
+def run(
+    text: str,
+    file_name: str,
+    overrides: _Overrides = ...,
+    *,
+    seed: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    out_dir: str | None = None,
+) -> RawResult: ...
+def json_schema() -> str: ...
+def choices() -> list[_Choice]: ...
+def flow_table_entries(
+    source: NDArray[np.uint32],
+    destination: NDArray[np.uint32],
+    source_port: NDArray[np.uint16],
+    destination_port: NDArray[np.uint16],
+    protocol: NDArray[np.uint8],
+    salt: int,
+    entries: int,
+) -> NDArray[np.uint32]: ...

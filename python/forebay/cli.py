@@ -1,0 +1,215 @@
+"""The command `forebay`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from . import _core, catalogue, terminal
+from .catalogue import Kind
+from .errors import InputError, ScenarioError
+from .result import Result
+from .scenario import Scenario
+from .simulate import run as run_scenario
+from .summary import result_tables
+
+BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
+ISSUES = "https://github.com/forebay/forebay/issues"
+
+app = typer.Typer(
+    name="forebay",
+    help="What will this queue do to my traffic? Simulates networks packet by packet, reproduces papers, and runs the "
+    "same queue disciplines on captured packets.",
+    epilog="Data go to standard output, messages to standard error. Exit status: 0 done, 1 a claim does not hold, "
+    "2 bad input, 3 an internal error.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY.PATH=VALUE",
+        help="Replace a value of the scenario; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
+    ),
+]
+OutputFolder = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="Save results there: Parquet, JSON, figures, traces.")
+]
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        terminal.write(f"forebay {_core.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[  # noqa: ARG001
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Only the options that stand before the word."""
+
+
+@app.command()
+def run(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
+    overrides: Overrides = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of all dice, instead of the scenario's.")
+    ] = None,
+    as_json: AsJson = False,
+    out: OutputFolder = None,
+) -> None:
+    """Run a scenario and print what became of its flows, queues and links."""
+    checked = Scenario.load(scenario, _pairs(overrides))
+    with terminal.progress(checked.name) as progress:
+        result = run_scenario(checked, seed=seed, out=out, progress=progress)
+    if as_json:
+        terminal.write(result.to_json())
+    else:
+        terminal.show(*result_tables(result))
+    if out is not None:
+        terminal.note(f"written to {out}; `forebay plot {out}` draws its figures")
+
+
+@app.command()
+def reproduce(
+    experiments: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[EXPERIMENT…|all]",
+            help="Experiments as `forebay list experiments` names them.",
+            show_default=False,
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds a run, instead of the experiment's.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and shorter runs: a first impression.")] = False,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")
+    ] = None,
+) -> None:
+    """Run the experiments of papers and print published and measured values side by side."""
+    # Imported here: it brings numerical code and figures that no other word needs.
+    from . import experiment  # noqa: PLC0415
+
+    status = experiment.reproduce(experiments or ["all"], seeds=seeds, quick=quick, out=out, as_json=as_json, jobs=jobs)
+    raise typer.Exit(status)
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
+    as_json: AsJson = False,
+) -> None:
+    """List what there is to choose from."""
+    if as_json:
+        terminal.write(json.dumps(catalogue.entries(kind), ensure_ascii=False))
+    elif catalogue.entries(kind):
+        terminal.show(catalogue.list_table(kind))
+    else:
+        terminal.note(f"there are no {kind} in this release")
+
+
+@app.command()
+def explain(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A discipline, transport or topology.", show_default=False)
+    ],
+) -> None:
+    """Explain what a discipline does, its parameters with units and defaults, and its source."""
+    terminal.show(catalogue.explanation(name))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    terminal.write(_core.json_schema())
+
+
+@app.command()
+def plot(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that `forebay run --out` wrote.", show_default=False)
+    ],
+) -> None:
+    """Draw the figures of a saved run into its folder, as PNG and SVG."""
+    result = Result.load(folder)
+    for path in result.plot.save_all(folder):
+        terminal.write(str(path))
+
+
+def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
+    pairs: dict[str, str] = {}
+    for text in overrides or ():
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            message = f"--set {text}: there is no value\nhint: write --set key.path=value"
+            raise InputError(message)
+        # A later value of the same key wins, and comes last.
+        pairs.pop(path.strip(), None)
+        pairs[path.strip()] = value.strip()
+    return pairs
+
+
+def main() -> NoReturn:
+    """Runs the command and ends the process with its exit status."""
+    sys.exit(_status())
+
+
+def _status() -> int:
+    try:
+        app()
+    except SystemExit as exit_:
+        return _flushed(exit_.code if isinstance(exit_.code, int) else 0)
+    except ScenarioError as error:
+        terminal.complain_of_source(str(error), error.coloured)
+        return BAD_INPUT
+    except InputError as error:
+        terminal.complain(str(error))
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        terminal.complain("stopped; what was finished before is kept")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _closed_pipe()
+    except Exception as error:  # noqa: BLE001
+        terminal.note(traceback.format_exc().rstrip())
+        terminal.complain(
+            f"this is a fault in Forebay: {error}\nhint: please report it with the lines above at {ISSUES}"
+        )
+        return INTERNAL_ERROR
+    return 0
+
+
+def _flushed(status: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _closed_pipe()
+    return status
+
+
+def _closed_pipe() -> int:
+    """Whoever read our output has seen enough. Python must not try to flush it once more."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

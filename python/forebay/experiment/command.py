@@ -1,0 +1,221 @@
+"""`forebay reproduce`: runs experiments, prints paper and measured values side by side, and judges the claims."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from forebay.errors import InputError, ScenarioError
+
+from .errors import ExperimentError
+from .evaluate import Runs
+from .execute import Simulate, default_threads, execute, version_key
+from .figures import draw_figures
+from .judge import ClaimResult, judge_all
+from .load import load_experiment, select_experiments
+from .plan import Coordinates, Job, Plan, make_plan
+from .report import count_line, experiment_json, write_page, write_summary
+from .simulate import check
+from .simulate import simulate as simulate_with_core
+from .tables import render_claims, render_table, table_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .outcome import Outcome
+
+ALL_HOLD, SOME_DO_NOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+
+
+def reproduce(
+    ids: Sequence[str],
+    *,
+    seeds: int | None = None,
+    quick: bool = False,
+    out: Path | None = None,
+    as_json: bool = False,
+    jobs: int | None = None,
+    simulate: Simulate | None = None,
+) -> int:
+    """Runs the experiments that `ids` name and judges their claims.
+
+    Args:
+        ids: "dbl/table2", a paper ("dbl"), a pattern ("dbl/fig*"), "all", or paths of experiment files.
+        seeds: Seeds for each run instead of the number that the file gives.
+        quick: Fewer seeds and shorter runs, as the file says.
+        out: Folder for results, figures and pages; by default `out/reproduce`.
+        as_json: Print one JSON document to standard output and nothing else.
+        jobs: Runs at a time; by default one for each core.
+        simulate: What runs a scenario; by default the simulator itself.
+
+    Returns:
+        The exit status: 0 if every claim judged holds, 1 if one does not, 2 for bad input, 130 after Ctrl-C.
+
+    """
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+    try:
+        if seeds is not None and seeds < 1:
+            message = f"--seeds: must be at least 1, and is {seeds}"
+            raise ExperimentError(message)
+        if jobs is not None and jobs < 1:
+            message = f"--jobs: must be at least 1, and is {jobs}"
+            raise ExperimentError(message)
+        paths = select_experiments(ids or ["all"])
+        plans = [make_plan(load_experiment(path), quick=quick, seeds=seeds) for path in paths]
+        if simulate is None:
+            # Nothing runs before everything is known to be valid.
+            for text, name in {
+                job.text: f"{job.experiment} ({job.at.label()})" for plan in plans for job in plan.jobs
+            }.items():
+                check(text, name)
+        session = _Session(plans, out or Path("out") / "reproduce", as_json, simulate or simulate_with_core)
+        return session.run(jobs or default_threads())
+    except (InputError, ScenarioError) as error:
+        errors.print(f"error: {error}", markup=False)
+        return BAD_INPUT
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        errors.print(f"error: {error.filename or out}: {error.strerror or error}", markup=False)
+        return BAD_INPUT
+
+
+class _Session:
+    """One call of `reproduce`."""
+
+    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate) -> None:
+        self.plans = plans
+        self.out = out
+        self.as_json = as_json
+        self.simulate = simulate
+        # In a pipe there is no width to keep to; 120 columns show most tables unbroken.
+        self.console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self.experiments: list[dict[str, Any]] = []
+        self.claims: list[ClaimResult] = []
+        self.finished_runs = 0
+
+    def run(self, threads: int) -> int:
+        """Runs every job, reports each experiment when its last job is done, and gives the exit status."""
+        total = sum(len(plan.jobs) for plan in self.plans)
+        self.out.mkdir(parents=True, exist_ok=True)
+        for plan in self.plans:
+            self._write_scenarios(plan)
+        task = self.progress.add_task("runs", total=total)
+
+        def on_done(_job: Job, _fresh: bool) -> None:
+            self.finished_runs += 1
+            self.progress.advance(task)
+
+        try:
+            with self.progress:
+                self._run_all(threads, on_done)
+        except KeyboardInterrupt:
+            message = (
+                f"stopped: {self.finished_runs} of {total} runs are in {self.out}; the same command goes on from there"
+            )
+            self.progress.console.print(message, markup=False, soft_wrap=True)
+            return INTERRUPTED
+        self._summary()
+        return SOME_DO_NOT if any(claim.verdict == "not reproduced" for claim in self.claims) else ALL_HOLD
+
+    def _run_all(self, threads: int, on_done: Any) -> None:
+        missing = {plan.experiment.id: len(plan.jobs) for plan in self.plans}
+        collected: dict[str, dict[Coordinates, dict[int, Outcome]]] = {plan.experiment.id: {} for plan in self.plans}
+        due = list(self.plans)
+        jobs = [job for plan in self.plans for job in plan.jobs]
+        version = version_key() if jobs else ""
+        results = execute(
+            jobs,
+            lambda job: self._folder(job.experiment) / "runs",
+            self.simulate,
+            threads=threads,
+            version=version,
+            on_done=on_done,
+        )
+        due = self._report_due(due, missing, collected)
+        for job, outcome in results:
+            collected[job.experiment].setdefault(job.at, {})[job.seed] = outcome
+            missing[job.experiment] -= 1
+            due = self._report_due(due, missing, collected)
+
+    def _report_due(
+        self,
+        due: list[Plan],
+        missing: dict[str, int],
+        collected: dict[str, dict[Coordinates, dict[int, Outcome]]],
+    ) -> list[Plan]:
+        """Reports complete experiments in the order asked for and forgets their outcomes; gives those to come."""
+        while due and missing[due[0].experiment.id] == 0:
+            outcomes = {
+                at: [by_seed[seed] for seed in sorted(by_seed)]
+                for at, by_seed in collected.pop(due[0].experiment.id).items()
+            }
+            self._report(due[0], Runs(due[0].experiment, due[0].quick, outcomes))
+            due = due[1:]
+        return due
+
+    def _report(self, plan: Plan, runs: Runs) -> None:
+        folder = self._folder(plan.experiment.id)
+        claims = judge_all(runs)
+        figures = draw_figures(runs, folder)
+        write_page(folder / "report.md", runs, plan, claims, figures)
+        self.experiments.append(experiment_json(plan, claims))
+        self.claims += claims
+        if self.as_json:
+            return
+        # A live bar and a table on the same terminal would overwrite each other.
+        self.progress.stop()
+        self.console.print()
+        self.console.print(f"[bold]{plan.experiment.id}[/]  {plan.experiment.title} ({plan.experiment.where})")
+        if plan.quick:
+            self.console.print(f"quick: {plan.seeds} seeds. {plan.experiment.quick.why}".rstrip(), markup=False)
+        for table in plan.experiment.tables:
+            self.console.print(render_table(table, table_rows(runs, table)))
+        self.console.print(render_claims(claims, "Claims"))
+        for path in figures:
+            if path.suffix == ".png":
+                self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
+        if len(self.experiments) < len(self.plans):
+            self.progress.start()
+
+    def _summary(self) -> None:
+        write_summary(self.out, self.experiments, self.claims)
+        if self.as_json:
+            sys.stdout.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False) + "\n")
+            return
+        self.console.print()
+        if len(self.plans) > 1:
+            self.console.print(render_claims(self.claims, "All claims"))
+        self.console.print(count_line(self.claims), markup=False)
+        self.console.print(f"written to {self.out}", markup=False, soft_wrap=True)
+
+    def _folder(self, experiment_id: str) -> Path:
+        return self.out / experiment_id
+
+    def _write_scenarios(self, plan: Plan) -> None:
+        """Every scenario as a file of its own, so that any single run can be repeated with `forebay run`."""
+        folder = self._folder(plan.experiment.id)
+        folder.mkdir(parents=True, exist_ok=True)
+        if not plan.jobs:
+            return
+        scenarios = folder / "scenarios"
+        scenarios.mkdir(exist_ok=True)
+        for job in plan.jobs:
+            if job.seed == 1:
+                name = re.sub(r"[^a-z0-9.]+", "-", job.at.label().lower()).strip("-")
+                (scenarios / f"{name}.toml").write_text(job.text, encoding="utf-8")

@@ -1,0 +1,9 @@
+"""What can be wrong with an experiment's file or its use."""
+
+from __future__ import annotations
+
+from forebay.errors import InputError
+
+
+class ExperimentError(InputError):
+    """An experiment cannot be used as asked. The message says which file and key, and what was expected."""

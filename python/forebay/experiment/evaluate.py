@@ -1,0 +1,345 @@
+"""Evaluates metrics over the outcomes of an experiment's runs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from . import computed
+from .errors import ExperimentError
+from .metrics import (
+    UNIT_SCALE,
+    ColumnMetric,
+    ConstantMetric,
+    DblCollision,
+    DblCollisionMeasured,
+    DblCost,
+    DblIdentificationBound,
+    DifferenceMetric,
+    Metric,
+    MetricRef,
+    NumberRef,
+    Placed,
+    RatioMetric,
+    SeriesMetric,
+    StepMetric,
+    WindowsMetric,
+)
+from .plan import BASE, Coordinates
+from .statistics import Estimate, estimate_mean, estimate_ratio, jain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from .outcome import Outcome, Series
+    from .schema import Experiment
+
+    Samples = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a metric: its samples, one for each seed, and where it was taken."""
+
+    label: str
+    samples: Samples
+    over: Samples | None = None
+    """For a ratio, the samples of its denominator."""
+
+    def estimate(self) -> Estimate:
+        """The mean over seeds with its confidence interval."""
+        if self.over is None:
+            return estimate_mean(self.samples)
+        return estimate_ratio(self.samples, self.over)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """An experiment with the outcomes of its runs, by coordinates; the list holds one outcome for each seed."""
+
+    experiment: Experiment
+    quick: bool
+    outcomes: Mapping[Coordinates, list[Outcome]]
+
+    def base(self) -> Coordinates:
+        """The first variant at the first value of the axis."""
+        point = self.experiment.points(self.quick)[0]
+        return Coordinates(BASE, self.experiment.variants[0].name, point.x if point else None)
+
+    def xs(self) -> list[float]:
+        """The values of the axis."""
+        return [point.x for point in self.experiment.points(self.quick) if point is not None]
+
+    def evaluate(self, metric: MetricRef, at: Coordinates) -> list[Value]:
+        """The value or values of a metric at `at`, which the metric's own `variant` and `x` override."""
+        full = self.experiment.resolve(metric)
+        if isinstance(full, Placed):
+            at = replace(at, variant=full.variant or at.variant, x=at.x if full.x is None else full.x)
+        match full:
+            case ColumnMetric():
+                values = [self._leaf(full, at, lambda outcome: column_value(full, outcome))]
+            case SeriesMetric():
+                values = [self._leaf(full, at, lambda outcome: series_value(full, outcome))]
+            case WindowsMetric():
+                values = self._windows(full, at)
+            case DifferenceMetric():
+                values = [self._difference(full, at)]
+            case RatioMetric():
+                values = [self._ratio(full, at)]
+            case StepMetric():
+                values = self._steps(full, at)
+            case _:
+                values = [Value(at.label(), np.array([self._formula(full, at)]))]
+        return values
+
+    def evaluate_one(self, metric: MetricRef, at: Coordinates) -> Value:
+        """The value of a metric that has only one."""
+        values = self.evaluate(metric, at)
+        if len(values) != 1 or values[0].over is not None:
+            message = f"{self.experiment.id}: a difference, ratio or step takes single values, no ratios"
+            raise ExperimentError(message)
+        return values[0]
+
+    def evaluate_one_estimate(self, metric: MetricRef, at: Coordinates) -> Estimate:
+        """The mean over seeds of a metric that has only one value."""
+        values = self.evaluate(metric, at)
+        if len(values) != 1:
+            message = f"{self.experiment.id}: ({at.label()}) a table or line takes metrics of one value"
+            raise ExperimentError(message)
+        return values[0].estimate()
+
+    def _outcomes(self, at: Coordinates) -> list[Outcome]:
+        try:
+            return self.outcomes[at]
+        except KeyError:
+            message = f"{self.experiment.id}: there is no run at ({at.label()})"
+            raise ExperimentError(message) from None
+
+    def _leaf(self, metric: ColumnMetric | SeriesMetric, at: Coordinates, value: _Sampler) -> Value:
+        try:
+            samples = np.array([value(outcome) for outcome in self._outcomes(at)])
+        except KeyError as error:
+            message = f"{self.experiment.id}: ({at.label()}) {error.args[0]}"
+            raise ExperimentError(message) from None
+        return Value(at.label(), samples * UNIT_SCALE.get(metric.unit, 1.0))
+
+    def _windows(self, metric: WindowsMetric, at: Coordinates) -> list[Value]:
+        values = []
+        scale = UNIT_SCALE.get(metric.unit, 1.0)
+        for k in range(metric.count):
+            start_s = metric.first_s + k * metric.step_s
+            expected = metric.expected_first + k * metric.expected_step
+            try:
+                means = [
+                    window_mean(
+                        _find(outcome, metric.of, metric.name, metric.quantity),
+                        start_s + metric.settle_s,
+                        start_s + metric.step_s,
+                    )
+                    for outcome in self._outcomes(at)
+                ]
+            except KeyError as error:
+                message = f"{self.experiment.id}: ({at.label()}) {error.args[0]}"
+                raise ExperimentError(message) from None
+            values.append(Value(f"step {k + 1}, expected {expected:g}", np.array(means) * scale - expected))
+        return values
+
+    def _difference(self, metric: DifferenceMetric, at: Coordinates) -> Value:
+        of = self.evaluate_one(metric.of, at)
+        other = replace(at, variant=metric.minus_variant or at.variant)
+        minus = self.evaluate_one(metric.minus or metric.of, other)
+        return Value(at.label(), of.samples - metric.factor * minus.samples)
+
+    def _ratio(self, metric: RatioMetric, at: Coordinates) -> Value:
+        of = self.evaluate_one(metric.of, at)
+        over = self.evaluate_one(metric.over or metric.of, replace(at, variant=metric.over_variant or at.variant))
+        return Value(at.label(), of.samples, over.samples)
+
+    def _steps(self, metric: StepMetric, at: Coordinates) -> list[Value]:
+        if metric.variants is None:
+            xs = [x for x in self.xs() if metric.xs is None or x in metric.xs]
+            places = [(f"{at.variant}, {x:g}", replace(at, x=x)) for x in xs]
+        else:
+            suffix = "" if at.x is None else f", {at.x:g}"
+            places = [(f"{name}{suffix}", replace(at, variant=name)) for name in metric.variants]
+        found = [(label, self.evaluate_one(metric.of, place).samples) for label, place in places]
+        return [
+            Value(f"{before} to {after}", after_samples - before_samples)
+            for (before, before_samples), (after, after_samples) in itertools.pairwise(found)
+        ]
+
+    def unit(self, metric: MetricRef) -> str:
+        """The unit that a metric's values are in."""
+        full = self.experiment.resolve(metric)
+        match full:
+            case DifferenceMetric() | StepMetric():
+                return self.unit(full.of)
+            case RatioMetric():
+                return ""
+        return full.unit
+
+    def _number(self, ref: NumberRef, at: Coordinates) -> float:
+        """A number of a formula: given, the axis's value, or one of the variant's."""
+        if not isinstance(ref, str):
+            return float(ref)
+        numbers = self.experiment.variant(at.variant).numbers
+        if ref == "x" and at.x is not None:
+            return at.x
+        if ref in numbers:
+            return numbers[ref]
+        message = f"{self.experiment.id}: ({at.label()}) there is no number `{ref}`"
+        raise ExperimentError(message)
+
+    def _formula(self, metric: Metric, at: Coordinates) -> float:
+        match metric:
+            case ConstantMetric():
+                return self._number(metric.value, at)
+            case DblIdentificationBound():
+                rate_bps, ratio = self._number(metric.input_rate_bps, at), self._number(metric.ratio, at)
+                value = computed.identification_bound_s(metric, rate_bps, ratio)
+            case DblCollision():
+                value = computed.collision_probability(metric.buckets, round(self._number(metric.belligerents, at)))
+            case DblCollisionMeasured():
+                value = self._collisions(metric, round(self._number(metric.belligerents, at)))
+            case DblCost():
+                value = computed.cost(metric)
+            case _:
+                message = f"{metric.kind} is no formula"
+                raise TypeError(message)
+        return value * UNIT_SCALE.get(metric.unit, 1.0)
+
+    def _collisions(self, metric: DblCollisionMeasured, belligerents: int) -> float:
+        trials = metric.quick_trials if self.quick else metric.trials
+        share = _collision_share(metric.buckets, belligerents, trials, metric.seed)
+        if metric.show == "share":
+            return share
+        expected = computed.collision_probability(metric.buckets, belligerents)
+        return (share - expected) / computed.standard_error(expected, trials)
+
+
+@cache
+def _collision_share(buckets: int, belligerents: int, trials: int, seed: int) -> float:
+    """The same share is asked for by a claim, a table and a figure; it is computed once."""
+    return computed.collision_share(buckets, belligerents, trials, seed)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Sampler = Callable[[Outcome], float]
+
+
+def column_value(metric: ColumnMetric, outcome: Outcome) -> float:
+    """A table's column over the rows named, reduced. Raises KeyError with a message where something is not there."""
+    table = outcome.tables[metric.table]
+    key = "flow" if metric.table == "queue_flows" else "name"
+    rows = np.ones(len(_column(table, key, metric.table)), dtype=bool)
+    if metric.name is not None:
+        rows &= table[key] == metric.name
+    if metric.group is not None:
+        rows &= np.isin(table[key], outcome.group(metric.group))
+    if metric.queue is not None:
+        rows &= _column(table, "queue", metric.table) == metric.queue
+    if not rows.any():
+        message = f"no row of `{metric.table}` matches {metric.name or metric.group or metric.queue or 'this'}"
+        raise KeyError(message)
+    values = _column(table, metric.column, metric.table)[rows].astype(np.float64)
+    if metric.minus is not None:
+        values = values - _aligned(outcome, metric, metric.minus, rows)
+    if metric.per is not None:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            values = values / _aligned(outcome, metric, metric.per, rows)
+    return _reduce(values, metric.reduce)
+
+
+def _column(table: Mapping[str, NDArray[np.float64]], column: str, name: str) -> NDArray[np.float64]:
+    if column not in table:
+        message = f"the table `{name}` has no column `{column}`; it has {', '.join(table) or 'none'}"
+        raise KeyError(message)
+    return table[column]
+
+
+def _aligned(outcome: Outcome, metric: ColumnMetric, column: str, rows: NDArray[np.bool]) -> Samples:
+    """Another column for the same rows; for `queue_flows` also one of the flow's own table."""
+    table = outcome.tables[metric.table]
+    if column not in table and metric.table == "queue_flows":
+        flows = outcome.tables["flows"]
+        of_flow = dict(zip(flows["name"], _column(flows, column, "flows"), strict=True))
+        return np.array([float(of_flow[name]) for name in table["flow"][rows]])
+    return _column(table, column, metric.table)[rows].astype(np.float64)
+
+
+def _reduce(values: Samples, how: Literal["mean", "min", "max", "sum", "jain", "count"]) -> float:
+    match how:
+        case "mean":
+            return float(np.mean(values))
+        case "min":
+            return float(np.min(values))
+        case "max":
+            return float(np.max(values))
+        case "sum":
+            return float(np.sum(values))
+        case "jain":
+            return jain(values)
+        case "count":
+            return float(np.count_nonzero(~np.isnan(values)))
+
+
+def series_value(metric: SeriesMetric, outcome: Outcome) -> float:
+    """One value of a series, or of the series of a group's flows. Raises KeyError where there is none."""
+    if metric.group is None:
+        return _one_series_value(metric, _find(outcome, metric.of, metric.name or "", metric.quantity))
+    prefix = f"{metric.name}/" if metric.name else ""
+    names = [f"{prefix}{flow}" for flow in outcome.group(metric.group)]
+    if not names:
+        message = f"there is no group `{metric.group}`"
+        raise KeyError(message)
+    values = [_one_series_value(metric, _find(outcome, metric.of, name, metric.quantity)) for name in names]
+    return _reduce(np.array(values), metric.across)
+
+
+def _find(outcome: Outcome, of: str, name: str, quantity: str) -> Series:
+    series = outcome.find_series(of, name, quantity)
+    if series is None:
+        there = sorted({f"{item.of} {item.name} {item.quantity}" for item in outcome.series})
+        message = f"there is no series {of} {name} {quantity}; there are: {'; '.join(there) or 'none'}"
+        raise KeyError(message)
+    return series
+
+
+def _one_series_value(metric: SeriesMetric, series: Series) -> float:
+    times = series.times()
+    inside = ~np.isnan(series.values)
+    if metric.from_s is not None:
+        inside &= times >= metric.from_s
+    if metric.until_s is not None:
+        inside &= times < metric.until_s
+    if metric.after_peak and inside.any():
+        peak = int(np.argmax(np.where(inside, series.values, -np.inf)))
+        inside[:peak] = False
+    values, times = series.values[inside], times[inside]
+    if len(values) == 0:
+        return math.nan
+    if metric.reduce == "last":
+        return float(values[-1])
+    if metric.reduce != "first_time":
+        return _reduce(values, metric.reduce)
+    # The schema allows `first_time` only with one of the two thresholds.
+    reached = values <= metric.at_most if metric.at_most is not None else values >= (metric.at_least or 0.0)
+    return float(times[np.argmax(reached)]) if reached.any() else math.nan
+
+
+def window_mean(series: Series, from_s: float, until_s: float) -> float:
+    """The mean of the values whose intervals lie in [from, until)."""
+    # Half an interval of slack keeps rounding of the sampling times from moving a value out of its window.
+    slack = 0.5 * series.interval_s
+    times = series.times()
+    inside = (times >= from_s - slack) & (times < until_s - slack)
+    return float(np.mean(series.values[inside])) if inside.any() else math.nan

@@ -1,0 +1,161 @@
+"""The figures of an experiment, in the paper's axes, as PNG and SVG."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from cycler import cycler
+from matplotlib.figure import Figure as Canvas
+
+from .errors import ExperimentError
+from .plan import Coordinates
+from .tables import Row, table_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from .evaluate import Runs
+    from .schema import Figure, SeriesLine, Table
+
+_STYLES: dict[str, dict[str, Any]] = {
+    "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},
+    "dashed": {"linestyle": "--"},
+    "points": {"linestyle": "none", "marker": "o", "markersize": 4},
+}
+# The colours of Okabe and Ito, told apart by colour-blind readers as well.
+_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
+_RC: Any = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.alpha": 0.25,
+    "axes.prop_cycle": cycler(color=_COLOURS),
+    "svg.fonttype": "none",
+    # Equal results give equal files.
+    "svg.hashsalt": "forebay",
+}
+
+
+def draw_figures(runs: Runs, folder: Path) -> list[Path]:
+    """Draws every figure of the experiment; gives the files written."""
+    written = []
+    for figure in runs.experiment.figures:
+        with mpl.rc_context(_RC):
+            canvas = draw_figure(runs, figure)
+            for suffix in (".png", ".svg"):
+                path = folder / f"{figure.file}{suffix}"
+                canvas.savefig(path, dpi=160, metadata={"Date": None} if suffix == ".svg" else None)
+                written.append(path)
+    return written
+
+
+def draw_figure(runs: Runs, figure: Figure) -> Canvas:
+    """One figure. It belongs to no window, so that threads and notebooks do not meet."""
+    canvas = Canvas(figsize=(6.0, 3.8), layout="constrained")
+    axes = canvas.add_subplot()
+    match figure.kind:
+        case "lines":
+            _draw_lines(axes, runs, figure)
+        case "series":
+            _draw_series(axes, runs, figure)
+        case "bars":
+            table = next(table for table in runs.experiment.tables if table.title == figure.table)
+            _draw_bars(axes, table, table_rows(runs, table), figure)
+    for paper in figure.paper:
+        axes.plot(paper.x, paper.y, "x", color="black", label=paper.label, markersize=6)
+    for level in figure.levels:
+        axes.axhline(level.y, color="grey", linewidth=0.9, linestyle=":")
+        axes.annotate(level.label, (1.0, level.y), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+    _dress(axes, figure)
+    return canvas
+
+
+def _dress(axes: Axes, figure: Figure) -> None:
+    """Title, labels, ranges and legend."""
+    axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+    if figure.y_log:
+        axes.set_yscale("log")
+    if figure.x_range:
+        axes.set_xlim(*figure.x_range)
+    if figure.y_range:
+        axes.set_ylim(*figure.y_range)
+    elif not figure.y_log:
+        axes.set_ylim(bottom=0)
+    handles, _ = axes.get_legend_handles_labels()
+    if 1 < len(handles) <= 12:
+        axes.legend(frameon=False)
+
+
+def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
+    for line in figure.lines:
+        at = runs.base()
+        if line.variant:
+            at = replace(at, variant=line.variant)
+        xs = np.array(runs.xs())
+        estimates = [runs.evaluate_one_estimate(line.metric, replace(at, x=x)) for x in runs.xs()]
+        means = np.array([estimate.mean for estimate in estimates]) * figure.y_scale
+        errors = np.array([estimate.ci95 or 0.0 for estimate in estimates]) * figure.y_scale
+        axes.errorbar(
+            xs * figure.x_scale,
+            means,
+            yerr=errors if errors.any() else None,
+            label=line.label,
+            capsize=2,
+            **_STYLES[line.style],
+        )
+
+
+def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
+    for line in figure.series:
+        base = runs.base()
+        at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
+        # One run is shown, that of the first seed: a mean over seeds would smear the steps that matter.
+        outcome = runs.outcomes[at][0]
+        for index, name in enumerate(_series_names(line, outcome.group(line.group) if line.group else [])):
+            series = outcome.find_series(line.of, name, line.quantity)
+            if series is None:
+                message = (
+                    f"{runs.experiment.id}: figure `{figure.file}`: there is no series {line.of} {name} {line.quantity}"
+                )
+                raise ExperimentError(message)
+            axes.plot(
+                series.times() * figure.x_scale,
+                series.values * figure.y_scale,
+                linestyle="--" if line.style == "dashed" else "-",
+                linewidth=1.0 if line.group else 1.4,
+                label=line.label if index == 0 else None,
+            )
+
+
+def _series_names(line: SeriesLine, flows: list[str]) -> list[str]:
+    if line.group is None:
+        return [line.name]
+    return [f"{line.name}/{flow}" for flow in flows] if line.of == "queue_flow" else flows
+
+
+def _draw_bars(axes: Axes, table: Table, rows: list[Row], figure: Figure) -> None:
+    """Groups of bars: one group for each column, one bar for each row; the paper's values as crosses on the bars."""
+    positions = np.arange(len(table.columns), dtype=np.float64)
+    width = 0.8 / len(rows)
+    drawn = False
+    for index, row in enumerate(rows):
+        offsets = positions + (index - 0.5 * (len(rows) - 1)) * width
+        means = np.array([estimate.mean for estimate in row.measured]) * figure.y_scale
+        errors = np.array([estimate.ci95 or 0.0 for estimate in row.measured]) * figure.y_scale
+        axes.bar(offsets, means, width, yerr=errors, label=row.label, capsize=1.5, error_kw={"linewidth": 0.8})
+        numbers = [
+            (x, cell * figure.y_scale)
+            for x, cell in zip(offsets, row.paper or [], strict=False)
+            if not isinstance(cell, str)
+        ]
+        if numbers:
+            axes.plot(*zip(*numbers, strict=True), "x", color="black", label=None if drawn else "paper")
+            drawn = True
+    axes.set_xticks(positions, [column.label for column in table.columns])
+    axes.grid(visible=False, axis="x")

@@ -1,0 +1,149 @@
+"""Claims and their verdicts."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from .plan import BASE, Coordinates
+
+if TYPE_CHECKING:
+    from .evaluate import Runs, Value
+    from .metrics import StepMetric
+    from .schema import Check, Claim
+    from .statistics import Estimate
+
+Verdict = Literal["reproduced", "not reproduced", "not judged"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One value of a check, and whether it lies in the band."""
+
+    label: str
+    estimate: Estimate
+    holds: bool
+    margin: float
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """All values of a check."""
+
+    check: Check
+    unit: str
+    findings: list[Finding]
+
+    @property
+    def worst(self) -> Finding:
+        """The value least inside, or farthest outside, the band."""
+        return min(self.findings, key=lambda finding: -math.inf if math.isnan(finding.margin) else finding.margin)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every value lies in the band."""
+        return all(finding.holds for finding in self.findings)
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim with what was measured."""
+
+    claim: Claim
+    checks: list[CheckResult]
+    verdict: Verdict
+
+    def to_json(self) -> dict[str, Any]:
+        """The claim as `reproduce --json` gives it.
+
+        `value` and `ci95` are those of the value least inside, or farthest outside, its band; with several checks they
+        are lists in the order of `checks`.
+        """
+        values = [_finite(check.worst.estimate.mean) for check in self.checks]
+        intervals = [_finite(check.worst.estimate.ci95) for check in self.checks]
+        single = len(self.checks) <= 1
+        return {
+            "id": self.claim.id,
+            "where": self.claim.where,
+            "paper": self.claim.paper,
+            "band": self.claim.band,
+            "value": next(iter(values), None) if single else values,
+            "ci95": next(iter(intervals), None) if single else intervals,
+            "verdict": self.verdict,
+            "checks": [_check_json(result) for result in self.checks],
+        }
+
+
+def _check_json(result: CheckResult) -> dict[str, Any]:
+    return {
+        "label": result.check.label,
+        "band": result.check.band.text(),
+        "unit": result.unit,
+        "holds": result.holds,
+        "values": [
+            {
+                "label": finding.label,
+                "value": _finite(finding.estimate.mean),
+                "ci95": _finite(finding.estimate.ci95),
+                "holds": finding.holds,
+            }
+            for finding in result.findings
+        ],
+    }
+
+
+def _finite(value: float | None) -> float | None:
+    """JSON has no infinity and no NaN."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def judge_all(runs: Runs, setting: str = BASE) -> list[ClaimResult]:
+    """Every claim of the experiment, at one setting. Only the base setting's verdicts count."""
+    return [judge(runs, claim, setting) for claim in runs.experiment.claims]
+
+
+def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
+    """Measures a claim's metrics and compares their means over seeds with the bands."""
+    if runs.quick and not claim.quick:
+        return ClaimResult(claim, [], "not judged")
+    checks = [_measure(runs, check, setting) for check in claim.checks]
+    if not all(check.findings for check in checks):
+        # A quick run may leave out every value of the axis that a check names.
+        return ClaimResult(claim, [], "not judged")
+    holds = all(check.holds for check in checks)
+    return ClaimResult(claim, checks, "reproduced" if holds else "not reproduced")
+
+
+def _measure(runs: Runs, check: Check, setting: str) -> CheckResult:
+    values: list[Value] = []
+    for at in places(runs, check, setting):
+        values += runs.evaluate(check.metric, at)
+    findings = []
+    for value in values:
+        estimate = value.estimate()
+        findings.append(
+            Finding(value.label, estimate, check.band.holds(estimate.mean), check.band.margin(estimate.mean))
+        )
+    return CheckResult(check, runs.unit(check.metric), findings)
+
+
+def places(runs: Runs, check: Check, setting: str) -> list[Coordinates]:
+    """Where a check is evaluated: at each of its variants and each value of the axis that it names."""
+    metric = runs.experiment.resolve(check.metric)
+    variants = check.variants or [runs.experiment.variants[0].name]
+    xs: list[float | None] = [*runs.xs()] or [None]
+    if check.x is not None:
+        xs = [x for x in xs if x in check.x]
+    if check.x_from is not None:
+        xs = [x for x in xs if x is not None and x >= check.x_from]
+    if metric.kind == "step":
+        # Steps go along the axis or along the variants by themselves.
+        xs, variants = _step_places(metric, xs, variants)
+    return [Coordinates(setting, variant, x) for variant in variants for x in xs]
+
+
+def _step_places(
+    metric: StepMetric, xs: list[float | None], variants: list[str]
+) -> tuple[list[float | None], list[str]]:
+    return (xs[:1], variants) if metric.variants is None else (xs, variants[:1])

@@ -1,0 +1,324 @@
+"""The metrics that an experiment file can name: a short list of functions with parameters, and no expression language.
+
+A metric is evaluated for one variant and one value of the axis (those of its own `variant` and `x`, else those of the
+check, table or figure it stands in) and gives one value for each seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
+
+Unit = Literal["", "Mb/s", "kb/s", "Gb/s", "s", "ms", "us", "%", "packets", "cells", "flows", "bits", "Mbit", "Mibit"]
+
+UNIT_SCALE: dict[str, float] = {
+    "Mb/s": 1e-6,
+    "kb/s": 1e-3,
+    "Gb/s": 1e-9,
+    "ms": 1e3,
+    "us": 1e6,
+    "%": 100.0,
+    "Mbit": 1e-6,
+    "Mibit": 2.0**-20,
+}
+"""What a value in bits/s, seconds, bits or as a share is multiplied by to be in a unit; 1 where none is listed."""
+
+
+class Strict(BaseModel):
+    """What every part of the file has in common: no unknown keys, no silent conversions, no changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Placed(Strict):
+    """What all metrics over runs have in common: they may say where they are evaluated."""
+
+    variant: str | None = None
+    x: float | None = None
+
+
+class ColumnMetric(Placed):
+    """A column of a result table over the rows named, reduced to one value."""
+
+    kind: Literal["column"]
+    column: str
+    table: Literal["flows", "queues", "links", "queue_flows"] = "flows"
+    name: str | None = None
+    """The row: a flow, queue or link."""
+    group: str | None = None
+    """The rows: all flows of a group."""
+    queue: str | None = None
+    """The queue, in the table `queue_flows`."""
+    minus: str | None = None
+    """A column subtracted row by row; in `queue_flows` it may be a column of `flows`."""
+    per: str | None = None
+    """A column divided by, row by row."""
+    unit: Unit = ""
+    reduce: Literal["mean", "min", "max", "sum", "jain", "count"] = "mean"
+    """`count` counts the rows that have a value at all (are not NaN)."""
+
+
+class SeriesMetric(Placed):
+    """One value of a time series, or of the series of all flows of a group."""
+
+    kind: Literal["series"]
+    of: Literal["queue", "flow", "link", "queue_flow"]
+    quantity: str
+    unit: Unit = ""
+    name: str | None = None
+    """The component; for a `queue_flow` with `group`, the queue."""
+    group: str | None = None
+    reduce: Literal["mean", "min", "max", "last", "first_time"]
+    at_most: float | None = None
+    """For `first_time`: the time of the first value at or below this."""
+    at_least: float | None = None
+    """For `first_time`: the time of the first value at or above this."""
+    after_peak: bool = False
+    """Look only from the largest value on."""
+    from_s: float | None = None
+    until_s: float | None = None
+    across: Literal["mean", "min", "max", "sum"] = "mean"
+    """How the values of a group's flows become one."""
+
+    @model_validator(mode="after")
+    def _threshold(self) -> Self:
+        given = (self.at_most is not None) + (self.at_least is not None)
+        if self.reduce == "first_time" and given != 1:
+            message = "`first_time` needs `at_most` or `at_least`"
+            raise ValueError(message)
+        if self.reduce != "first_time" and given:
+            message = "`at_most` and `at_least` belong to `first_time`"
+            raise ValueError(message)
+        if self.name is None and self.group is None:
+            message = "a series needs `name` or `group`"
+            raise ValueError(message)
+        return self
+
+
+class WindowsMetric(Placed):
+    """A staircase: the mean of a series in equal consecutive windows, less what is expected of each window."""
+
+    kind: Literal["windows"]
+    of: Literal["queue", "flow", "link", "queue_flow"]
+    name: str
+    quantity: str
+    unit: Unit = ""
+    first_s: float
+    """Start of the first window."""
+    step_s: float = Field(gt=0)
+    count: int = Field(ge=1)
+    settle_s: float = 0.0
+    """What is left out at the start of each window."""
+    expected_first: float
+    """Expected value in the first window, in `unit`."""
+    expected_step: float
+    """By how much the expected value changes from window to window, in `unit`."""
+
+
+class DifferenceMetric(Placed):
+    """A metric less `factor` times another (or the same one in another variant), in the unit of the first."""
+
+    kind: Literal["difference"]
+    of: MetricRef
+    minus: MetricRef | None = None
+    minus_variant: str | None = None
+    factor: float = 1.0
+
+
+class RatioMetric(Placed):
+    """A metric divided by another (or by the same one in another variant): the ratio of the means over seeds."""
+
+    kind: Literal["ratio"]
+    of: MetricRef
+    over: MetricRef | None = None
+    over_variant: str | None = None
+
+
+class StepMetric(Placed):
+    """By how much a metric changes from each value of the axis, or each of `variants`, to the next, in its unit."""
+
+    kind: Literal["step"]
+    of: MetricRef
+    variants: list[str] | None = Field(None, min_length=2)
+    """The order of variants to go along; without it the steps go along the axis."""
+    xs: list[float] | None = Field(None, min_length=2)
+    """The values of the axis to go along; by default all."""
+
+
+class Formula(Strict):
+    """What all metrics without runs have in common."""
+
+    unit: Unit = ""
+
+
+NumberRef = float | str
+"""A number, or the name of one: `x`, or a number of the variant."""
+
+
+class ConstantMetric(Formula):
+    """A number, to stand beside measured ones."""
+
+    kind: Literal["constant"]
+    value: NumberRef
+
+
+class DblIdentificationBound(Formula):
+    """DBL section 2.3: n (dbl + maxBufferAfterDbl) / ((n - 1) flowInputRate), in seconds."""
+
+    kind: Literal["dbl_identification_bound"]
+    input_rate_bps: NumberRef
+    ratio: NumberRef
+    """n: how many times the drain rate the input rate is."""
+    dbl_max_bytes: float = 16384.0
+    max_credits: int = 15
+    bf_credit_limit: int = 2
+    mark_probability: float = 0.333
+    packet_bytes: float = 1000.0
+
+
+class DblCollision(Formula):
+    """DBL section 5: 1 - (1 - 1/b)^n, the probability that a flow shares the entry of one of n belligerent flows."""
+
+    kind: Literal["dbl_collision"]
+    buckets: int = Field(ge=1)
+    belligerents: NumberRef
+
+
+class DblCollisionMeasured(Formula):
+    """The same probability measured: the flow table's own hash over random five-tuples."""
+
+    kind: Literal["dbl_collision_measured"]
+    buckets: int = Field(ge=1)
+    belligerents: NumberRef
+    trials: int = Field(1_000_000, ge=1)
+    quick_trials: int = Field(100_000, ge=1)
+    seed: int = Field(1, ge=0)
+    show: Literal["share", "standard_errors"] = "share"
+    """The share itself, or its distance from the formula in standard errors of the formula."""
+
+
+class DblCost(Formula):
+    """DBL sections 3 and 5.1: the memory that a flow costs, step by step."""
+
+    kind: Literal["dbl_cost"]
+    quantity: Literal[
+        "dbl_bits_per_flow",
+        "dbl_flows",
+        "pointer_bits",
+        "list_bits",
+        "length_bits",
+        "per_flow_total_bits",
+        "per_flow_bits_per_flow",
+        "per_flow_over_dbl",
+        "exact_match_over_dbl",
+        "exact_match_flows",
+    ]
+    rounding: Literal["exact", "paper"] = "exact"
+    """`paper` rounds as the paper's own arithmetic does (see `computed.py`)."""
+    table_entries: int = 512 * 1024
+    entry_bits: int = 18
+    utilization: float = 0.25
+    queue_entries: int = 256 * 1024
+    address_bits: int = 18
+    length_field_bits: int = 13
+    exact_match_entry_bits: int = 121
+    dbl_state_bits: int = 17
+
+
+_KINDS: dict[str, type[Strict]] = {
+    "column": ColumnMetric,
+    "series": SeriesMetric,
+    "windows": WindowsMetric,
+    "difference": DifferenceMetric,
+    "ratio": RatioMetric,
+    "step": StepMetric,
+    "constant": ConstantMetric,
+    "dbl_identification_bound": DblIdentificationBound,
+    "dbl_collision": DblCollision,
+    "dbl_collision_measured": DblCollisionMeasured,
+    "dbl_cost": DblCost,
+}
+
+METRIC_KINDS = tuple(_KINDS)
+"""The names that `kind` can have."""
+
+
+def _tag(value: Any) -> str:
+    if isinstance(value, str):
+        return "name"
+    if isinstance(value, dict):
+        return str(value.get("kind", "none"))
+    return str(getattr(value, "kind", "none"))
+
+
+Metric = (
+    ColumnMetric
+    | SeriesMetric
+    | WindowsMetric
+    | DifferenceMetric
+    | RatioMetric
+    | StepMetric
+    | ConstantMetric
+    | DblIdentificationBound
+    | DblCollision
+    | DblCollisionMeasured
+    | DblCost
+)
+"""Any metric."""
+
+MetricRef = Annotated[
+    Annotated[str, Tag("name")]
+    | Annotated[ColumnMetric, Tag("column")]
+    | Annotated[SeriesMetric, Tag("series")]
+    | Annotated[WindowsMetric, Tag("windows")]
+    | Annotated[DifferenceMetric, Tag("difference")]
+    | Annotated[RatioMetric, Tag("ratio")]
+    | Annotated[StepMetric, Tag("step")]
+    | Annotated[ConstantMetric, Tag("constant")]
+    | Annotated[DblIdentificationBound, Tag("dbl_identification_bound")]
+    | Annotated[DblCollision, Tag("dbl_collision")]
+    | Annotated[DblCollisionMeasured, Tag("dbl_collision_measured")]
+    | Annotated[DblCost, Tag("dbl_cost")],
+    Discriminator(
+        _tag,
+        custom_error_type="metric_kind",
+        custom_error_message="a metric is the name of one under [metrics], or a table whose `kind` is one of "
+        + ", ".join(METRIC_KINDS),
+    ),
+]
+"""A metric as the file gives it: in full, or the name of one under `[metrics]`."""
+
+for _model in (DifferenceMetric, RatioMetric, StepMetric):
+    _model.model_rebuild()
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a metric refers to."""
+
+    metrics: list[Any] = field(default_factory=list)
+    variants: list[str] = field(default_factory=list)
+
+
+def metric_parts(metric: Metric) -> Parts:
+    """The metrics and variants that `metric` is made of."""
+    parts = Parts()
+    if isinstance(metric, Placed) and metric.variant is not None:
+        parts.variants.append(metric.variant)
+    if isinstance(metric, DifferenceMetric):
+        parts.metrics.extend(part for part in (metric.of, metric.minus) if part is not None)
+        parts.variants.extend([metric.minus_variant] if metric.minus_variant else [])
+    elif isinstance(metric, RatioMetric):
+        parts.metrics.extend(part for part in (metric.of, metric.over) if part is not None)
+        parts.variants.extend([metric.over_variant] if metric.over_variant else [])
+    elif isinstance(metric, StepMetric):
+        parts.metrics.append(metric.of)
+        parts.variants.extend(metric.variants or [])
+    return parts
+
+
+def is_formula(metric: Metric) -> bool:
+    """Whether the metric needs no runs."""
+    return isinstance(metric, Formula)

@@ -1,0 +1,127 @@
+"""From an experiment to the runs that it needs."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import tomli_w
+
+from .errors import ExperimentError
+
+if TYPE_CHECKING:
+    from .schema import Experiment, Point, Settings, Variant
+
+BASE = ""
+"""The name of the setting that is judged; the others are those of `[[sensitivity]]`."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Which runs: those of all seeds at one setting, variant and value of the axis."""
+
+    setting: str
+    variant: str
+    x: float | None
+
+    def label(self) -> str:
+        """A name for messages and files."""
+        parts = [self.setting, self.variant, "" if self.x is None else f"{self.x:g}"]
+        return ", ".join(part for part in parts if part)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run: a complete scenario file's text and a seed."""
+
+    experiment: str
+    at: Coordinates
+    seed: int
+    text: str
+
+    def key(self, version: str) -> str:
+        """Names the result on disk: equal scenario, seed and version of Forebay give equal results."""
+        digest = hashlib.sha256()
+        for part in (version, str(self.seed), self.text):
+            digest.update(part.encode())
+            digest.update(b"\0")
+        return digest.hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An experiment with its runs."""
+
+    experiment: Experiment
+    quick: bool
+    seeds: int
+    jobs: list[Job]
+
+
+def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan:
+    """Every run of an experiment: settings x variants x values of the axis x seeds."""
+    count = seeds or (experiment.quick.seeds if quick else experiment.seeds)
+    jobs: list[Job] = []
+    if experiment.scenario is None:
+        return Plan(experiment, quick, count, jobs)
+    settings: list[tuple[str, Settings, int]] = [(BASE, {}, count)]
+    if not quick:
+        settings += [(item.name, item.set, min(count, item.seeds)) for item in experiment.sensitivity]
+    for setting, changes, setting_seeds in settings:
+        for variant in experiment.variants:
+            for point in experiment.points(quick):
+                text = scenario_text(experiment, variant, point, changes, quick=quick)
+                at = Coordinates(setting, variant.name, point.x if point else None)
+                jobs += [Job(experiment.id, at, seed, text) for seed in range(1, setting_seeds + 1)]
+    return Plan(experiment, quick, count, jobs)
+
+
+def scenario_text(
+    experiment: Experiment, variant: Variant, point: Point | None, changes: Settings, *, quick: bool
+) -> str:
+    """The scenario of one run as TOML. Later settings win: file, quick, variant, axis, sensitivity."""
+    scenario = copy.deepcopy(experiment.scenario or {})
+    scenario.setdefault("name", experiment.id.replace("/", "-"))
+    layers: list[Settings] = [experiment.quick.set] if quick else []
+    layers.append(variant.set)
+    if point is not None and experiment.vary is not None:
+        value = point.by_variant.get(variant.name, point.value)
+        layers.append(dict.fromkeys(experiment.vary.keys, _integer_if_whole(point.x) if value is None else value))
+        layers.append(point.set)
+    layers.append(changes)
+    for layer in layers:
+        for path, value in layer.items():
+            put(scenario, path, value, f"{experiment.id} ({variant.name})")
+    return tomli_w.dumps(scenario)
+
+
+def _integer_if_whole(x: float) -> int | float:
+    return int(x) if x.is_integer() else x
+
+
+def put(scenario: dict[str, Any], path: str, value: Any, where: str) -> None:
+    """Sets the value at a key path such as `flows.bf.count`, where an element of a list goes by its `name` or index."""
+    place: Any = scenario
+    keys = path.split(".")
+    for depth, key in enumerate(keys[:-1]):
+        place = _element(place, key, path, where) if isinstance(place, list) else place.setdefault(key, {})
+        if not isinstance(place, dict | list):
+            message = f"{where}: `{path}`: `{'.'.join(keys[: depth + 1])}` is a value, not a table"
+            raise ExperimentError(message)
+    if isinstance(place, list):
+        message = f"{where}: `{path}` must end in a key, not in an element of a list"
+        raise ExperimentError(message)
+    place[keys[-1]] = copy.deepcopy(value)
+
+
+def _element(elements: list[Any], key: str, path: str, where: str) -> Any:
+    for element in elements:
+        if isinstance(element, dict) and element.get("name") == key:
+            return element
+    if key.isdecimal() and int(key) < len(elements):
+        return elements[int(key)]
+    names = ", ".join(str(element.get("name")) for element in elements if isinstance(element, dict))
+    message = f"{where}: `{path}`: there is no element `{key}`; there are {names}"
+    raise ExperimentError(message)

@@ -1,0 +1,110 @@
+"""What `forebay reproduce` writes: a page for each experiment, and the claims of the whole call."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from .judge import ClaimResult, judge_all
+from .tables import format_estimate, measured_text, table_rows
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .evaluate import Runs
+    from .plan import Plan
+
+
+def experiment_json(plan: Plan, claims: list[ClaimResult]) -> dict[str, Any]:
+    """One object of the list `experiments` of `reproduce --json`."""
+    return {
+        "id": plan.experiment.id,
+        "title": plan.experiment.title,
+        "quick": plan.quick,
+        "seeds": plan.seeds,
+        "claims": [claim.to_json() for claim in claims],
+    }
+
+
+def count_line(claims: list[ClaimResult]) -> str:
+    """How many claims hold: "31 claims: 29 reproduced, 2 not reproduced"."""
+    counts = Counter[str](claim.verdict for claim in claims)
+    order = ("reproduced", "not reproduced", "not judged")
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
+    return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}: {parts}"
+
+
+def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], figures: list[Path]) -> None:
+    """The experiment's own page: tables, claims, choices, sensitivity, figures."""
+    experiment = plan.experiment
+    lines = [f"# {experiment.id}: {experiment.title}", "", f"{experiment.where}. {_scale(plan)}", ""]
+    if experiment.about:
+        lines += [experiment.about.strip(), ""]
+    for table in experiment.tables:
+        lines += [f"## {table.title}", ""]
+        lines += _row(["", "", *[f"{column.label} {column.unit}".strip() for column in table.columns]])
+        lines += _row(["---"] * (len(table.columns) + 2))
+        for row in table_rows(runs, table):
+            if row.paper is not None:
+                lines += _row(
+                    [row.label, "paper", *[cell if isinstance(cell, str) else f"{cell:g}" for cell in row.paper]]
+                )
+            cells = [
+                format_estimate(cell, column.decimals) for cell, column in zip(row.measured, table.columns, strict=True)
+            ]
+            lines += _row(["" if row.paper is not None else row.label, "measured", *cells])
+        lines.append("")
+    lines += ["## Claims", "", *claims_markdown(claims), ""]
+    for claim in claims:
+        if claim.claim.note:
+            lines += [f"`{claim.claim.id}`: {claim.claim.note.strip()}", ""]
+    lines += _sensitivity(runs, plan)
+    if experiment.choices:
+        lines += ["## What the paper leaves open", ""]
+        lines += [f"- {choice.what}: {choice.value}. {choice.why}" for choice in experiment.choices]
+        lines.append("")
+    lines += [f"![{figure.stem}]({figure.name})" for figure in figures if figure.suffix == ".png"]
+    path.write_text("\n".join(lines).rstrip() + "\n", encoding="utf-8")
+
+
+def _scale(plan: Plan) -> str:
+    seeds = f"{plan.seeds} seed{'' if plan.seeds == 1 else 's'}"
+    return f"Quick run, {seeds}. {plan.experiment.quick.why}".rstrip() if plan.quick else f"Full scale, {seeds}."
+
+
+def _row(cells: list[str]) -> list[str]:
+    escaped = [cell.replace("|", "\\|").replace("\n", "<br>") for cell in cells]
+    return ["| " + " | ".join(escaped) + " |"]
+
+
+def claims_markdown(claims: list[ClaimResult]) -> list[str]:
+    """The claims as the lines of a Markdown table."""
+    lines = _row(["claim", "paper", "band", "measured", "verdict"]) + _row(["---"] * 5)
+    for result in claims:
+        claim = result.claim
+        lines += _row([claim.id, claim.paper, claim.band, measured_text(result), result.verdict])
+    return lines
+
+
+def _sensitivity(runs: Runs, plan: Plan) -> list[str]:
+    if plan.quick or not plan.experiment.sensitivity:
+        return []
+    lines = ["## Sensitivity", "", "What the open choices do to the measured values. Reported, not judged.", ""]
+    settings = plan.experiment.sensitivity
+    base = judge_all(runs)
+    columns = [judge_all(runs, setting.name) for setting in settings]
+    lines += _row(["claim", "as judged", *[setting.name for setting in settings]]) + _row(["---"] * (len(settings) + 2))
+    for index, result in enumerate(base):
+        cells = [measured_text(result), *[measured_text(column[index]) for column in columns]]
+        lines += _row([result.claim.id, *cells])
+    lines += ["", *[f"- {setting.name}: {setting.why}" for setting in settings], ""]
+    return lines
+
+
+def write_summary(folder: Path, experiments: list[dict[str, Any]], claims: list[ClaimResult]) -> None:
+    """`claims.json` and `claims.md` of the whole call."""
+    text = json.dumps({"experiments": experiments}, indent=2, allow_nan=False)
+    (folder / "claims.json").write_text(text + "\n", encoding="utf-8")
+    lines = ["# Claims", "", count_line(claims) + ".", "", *claims_markdown(claims)]
+    (folder / "claims.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

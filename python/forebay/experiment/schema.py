@@ -1,0 +1,382 @@
+"""The experiment file: a scenario, what varies, what is measured, and what the paper says about it.
+
+An experiment is one TOML file and no code. Every key is declared here, unknown keys are errors, and references from one
+part of the file to another (a variant, a named metric) are checked when the file is read.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from .metrics import Metric, MetricRef, Strict, is_formula, metric_parts
+
+Settings = dict[str, Any]
+"""Key path in the scenario -> the value put there. A table replaces the table that stood there."""
+
+
+class Choice(Strict):
+    """A parameter that the paper leaves open, the value taken, and why."""
+
+    what: str
+    value: str
+    why: str
+
+
+class Quick(Strict):
+    """How `--quick` shortens the experiment."""
+
+    seeds: int = Field(default=3, ge=1)
+    set: Settings = Field(default_factory=dict)
+    why: str = ""
+
+
+class Variant(Strict):
+    """One named way to run the scenario: usually one queue discipline."""
+
+    name: str = Field(min_length=1)
+    label: str = ""
+    set: Settings = Field(default_factory=dict)
+    numbers: dict[str, float] = Field(default_factory=dict)
+    """Numbers of this variant that formulae may refer to by name."""
+
+
+class Point(Strict):
+    """One value of what varies."""
+
+    x: float
+    value: Any = None
+    """What is written to the axis's keys; by default `x` itself."""
+    by_variant: dict[str, Any] = Field(default_factory=dict)
+    """What is written to the axis's keys where it differs from variant to variant."""
+    set: Settings = Field(default_factory=dict)
+    """Further settings that go with this value."""
+
+
+class Axis(Strict):
+    """What varies from run to run within each variant."""
+
+    name: str
+    keys: list[str] = Field(default_factory=list)
+    points: list[Point] = Field(min_length=1)
+    quick: list[float] | None = None
+    """The values of x that `--quick` keeps."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _values_are_points(cls, data: Any) -> Any:
+        """`values = [1, 2]` is short for points whose value is x."""
+        if isinstance(data, dict) and "values" in data:
+            if "points" in data:
+                message = "give `values` or `points`, not both"
+                raise ValueError(message)
+            data = dict(data)
+            data["points"] = [{"x": x, "value": x} for x in data.pop("values")]
+        return data
+
+    @model_validator(mode="after")
+    def _quick_is_known(self) -> Self:
+        known = [point.x for point in self.points]
+        for x in self.quick or []:
+            if x not in known:
+                message = f"`quick` holds {x:g}, which is none of the axis's values"
+                raise ValueError(message)
+        return self
+
+
+class Sensitivity(Strict):
+    """A run of the whole experiment with one open choice changed. It is reported and never judged."""
+
+    name: str
+    set: Settings
+    why: str
+    seeds: int = Field(default=3, ge=1)
+
+
+class Band(Strict):
+    """Where a value must lie. `min` and `max` belong to the band, `above` and `below` do not."""
+
+    min: float | None = None
+    max: float | None = None
+    above: float | None = None
+    below: float | None = None
+    equals: float | None = None
+
+    @model_validator(mode="after")
+    def _has_a_bound(self) -> Self:
+        if not self.model_fields_set:
+            message = "a band needs at least one of min, max, above, below, equals"
+            raise ValueError(message)
+        return self
+
+    def margin(self, value: float) -> float:
+        """How far inside the band `value` lies; negative outside. The worst of several values has the least."""
+        margins = [value - bound for bound in (self.min, self.above) if bound is not None]
+        margins += [bound - value for bound in (self.max, self.below) if bound is not None]
+        if self.equals is not None:
+            margins.append(-abs(value - self.equals))
+        return min(margins)
+
+    def holds(self, value: float) -> bool:
+        """Whether `value` lies in the band. NaN lies in none."""
+        return not math.isnan(value) and (
+            (self.min is None or value >= self.min)
+            and (self.max is None or value <= self.max)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and (self.equals is None or value == self.equals)
+        )
+
+    def text(self, unit: str = "") -> str:
+        """The band in a few characters: "13 to 22 Mb/s", ">= 0.98"."""
+        parts = []
+        if self.min is not None and self.max is not None:
+            parts.append(f"{self.min:g} to {self.max:g}")
+        else:
+            parts += [f">= {self.min:g}"] if self.min is not None else []
+            parts += [f"<= {self.max:g}"] if self.max is not None else []
+        parts += [f"> {self.above:g}"] if self.above is not None else []
+        parts += [f"< {self.below:g}"] if self.below is not None else []
+        parts += [f"= {self.equals:g}"] if self.equals is not None else []
+        return " and ".join(parts) + (f" {unit}" if unit else "")
+
+
+class Check(Strict):
+    """One metric and its band. Every value that the metric has over the variants and points named must lie in it."""
+
+    metric: MetricRef
+    band: Band
+    label: str = ""
+    variants: list[str] | None = None
+    x: list[float] | None = None
+    x_from: float | None = None
+
+
+class Claim(Strict):
+    """What the paper says, the words of the band, and the checks that decide it."""
+
+    id: str
+    where: str
+    paper: str
+    band: str
+    checks: list[Check] = Field(min_length=1)
+    quick: bool = True
+    """Whether `--quick` can judge it."""
+    note: str = ""
+
+
+class TableColumn(Strict):
+    """One column of a table of results."""
+
+    label: str
+    metric: MetricRef
+    variant: str | None = None
+    unit: str = ""
+    decimals: int = Field(2, ge=0)
+
+
+class Table(Strict):
+    """Paper and measured values side by side."""
+
+    title: str
+    rows: Literal["variants", "x", "once"] = "variants"
+    only: list[str] | None = None
+    """The variants that have a row; by default all."""
+    columns: list[TableColumn] = Field(min_length=1)
+    paper: dict[str, list[float | str]] = Field(default_factory=dict)
+    """The paper's own numbers by row: a variant's name, the x as text, or "paper" in a table of one row."""
+
+    @model_validator(mode="after")
+    def _paper_fills_the_row(self) -> Self:
+        for row, cells in self.paper.items():
+            if len(cells) != len(self.columns):
+                message = f"paper.{row} has {len(cells)} cells for {len(self.columns)} columns"
+                raise ValueError(message)
+        return self
+
+
+class PaperData(Strict):
+    """Points that the paper gives in numbers, drawn beside ours."""
+
+    label: str
+    x: list[float]
+    y: list[float]
+
+    @model_validator(mode="after")
+    def _same_length(self) -> Self:
+        if len(self.x) != len(self.y):
+            message = f"`x` has {len(self.x)} values and `y` {len(self.y)}"
+            raise ValueError(message)
+        return self
+
+
+class Line(Strict):
+    """A metric over the axis."""
+
+    metric: MetricRef
+    label: str
+    variant: str | None = None
+    style: Literal["line", "dashed", "points"] = "line"
+
+
+class SeriesLine(Strict):
+    """A time series of the first seed's run."""
+
+    label: str
+    of: Literal["queue", "flow", "link", "queue_flow"]
+    name: str
+    """A component, or with `group` the queue whose flows are drawn."""
+    quantity: str
+    group: str | None = None
+    variant: str | None = None
+    x: float | None = None
+    style: Literal["line", "dashed", "points"] = "line"
+
+
+class Level(Strict):
+    """A horizontal line."""
+
+    label: str
+    y: float
+
+
+class Figure(Strict):
+    """A figure in the paper's axes. Its kind decides which of `lines`, `series` and `table` it draws."""
+
+    file: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str
+    kind: Literal["lines", "series", "bars"]
+    x_label: str = ""
+    y_label: str
+    x_scale: float = 1.0
+    y_scale: float = 1.0
+    x_range: list[float] | None = Field(None, min_length=2, max_length=2)
+    y_range: list[float] | None = Field(None, min_length=2, max_length=2)
+    y_log: bool = False
+    lines: list[Line] = Field(default_factory=list)
+    series: list[SeriesLine] = Field(default_factory=list)
+    levels: list[Level] = Field(default_factory=list)
+    table: str | None = None
+    paper: list[PaperData] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _kind_has_its_data(self) -> Self:
+        needed = {"lines": self.lines, "series": self.series, "bars": self.table}[self.kind]
+        if not needed:
+            key = {"lines": "lines", "series": "series", "bars": "table"}[self.kind]
+            message = f"a figure of kind `{self.kind}` needs `{key}`"
+            raise ValueError(message)
+        return self
+
+
+class Experiment(Strict):
+    """One experiment of one paper."""
+
+    id: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$")
+    title: str
+    paper: str
+    where: str
+    about: str = ""
+    seeds: int = Field(default=10, ge=1)
+    quick: Quick = Field(default_factory=Quick)
+    choices: list[Choice] = Field(default_factory=list)
+    scenario: dict[str, Any] | None = None
+    variants: list[Variant] = Field(default_factory=lambda: [Variant(name="base")])
+    vary: Axis | None = None
+    sensitivity: list[Sensitivity] = Field(default_factory=list)
+    metrics: dict[str, MetricRef] = Field(default_factory=dict)
+    tables: list[Table] = Field(default_factory=list)
+    figures: list[Figure] = Field(default_factory=list)
+    claims: list[Claim] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _references_resolve(self) -> Self:
+        self._unique("variants", [variant.name for variant in self.variants])
+        self._unique("claims", [claim.id for claim in self.claims])
+        self._unique("figures", [figure.file for figure in self.figures])
+        self._unique("sensitivity", [setting.name for setting in self.sensitivity])
+        names = {variant.name for variant in self.variants}
+        for where, variant in self._variants_named():
+            if variant not in names:
+                message = f"{where}: there is no variant `{variant}`; there are {', '.join(sorted(names))}"
+                raise ValueError(message)
+        for where, metric in self._metrics_used():
+            self._check_metric(where, metric, ())
+        titles = {table.title for table in self.tables}
+        for figure in self.figures:
+            if figure.table is not None and figure.table not in titles:
+                message = f"figure `{figure.file}`: there is no table with the title `{figure.table}`"
+                raise ValueError(message)
+        return self
+
+    @staticmethod
+    def _unique(where: str, names: list[str]) -> None:
+        for name in names:
+            if names.count(name) > 1:
+                message = f"{where}: `{name}` is given twice"
+                raise ValueError(message)
+
+    def _variants_named(self) -> list[tuple[str, str]]:
+        found = []
+        for claim in self.claims:
+            for check in claim.checks:
+                found += [(f"claim `{claim.id}`", name) for name in check.variants or []]
+        for table in self.tables:
+            found += [(f"table `{table.title}`", name) for name in table.only or []]
+            found += [(f"table `{table.title}`", column.variant) for column in table.columns if column.variant]
+        for figure in self.figures:
+            found += [(f"figure `{figure.file}`", line.variant) for line in figure.lines if line.variant]
+            found += [(f"figure `{figure.file}`", line.variant) for line in figure.series if line.variant]
+        for point in self.vary.points if self.vary else []:
+            found += [(f"vary, x = {point.x:g}", name) for name in point.by_variant]
+        return found
+
+    def _metrics_used(self) -> list[tuple[str, MetricRef]]:
+        used: list[tuple[str, MetricRef]] = [(f"metric `{name}`", metric) for name, metric in self.metrics.items()]
+        for claim in self.claims:
+            used += [(f"claim `{claim.id}`", check.metric) for check in claim.checks]
+        for table in self.tables:
+            used += [(f"table `{table.title}`", column.metric) for column in table.columns]
+        for figure in self.figures:
+            used += [(f"figure `{figure.file}`", line.metric) for line in figure.lines]
+        return used
+
+    def _check_metric(self, where: str, metric: MetricRef, path: tuple[str, ...]) -> None:
+        if isinstance(metric, str):
+            if metric in path:
+                message = f"{where}: the metric `{metric}` refers to itself"
+                raise ValueError(message)
+            if metric not in self.metrics:
+                message = f"{where}: there is no metric `{metric}`; there are {', '.join(sorted(self.metrics))}"
+                raise ValueError(message)
+            self._check_metric(where, self.metrics[metric], (*path, metric))
+            return
+        for variant in metric_parts(metric).variants:
+            if variant not in {known.name for known in self.variants}:
+                message = f"{where}: there is no variant `{variant}`"
+                raise ValueError(message)
+        if self.scenario is None and not metric_parts(metric).metrics and not is_formula(metric):
+            message = f"{where}: a metric of kind `{metric.kind}` needs runs, and the file has no [scenario]"
+            raise ValueError(message)
+        for part in metric_parts(metric).metrics:
+            self._check_metric(where, part, path)
+
+    def resolve(self, metric: MetricRef) -> Metric:
+        """The metric itself, where a name stands for it."""
+        while isinstance(metric, str):
+            metric = self.metrics[metric]
+        return metric
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name."""
+        return next(variant for variant in self.variants if variant.name == name)
+
+    def points(self, quick: bool) -> list[Point | None]:
+        """The values of the axis, or one None without an axis."""
+        if self.vary is None:
+            return [None]
+        if quick and self.vary.quick is not None:
+            return [point for point in self.vary.points if point.x in self.vary.quick]
+        return list(self.vary.points)

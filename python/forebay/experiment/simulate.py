@@ -1,0 +1,36 @@
+"""Runs one scenario with the simulator and keeps what experiments need of the result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from forebay import _core
+
+from .execute import StoppedError
+from .outcome import TABLES, Outcome, Series
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+    """Runs the scenario in `text`; `name` stands for its file in messages. Raises ScenarioError, and StoppedError."""
+
+    def progress(_fraction: float) -> None:
+        if not go_on():
+            raise StoppedError
+
+    raw = _core.run(text, name, seed=seed, progress=progress)
+    tables = {table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES}
+    series = [
+        Series(item["kind"], item["name"], item["quantity"], item["start_s"], item["interval_s"], item["values"])
+        for item in raw.series
+    ]
+    return Outcome(tables, series)
+
+
+def check(text: str, name: str) -> None:
+    """Validates a scenario without running it. Raises ScenarioError."""
+    _core.check(text, name)

@@ -1,0 +1,92 @@
+"""Means with confidence intervals, and the few other statistics that the papers' claims need."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over seeds. `ci95` is the half-width of its 95 % confidence interval, None with fewer than two seeds."""
+
+    mean: float
+    ci95: float | None
+
+
+def estimate_mean(samples: NDArray[np.float64]) -> Estimate:
+    """The mean of independent samples with its Student-t interval."""
+    count = len(samples)
+    mean = float(np.mean(samples))
+    if count < 2:
+        return Estimate(mean, None)
+    half_width = student_t_quantile(0.975, count - 1) * float(np.std(samples, ddof=1)) / math.sqrt(count)
+    return Estimate(mean, half_width)
+
+
+def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Estimate:
+    """The ratio of two means; the interval is the usual first-order (delta) one for paired samples.
+
+    A ratio of means, unlike a mean of ratios, stays finite when single runs have a zero denominator.
+    """
+    below = float(np.mean(denominator))
+    above = float(np.mean(numerator))
+    if below == 0.0:
+        return Estimate(math.nan if above == 0.0 else math.copysign(math.inf, above), None)
+    ratio = above / below
+    residuals = (numerator - ratio * denominator) / below
+    count = len(residuals)
+    if count < 2:
+        return Estimate(ratio, None)
+    # The residuals' mean is zero by construction when both are paired; centring again covers a broadcast constant.
+    spread = float(np.std(residuals, ddof=1)) / math.sqrt(count)
+    return Estimate(ratio, student_t_quantile(0.975, count - 1) * spread)
+
+
+def jain(values: NDArray[np.float64]) -> float:
+    """Jain's fairness index (sum x)^2 / (n sum x^2): 1 when all are equal, 1/n when one has everything."""
+    squares = float(np.sum(values**2))
+    if squares == 0.0:
+        return math.nan
+    return float(np.sum(values)) ** 2 / (len(values) * squares)
+
+
+def student_t_cdf(t: float, degrees: int) -> float:
+    """Student's t distribution function for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    theta = math.atan2(t, math.sqrt(degrees))
+    cosine, sine = math.cos(theta), math.sin(theta)
+    term, total = 1.0, 0.0
+    if degrees % 2 == 1:
+        # Odd: 2/pi (theta + sin(theta) (cos + 2/3 cos^3 + ...)), the last power being degrees - 2.
+        term = cosine
+        for k in range(1, degrees, 2):
+            total += term
+            term *= cosine * cosine * (k + 1) / (k + 2)
+        inside = 2.0 / math.pi * (theta + sine * total)
+    else:
+        # Even: sin(theta) (1 + 1/2 cos^2 + 3/8 cos^4 + ...), the last power being degrees - 2.
+        for k in range(0, degrees, 2):
+            total += term
+            term *= cosine * cosine * (k + 1) / (k + 2)
+        inside = sine * total
+    return 0.5 + 0.5 * inside
+
+
+def student_t_quantile(probability: float, degrees: int) -> float:
+    """The value below which Student's t stays with `probability` (between 0.5 and 1), by bisection."""
+    low, high = 0.0, 1.0
+    while student_t_cdf(high, degrees) < probability:
+        high *= 2.0
+    while high - low > 1e-12 * high:
+        middle = 0.5 * (low + high)
+        if student_t_cdf(middle, degrees) < probability:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

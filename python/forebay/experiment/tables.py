@@ -1,0 +1,122 @@
+"""The tables of an experiment: paper and measured values side by side."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from rich.table import Table as RichTable
+
+from .plan import BASE, Coordinates
+
+if TYPE_CHECKING:
+    from .evaluate import Runs
+    from .judge import ClaimResult
+    from .schema import Table
+    from .statistics import Estimate
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: the paper's cells as the file gives them, and the measured ones."""
+
+    label: str
+    paper: list[float | str] | None
+    measured: list[Estimate]
+
+
+def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
+    """Measures every cell of a table."""
+    base = replace(runs.base(), setting=setting)
+    rows: list[tuple[str, str, Coordinates]]
+    match table.rows:
+        case "variants":
+            rows = [
+                (variant.label or variant.name, variant.name, replace(base, variant=variant.name))
+                for variant in runs.experiment.variants
+                if table.only is None or variant.name in table.only
+            ]
+        case "x":
+            rows = [(f"{x:g}", f"{x:g}", replace(base, x=x)) for x in runs.xs()]
+        case "once":
+            rows = [("", "paper", base)]
+    measured = []
+    for label, key, at in rows:
+        cells = []
+        for column in table.columns:
+            place = replace(at, variant=column.variant) if column.variant else at
+            cells.append(runs.evaluate_one_estimate(column.metric, place))
+        measured.append(Row(label, table.paper.get(key), cells))
+    return measured
+
+
+def render_table(table: Table, rows: list[Row]) -> RichTable:
+    """The table for a terminal: under each row of the paper, ours with the 95 % interval."""
+    rendered = RichTable(title=table.title, title_justify="left", header_style="bold")
+    rendered.add_column("", no_wrap=True)
+    rendered.add_column("", no_wrap=True)
+    for column in table.columns:
+        rendered.add_column(f"{column.label} {column.unit}".strip(), justify="right")
+    for row in rows:
+        label = row.label
+        if row.paper is not None:
+            rendered.add_row(label, "paper", *[cell if isinstance(cell, str) else f"{cell:g}" for cell in row.paper])
+            label = ""
+        cells = [
+            format_estimate(estimate, column.decimals)
+            for estimate, column in zip(row.measured, table.columns, strict=True)
+        ]
+        rendered.add_row(label, "measured", *cells, end_section=True)
+    return rendered
+
+
+def format_estimate(estimate: Estimate, decimals: int) -> str:
+    """The mean with its interval, "19.4 ± 0.3", or "19.4" where there is none."""
+    if math.isnan(estimate.mean):
+        return "-"
+    text = f"{estimate.mean:.{decimals}f}"
+    return text if estimate.ci95 is None else f"{text} ± {estimate.ci95:.{decimals}f}"
+
+
+def format_significant(estimate: Estimate, unit: str = "") -> str:
+    """The mean with its interval to about three significant digits of the mean."""
+    if math.isnan(estimate.mean):
+        return "none"
+    suffix = f" {unit}" if unit else ""
+    if math.isinf(estimate.mean):
+        return f"unbounded{suffix}"
+    size = max(abs(estimate.mean), estimate.ci95 or 0.0)
+    decimals = 0 if size == 0.0 else max(0, 2 - math.floor(math.log10(size)))
+    return format_estimate(estimate, min(decimals, 6)) + suffix
+
+
+def render_claims(results: list[ClaimResult], title: str) -> RichTable:
+    """The claims with their bands, what was measured, and the verdicts."""
+    rendered = RichTable(title=title, title_justify="left", header_style="bold")
+    for name in ("claim", "paper", "band", "measured", "verdict"):
+        rendered.add_column(name, overflow="fold", no_wrap=name in ("claim", "verdict"))
+    styles = {"reproduced": "green", "not reproduced": "bold red", "not judged": "yellow"}
+    for result in results:
+        rendered.add_row(
+            result.claim.id,
+            result.claim.paper,
+            result.claim.band,
+            measured_text(result),
+            f"[{styles[result.verdict]}]{result.verdict}[/]",
+        )
+    return rendered
+
+
+def measured_text(result: ClaimResult) -> str:
+    """What was measured, one line for each check; where a check has several values, its worst with the place."""
+    lines = []
+    for check in result.checks:
+        worst = check.worst
+        text = format_significant(worst.estimate, check.unit)
+        if check.check.label:
+            text = f"{check.check.label}: {text}"
+        if len(check.findings) > 1:
+            text += f" (worst of {len(check.findings)}: {worst.label})"
+        lines.append(text)
+    return "\n".join(lines)

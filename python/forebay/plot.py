@@ -1,0 +1,193 @@
+"""Figures of one result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+
+from .errors import InputError
+from .figure import COLOURS, Figure, new_figure, style
+from .quantity import label, scale
+from .result import Series, SeriesKind
+
+if TYPE_CHECKING:
+    from .result import Result
+
+# More flows than this are drawn as one mark for each group, more lines than this as one band.
+_MOST_MARKS = 20
+_MOST_LINES = 14
+
+
+class Plots:
+    """The figures of a result. Each is a matplotlib figure: save it with `savefig`, or let a notebook show it."""
+
+    def __init__(self, result: Result) -> None:
+        self._result = result
+
+    def goodput(self) -> Figure:
+        """Goodput of each flow; with more than 20 flows the mean of each group, with the least and the greatest."""
+        return self._flow_bars("goodput_bps", "Goodput")
+
+    def delay(self) -> Figure:
+        """One-way delay of each flow: the mean, and the 99th percentile."""
+        flows = self._result.flows.filter(pl.col("delay_mean_s").is_not_null())
+        with style():
+            figure, axes = self._figure("One-way delay")
+            rows = _by_flow_or_group(flows, ["delay_mean_s", "delay_p99_s"])
+            positions = np.arange(rows.height)
+            unit = scale("delay_s", _largest(rows.get_column("delay_p99_s")))
+            mean = rows.get_column("delay_mean_s").to_numpy() / unit.divisor
+            tail = rows.get_column("delay_p99_s").to_numpy() / unit.divisor
+            axes.hlines(positions, mean, tail, color="#999999", linewidth=1.2)
+            axes.plot(mean, positions, "o", color=COLOURS[0], label="mean", linestyle="none")
+            axes.plot(tail, positions, "D", color=COLOURS[1], label="99th percentile", linestyle="none", markersize=5)
+            _name_rows(axes, rows.get_column("label").to_list())
+            axes.set_xlabel(label("delay_s", unit))
+            axes.set_xlim(left=0)
+            figure.legend(loc="outside upper right", ncols=2)
+        return figure
+
+    def queue(self, name: str, quantity: str = "length_packets") -> Figure:
+        """A queue over time, with its mean. The scenario must record it: `[probes] series = ["queues"]`."""
+        (series,) = self._result.find_series("queue", name, quantity)
+        with style():
+            figure, axes = self._figure(f"Queue {name}")
+            unit = scale(quantity, _peak([series]))
+            axes.plot(series.time_s, series.values / unit.divisor, drawstyle="steps-post", linewidth=1.0)
+            measured = series.values[series.time_s >= self._result.warmup_s]
+            if np.isfinite(measured).any():
+                mean = float(np.nanmean(measured)) / unit.divisor
+                axes.axhline(mean, color=COLOURS[1], linestyle="--", linewidth=1.0, label=f"mean {mean:.3g}")
+                figure.legend(loc="outside upper right")
+            self._time_axis(axes)
+            axes.set_ylabel(label(quantity, unit))
+            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+        return figure
+
+    def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
+        """Time series, one panel for each quantity; more than 14 lines become their median with the range around it.
+
+        `name` and `quantity` narrow them down, as in `Result.series`.
+        """
+        chosen = self._result.find_series(kind, name, quantity)
+        panels: dict[str, list[Series]] = {}
+        for entry in chosen:
+            panels.setdefault(entry.quantity, []).append(entry)
+        with style():
+            figure = new_figure(figsize=(6.4, 1.2 + 2.4 * len(panels)))
+            column = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+            for axes, (panel_quantity, entries) in zip(column, panels.items(), strict=True):
+                unit = scale(panel_quantity, _peak(entries))
+                _draw_lines(axes, entries, unit.divisor)
+                axes.set_ylabel(label(panel_quantity, unit))
+            column[0].set_title(f"{self._result.scenario}: {name or kind.replace('_', ' of ')}")
+            self._time_axis(column[-1])
+        return figure
+
+    def save_all(self, folder: Path, suffixes: tuple[str, ...] = (".png", ".svg")) -> list[Path]:
+        """Draws every figure for which there are data into files of the folder; gives the files."""
+        figures = {"goodput": self.goodput()}
+        if self._result.flows.get_column("delay_mean_s").is_not_null().any():
+            figures["delay"] = self.delay()
+        for entry in self._result.all_series:
+            if entry.kind == "queue" and entry.quantity == "length_packets":
+                figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
+        kinds = dict.fromkeys(entry.kind for entry in self._result.all_series if entry.kind != "queue")
+        figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
+        paths = []
+        with style():
+            for name, figure in figures.items():
+                for suffix in suffixes:
+                    path = folder / f"{name}{suffix}"
+                    figure.savefig(path, metadata={"Date": None} if suffix == ".svg" else None)
+                    paths.append(path)
+        return paths
+
+    def _flow_bars(self, quantity: str, heading: str) -> Figure:
+        with style():
+            figure, axes = self._figure(heading)
+            rows = _by_flow_or_group(self._result.flows, [quantity])
+            unit = scale(quantity, _largest(rows.get_column(f"{quantity}_max")))
+            value, least, greatest = (
+                rows.get_column(quantity + suffix).to_numpy() / unit.divisor for suffix in ("", "_min", "_max")
+            )
+            groups = rows.get_column("group").to_list()
+            order = list(dict.fromkeys(groups))
+            colours = [COLOURS[order.index(group) % len(COLOURS)] for group in groups]
+            spread = np.vstack([value - least, greatest - value])
+            error = spread if bool((spread > 0).any()) else None
+            axes.barh(np.arange(rows.height), value, color=colours, height=0.7, xerr=error, ecolor="#333333", capsize=2)
+            _name_rows(axes, rows.get_column("label").to_list())
+            axes.set_xlabel(label(quantity, unit))
+        return figure
+
+    def _figure(self, heading: str) -> tuple[Figure, Axes]:
+        figure = new_figure()
+        axes = figure.add_subplot()
+        axes.set_title(f"{self._result.scenario}: {heading}")
+        return figure, axes
+
+    def _time_axis(self, axes: Axes) -> None:
+        if self._result.warmup_s > 0:
+            axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
+        axes.set_xlim(0, self._result.duration_s)
+        axes.set_xlabel("Time (s)")
+
+
+def _by_flow_or_group(flows: pl.DataFrame, quantities: list[str]) -> pl.DataFrame:
+    """Rows to draw: `label`, `group`, and for each quantity its mean, least and greatest value."""
+    if flows.is_empty():
+        message = "there is nothing to draw: no flow delivered a packet in the measured time"
+        raise InputError(message)
+    columns = [
+        column.alias(quantity + suffix)
+        for quantity in quantities
+        for suffix, column in (
+            ("", pl.col(quantity).mean()),
+            ("_min", pl.col(quantity).min()),
+            ("_max", pl.col(quantity).max()),
+        )
+    ]
+    if flows.height <= _MOST_MARKS:
+        return flows.group_by("name", maintain_order=True).agg(
+            pl.col("name").first().alias("label"), pl.col("group").first(), *columns
+        )
+    several = pl.format("{} ({} flows)", pl.col("group").first(), pl.len())
+    return flows.group_by("group", maintain_order=True).agg(several.first().alias("label"), *columns)
+
+
+def _name_rows(axes: Axes, names: list[str]) -> None:
+    axes.set_yticks(np.arange(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+
+
+def _draw_lines(axes: Axes, entries: list[Series], divisor: float) -> None:
+    if len(entries) <= _MOST_LINES:
+        for entry in entries:
+            axes.plot(entry.time_s, entry.values / divisor, label=entry.name, linewidth=1.0)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
+        return
+    values = np.vstack([entry.values for entry in entries]) / divisor
+    time_s = entries[0].time_s
+    axes.fill_between(time_s, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=COLOURS[5], alpha=0.4)
+    axes.plot(time_s, np.nanmedian(values, axis=0), label=f"median of {len(entries)}, with their range")
+    axes.legend(loc="best", fontsize="small")
+
+
+def _largest(column: pl.Series) -> float:
+    largest = column.max()
+    return float(largest) if isinstance(largest, int | float) else 0.0
+
+
+def _peak(entries: list[Series]) -> float:
+    finite = [values for entry in entries if (values := entry.values[np.isfinite(entry.values)]).size]
+    return max((float(np.abs(values).max()) for values in finite), default=0.0)
+
+
+def _file_part(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in name)

@@ -1,0 +1,46 @@
+"""Names of quantities end in their unit: from these names come axis labels, column heads and fitting prefixes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+_FRACTIONS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_BYTES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A unit of fitting size: a value divided by `divisor` is in `unit`."""
+
+    divisor: float
+    unit: str
+
+    def text(self, value: float | None, digits: int = 4) -> str:
+        """The value in this unit, without the unit's name."""
+        return "–" if value is None else f"{value / self.divisor:.{digits}g}"
+
+
+def scale(quantity: str, largest: float) -> Scale:
+    """The unit for a quantity of that name of which the largest value is `largest`."""
+    for suffix, unit, prefixes in (("_bps", "b/s", _DECIMAL), ("_s", "s", _FRACTIONS), ("_bytes", "B", _BYTES)):
+        if quantity.endswith(suffix):
+            divisor, prefix = next(((d, p) for d, p in prefixes if abs(largest) >= d), prefixes[-1])
+            if largest == 0:
+                divisor, prefix = 1.0, ""
+            return Scale(divisor, prefix + unit)
+    if quantity.endswith("_packets") or quantity.startswith("packets_"):
+        return Scale(1.0, "packets")
+    return Scale(1.0, "")
+
+
+def title(quantity: str) -> str:
+    """The quantity's name without its unit, for people: `congestion_window_bytes` is "Congestion window"."""
+    for suffix in ("_bps", "_s", "_bytes", "_packets"):
+        quantity = quantity.removesuffix(suffix)
+    return quantity.replace("_", " ").capitalize()
+
+
+def label(quantity: str, unit: Scale) -> str:
+    """Name and unit for an axis: "Goodput (Mb/s)"."""
+    return f"{title(quantity)} ({unit.unit})" if unit.unit else title(quantity)

@@ -1,0 +1,236 @@
+"""What a run gives: tables and time series as Polars frames, figures, and files."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from .errors import InputError
+from .folder import RESULT_FILE, staged
+
+if TYPE_CHECKING:
+    from ._core import RawResult
+    from .plot import Plots
+
+SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
+TABLES = ("flows", "queues", "links", "queue_flows")
+SERIES_FILE = "series.parquet"
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of one component, sampled at equal intervals."""
+
+    kind: SeriesKind
+    name: str
+    """The component: `bottleneck`, `tcp-0`; for a flow at a queue `bottleneck/tcp-0`."""
+    quantity: str
+    """What was sampled, with its unit last: `length_packets`."""
+    start_s: float
+    """Time of the first value."""
+    interval_s: float
+    values: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def time_s(self) -> NDArray[np.float64]:
+        """The time of each value."""
+        return self.start_s + self.interval_s * np.arange(len(self.values))
+
+
+@dataclass(frozen=True)
+class Engine:
+    """How the run went."""
+
+    packet_hops: int
+    """Packets, data or ACK, that crossed a link."""
+    events: int
+    """Entries taken from the event queue."""
+    cpu_s: float
+    """CPU time."""
+    packet_hops_per_cpu_s: float
+    peak_rss_bytes: int
+    """Most memory that the whole process ever held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """The results of one run. Tables and series count what lies between `warmup_s` and `duration_s`."""
+
+    scenario: str
+    seed: int
+    duration_s: float
+    warmup_s: float
+    flows: pl.DataFrame = field(repr=False)
+    """One row a flow: `goodput_bps`, `packets_dropped`, `delay_p99_s`, …"""
+    queues: pl.DataFrame = field(repr=False)
+    """One row a queue: `length_mean_packets`, drops by reason, …"""
+    links: pl.DataFrame = field(repr=False)
+    """One row a link: `utilization`, …"""
+    queue_flows: pl.DataFrame = field(repr=False)
+    """One row for each flow at each queue, with what the discipline keeps of the flow."""
+    all_series: tuple[Series, ...] = field(repr=False)
+    """The time series that the scenario's `[probes]` ask for."""
+    engine: Engine
+    digest: str
+    """Equal digests mean equal results."""
+
+    @classmethod
+    def from_core(cls, raw: RawResult) -> Self:
+        """Takes the core's columns without copying them."""
+        tables = {name: _frame(getattr(raw, name)) for name in TABLES}
+        return cls(
+            scenario=raw.scenario,
+            seed=raw.seed,
+            duration_s=raw.duration_s,
+            warmup_s=raw.warmup_s,
+            all_series=tuple(Series(**cast("dict[str, Any]", series)) for series in raw.series),
+            engine=Engine(**raw.engine),
+            digest=raw.digest,
+            **tables,
+        )
+
+    def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
+        """Time series as one long frame: `time_s`, `name`, `quantity`, `value`.
+
+        `kind` is `queue`, `flow`, `link` or `queue_flow`; `name` and `quantity` narrow it down. Raises InputError if
+        there is no such series.
+        """
+        chosen = self.find_series(kind, name, quantity)
+        frames = [
+            pl.DataFrame({"time_s": series.time_s, "value": series.values}).select(
+                "time_s", pl.lit(series.name).alias("name"), pl.lit(series.quantity).alias("quantity"), "value"
+            )
+            for series in chosen
+        ]
+        return pl.concat(frames)
+
+    def find_series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> list[Series]:
+        """The series that `series` puts into a frame. Raises InputError if there is none."""
+        if kind not in get_args(SeriesKind):
+            message = f"there are no series of kind {kind!r}\nhint: it is one of {_listed(get_args(SeriesKind))}"
+            raise InputError(message)
+        chosen = [series for series in self.all_series if series.kind == kind]
+        if not chosen:
+            section = {"queue": "queues", "flow": "flows", "link": "links"}.get(kind)
+            remedy = f'series = ["{section}"]' if section else "flow_gauges"
+            message = f"the run recorded no {kind} series\nhint: ask for them in the scenario: [probes] {remedy}"
+            raise InputError(message)
+        for key, wanted in (("name", name), ("quantity", quantity)):
+            known = dict.fromkeys(getattr(series, key) for series in chosen)
+            if wanted is not None and wanted not in known:
+                message = f"there is no {kind} series of {key} {wanted!r}\nhint: it is one of {_listed(known)}"
+                raise InputError(message)
+            chosen = [series for series in chosen if wanted in (None, getattr(series, key))]
+        return chosen
+
+    @cached_property
+    def plot(self) -> Plots:
+        """Figures: `result.plot.goodput()`, `result.plot.queue("bottleneck")`, …"""
+        # Imported here: matplotlib takes longer to load than many a run.
+        from .plot import Plots  # noqa: PLC0415
+
+        return Plots(self)
+
+    def to_dict(self, *, series: bool = True) -> dict[str, Any]:
+        """The whole result as plain values; what has no value is None. `series` says whether series come with it."""
+        document: dict[str, Any] = {key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")}
+        for table in TABLES:
+            document[table] = getattr(self, table).to_dicts()
+        document["series"] = [
+            {
+                **{key: getattr(entry, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")},
+                **({"values": [_number(value) for value in entry.values.tolist()]} if series else {}),
+            }
+            for entry in self.all_series
+        ]
+        document["engine"] = asdict(self.engine)
+        document["digest"] = self.digest
+        return document
+
+    def to_json(self, *, series: bool = True) -> str:
+        """The whole result as one JSON document: what `forebay run --json` prints."""
+        return json.dumps(self.to_dict(series=series), allow_nan=False, ensure_ascii=False)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Writes the tables and series as Parquet and everything but the series' values as `result.json`.
+
+        Either all files appear or none. Raises InputError if the folder cannot be written.
+        """
+        with staged(folder) as staging:
+            self.write_files(staging)
+
+    def write_files(self, folder: Path) -> None:
+        """Writes the files of `save` one by one."""
+        for table in TABLES:
+            getattr(self, table).write_parquet(folder / f"{table}.parquet")
+        if self.all_series:
+            kinds = dict.fromkeys(series.kind for series in self.all_series)
+            frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
+            pl.concat(frames).write_parquet(folder / SERIES_FILE)
+        (folder / RESULT_FILE).write_text(self.to_json(series=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Reads what `save` wrote. Raises InputError if the folder holds no complete result."""
+        path = Path(folder)
+        try:
+            document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
+            tables = {table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES}
+            return cls(
+                **{key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")},
+                engine=Engine(**document["engine"]),
+                all_series=_read_series(path / SERIES_FILE, document["series"]),
+                **tables,
+            )
+        except FileNotFoundError as error:
+            message = f"{path} holds no complete result: there is no {error.filename or RESULT_FILE}"
+            message += f"\nhint: `forebay run SCENARIO.toml --out {path}` writes one"
+            raise InputError(message) from None
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            message = f"cannot read the result in {path}: {error}\nhint: run the scenario again"
+            raise InputError(message) from None
+
+
+def _frame(columns: dict[str, NDArray[Any] | list[str]]) -> pl.DataFrame:
+    """The columns as a frame. What has no value is NaN in the core and null in the frame."""
+    frame = pl.DataFrame(columns, schema_overrides={k: pl.String for k, v in columns.items() if isinstance(v, list)})
+    gaps = [name for name, values in columns.items() if isinstance(values, np.ndarray) and _has_nan(values)]
+    return frame.with_columns(pl.col(gaps).fill_nan(None))
+
+
+def _has_nan(values: NDArray[Any]) -> bool:
+    return values.dtype.kind == "f" and bool(np.isnan(values).any())
+
+
+def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
+    entries = list(entries)
+    if not entries:
+        return ()
+    frame = pl.read_parquet(path)
+    values = {
+        key: part.get_column("value").to_numpy()
+        for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()
+    }
+    return tuple(
+        Series(**entry, values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)))
+        for entry in entries
+    )
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _listed(names: Iterable[str], most: int = 12) -> str:
+    names = list(names)
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

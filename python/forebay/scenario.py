@@ -1,0 +1,129 @@
+"""A scenario: loaded from a file, or built from typed objects."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import tomli_w
+from pydantic import BaseModel
+
+from . import _core
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from .types import Scenario as TypedScenario
+
+
+class Scenario:
+    """A network, its traffic, and what is recorded: valid by construction.
+
+    Built from keys as they stand in a scenario file, with plain values or the objects of `forebay.types`, in any mixture:
+
+        link = types.LinkSpec(rate="100 Mbps", delay="1 ms")
+        Scenario(duration="10 s", topology={"star": types.Star(access=link, bottleneck=link)}, flows=[...])
+
+    `Scenario.load` reads a file, `Scenario.from_toml` a text. All of them raise ScenarioError for what is not valid,
+    with the place and what was expected.
+    """
+
+    def __init__(self, **keys: object) -> None:
+        self._set(tomli_w.dumps(_plain(keys)), "scenario.toml", ())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Self:
+        """Reads a scenario file.
+
+        `overrides` replaces values by the path of their key: `{"flows.tcp.count": 10}`. Raises InputError if the file
+        cannot be read.
+        """
+        return cls.from_toml(_read(Path(path)), str(path), overrides)
+
+    @classmethod
+    def from_toml(
+        cls, text: str, file_name: str = "scenario.toml", overrides: Mapping[str, object] | None = None
+    ) -> Self:
+        """Takes the text of a scenario file. `file_name` stands in messages and gives the scenario its default name."""
+        scenario = cls.__new__(cls)
+        scenario._set(text, file_name, _as_text(overrides or {}))
+        return scenario
+
+    @classmethod
+    def from_types(cls, typed: TypedScenario) -> Self:
+        """Takes a `forebay.types.Scenario`."""
+        return cls.from_toml(tomli_w.dumps(_plain(typed)))
+
+    def override(self, values: Mapping[str, object]) -> Self:
+        """The same scenario with other values, each named by the path of its key: `{"flows.tcp.count": 10}`."""
+        scenario = self.__class__.__new__(self.__class__)
+        scenario._set(self.text, self.file_name, (*self.overrides, *_as_text(values)))
+        return scenario
+
+    def _set(self, text: str, file_name: str, overrides: tuple[tuple[str, str], ...]) -> None:
+        facts = _core.check(text, file_name, overrides)
+        self.text = text
+        """The text of the scenario file, before any override."""
+        self.file_name = file_name
+        """The file's name, for messages."""
+        self.overrides = overrides
+        """Paths of keys and the text that replaces their values, in order."""
+        self.name = facts["name"]
+        """The scenario's name."""
+        self.description = facts["description"]
+        """What it shows, if the file says so."""
+        self.duration_s = facts["duration_s"]
+        """Simulated time in seconds."""
+        self.warmup_s = facts["warmup_s"]
+        """What the result tables leave out at the start."""
+        self.seed = facts["seed"]
+        """The seed unless another is asked for."""
+        self.flows = facts["flows"]
+        """Names of the flows."""
+        self.links = facts["links"]
+        """Names of the links; the queue in front of a link has the same name."""
+        self._toml = facts["toml"]
+
+    def to_toml(self) -> str:
+        """The scenario as TOML, with its overrides in it."""
+        return self._toml
+
+    def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}: {len(self.flows)} flows, {len(self.links)} links, {self.duration_s:g} s>"
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        message = f"there is no file {path}\nhint: give the path of a scenario file, such as examples/first.toml"
+        raise InputError(message) from None
+    except UnicodeDecodeError as error:
+        message = f"{path} is no text: byte {error.start} is not UTF-8\nhint: a scenario is a TOML file"
+        raise InputError(message) from None
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}\nhint: is it a file, and may you read it?"
+        raise InputError(message) from None
+
+
+def _plain(value: object) -> Any:
+    """The value as tomli_w takes it: typed objects become tables of what was set, keys without a value vanish."""
+    if isinstance(value, BaseModel):
+        return _plain(value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True))
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items() if item is not None}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _as_text(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Overrides as on the command line: texts as they are, anything else as TOML writes it."""
+    return tuple((path, value if isinstance(value, str) else _toml_value(value)) for path, value in overrides.items())
+
+
+def _toml_value(value: object) -> str:
+    # As an element of an array, even a table is written on one line.
+    line = tomli_w.dumps({"v": [_plain(value)]}, multiline_strings=False)
+    return line.removeprefix("v = [").strip().removesuffix("]").strip().removesuffix(",")

@@ -1,0 +1,59 @@
+"""Running a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+
+from . import _core
+from .folder import staged
+from .result import Result
+from .scenario import Scenario
+
+SCENARIO_FILE = "scenario.toml"
+"""The scenario as it was run, overrides included, beside its results."""
+
+
+def run(
+    scenario: Scenario | str | PathLike[str],
+    *,
+    seed: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> Result:
+    """Runs a scenario, or the scenario file of that path, and gives its results.
+
+    `seed` replaces the scenario's own, `overrides` its values by the path of their key: `{"flows.tcp.count": 10}`.
+    With `out`, results and packet traces are saved in that folder. `progress` is called now and then with the part of
+    the run that is done; an exception that it raises ends the run. Other Python threads go on meanwhile.
+
+    Raises ScenarioError for a scenario that is not valid, and InputError for a file that cannot be read or a folder
+    that cannot be written.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario, overrides)
+    elif overrides:
+        scenario = scenario.override(overrides)
+    if out is None:
+        return _simulate(scenario, seed, progress, None)
+    with staged(out) as staging:
+        result = _simulate(scenario, seed, progress, staging)
+        result.write_files(staging)
+        (staging / SCENARIO_FILE).write_text(scenario.to_toml(), encoding="utf-8")
+    return result
+
+
+def _simulate(
+    scenario: Scenario, seed: int | None, progress: Callable[[float], object] | None, traces: Path | None
+) -> Result:
+    raw = _core.run(
+        scenario.text,
+        scenario.file_name,
+        scenario.overrides,
+        seed=seed,
+        progress=progress,
+        out_dir=None if traces is None else str(traces),
+    )
+    return Result.from_core(raw)

@@ -1,0 +1,74 @@
+"""The one door to the terminal: data on standard output; messages, hints and progress on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+# A pipe has no width: wide enough that no table loses a column.
+_PIPE_WIDTH = 200
+
+
+def output() -> Console:
+    """Standard output. Without colours in a pipe or where NO_COLOR is set."""
+    return _console(stderr=False)
+
+
+def messages() -> Console:
+    """Standard error."""
+    return _console(stderr=True)
+
+
+def _console(*, stderr: bool) -> Console:
+    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+    return console
+
+
+def write(text: str) -> None:
+    """Prints a text on standard output exactly as it is."""
+    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+
+
+def show(*renderables: RenderableType) -> None:
+    """Prints tables or texts for people on standard output."""
+    output().print(*renderables, sep="\n")
+
+
+def note(text: str) -> None:
+    """Tells what was done, on standard error."""
+    messages().print(Text(text), soft_wrap=True)
+
+
+def complain(message: str) -> None:
+    """Tells what is wrong, on standard error. Lines that begin with `hint:` say what to do."""
+    first, *rest = message.splitlines() or [""]
+    text = Text.assemble(("error: ", "bold red"), first)
+    for line in rest:
+        text.append("\n" + line, "cyan" if line.startswith("hint:") else "")
+    messages().print(text, soft_wrap=True)
+
+
+def complain_of_source(plain: str, coloured: str) -> None:
+    """Tells what is wrong with a text that the message itself shows, on standard error."""
+    console = messages()
+    sys.stderr.write((coloured if console.is_terminal and not console.no_color else plain) + "\n")
+
+
+@contextmanager
+def progress(description: str) -> Iterator[Callable[[float], None] | None]:
+    """Shows a progress bar on a terminal; gives the function that moves it, or None where there is no terminal."""
+    console = messages()
+    if not console.is_terminal:
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(description, total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)

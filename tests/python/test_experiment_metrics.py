@@ -1,0 +1,242 @@
+"""Metrics on made-up outcomes, and the statistics behind them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from experiment_samples import every_outcome, outcome, sample
+from forebay.experiment import ExperimentError, computed
+from forebay.experiment.evaluate import Runs, Value
+from forebay.experiment.metrics import DblCost, DblIdentificationBound, Metric, MetricRef
+from forebay.experiment.plan import BASE, Coordinates
+from forebay.experiment.statistics import estimate_mean, estimate_ratio, jain, student_t_quantile
+
+ADAPTER: TypeAdapter[Any] = TypeAdapter(MetricRef)
+AT = Coordinates(BASE, "A", 1.0)
+
+
+def metric(**fields: Any) -> Metric:
+    parsed: Metric = ADAPTER.validate_python(fields)
+    return parsed
+
+
+def made(variant: str, x: float | None, seed: int) -> Any:
+    """TCP goodput falls with x; variant B gets half; seeds differ by 2 Mb/s."""
+    share = 1.0 if variant == "A" else 0.5
+    return outcome(tcp=(share * 8e6 / (x or 1) + 2e6 * seed, share * 8e6 / (x or 1) + 2e6 * seed))
+
+
+@pytest.fixture
+def runs() -> Runs:
+    experiment = sample()
+    return Runs(experiment, False, every_outcome(experiment, made))
+
+
+def one(**fields: Any) -> float:
+    """The value of a metric over one outcome."""
+    experiment = sample()
+    everything = every_outcome(experiment, lambda _variant, _x, _seed: outcome(), seeds=1)
+    (value,) = Runs(experiment, False, everything).evaluate(metric(**fields), AT)
+    return float(value.samples[0])
+
+
+# Critical values of Student's t at 97.5 %, as printed in every table of it.
+@pytest.mark.parametrize(
+    ("degrees", "value"), [(1, 12.706), (2, 4.303), (4, 2.776), (9, 2.262), (29, 2.045), (1000, 1.962)]
+)
+def test_student_t(degrees: int, value: float) -> None:
+    assert student_t_quantile(0.975, degrees) == pytest.approx(value, abs=5e-4)
+
+
+def test_interval_of_a_mean_by_hand() -> None:
+    # 1, 2, 3, 4, 5: mean 3, standard deviation sqrt(2.5), so 2.776 * sqrt(2.5 / 5) = 1.963.
+    estimate = estimate_mean(np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert estimate.mean == 3.0
+    assert estimate.ci95 == pytest.approx(1.9633, abs=1e-4)
+    assert estimate_mean(np.array([7.0])).ci95 is None
+
+
+def test_ratio_of_means() -> None:
+    estimate = estimate_ratio(np.array([1.0, 3.0]), np.array([0.0, 2.0]))
+    assert estimate.mean == 2.0
+    # A constant denominator: the interval is that of the numerator, divided by it.
+    scaled = estimate_ratio(np.array([2.0, 4.0, 6.0]), np.array([2.0]))
+    assert scaled.ci95 == pytest.approx((estimate_mean(np.array([1.0, 2.0, 3.0])).ci95 or 0) * 1.0)
+    assert estimate_ratio(np.array([1.0]), np.array([0.0])).mean == math.inf
+    assert math.isnan(estimate_ratio(np.array([0.0]), np.array([0.0])).mean)
+
+
+@given(st.lists(st.floats(1e-3, 1e9), min_size=1, max_size=50))
+def test_jain_lies_between_one_over_n_and_one(values: list[float]) -> None:
+    assert 1 / len(values) - 1e-9 <= jain(np.array(values)) <= 1 + 1e-9
+
+
+def test_jain_at_its_ends() -> None:
+    assert jain(np.array([3.0, 3.0])) == 1.0
+    assert jain(np.array([3.0, 0.0, 0.0])) == pytest.approx(1 / 3)
+    assert math.isnan(jain(np.zeros(2)))
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({"column": "goodput_bps", "name": "bf", "unit": "Mb/s"}, 70.0),
+        ({"column": "goodput_bps", "group": "tcp"}, 15e6),
+        ({"column": "goodput_bps", "group": "tcp", "reduce": "min"}, 10e6),
+        ({"column": "goodput_bps", "reduce": "sum"}, 100e6),
+        ({"column": "goodput_bps", "group": "tcp", "reduce": "jain"}, 0.9),
+        ({"table": "queue_flows", "column": "classified_at_s", "reduce": "count"}, 1.0),
+        ({"table": "queue_flows", "name": "bf", "column": "classified_at_s", "minus": "start_s"}, 1.0),
+        ({"table": "queue_flows", "group": "tcp", "column": "packets_dropped", "reduce": "sum"}, 0.0),
+        (
+            {
+                "table": "queue_flows",
+                "queue": "bottleneck",
+                "column": "packets_dropped",
+                "per": "packets_arrived",
+                "reduce": "max",
+                "unit": "%",
+            },
+            25.0,
+        ),
+    ],
+)
+def test_columns(fields: dict[str, Any], value: float) -> None:
+    assert one(kind="column", **fields) == pytest.approx(value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({"reduce": "min"}, 1.0),
+        ({"reduce": "last"}, 2.0),
+        ({"reduce": "mean", "from_s": 1.0, "until_s": 2.0}, 5.0),
+        ({"reduce": "first_time", "at_most": 5.0, "unit": "ms"}, 0.0),
+        ({"reduce": "first_time", "at_most": 5.0, "after_peak": True}, 1.5),
+        ({"reduce": "first_time", "at_least": 9.0}, 0.5),
+    ],
+)
+def test_series(fields: dict[str, Any], value: float) -> None:
+    assert one(kind="series", of="queue", name="bottleneck", quantity="dbl", **fields) == value
+
+
+def test_series_that_never_gets_there_has_no_value() -> None:
+    never = one(kind="series", of="queue", name="bottleneck", quantity="dbl", reduce="first_time", at_most=-1.0)
+    assert math.isnan(never)
+
+
+def test_series_of_a_group() -> None:
+    total = one(kind="series", of="flow", group="tcp", quantity="goodput_bps", reduce="last", across="sum")
+    assert total == 8.0
+
+
+def test_windows_are_a_staircase() -> None:
+    runs = Runs(sample(), False, {AT: [outcome(dbl=(1, 9, 9, 9, 7, 7, 7, 7))]})
+    stairs = metric(
+        kind="windows",
+        of="queue",
+        name="bottleneck",
+        quantity="dbl",
+        first_s=0.0,
+        step_s=2.0,
+        count=2,
+        settle_s=0.5,
+        expected_first=9.0,
+        expected_step=-2.0,
+    )
+    assert [value.samples.tolist() for value in runs.evaluate(stairs, AT)] == [[0.0], [0.0]]
+
+
+def test_difference_and_ratio_between_variants(runs: Runs) -> None:
+    gap = runs.evaluate_one(metric(kind="difference", of="tcp", variant="A", minus_variant="B", factor=0.5), AT)
+    assert gap.samples.tolist() == pytest.approx([10 - 0.5 * 6, 12 - 0.5 * 8])
+    (ratio,) = runs.evaluate(metric(kind="ratio", of="tcp", over_variant="B"), AT)
+    assert ratio.estimate().mean == pytest.approx(11 / 7)
+    (over_other,) = runs.evaluate(metric(kind="ratio", of="bf", over="tcp"), AT)
+    assert over_other.estimate().mean == pytest.approx(70 / 11)
+
+
+def test_steps_along_the_axis_and_along_variants(runs: Runs) -> None:
+    along_x = runs.evaluate(metric(kind="step", of="tcp"), AT)
+    assert [value.estimate().mean for value in along_x] == pytest.approx([-4.0, -2.0])
+    assert along_x[0].label == "A, 1 to A, 2"
+    along_variants = runs.evaluate(metric(kind="step", of="tcp", variants=["A", "B"]), AT)
+    assert [value.estimate().mean for value in along_variants] == pytest.approx([-4.0])
+
+
+def test_formulae_take_numbers_of_the_variant_and_the_axis(runs: Runs) -> None:
+    at = Coordinates(BASE, "A", 2.0)
+    bound = metric(kind="dbl_identification_bound", input_rate_bps="rate", ratio="x", unit="ms")
+    # 2 * 8 * (16384 + 13 * (1/0.333 - 1) * 1000) / (1 * 200e6): 3.39 ms.
+    assert runs.evaluate_one(bound, at).samples[0] == pytest.approx(3.394, abs=1e-3)
+    with pytest.raises(ExperimentError, match="there is no number `rate`"):
+        runs.evaluate(bound, Coordinates(BASE, "B", 2.0))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"kind": "column", "column": "speed"}, "has no column `speed`; it has name, group"),
+        ({"kind": "column", "column": "goodput_bps", "group": "udp"}, "no row of `flows` matches udp"),
+        ({"kind": "series", "of": "queue", "name": "x", "quantity": "dbl", "reduce": "last"}, "no series queue x dbl"),
+    ],
+)
+def test_what_is_not_there_is_named(runs: Runs, fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExperimentError, match=message):
+        runs.evaluate(metric(**fields), AT)
+
+
+def test_a_run_that_is_not_there_is_named(runs: Runs) -> None:
+    with pytest.raises(ExperimentError, match="there is no run"):
+        runs.evaluate("tcp", Coordinates(BASE, "A", 3.0))
+
+
+# The DBL paper, section 5: 0.97 %, 4.7 % and 0.03 %, which it cuts, not rounds.
+@pytest.mark.parametrize(
+    ("buckets", "flows", "percent"), [(4096, 40, 0.9719), (4096, 200, 4.766), (524288, 200, 0.03814)]
+)
+def test_collision_formula(buckets: int, flows: int, percent: float) -> None:
+    assert 100 * computed.collision_probability(buckets, flows) == pytest.approx(percent, rel=1e-3)
+
+
+def test_collisions_of_the_real_hash() -> None:
+    share = computed.collision_share(64, 10, 20_000, seed=1)
+    expected = computed.collision_probability(64, 10)
+    assert abs(share - expected) < 4 * computed.standard_error(expected, 20_000)
+
+
+# The DBL paper, sections 3 and 5.1.
+@pytest.mark.parametrize(
+    ("quantity", "rounding", "value"),
+    [
+        ("dbl_bits_per_flow", "exact", 72),
+        ("pointer_bits", "paper", 18e6),
+        ("list_bits", "paper", 4.5e6),
+        ("length_bits", "paper", 6.6e6),
+        ("per_flow_total_bits", "paper", 29.1e6),
+        ("per_flow_bits_per_flow", "paper", 227.34),
+        ("per_flow_bits_per_flow", "exact", 232),
+        ("exact_match_over_dbl", "exact", 7.118),
+    ],
+)
+def test_cost_model(quantity: Any, rounding: Any, value: float) -> None:
+    cost = DblCost(kind="dbl_cost", quantity=quantity, rounding=rounding)
+    assert computed.cost(cost) == pytest.approx(value, rel=1e-4)
+
+
+def test_identification_bound_falls_towards_one_over_rate() -> None:
+    bound = DblIdentificationBound(kind="dbl_identification_bound", input_rate_bps=1e9, ratio=2)
+    at_two = computed.identification_bound_s(bound, 1e9, 2)
+    assert computed.identification_bound_s(bound, 1e9, 10) < at_two
+    assert computed.identification_bound_s(bound, 2e9, 2) == pytest.approx(at_two / 2)
+
+
+def test_a_value_of_one_seed_has_no_interval() -> None:
+    assert Value("", np.array([1.0])).estimate().ci95 is None

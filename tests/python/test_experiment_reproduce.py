@@ -1,0 +1,194 @@
+"""`reproduce` from end to end with a made-up simulator: verdicts, files, exit status, and going on after a stop."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tomli_w
+
+from experiment_samples import FILE, every_outcome, outcome, sample
+from forebay.experiment import reproduce
+from forebay.experiment.evaluate import Runs
+from forebay.experiment.execute import StoppedError
+from forebay.experiment.judge import judge, judge_all
+from forebay.experiment.outcome import Outcome
+
+
+class Simulator:
+    """Counts its runs; stops with `failure` from the n-th on."""
+
+    def __init__(self, fail_at: int | None = None, failure: type[BaseException] = KeyboardInterrupt) -> None:
+        self.runs: list[tuple[str, int]] = []
+        self.fail_at = fail_at
+        self.failure = failure
+
+    def __call__(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+        if not go_on():
+            raise StoppedError
+        if self.fail_at is not None and len(self.runs) >= self.fail_at:
+            raise self.failure
+        self.runs.append((f"{name}: {text}", seed))
+        return outcome(tcp=(9e6 + 1e6 * seed, 9e6 + 1e6 * seed))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with one experiment, to work in."""
+    path = tmp_path / "experiments" / "sample" / "one.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(tomli_w.dumps(FILE))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def verdicts(**changes: Any) -> list[str]:
+    experiment = sample(**changes)
+    runs = Runs(experiment, False, every_outcome(experiment, lambda _variant, _x, _seed: outcome()))
+    return [result.verdict for result in judge_all(runs)]
+
+
+def claims(*bands: dict[str, float], **changes: Any) -> list[dict[str, Any]]:
+    checks = [{"metric": "tcp", "variants": ["A"], "band": band} for band in bands]
+    return [{**FILE["claims"][0], "checks": checks, **changes}]
+
+
+def test_verdicts() -> None:
+    assert verdicts(claims=claims({"min": 15})) == ["reproduced"]
+    assert verdicts(claims=claims({"above": 15})) == ["not reproduced"]
+    assert verdicts(claims=claims({"min": 15}, {"max": 14})) == ["not reproduced"]
+
+
+def test_a_quick_run_does_not_judge_what_it_cannot() -> None:
+    experiment = sample(claims=claims({"min": 1}, quick=False))
+    runs = Runs(experiment, True, every_outcome(experiment, lambda *_: outcome(), quick=True))
+    assert judge_all(runs)[0].verdict == "not judged"
+    only_two = [{**FILE["claims"][0], "checks": [{"metric": "tcp", "x": [2], "band": {"min": 1}}]}]
+    experiment = sample(claims=only_two)
+    runs = Runs(experiment, True, every_outcome(experiment, lambda *_: outcome(), quick=True))
+    result = judge(runs, experiment.claims[0])
+    assert result.verdict == "not judged"
+    assert result.to_json()["value"] is None
+
+
+def test_the_worst_of_several_values_is_shown() -> None:
+    experiment = sample(claims=claims({"min": 0, "max": 100}))
+    everything = every_outcome(experiment, lambda _variant, x, _seed: outcome(tcp=(1e6 * (x or 0),)))
+    (result,) = judge_all(Runs(experiment, False, everything))
+    assert [finding.estimate.mean for finding in result.checks[0].findings] == [1, 2, 4]
+    assert result.checks[0].worst.label == "A, 1"
+
+
+def test_a_value_that_does_not_exist_is_not_reproduced() -> None:
+    never = {"kind": "series", "of": "queue", "name": "bottleneck", "quantity": "dbl", "reduce": "first_time"}
+    check = {"metric": {**never, "at_most": -1}, "band": {"max": 9}}
+    experiment = sample(claims=[{**FILE["claims"][0], "checks": [check]}])
+    (result,) = judge_all(Runs(experiment, False, every_outcome(experiment, lambda *_: outcome())))
+    assert result.verdict == "not reproduced"
+    assert result.to_json()["value"] is None
+
+
+def test_json_is_one_document_and_nothing_else(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = reproduce(["sample/one"], as_json=True, simulate=Simulator(), out=folder / "out")
+    assert status == 0
+    document = json.loads(capsys.readouterr().out)
+    (experiment,) = document["experiments"]
+    assert (experiment["id"], experiment["quick"], experiment["seeds"]) == ("sample/one", False, 2)
+    (claim,) = experiment["claims"]
+    assert {"id", "paper", "band", "value", "ci95", "verdict"} <= claim.keys()
+    assert claim["value"] == pytest.approx(10.5)
+    assert claim["ci95"] == pytest.approx(12.706 * 0.5, rel=1e-3)
+    assert document == json.loads((folder / "out" / "claims.json").read_text())
+
+
+def test_files_and_printed_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert reproduce(["all"], simulate=Simulator(), out=folder / "out") == 0
+    printed = capsys.readouterr().out
+    assert "10.50 ± 6.35" in printed
+    assert "1 claim: 1 reproduced" in printed
+    place = folder / "out" / "sample" / "one"
+    for name in ("lines", "bars", "series"):
+        assert (place / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (place / f"{name}.svg").read_text()
+    assert "| A | paper | 10 | - |" in (place / "report.md").read_text()
+    assert "sample/one-tcp" in (folder / "out" / "claims.md").read_text()
+    assert 'duration = "10 s"' in (place / "scenarios" / "a-1.toml").read_text()
+
+
+def test_a_second_call_runs_nothing_again(folder: Path) -> None:
+    first, second = Simulator(), Simulator()
+    reproduce(["sample/one"], simulate=first, out=folder / "out", as_json=True)
+    reproduce(["sample/one"], simulate=second, out=folder / "out", as_json=True)
+    assert len(first.runs) == 12
+    assert second.runs == []
+    third = Simulator()
+    reproduce(["sample/one"], seeds=3, simulate=third, out=folder / "out", as_json=True)
+    assert {seed for _, seed in third.runs} == {3}
+
+
+def test_a_stopped_call_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = Simulator(fail_at=5), Simulator()
+    assert reproduce(["sample/one"], simulate=first, out=folder / "out", jobs=1) == 130
+    assert "the same command goes on from there" in capsys.readouterr().err
+    assert reproduce(["sample/one"], simulate=second, out=folder / "out", jobs=1, as_json=True) == 0
+    assert len(first.runs) == 5
+    assert len(second.runs) == 12 - 5
+
+
+def test_a_damaged_result_is_run_again(folder: Path) -> None:
+    reproduce(["sample/one"], simulate=Simulator(), out=folder / "out", as_json=True)
+    damaged = min((folder / "out" / "sample" / "one" / "runs").glob("*.npz"))
+    damaged.write_bytes(damaged.read_bytes()[:100])
+    again = Simulator()
+    reproduce(["sample/one"], simulate=again, out=folder / "out", as_json=True)
+    assert len(again.runs) == 1
+
+
+def test_a_claim_that_does_not_hold_gives_status_1(folder: Path) -> None:
+    file = copy.deepcopy(FILE)
+    file["claims"] = claims({"min": 1000})
+    (folder / "experiments" / "sample" / "one.toml").write_text(tomli_w.dumps(file))
+    assert reproduce(["sample"], simulate=Simulator(), out=folder / "out", as_json=True) == 1
+
+
+@pytest.mark.parametrize("arguments", [{"ids": ["nothing"]}, {"seeds": 0}, {"jobs": 0}, {"ids": ["absent.toml"]}])
+def test_bad_input_gives_status_2_and_writes_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: dict[str, Any]
+) -> None:
+    arguments = {"ids": ["sample/one"], **arguments}
+    assert reproduce(**arguments, simulate=Simulator(), out=folder / "out", as_json=True) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert not (folder / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_gives_status_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "file").write_text("")
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "file" / "out") == 2
+    assert str(folder / "file") in capsys.readouterr().err
+
+
+def test_an_outcome_survives_its_file(tmp_path: Path) -> None:
+    before = outcome()
+    before.save(tmp_path / "x.npz")
+    after = Outcome.load(tmp_path / "x.npz")
+    assert after.group("tcp") == ["tcp-0", "tcp-1"]
+    for table, columns in before.tables.items():
+        assert columns.keys() == after.tables[table].keys()
+        for column, values in columns.items():
+            np.testing.assert_array_equal(values, after.tables[table][column])
+    for old, new in zip(before.series, after.series, strict=True):
+        assert (old.of, old.name, old.quantity, old.start_s, old.interval_s) == (
+            new.of,
+            new.name,
+            new.quantity,
+            new.start_s,
+            new.interval_s,
+        )
+        np.testing.assert_array_equal(old.values, new.values)

@@ -1,0 +1,176 @@
+"""Experiment files: what is accepted, and what the messages say otherwise."""
+
+from __future__ import annotations
+
+import copy
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+
+from experiment_samples import FILE, SCENARIO, sample
+from forebay.experiment import ExperimentError, list_experiments, load_experiment
+from forebay.experiment.load import experiment_files, experiment_folder, select_experiments
+from forebay.experiment.plan import make_plan, put, scenario_text
+from forebay.experiment.schema import Band
+
+
+def written(tmp_path: Path, change: dict[str, Any]) -> Path:
+    path = tmp_path / "one.toml"
+    path.write_text(tomli_w.dumps({**copy.deepcopy(FILE), **change}))
+    return path
+
+
+def claim(**changes: Any) -> dict[str, Any]:
+    return {"claims": [{**copy.deepcopy(FILE["claims"][0]), **changes}]}
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    experiment = load_experiment(written(tmp_path, {}))
+    assert experiment.id == "sample/one"
+    assert [point.x for point in experiment.points(quick=False) if point] == [1, 2, 4]
+    assert [point.x for point in experiment.points(quick=True) if point] == [1, 4]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 3}, "one.toml: seed: there is no such key here"),
+        ({"title": 3}, "one.toml: title: Input should be a valid string"),
+        ({"seeds": 0}, "one.toml: seeds: Input should be greater than or equal to 1"),
+        ({"id": "No Slash"}, "one.toml: id: "),
+        (claim(checks=[]), "claims.0.checks: "),
+        (claim(checks=[{"metric": "tcp", "band": {}}]), "claims.0.checks.0.band: a band needs at least one of"),
+        (claim(checks=[{"metric": "udp", "band": {"min": 1}}]), "claim `sample/one-tcp`: there is no metric `udp`"),
+        (claim(checks=[{"metric": {"kind": "mean"}, "band": {"min": 1}}]), "whose `kind` is one of column, series"),
+        (
+            claim(checks=[{"metric": "tcp", "variants": ["C"], "band": {"min": 1}}]),
+            "there is no variant `C`; there are A, B",
+        ),
+        ({"metrics": {"tcp": "bf", "bf": "tcp"}}, "refers to itself"),
+        ({"variants": [{"name": "A"}, {"name": "A"}, {"name": "B"}]}, "variants: `A` is given twice"),
+        ({"vary": {"name": "n", "values": [1], "quick": [2]}}, "vary: `quick` holds 2"),
+        ({"figures": [{"file": "f", "title": "t", "kind": "lines", "y_label": "y"}]}, "needs `lines`"),
+    ],
+)
+def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(written(tmp_path, change))
+    assert message in str(caught.value)
+    assert "one.toml" in str(caught.value)
+
+
+def test_a_metric_over_runs_needs_a_scenario(tmp_path: Path) -> None:
+    data = copy.deepcopy(FILE)
+    del data["scenario"]
+    path = tmp_path / "one.toml"
+    path.write_text(tomli_w.dumps(data))
+    with pytest.raises(ExperimentError, match=r"needs runs, and the file has no \[scenario\]"):
+        load_experiment(path)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match="cannot be read"):
+        load_experiment(tmp_path / "none.toml")
+    broken = tmp_path / "broken.toml"
+    broken.write_text("id = \n")
+    with pytest.raises(ExperimentError, match=r"broken.toml: is no TOML: .*line 1"):
+        load_experiment(broken)
+
+
+def test_selection_by_id_paper_pattern_and_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a/fig10", "a/fig9", "b/table1"):
+        path = tmp_path / "experiments" / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(tomli_w.dumps({**FILE, "id": name}))
+    monkeypatch.chdir(tmp_path)
+
+    def ids(*wanted: str) -> list[str]:
+        return [f"{path.parent.name}/{path.stem}" for path in select_experiments(wanted)]
+
+    assert ids("all") == ["a/fig9", "a/fig10", "b/table1"]
+    assert ids("a") == ["a/fig9", "a/fig10"]
+    assert ids("a/fig1*", "a") == ["a/fig10", "a/fig9"]
+    assert [path.name for path in select_experiments(["somewhere/x.toml"])] == ["x.toml"]
+    assert [listed.id for listed in list_experiments()] == ["a/fig9", "a/fig10", "b/table1"]
+    with pytest.raises(ExperimentError, match="there is no experiment `c`; there are: a/fig9, a/fig10, b/table1"):
+        select_experiments(["c"])
+
+
+def test_an_id_must_match_the_file_name(tmp_path: Path) -> None:
+    path = tmp_path / "experiments" / "sample" / "two.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text(tomli_w.dumps(FILE))
+    with pytest.raises(ExperimentError, match="must be `sample/two`"):
+        load_experiment(path)
+
+
+def test_the_experiments_of_the_papers_are_valid() -> None:
+    files = experiment_files(experiment_folder())
+    assert "dbl/table2" in files
+    claims = [claim.id for path in files.values() for claim in load_experiment(path).claims]
+    assert len(claims) == len(set(claims))
+
+
+def test_band_bounds() -> None:
+    inside = Band(min=1, max=2)
+    assert inside.holds(1)
+    assert inside.holds(2)
+    assert not inside.holds(2.0001)
+    assert not Band(above=0).holds(0)
+    assert not Band(below=0).holds(0)
+    assert Band(equals=200).holds(200)
+    assert not Band(equals=200).holds(199.9)
+    assert not Band(min=0).holds(math.nan)
+    assert Band(min=0).holds(math.inf)
+
+
+def test_band_margin_and_text() -> None:
+    assert Band(min=1, max=4).margin(3) == 1
+    assert Band(min=1, max=4).margin(6) == -2
+    assert Band(equals=5).margin(7) == -2
+    assert Band(min=13, max=22).text("Mb/s") == "13 to 22 Mb/s"
+    assert Band(above=0).text() == "> 0"
+
+
+def test_settings_are_put_by_path() -> None:
+    scenario = copy.deepcopy(SCENARIO)
+    put(scenario, "flows.bf.count", 7, "here")
+    put(scenario, "flows.0.count", 3, "here")
+    put(scenario, "topology.star.bottleneck.queue", {"red": {}}, "here")
+    put(scenario, "probes.interval", "1 s", "here")
+    assert scenario["flows"][1]["count"] == 7
+    assert scenario["flows"][0]["count"] == 3
+    assert scenario["topology"]["star"]["bottleneck"]["queue"] == {"red": {}}
+    assert scenario["probes"] == {"interval": "1 s"}
+    with pytest.raises(ExperimentError, match=r"here: `flows.udp.count`: there is no element `udp`; there are tcp, bf"):
+        put(scenario, "flows.udp.count", 1, "here")
+    with pytest.raises(ExperimentError, match="`duration` is a value, not a table"):
+        put(scenario, "duration.x", 1, "here")
+
+
+def test_layers_of_settings() -> None:
+    experiment = sample(
+        sensitivity=[{"name": "long", "set": {"duration": "99 s"}, "why": "to see", "seeds": 1}],
+        variants=[{"name": "A", "set": {"duration": "5 s"}}, {"name": "B"}],
+    )
+    first, second = experiment.variants
+    point = experiment.points(quick=False)[1]
+    assert 'duration = "5 s"' in scenario_text(experiment, first, point, {}, quick=True)
+    assert 'duration = "1 s"' in scenario_text(experiment, second, point, {}, quick=True)
+    assert 'duration = "99 s"' in scenario_text(experiment, first, point, {"duration": "99 s"}, quick=False)
+    assert "count = 2" in scenario_text(experiment, second, point, {}, quick=False)
+    # 2 variants x 3 points x (2 seeds + 1 seed of the sensitivity run); quick: 2 x 2 x 1.
+    assert len(make_plan(experiment, quick=False, seeds=None).jobs) == 18
+    assert len(make_plan(experiment, quick=True, seeds=None).jobs) == 4
+    assert len(make_plan(experiment, quick=True, seeds=5).jobs) == 20
+
+
+def test_keys_of_jobs_depend_on_scenario_seed_and_version() -> None:
+    jobs = make_plan(sample(), quick=False, seeds=None).jobs
+    keys = {job.key("1") for job in jobs}
+    assert len(keys) == len(jobs)
+    assert not keys & {job.key("2") for job in jobs}
+    assert keys == {job.key("1") for job in make_plan(sample(), quick=False, seeds=None).jobs}

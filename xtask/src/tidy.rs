@@ -1,0 +1,368 @@
+//! Lengths, names and headings that no other tool checks.
+//!
+//! The text is read line by line, not parsed: rustfmt and ruff have already laid it out, so that a function ends at the
+//! first closing brace (Rust) or the first line (Python) that stands no deeper than its head.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// A function is read in one screen.
+const MAX_FUNCTION_LINES: usize = 70;
+/// A file is one subject.
+const MAX_FILE_LINES: usize = 600;
+/// rustfmt's `max_width`, which it does not hold for comments and strings.
+const MAX_WIDTH: usize = 120;
+
+/// What may be longer than the rule says, and why. `item` is a function's name, or empty for the file as a whole.
+struct Exception {
+    path: &'static str,
+    item: &'static str,
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] =
+    &[Exception { path: "python/forebay/_scenario_types.py", item: "", reason: "generated from the schema" }];
+
+/// Names that say nothing about what is inside.
+const EMPTY_NAMES: &[&str] = &["util", "utils", "common", "manager", "helper", "helpers", "misc"];
+
+/// Signs of unfinished work. Split, so that this file does not find itself.
+const UNFINISHED: &[&str] = &[
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("XX", "X:"),
+    concat!("to", "do!("),
+    concat!("unimple", "mented!("),
+];
+
+/// Roots of absolute paths that exist on one machine only. Split for the same reason.
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/wo", "rk/"),
+    concat!("/ro", "ot/"),
+    concat!("/ho", "me/"),
+    concat!("/Use", "rs/"),
+    concat!("/tm", "p/"),
+];
+
+/// The fixed headings of a discipline's module documentation, which become its manual page.
+const DISCIPLINE_HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Parameters"];
+
+/// Where the disciplines live.
+const DISCIPLINES: &str = "crates/qdisc/src/";
+
+/// The adapter that puts any law in front of a FIFO implements the seam and is no discipline of its own.
+const ADAPTERS: &[&str] = &["fifo"];
+
+/// Checks every file that git tracks or would track; one line for each finding.
+pub fn check(root: &Path) -> Result<Vec<String>> {
+    let mut findings = Vec::new();
+    let mut disciplines = BTreeSet::new();
+    for path in files(root)? {
+        // A binary file (a picture, a capture) has nothing to check, and a deleted one is no longer there.
+        let Ok(text) = std::fs::read_to_string(root.join(&path)) else { continue };
+        findings.extend(check_file(&path, &text));
+        disciplines.extend(discipline_of(&path, &text));
+    }
+    for name in disciplines {
+        findings.extend(check_headings(root, &name)?);
+    }
+    for exception in EXCEPTIONS {
+        ensure!(!exception.reason.is_empty(), "the exception for {} needs its reason", exception.path);
+    }
+    Ok(findings)
+}
+
+/// The repository's files, relative to `root`, in order.
+fn files(root: &Path) -> Result<Vec<String>> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
+        .current_dir(root)
+        .output()
+        .context("cannot run git")?;
+    ensure!(output.status.success(), "git ls-files failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    let listing = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let mut files: Vec<String> = listing.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    files.sort();
+    files.dedup();
+    Ok(files)
+}
+
+/// Everything that can be said about one file by itself.
+fn check_file(path: &str, text: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    let (folder, file_name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (stem, extension) = file_name.rsplit_once('.').unwrap_or((file_name, ""));
+    let source = matches!(extension, "rs" | "py");
+    if source && (EMPTY_NAMES.contains(&stem) || folder.split('/').any(|part| EMPTY_NAMES.contains(&part))) {
+        findings.push(format!("{path}: the name says nothing about what is inside"));
+    }
+    if source || matches!(extension, "toml" | "md" | "yml" | "ipynb") || file_name == "Makefile" {
+        findings.extend(check_words(path, text));
+    }
+    if file_name == "Cargo.toml" && text.contains("[package]") && !text.contains("[lints]\nworkspace = true") {
+        findings.push(format!("{path}: add `[lints] workspace = true`"));
+    }
+    if source {
+        findings.extend(check_lengths(path, text, extension == "rs"));
+    }
+    if extension == "rs" {
+        if !text.starts_with("//!") {
+            findings.push(format!("{path}:1: say in a `//!` line what this file is"));
+        }
+        let wide = text.lines().enumerate().filter(|(_, line)| line.chars().count() > MAX_WIDTH);
+        findings.extend(wide.map(|(index, _)| format!("{path}:{}: wider than {MAX_WIDTH} columns", index + 1)));
+    }
+    findings
+}
+
+fn check_words(path: &str, text: &str) -> Vec<String> {
+    let mut findings = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        if let Some(word) = UNFINISHED.iter().find(|word| line.contains(**word)) {
+            findings.push(format!("{path}:{number}: `{word}`: finish it, or open an issue"));
+        }
+        if let Some(place) = MACHINE_PATHS.iter().find(|place| has_absolute_path(line, place)) {
+            findings.push(format!("{path}:{number}: `{place}` is a path of one machine"));
+        }
+    }
+    findings
+}
+
+/// Whether `line` holds an absolute path under `place`; "docs/work/" is a relative one and "//host/work/" a URL's.
+fn has_absolute_path(line: &str, place: &str) -> bool {
+    line.match_indices(place).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '~' | '}' | ')' | '/' | '*'))
+    })
+}
+
+fn check_lengths(path: &str, text: &str, rust: bool) -> Vec<String> {
+    let excepted = |item: &str| EXCEPTIONS.iter().any(|e| e.path == path && e.item == item);
+    let mut findings = Vec::new();
+    let lines = text.lines().count();
+    if lines > MAX_FILE_LINES && !excepted("") {
+        findings.push(format!("{path}: {lines} lines, more than {MAX_FILE_LINES}"));
+    }
+    let functions = if rust { rust_functions(text) } else { python_functions(text) };
+    for function in functions {
+        if function.lines > MAX_FUNCTION_LINES && !excepted(function.name) && !excepted("") {
+            let Function { name, start, lines } = function;
+            findings.push(format!("{path}:{start}: `{name}` has {lines} lines, more than {MAX_FUNCTION_LINES}"));
+        }
+    }
+    findings
+}
+
+/// A function's name, the number of its first line and how many lines it has, head included.
+#[derive(Debug, PartialEq)]
+struct Function<'a> {
+    name: &'a str,
+    start: usize,
+    lines: usize,
+}
+
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// The name that a line of Rust begins to define, if it is the head of a function.
+fn rust_function_name(line: &str) -> Option<&str> {
+    const QUALIFIERS: &[&str] = &["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe", "extern", "\"C\""];
+    let mut rest = line.trim_start();
+    while let Some((word, after)) = rest.split_once(' ') {
+        if word == "fn" {
+            let end = after.find(|c: char| !(c.is_alphanumeric() || c == '_'))?;
+            return Some(&after[..end]);
+        }
+        if !QUALIFIERS.contains(&word) {
+            return None;
+        }
+        rest = after;
+    }
+    None
+}
+
+fn rust_functions(text: &str) -> Vec<Function<'_>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut functions = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let Some(name) = rust_function_name(line) else { continue };
+        let depth = indent(line);
+        // The body opens at the first line that ends in an opening brace; a declaration or a one-liner ends before.
+        let Some(open) = lines[index..].iter().position(|l| l.ends_with(['{', '}', ';'])) else { continue };
+        let open = index + open;
+        let end = if lines[open].ends_with('{') {
+            lines[open + 1..]
+                .iter()
+                .position(|l| indent(l) == depth && l.trim_start().starts_with('}'))
+                .map_or(lines.len() - 1, |offset| open + 1 + offset)
+        } else {
+            open
+        };
+        functions.push(Function { name, start: index + 1, lines: end - index + 1 });
+    }
+    functions
+}
+
+fn python_functions(text: &str) -> Vec<Function<'_>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let inside_string = python_string_lines(&lines);
+    let mut functions = Vec::new();
+    for (index, line) in lines.iter().enumerate() {
+        let head = line.trim_start();
+        let head = head.strip_prefix("async ").unwrap_or(head);
+        let Some(name) = head.strip_prefix("def ").and_then(|rest| rest.split('(').next()) else { continue };
+        if inside_string[index] {
+            continue;
+        }
+        let depth = indent(line);
+        let end = (index + 1..lines.len())
+            .find(|&i| {
+                let outer = !lines[i].trim().is_empty() && indent(lines[i]) <= depth && !inside_string[i];
+                outer && !lines[i].trim_start().starts_with(')')
+            })
+            .unwrap_or(lines.len());
+        let blank = lines[..end].iter().rev().take_while(|l| l.trim().is_empty()).count();
+        functions.push(Function { name, start: index + 1, lines: end - blank - index });
+    }
+    functions
+}
+
+/// For each line, whether it begins inside a triple-quoted string.
+fn python_string_lines(lines: &[&str]) -> Vec<bool> {
+    let mut inside = false;
+    let begins_inside = |line: &&str| {
+        let before = inside;
+        inside ^= line.matches("\"\"\"").count() % 2 == 1;
+        before
+    };
+    lines.iter().map(begins_inside).collect()
+}
+
+/// The discipline that a file of the queue-discipline crate implements, if it implements one.
+fn discipline_of(path: &str, text: &str) -> Option<String> {
+    let inside = path.strip_prefix(DISCIPLINES)?.strip_suffix(".rs")?;
+    let name = inside.split('/').next().unwrap_or(inside);
+    let shipped = text.split("#[cfg(test)]").next().unwrap_or(text);
+    let implements = shipped.lines().any(|line| {
+        line.starts_with("impl") && (line.contains("Admission for ") || line.contains("Discipline<P> for "))
+    });
+    (implements && !ADAPTERS.contains(&name)).then(|| name.to_owned())
+}
+
+/// The text of a module's `//!` documentation.
+fn module_doc(text: &str) -> String {
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
+}
+
+/// Path and text of a discipline's module: `NAME.rs`, or `NAME/mod.rs` where it has files of its own.
+fn discipline_module(root: &Path, name: &str) -> Result<(String, String)> {
+    let single = format!("{DISCIPLINES}{name}.rs");
+    let path = if root.join(&single).exists() { single } else { format!("{DISCIPLINES}{name}/mod.rs") };
+    let text = std::fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
+    Ok((path, text))
+}
+
+fn check_headings(root: &Path, name: &str) -> Result<Vec<String>> {
+    let (path, text) = discipline_module(root, name)?;
+    Ok(missing_headings(&module_doc(&text))
+        .into_iter()
+        .map(|heading| format!("{path}: the module documentation lacks `{heading}`"))
+        .collect())
+}
+
+/// The fixed headings that a module's documentation lacks.
+fn missing_headings(doc: &str) -> Vec<&'static str> {
+    let has = |heading: &str| doc.lines().any(|line| line.trim_end() == heading);
+    DISCIPLINE_HEADINGS.iter().copied().filter(|heading| !has(heading)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        assert_eq!(check(&crate::root()).unwrap(), Vec::<String>::new());
+    }
+
+    fn function_of(lines: usize) -> String {
+        format!("fn long() {{\n{}}}\n", "    step();\n".repeat(lines - 2))
+    }
+
+    #[test]
+    fn a_function_longer_than_a_screen_is_caught() {
+        assert_eq!(check_lengths("a.rs", &function_of(70), true), Vec::<String>::new());
+        let findings = check_lengths("a.rs", &function_of(71), true);
+        assert_eq!(findings, ["a.rs:1: `long` has 71 lines, more than 70"]);
+    }
+
+    #[test]
+    fn a_long_file_is_caught() {
+        assert_eq!(check_lengths("a.py", &"x = 1\n".repeat(601), false), ["a.py: 601 lines, more than 600"]);
+    }
+
+    #[test]
+    fn rust_functions_end_at_their_own_brace() {
+        let text = "impl A {\n    pub const fn one() -> u8 { 1 }\n    fn declared(\n        x: u8,\n    );\n    \
+                    async fn two<T>(\n        x: T,\n    ) -> T {\n        if y {\n        }\n        x\n    }\n}\n";
+        let found: Vec<_> = rust_functions(text).into_iter().map(|f| (f.name, f.start, f.lines)).collect();
+        assert_eq!(found, [("one", 2, 1), ("declared", 3, 3), ("two", 6, 7)]);
+    }
+
+    #[test]
+    fn python_functions_end_where_the_indent_does() {
+        let text = "def one(\n    x: int,\n) -> int:\n    \"\"\"Text\nat the margin.\n    \"\"\"\n    return x\n\n\n\
+                    class A:\n    async def two(self):\n        pass\n";
+        let found: Vec<_> = python_functions(text).into_iter().map(|f| (f.name, f.start, f.lines)).collect();
+        assert_eq!(found, [("one", 1, 7), ("two", 11, 2)]);
+    }
+
+    #[test]
+    fn an_empty_name_is_caught() {
+        assert_eq!(check_file("crates/engine/src/utils.rs", "//! Doc.\n").len(), 1);
+        assert_eq!(check_file("python/forebay/common/a.py", "").len(), 1);
+        assert_eq!(check_file("crates/engine/src/packet.rs", "//! Doc.\n").len(), 0);
+    }
+
+    #[test]
+    fn unfinished_work_is_caught() {
+        for word in UNFINISHED {
+            assert_eq!(check_file("a.rs", &format!("//! Doc.\n// {word}\n")).len(), 1, "{word}");
+        }
+    }
+
+    #[test]
+    fn a_path_of_one_machine_is_caught() {
+        let place = MACHINE_PATHS[2];
+        assert_eq!(check_words("a.md", &format!("see {place}someone/notes")).len(), 1);
+        assert_eq!(check_words("a.md", &format!("see docs{place}page.md")).len(), 0);
+    }
+
+    #[test]
+    fn a_file_without_documentation_and_a_wide_line_are_caught() {
+        assert_eq!(check_file("a.rs", "fn a() {}\n").len(), 1);
+        assert_eq!(check_file("a.rs", &format!("//! {}\n", "x".repeat(117))).len(), 1);
+    }
+
+    #[test]
+    fn a_crate_without_the_lints_is_caught() {
+        assert_eq!(check_file("crates/a/Cargo.toml", "[package]\nname = \"a\"\n").len(), 1);
+        assert_eq!(check_file("crates/a/Cargo.toml", "[package]\n[lints]\nworkspace = true\n").len(), 0);
+    }
+
+    #[test]
+    fn a_discipline_needs_its_headings() {
+        let law = "//! Doc.\nimpl Admission for Red {\n";
+        assert_eq!(discipline_of("crates/qdisc/src/red.rs", law).as_deref(), Some("red"));
+        assert_eq!(discipline_of("crates/qdisc/src/dbl/law.rs", law).as_deref(), Some("dbl"));
+        assert_eq!(discipline_of("crates/qdisc/src/fifo.rs", law), None);
+        assert_eq!(discipline_of("crates/qdisc/src/hash.rs", "#[cfg(test)]\nimpl Admission for Probe {"), None);
+        assert_eq!(missing_headings("# What it does\ntext\n# Source\n# Parameters"), ["# Where we differ"]);
+    }
+}
