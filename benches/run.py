@@ -77,7 +77,7 @@ class Scenario:
 SCENARIOS = (
     Scenario("a", Goal(40, 20, 6, 40), ns2_seconds=300, ns3_seconds=30),
     Scenario("b", Goal(20, 20, 4, 40), ns2_seconds=200, ns3_seconds=30),
-    Scenario("c", Goal(20, 30, 8, 40), ns2_seconds=10, ns3_seconds=5),
+    Scenario("c", Goal(20, 30, 8, 40), ns2_seconds=10, ns3_seconds=2),
 )
 
 

@@ -1,4 +1,4 @@
-"""Forebay: what will this queue do to my traffic?
+"""Forebay tells what a queue will do to your traffic.
 
 import forebay as fb
 
@@ -9,6 +9,7 @@ result.plot.queue("bottleneck")     # a matplotlib figure
 
 from . import types
 from ._core import __version__
+from .captures import ReplayResult, replay
 from .errors import InputError, InternalError, ScenarioError
 from .result import Engine, Result, Series
 from .scenario import Scenario
@@ -20,12 +21,14 @@ __all__ = [
     "Engine",
     "InputError",
     "InternalError",
+    "ReplayResult",
     "Result",
     "Scenario",
     "ScenarioError",
     "Series",
     "__version__",
     "load",
+    "replay",
     "run",
     "types",
 ]

@@ -1,12 +1,15 @@
 """Types of the extension module, written by hand; `mypy.stubtest` compares them with what was built."""
 
 from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from os import PathLike
 from typing import Any, Final, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "CaptureError",
     "InternalError",
     "RawResult",
     "ScenarioError",
@@ -15,6 +18,7 @@ __all__ = [
     "choices",
     "flow_table_entries",
     "json_schema",
+    "replay",
     "run",
 ]
 
@@ -24,6 +28,7 @@ class ScenarioError(ValueError):
     coloured: str
 
 class InternalError(RuntimeError): ...
+class CaptureError(ValueError): ...
 
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[str]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
@@ -72,6 +77,19 @@ class _Choice(TypedDict):
     sections: list[tuple[str, str]]
     parameters: list[_Parameter]
 
+@type_check_only
+class _Replay(TypedDict):
+    discipline: str
+    rate_bps: int
+    seed: int
+    duration_s: float
+    packets: int
+    bytes: int
+    packets_unselected: int
+    packets_out_of_order: int
+    flows: _Columns
+    queue: _Columns
+
 @final
 class RawResult:
     @property
@@ -109,6 +127,15 @@ def run(
 ) -> RawResult: ...
 def json_schema() -> str: ...
 def choices() -> list[_Choice]: ...
+def replay(
+    capture: str | PathLike[str],
+    rate: str,
+    queue: str,
+    settings: _Overrides = ...,
+    *,
+    destination: IPv4Address | IPv6Address | None = None,
+    seed: int = 1,
+) -> _Replay: ...
 def flow_table_entries(
     source: NDArray[np.uint32],
     destination: NDArray[np.uint32],

@@ -13,12 +13,13 @@ from typing import Annotated, NoReturn
 import typer
 
 from . import _core, catalogue, terminal
+from .captures import replay as replay_capture
 from .catalogue import Kind
 from .errors import InputError, ScenarioError
 from .result import Result
 from .scenario import Scenario
 from .simulate import run as run_scenario
-from .summary import result_tables
+from .summary import replay_tables, result_tables
 
 BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 ISSUES = "https://github.com/forebay/forebay/issues"
@@ -41,7 +42,7 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="KEY.PATH=VALUE",
-        help="Replace a value of the scenario; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
+        help="Replace a value; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
     ),
 ]
 OutputFolder = Annotated[
@@ -57,7 +58,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
@@ -158,6 +159,33 @@ def plot(
         terminal.write(str(path))
 
 
+@app.command()
+def replay(
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file; gzip will do.")],
+    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="The port's rate, such as [bold]20Mbps[/].")],
+    queue: Annotated[
+        str, typer.Option("--queue", metavar="NAME", help="A discipline, as `forebay list disciplines` names it.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the discipline. Repeatable."),
+    ] = None,
+    destination: Annotated[
+        str | None, typer.Option("--to", metavar="ADDRESS", help="Only packets to this address.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the discipline's dice.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Run the packets of a capture through a queue and print what became of each flow."""
+    result = replay_capture(
+        capture, rate=rate, queue=queue, settings=_pairs(settings), destination=destination, seed=seed
+    )
+    if as_json:
+        terminal.write(result.to_json())
+    else:
+        terminal.show(*replay_tables(result))
+
+
 def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
     pairs: dict[str, str] = {}
     for text in overrides or ():
@@ -192,7 +220,7 @@ def _status() -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _closed_pipe()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         terminal.note(traceback.format_exc().rstrip())
         terminal.complain(
             f"this is a fault in Forebay: {error}\nhint: please report it with the lines above at {ISSUES}"

@@ -18,7 +18,10 @@ class Scale:
 
     def text(self, value: float | None, digits: int = 4) -> str:
         """The value in this unit, without the unit's name."""
-        return "–" if value is None else f"{value / self.divisor:.{digits}g}"
+        return "-" if value is None else f"{value / self.divisor:.{digits}g}"
+
+
+SECONDS = Scale(1.0, "s")
 
 
 def scale(quantity: str, largest: float) -> Scale:

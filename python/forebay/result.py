@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .errors import InputError
 from .folder import RESULT_FILE, staged
+from .frames import frame_of
 
 if TYPE_CHECKING:
     from ._core import RawResult
@@ -44,7 +45,7 @@ class Series:
     @property
     def time_s(self) -> NDArray[np.float64]:
         """The time of each value."""
-        return self.start_s + self.interval_s * np.arange(len(self.values))
+        return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,6 @@ class Result:
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
         """Takes the core's columns without copying them."""
-        tables = {name: _frame(getattr(raw, name)) for name in TABLES}
         return cls(
             scenario=raw.scenario,
             seed=raw.seed,
@@ -96,7 +96,10 @@ class Result:
             all_series=tuple(Series(**cast("dict[str, Any]", series)) for series in raw.series),
             engine=Engine(**raw.engine),
             digest=raw.digest,
-            **tables,
+            flows=frame_of(raw.flows),
+            queues=frame_of(raw.queues),
+            links=frame_of(raw.links),
+            queue_flows=frame_of(raw.queue_flows),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -158,7 +161,7 @@ class Result:
         return document
 
     def to_json(self, *, series: bool = True) -> str:
-        """The whole result as one JSON document: what `forebay run --json` prints."""
+        """Gives the whole result as one JSON document: what `forebay run --json` prints."""
         return json.dumps(self.to_dict(series=series), allow_nan=False, ensure_ascii=False)
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -185,12 +188,14 @@ class Result:
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
-            tables = {table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES}
+            kept: dict[str, Any] = {
+                key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")
+            }
+            kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES}
             return cls(
-                **{key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")},
                 engine=Engine(**document["engine"]),
                 all_series=_read_series(path / SERIES_FILE, document["series"]),
-                **tables,
+                **kept,
             )
         except FileNotFoundError as error:
             message = f"{path} holds no complete result: there is no {error.filename or RESULT_FILE}"
@@ -199,17 +204,6 @@ class Result:
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             message = f"cannot read the result in {path}: {error}\nhint: run the scenario again"
             raise InputError(message) from None
-
-
-def _frame(columns: dict[str, NDArray[Any] | list[str]]) -> pl.DataFrame:
-    """The columns as a frame. What has no value is NaN in the core and null in the frame."""
-    frame = pl.DataFrame(columns, schema_overrides={k: pl.String for k, v in columns.items() if isinstance(v, list)})
-    gaps = [name for name, values in columns.items() if isinstance(values, np.ndarray) and _has_nan(values)]
-    return frame.with_columns(pl.col(gaps).fill_nan(None))
-
-
-def _has_nan(values: NDArray[Any]) -> bool:
-    return values.dtype.kind == "f" and bool(np.isnan(values).any())
 
 
 def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:

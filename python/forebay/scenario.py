@@ -45,9 +45,9 @@ class Scenario:
     def from_toml(
         cls, text: str, file_name: str = "scenario.toml", overrides: Mapping[str, object] | None = None
     ) -> Self:
-        """Takes the text of a scenario file. `file_name` stands in messages and gives the scenario its default name."""
+        """Takes the text of a scenario file, whose name stands in messages and gives the scenario its default name."""
         scenario = cls.__new__(cls)
-        scenario._set(text, file_name, _as_text(overrides or {}))
+        scenario._set(text, file_name, override_texts(overrides or {}))
         return scenario
 
     @classmethod
@@ -58,7 +58,7 @@ class Scenario:
     def override(self, values: Mapping[str, object]) -> Self:
         """The same scenario with other values, each named by the path of its key: `{"flows.tcp.count": 10}`."""
         scenario = self.__class__.__new__(self.__class__)
-        scenario._set(self.text, self.file_name, (*self.overrides, *_as_text(values)))
+        scenario._set(self.text, self.file_name, (*self.overrides, *override_texts(values)))
         return scenario
 
     def _set(self, text: str, file_name: str, overrides: tuple[tuple[str, str], ...]) -> None:
@@ -118,8 +118,8 @@ def _plain(value: object) -> Any:
     return value
 
 
-def _as_text(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Overrides as on the command line: texts as they are, anything else as TOML writes it."""
+def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Gives overrides as on the command line: texts as they are, anything else as TOML writes it."""
     return tuple((path, value if isinstance(value, str) else _toml_value(value)) for path, value in overrides.items())
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from rich import box
-from rich.console import RenderableType
-from rich.table import Table
+from collections.abc import Mapping
+from typing import Any
 
 import polars as pl
+from rich import box
+from rich.console import RenderableType
+from rich.markup import escape
+from rich.table import Table
 
-from .quantity import Scale, scale
+from .captures import ReplayResult
+from .frames import single_row
+from .quantity import SECONDS, Scale, scale
 from .result import Result
 
 # A group of more flows than this becomes one row.
@@ -19,7 +24,10 @@ _MOST_ROWS = 20
 def result_tables(result: Result) -> list[RenderableType]:
     """The tables of flows, queues and links, and a line about the run itself."""
     measured = f"{result.warmup_s:g} to {result.duration_s:g} s" if result.warmup_s else f"{result.duration_s:g} s"
-    tables: list[RenderableType] = [f"[bold]{result.scenario}[/bold]   seed {result.seed}   measured {measured}", ""]
+    tables: list[RenderableType] = [
+        f"[bold]{escape(result.scenario)}[/bold]   seed {result.seed}   measured {measured}",
+        "",
+    ]
     tables.append(_flows(result.flows))
     queues = result.queues
     if not queues.is_empty():
@@ -36,11 +44,56 @@ def result_tables(result: Result) -> list[RenderableType]:
     return tables
 
 
+def replay_tables(result: ReplayResult) -> list[RenderableType]:
+    """Gives the table of a replay's flows, the most packets first, and lines about the whole."""
+    rate = scale("rate_bps", result.rate_bps)
+    queue = single_row(result.queue)
+    head = f"[bold]{escape(result.capture)}[/bold]   {result.discipline} at {rate.text(result.rate_bps)} {rate.unit}"
+    seen = f"{result.packets:,} packets in {result.duration_s:.4g} s, {queue['packets_dropped']:,} dropped"
+    if result.packets_unselected:
+        seen += f"; {result.packets_unselected:,} to other destinations left out"
+    flows = result.flows.sort("packets", descending=True, maintain_order=True)
+    return [f"{head}   seed {result.seed}", seen, "", _replayed_flows(flows)]
+
+
+def _replayed_flows(flows: pl.DataFrame) -> Table:
+    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_p99_s")
+    table = _table(
+        "Flows",
+        "flow",
+        "packets",
+        f"offered\n{offered.unit}",
+        "dropped\npackets",
+        "marked\npackets",
+        f"delay mean\n{delay.unit}",
+        f"delay p99\n{delay.unit}",
+        "belligerent\nsince s",
+        "last drop\ns",
+        "dropped because",
+    )
+    _last_column_is_text(table)
+    for row in flows.head(_MOST_ROWS).iter_rows(named=True):
+        table.add_row(
+            row["flow"],
+            f"{row['packets']:,}",
+            offered.text(row["offered_bps"]),
+            f"{row['packets_dropped']:,}",
+            f"{row['packets_marked']:,}",
+            delay.text(row["delay_mean_s"]),
+            delay.text(row["delay_p99_s"]),
+            SECONDS.text(row["classified_at_s"]),
+            SECONDS.text(row["last_drop_s"]),
+            _reasons(row),
+        )
+    _say_left_out(table, flows.height - _MOST_ROWS)
+    return table
+
+
 def _table(heading: str, *columns: str, text_columns: int = 1) -> Table:
     table = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
-        justify = "left" if index < text_columns else "right"
-        table.add_column(column, justify=justify, no_wrap=index >= text_columns)
+        is_text = index < text_columns
+        table.add_column(column, justify="left" if is_text else "right", no_wrap=not is_text)
     return table
 
 
@@ -96,8 +149,9 @@ def _group_row(group: pl.DataFrame, goodput: Scale, delay: Scale) -> list[str]:
 
 def jain_index(shares: pl.Series) -> float:
     """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything."""
-    total, squares = shares.sum(), shares.dot(shares)
-    return float(total * total / (len(shares) * squares)) if squares else 1.0
+    values = shares.to_numpy()
+    squares = float(values @ values)
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares else 1.0
 
 
 def _queues(queues: pl.DataFrame) -> Table:
@@ -115,11 +169,8 @@ def _queues(queues: pl.DataFrame) -> Table:
         "dropped because",
         text_columns=2,
     )
-    table.columns[-1].justify = "left"
-    table.columns[-1].no_wrap = False
-    reasons = [name for name in queues.columns if name.startswith("dropped_")]
+    _last_column_is_text(table)
     for row in queues.head(_MOST_ROWS).iter_rows(named=True):
-        because = [f"{name.removeprefix('dropped_').replace('_', ' ')} {row[name]:,}" for name in reasons if row[name]]
         table.add_row(
             row["name"],
             row["discipline"],
@@ -129,7 +180,7 @@ def _queues(queues: pl.DataFrame) -> Table:
             f"{row['length_mean_packets']:.4g}",
             f"{row['length_max_packets']:,}",
             wait.text(row["wait_mean_s"]),
-            ", ".join(because),
+            _reasons(row),
         )
     _say_left_out(table, queues.height - _MOST_ROWS)
     return table
@@ -157,6 +208,18 @@ def _links(links: pl.DataFrame, left_out: int) -> Table:
         )
     _say_left_out(table, left_out)
     return table
+
+
+def _last_column_is_text(table: Table) -> None:
+    table.columns[-1].justify = "left"
+    table.columns[-1].no_wrap = False
+
+
+def _reasons(row: Mapping[str, Any]) -> str:
+    """Why packets were dropped, and how many for each reason."""
+    prefix = "dropped_"
+    dropped = {name.removeprefix(prefix): count for name, count in row.items() if name.startswith(prefix) and count}
+    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in dropped.items())
 
 
 def _say_left_out(table: Table, rows: int) -> None:

@@ -4,4 +4,3 @@ Generated from the schema: each has the fields, the meanings and the defaults th
 """
 
 from ._scenario_types import *  # noqa: F403
-from ._scenario_types import Scenario as Scenario

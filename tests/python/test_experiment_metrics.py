@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from experiment_samples import every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, computed
 from forebay.experiment.evaluate import Runs, Value
 from forebay.experiment.metrics import DblCost, DblIdentificationBound, Metric, MetricRef
+from forebay.experiment.outcome import Outcome, Series
 from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.statistics import estimate_mean, estimate_ratio, jain, student_t_quantile
 
@@ -152,6 +154,28 @@ def test_windows_are_a_staircase() -> None:
         expected_step=-2.0,
     )
     assert [value.samples.tolist() for value in runs.evaluate(stairs, AT)] == [[0.0], [0.0]]
+
+
+def test_recovery_compares_windows_around_a_release() -> None:
+    held = Series("queue_flow", "bottleneck/tcp-0", "credits", 0.0, 0.5, np.array([0.0, 0, 15, 15, 15, 15]))
+    free = Series("queue_flow", "bottleneck/tcp-1", "credits", 0.0, 0.5, np.array([15.0] * 6))
+    rate = [Series("flow", f"tcp-{i}", "goodput_bps", 0.0, 0.5, np.array([1.0, 1, 8, 10, 20, 20])) for i in range(2)]
+    with_release = Outcome(outcome().tables, [held, free, *rate])
+    without = Outcome(outcome().tables, [replace(held, values=free.values), free, *rate])
+    released = metric(
+        kind="recovery",
+        group="tcp",
+        queue="bottleneck",
+        gauge="credits",
+        at_most=2.0,
+        first_s=0.0,
+        window_s=1.0,
+        count=3,
+    )
+    (value,) = Runs(sample(), False, {AT: [with_release, without]}).evaluate(released, AT)
+    assert value.estimate().mean == 9.0
+    (nothing,) = Runs(sample(), False, {AT: [without]}).evaluate(released, AT)
+    assert math.isnan(nothing.estimate().mean)
 
 
 def test_difference_and_ratio_between_variants(runs: Runs) -> None:

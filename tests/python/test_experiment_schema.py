@@ -95,7 +95,7 @@ def test_selection_by_id_paper_pattern_and_path(tmp_path: Path, monkeypatch: pyt
     assert ids("a/fig1*", "a") == ["a/fig10", "a/fig9"]
     assert [path.name for path in select_experiments(["somewhere/x.toml"])] == ["x.toml"]
     assert [listed.id for listed in list_experiments()] == ["a/fig9", "a/fig10", "b/table1"]
-    with pytest.raises(ExperimentError, match="there is no experiment `c`; there are: a/fig9, a/fig10, b/table1"):
+    with pytest.raises(ExperimentError, match="there is no experiment `c`\nhint: there are a/fig9, a/fig10, b/table1"):
         select_experiments(["c"])
 
 

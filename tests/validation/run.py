@@ -287,7 +287,7 @@ def with_interval(sample: Sample | None) -> str:
         return "-"
     if len(sample.values) == 1:
         return number(sample.mean)
-    return f"{number(sample.mean)} ±{number(sample.half_width)}"
+    return f"{number(sample.mean)} ±{sample.half_width:.2g}"
 
 
 @dataclass(frozen=True)

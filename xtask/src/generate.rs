@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use forebay_scenario::{Choice, Parameter};
+use serde_json::Value;
 
 /// Whether the files are written or compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -158,6 +159,9 @@ fn run_code_generator(root: &Path, schema: &str, folder: &Path) -> Result<String
         "--use-annotated",
         "--use-double-quotes",
         "--enum-field-as-literal=all",
+        "--use-type-alias",
+        "--use-title-as-name",
+        "--strict-nullable",
         "--disable-timestamp",
         "--class-name=Scenario",
     ];
@@ -165,7 +169,7 @@ fn run_code_generator(root: &Path, schema: &str, folder: &Path) -> Result<String
         bail!("{CODE_GENERATOR} is not there; run: make build");
     }
     let (input, output) = (folder.join("scenario.schema.json"), folder.join("types.py"));
-    write(&input, schema)?;
+    write(&input, &with_titles(schema)?)?;
     let run = Command::new(root.join(CODE_GENERATOR))
         .args(OPTIONS)
         .arg(format!("--input={}", input.display()))
@@ -178,9 +182,42 @@ fn run_code_generator(root: &Path, schema: &str, folder: &Path) -> Result<String
     std::fs::read_to_string(&output).context("datamodel-codegen wrote nothing")
 }
 
+/// The schema with a title for each alternative that is a table of one key, since the code generator would number their
+/// classes: `Topology`'s `star` becomes `StarTopology`.
+fn with_titles(schema: &str) -> Result<String> {
+    let mut schema: Value = serde_json::from_str(schema).context("the schema is no JSON")?;
+    let definitions = schema.get_mut("$defs").and_then(Value::as_object_mut).context("the schema has no `$defs`")?;
+    for (name, definition) in definitions {
+        let family = name.strip_suffix("Spec").unwrap_or(name);
+        for alternative in definition.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten() {
+            let keys =
+                alternative.get("properties").and_then(Value::as_object).map(|keys| keys.keys().collect::<Vec<_>>());
+            if let Some([key]) = keys.as_deref() {
+                alternative["title"] = format!("{}{family}", pascal_case(key)).into();
+            }
+        }
+    }
+    Ok(schema.to_string())
+}
+
+/// `drop_tail` as `DropTail`.
+fn pascal_case(key: &str) -> String {
+    let capitalised =
+        |word: &str| word.chars().take(1).flat_map(char::to_uppercase).chain(word.chars().skip(1)).collect();
+    key.split('_').map(capitalised).collect::<Vec<String>>().concat()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn alternatives_get_the_names_of_their_keys() {
+        let schema = r#"{"$defs":{"QueueSpec":{"oneOf":[{"properties":{"drop_tail":{}}},{"type":"string"}]}}}"#;
+        let titled: Value = serde_json::from_str(&with_titles(schema).unwrap()).unwrap();
+        assert_eq!(titled["$defs"]["QueueSpec"]["oneOf"][0]["title"], "DropTailQueue");
+        assert_eq!(titled["$defs"]["QueueSpec"]["oneOf"][1], serde_json::json!({ "type": "string" }));
+    }
 
     fn choice() -> Choice {
         Choice {

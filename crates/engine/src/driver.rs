@@ -22,6 +22,7 @@ use crate::process::{Outbox, Process};
 use crate::report::Report;
 use crate::results::RunResult;
 use crate::window::Window;
+use crate::wire::Wire;
 
 /// How many events pass between two calls of the run's control function.
 const EVENTS_PER_CHECK: u64 = 1 << 14;
@@ -29,24 +30,34 @@ const EVENTS_PER_CHECK: u64 = 1 << 14;
 /// The bit of a path's entry that says that the process runs inside its feeder.
 const FUSED: u32 = 1 << 31;
 
-/// The processes along the path of each (flow, direction): links, then the endpoint.
+/// The way of one flow in one direction: from an endpoint through links to the other endpoint.
+pub(crate) struct Path {
+    pub source: u32,
+    pub processes: Vec<u32>,
+    pub destination: u32,
+}
+
+/// The processes along the path of each (flow, direction): links, then the endpoint, in rows of equal length.
 pub(crate) struct Routes {
-    start: Vec<u32>,
+    stride: usize,
     processes: Vec<u32>,
     sources: Vec<u32>,
+    lengths: Vec<u32>,
 }
 
 impl Routes {
-    /// From (forward links, destination, backward links, source) of each flow.
-    pub fn new(flows: impl Iterator<Item = (Vec<u32>, u32, Vec<u32>, u32)>) -> Self {
-        let mut routes = Self { start: Vec::new(), processes: Vec::new(), sources: Vec::new() };
-        for (forward, destination, backward, source) in flows {
-            for (links, end, from) in [(forward, destination, source), (backward, source, destination)] {
-                routes.start.push(routes.processes.len() as u32);
-                routes.sources.push(from);
-                routes.processes.extend(links);
-                routes.processes.push(end);
-            }
+    /// From the forward and the backward path of each flow, in turn.
+    pub fn new(paths: impl Iterator<Item = Path>) -> Self {
+        let paths: Vec<Path> = paths.collect();
+        let stride = paths.iter().map(|path| path.processes.len() + 1).max().unwrap_or(1);
+        let mut routes = Self { stride, processes: Vec::new(), sources: Vec::new(), lengths: Vec::new() };
+        for path in paths {
+            let end = routes.processes.len() + stride;
+            routes.sources.push(path.source);
+            routes.lengths.push(path.processes.len() as u32 + 1);
+            routes.processes.extend(path.processes);
+            routes.processes.push(path.destination);
+            routes.processes.resize(end, u32::MAX);
         }
         routes
     }
@@ -54,14 +65,16 @@ impl Routes {
     /// The process that `packet` reaches next, with [`FUSED`] set if it runs inside its feeder.
     #[inline]
     fn next(&self, packet: &Packet) -> u32 {
-        self.processes[self.start[packet.direction_index()] as usize + usize::from(packet.hop)]
+        self.processes[packet.direction_index() * self.stride + usize::from(packet.hop)]
     }
 
     /// Notes in the paths which processes run inside their feeder.
     fn fuse(&mut self, process_count: usize) {
         let fused = self.fused(process_count);
-        for process in &mut self.processes {
-            *process |= if fused[*process as usize] { FUSED } else { 0 };
+        for (row, &length) in self.processes.chunks_mut(self.stride).zip(&self.lengths) {
+            for process in &mut row[..length as usize] {
+                *process |= if fused[*process as usize] { FUSED } else { 0 };
+            }
         }
     }
 
@@ -70,11 +83,9 @@ impl Routes {
         const NONE: u32 = u32::MAX;
         const SEVERAL: u32 = u32::MAX - 1;
         let mut feeder = vec![NONE; process_count];
-        for (direction, &from) in self.sources.iter().enumerate() {
-            let begin = self.start[direction] as usize;
-            let end = self.start.get(direction + 1).map_or(self.processes.len(), |&next| next as usize);
-            let mut previous = from;
-            for &process in &self.processes[begin..end] {
+        for ((row, &length), &source) in self.processes.chunks(self.stride).zip(&self.lengths).zip(&self.sources) {
+            let mut previous = source;
+            for &process in &row[..length as usize] {
                 let known = &mut feeder[process as usize];
                 if *known == NONE || *known == previous {
                     *known = previous;
@@ -84,18 +95,18 @@ impl Routes {
                 previous = process;
             }
         }
-        // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue.
+        // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue. Follow the
+        // feeders of each process; `seen` holds who came by last, so that the whole search is linear.
         let mut fused: Vec<bool> = feeder.iter().map(|&from| from < SEVERAL).collect();
+        let mut seen = vec![NONE; process_count];
         for first in 0..process_count {
             let mut process = first;
-            for _ in 0..process_count {
-                if !fused[process] {
-                    break;
-                }
+            while fused[process] && seen[process] == NONE {
+                seen[process] = first as u32;
                 process = feeder[process] as usize;
-                if process == first {
-                    fused[first] = false;
-                }
+            }
+            if fused[process] && seen[process] == first as u32 {
+                fused[process] = false;
             }
         }
         fused
@@ -104,6 +115,9 @@ impl Routes {
 
 /// A network that is ready to run.
 pub struct Network {
+    /// Processes 0 and up: links whose sending end has no books.
+    wires: Vec<Wire>,
+    /// The processes after them: ports with books, then endpoints.
     processes: Vec<Box<dyn Process>>,
     /// What each process has sent to processes that are not fused.
     lanes: Vec<VecDeque<Packet>>,
@@ -120,19 +134,19 @@ pub struct Network {
 
 impl Network {
     pub(crate) fn new(
+        wires: Vec<Wire>,
         processes: Vec<Box<dyn Process>>,
-        ports: usize,
         mut routes: Routes,
         report: Report,
         window: Window,
         sampling_interval: Option<Span>,
     ) -> Self {
-        debug_assert!(ports <= processes.len());
-        let count = processes.len();
+        let count = wires.len() + processes.len();
         routes.fuse(count);
         Self {
             lanes: (0..count).map(|_| VecDeque::new()).collect(),
-            in_flight: vec![0; routes.start.len()],
+            in_flight: vec![0; routes.sources.len()],
+            wires,
             processes,
             routes,
             queue: EventQueue::default(),
@@ -157,9 +171,9 @@ impl Network {
     /// If `control` stops the run, a trace cannot be written, or the books do not balance.
     pub fn run(mut self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
         let meter = Meter::start();
-        for process in 0..self.processes.len() {
-            self.out.running = process as u32;
-            self.processes[process].start(&mut self.out);
+        for (process, id) in self.processes.iter_mut().zip(self.wires.len() as u32..) {
+            self.out.running = id;
+            process.start(&mut self.out);
         }
         self.drain();
         while let Some(event) = self.queue.peek() {
@@ -180,13 +194,14 @@ impl Network {
     /// Runs the process that `event` is for.
     #[inline]
     fn step(&mut self, event: Event) {
-        let count = self.processes.len() as u32;
+        let count = self.lanes.len() as u32;
         if event.id < count {
             self.queue.pop();
             self.out.running = event.id;
-            self.processes[event.id as usize].expire(event.time, &mut self.out);
+            self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
         } else {
-            let lane = &mut self.lanes[(event.id - count) as usize];
+            let from = event.id - count;
+            let lane = &mut self.lanes[from as usize];
             let Some(packet) = lane.pop_front() else {
                 debug_assert!(false, "a lane's event without a packet");
                 self.queue.pop();
@@ -194,9 +209,7 @@ impl Network {
             };
             match lane.front() {
                 Some(next) => self.queue.replace_first(Event { time: next.time, id: event.id }),
-                None => {
-                    self.queue.pop();
-                }
+                None => self.queue.pop(),
             }
             let process = self.routes.next(&packet);
             self.deliver(packet, process);
@@ -204,37 +217,58 @@ impl Network {
         self.drain();
     }
 
-    /// Hands `packet` to the process that it has reached.
+    /// Hands `packet` to the process that it has reached, and follows it through wires for as long as nothing but wires lies
+    /// ahead of it.
     #[inline]
-    fn deliver(&mut self, mut packet: Packet, process: u32) {
-        packet.hop += 1;
-        self.out.running = process;
-        self.processes[process as usize].receive(packet, &mut self.out);
+    fn deliver(&mut self, mut packet: Packet, mut process: u32) {
+        loop {
+            packet.hop += 1;
+            let Some(wire) = self.wires.get_mut(process as usize) else {
+                self.out.running = process;
+                self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
+                return;
+            };
+            if !wire.pass(&mut packet, &mut self.out) {
+                return self.out.release(&packet);
+            }
+            match self.send_on(process, &packet) {
+                Some(next) => process = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Sends `packet`, which `from` has sent, on its way: gives the fused process that takes it at once; else puts it onto the
+    /// lane.
+    #[inline]
+    fn send_on(&mut self, from: u32, packet: &Packet) -> Option<u32> {
+        if packet.time > self.window.to {
+            self.in_flight[packet.direction_index()] += 1;
+            self.out.release(packet);
+            return None;
+        }
+        let next = self.routes.next(packet);
+        if next & FUSED != 0 {
+            return Some(next & !FUSED);
+        }
+        let count = self.lanes.len() as u32;
+        let lane = &mut self.lanes[from as usize];
+        if lane.is_empty() {
+            self.queue.push(Event { time: packet.time, id: count + from });
+        }
+        debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
+        lane.push_back(*packet);
+        None
     }
 
     /// Empties the outbox: into fused processes, which may send again, or onto lanes.
     #[inline]
     fn drain(&mut self) {
-        let count = self.processes.len() as u32;
         let mut sent = 0;
-        while sent < self.out.packets.len() {
-            let (from, packet) = self.out.packets[sent];
+        while let Some(&(from, packet)) = self.out.packets.get(sent) {
             sent += 1;
-            if packet.time > self.window.to {
-                self.in_flight[packet.direction_index()] += 1;
-                self.out.release(&packet);
-                continue;
-            }
-            let next = self.routes.next(&packet);
-            if next & FUSED != 0 {
-                self.deliver(packet, next & !FUSED);
-            } else {
-                let lane = &mut self.lanes[from as usize];
-                if lane.is_empty() {
-                    self.queue.push(Event { time: packet.time, id: count + from });
-                }
-                debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
-                lane.push_back(packet);
+            if let Some(process) = self.send_on(from, &packet) {
+                self.deliver(packet, process);
             }
         }
         self.out.packets.clear();
@@ -246,6 +280,9 @@ impl Network {
     fn finish(mut self, meter: &Meter) -> Result<RunResult, RunError> {
         for (direction, packets) in self.in_flight.iter().enumerate() {
             self.report.in_flight(direction, *packets);
+        }
+        for wire in &mut self.wires {
+            self.report.link(wire);
         }
         for process in &mut self.processes {
             process.finish(self.window.to, &mut self.report);

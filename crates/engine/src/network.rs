@@ -7,11 +7,11 @@ use forebay_tcp::TcpConfig;
 
 use crate::conversation::{Client, Conversation, ConversationParts, Role};
 use crate::distribution::Distribution;
-use crate::driver::{Network, Routes};
+use crate::driver::{Network, Path, Routes};
 use crate::error::RunError;
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
 use crate::packet::{FlowId, Packet};
-use crate::port::{AccessPort, Books, LawPort, QueuePort};
+use crate::port::{Books, LawPort, QueuePort};
 use crate::process::Process;
 use crate::queue_book::{QueueBook, QueueSeries, WatchedFlow};
 use crate::report::{FlowLabel, Report};
@@ -180,14 +180,30 @@ impl NetworkBuilder {
             kind: if matches!(flow.transport, Transport::Tcp { .. }) { "tcp" } else { "udp" },
         });
         let report = Report::new(window, labels.collect());
-        let ports = links.len();
         let traced: Rc<[TracedFlow]> = flows.iter().map(|flow| traced_flow(&flow.transport)).collect();
-        let processes: Result<Vec<Box<dyn Process>>, RunError> =
-            links.into_iter().map(|link| port(link, seed, window, probes, &traced)).collect();
-        let mut processes = processes?;
+        // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at the
+        // same instant come in the order of their senders' numbers.
+        let mut wires = Vec::new();
+        let mut processes: Vec<Box<dyn Process>> = Vec::new();
+        let booked_from = links.iter().filter(|link| link.queue.is_none()).count() as u32;
+        let mut process_of = Vec::with_capacity(links.len());
+        for (link, number) in links.into_iter().zip(0..) {
+            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
+            match queue {
+                None => {
+                    process_of.push(wires.len() as u32);
+                    wires.push(wire);
+                }
+                Some(queue) => {
+                    process_of.push(booked_from + processes.len() as u32);
+                    processes.push(port(wire, queue, probes));
+                }
+            }
+        }
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
             processes: &mut processes,
+            first: booked_from,
             seed,
             checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
             sampled,
@@ -198,10 +214,13 @@ impl NetworkBuilder {
             index += endpoints.add(&flows, index);
         }
         let ends = endpoints.ends;
-        let routes = Routes::new(flows.iter().zip(ends).map(|(flow, (source, destination))| {
-            (flow.forward.clone(), destination, flow.backward.clone(), source)
+        let ids = |links: &[LinkId]| links.iter().map(|&link| process_of[link as usize]).collect();
+        let routes = Routes::new(flows.iter().zip(ends).flat_map(|(flow, (source, destination))| {
+            let forward = Path { source, processes: ids(&flow.forward), destination };
+            let backward = Path { source: destination, processes: ids(&flow.backward), destination: source };
+            [forward, backward]
         }));
-        Ok(Network::new(processes, ports, routes, report, window, probes.interval))
+        Ok(Network::new(wires, processes, routes, report, window, probes.interval))
     }
 }
 
@@ -212,43 +231,58 @@ fn traced_flow(transport: &Transport) -> TracedFlow {
     }
 }
 
-/// The port at the sending end of `link`.
-fn port(
+/// The queue of a port, with its books.
+struct BookedQueue {
+    queue: Queue<Packet>,
+    books: Books,
+}
+
+/// The link itself, and the queue at its sending end if one is described.
+fn wire(
+    number: LinkId,
     link: LinkSpec,
     seed: u64,
     window: Window,
     probes: Probes,
     traced: &Rc<[TracedFlow]>,
-) -> Result<Box<dyn Process>, RunError> {
+) -> Result<(Wire, Option<BookedQueue>), RunError> {
     let LinkSpec { name, rate, propagation, queue, loss, far_input_port, trace, watched_flows } = link;
     let path = format!("link/{name}");
     let tracer = trace.map(|trace| Tracer::open(trace, &name, Rc::clone(traced))).transpose()?;
-    let mut wire = Wire::new(name, rate, propagation, far_input_port);
+    let mut wire = Wire::new(number, name, rate, propagation, far_input_port);
     wire.set_loss(loss, stream(seed, &format!("{path}/loss")));
     if let Some(tracer) = tracer {
         wire.set_tracer(tracer);
     }
     if probes.links {
-        wire.sample_utilization();
+        wire.sample_utilization(queue.is_none().then(|| Checkpoints::new(None, probes.interval)));
     }
-    let sampled = probes.links || (queue.is_some() && (probes.queues || !watched_flows.is_empty()));
+    let queue = queue.map(|(discipline, queue)| {
+        let mut books = Books::new(discipline, QueueBook::new(window), stream(seed, &path));
+        books.series = probes.queues.then(QueueSeries::default);
+        books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+        BookedQueue { queue, books }
+    });
+    Ok((wire, queue))
+}
+
+/// The port with `queue` at the sending end of `wire`.
+fn port(wire: Wire, queue: BookedQueue, probes: Probes) -> Box<dyn Process> {
+    let BookedQueue { queue, books } = queue;
+    let sampled = probes.links || probes.queues || !books.watched.is_empty();
     // A port keeps its books by the measured interval itself: it decides about departures ahead of their time.
     let checkpoints = Checkpoints::new(None, probes.interval.filter(|_| sampled));
-    let Some((discipline, queue)) = queue else { return Ok(Box::new(AccessPort::new(wire, checkpoints))) };
-    let mut books = Books::new(discipline, QueueBook::new(window), stream(seed, &path));
-    if probes.queues {
-        books.series = Some(QueueSeries::default());
-    }
-    books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
-    Ok(match queue {
+    match queue {
         Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
         Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
-    })
+    }
 }
 
 /// Makes the endpoints of the flows and remembers which process is which end.
 struct Endpoints<'a> {
     processes: &'a mut Vec<Box<dyn Process>>,
+    /// The number of the first of `processes`.
+    first: u32,
     seed: u64,
     checkpoints: Checkpoints,
     /// Whether the flows become time series.
@@ -260,7 +294,7 @@ struct Endpoints<'a> {
 impl Endpoints<'_> {
     fn push(&mut self, process: impl Process + 'static) -> u32 {
         self.processes.push(Box::new(process));
-        self.processes.len() as u32 - 1
+        self.first + self.processes.len() as u32 - 1
     }
 
     fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {

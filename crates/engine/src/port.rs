@@ -1,7 +1,6 @@
 //! A queue with its link: the output port of a host or a router.
 //!
-//! Three kinds share the link ([`Wire`]):
-//! - [`AccessPort`]: an unlimited FIFO without books of its own, for links that nobody asked about;
+//! Two kinds share the link ([`Wire`]; a wire alone is an unlimited FIFO without books, for links that nobody asked about):
 //! - [`LawPort`]: an admission law in front of one FIFO. What is let in is settled on arrival, and so is when it leaves, so
 //!   the packet goes to its lane at once and no event marks the end of a transmission;
 //! - [`QueuePort`]: a discipline that holds its packets, asked at the end of each transmission.
@@ -17,47 +16,6 @@ use crate::queue_book::{BookSink, QueueBook, QueueSeries, WatchedFlow};
 use crate::report::{QueueReport, Report};
 use crate::window::Checkpoints;
 use crate::wire::Wire;
-
-/// An unlimited FIFO queue and its link.
-#[repr(C)]
-pub(crate) struct AccessPort {
-    wire: Wire,
-    checkpoints: Checkpoints,
-}
-
-impl AccessPort {
-    pub fn new(wire: Wire, checkpoints: Checkpoints) -> Self {
-        Self { wire, checkpoints }
-    }
-
-    #[cold]
-    fn sample(&mut self, now: Time) {
-        while let Some((at, _)) = self.checkpoints.take(now) {
-            self.wire.sample(at, self.checkpoints.interval());
-        }
-    }
-}
-
-impl Process for AccessPort {
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
-        let now = packet.time;
-        if self.wire.is_sampled() && self.checkpoints.next() <= now {
-            self.sample(now);
-        }
-        if self.wire.loses(&packet, &out.window) {
-            return out.release(&packet);
-        }
-        let start = now.max(self.wire.free_at);
-        self.wire.transmit(packet, start, out);
-    }
-
-    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
-
-    fn finish(&mut self, end: Time, report: &mut Report) {
-        self.sample(end);
-        report.link(&mut self.wire);
-    }
-}
 
 /// A packet that was let in and has not begun its transmission.
 struct Waiting {
@@ -172,7 +130,8 @@ impl Process for LawPort {
             law.release(ticket, len_bytes, *backlog, now);
         }
         books.book.departure(&packet, start);
-        wire.transmit(packet, start, out);
+        wire.transmit(&mut packet, start, out);
+        out.send(packet);
     }
 
     fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
@@ -243,9 +202,10 @@ impl QueuePort {
         let mut sink = BookSink { book: &mut books.book, sacks: &mut out.sacks, now };
         let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         *busy = next.is_some();
-        if let Some(packet) = next {
+        if let Some(mut packet) = next {
             books.book.departure(&packet, now);
-            wire.transmit(packet, now, out);
+            wire.transmit(&mut packet, now, out);
+            out.send(packet);
         }
     }
 

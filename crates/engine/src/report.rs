@@ -12,7 +12,7 @@ use crate::port::Books;
 use crate::queue_book::{GaugeSeries, QueueSeries};
 use crate::results::{Column, RunResult, Series, Table};
 use crate::window::Window;
-use crate::wire::Wire;
+use crate::wire::{LinkReport, Wire};
 
 /// What a queue hands in.
 pub(crate) struct QueueReport<'a> {
@@ -53,7 +53,7 @@ pub struct Report {
     held: u64,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
-    links: LinkTable,
+    links: Vec<LinkReport>,
     series: Vec<Series>,
     violation: Option<String>,
     trace_error: Option<RunError>,
@@ -85,16 +85,6 @@ struct QueueFlowTable {
     gauges: Vec<(&'static str, Vec<f64>)>,
 }
 
-#[derive(Default)]
-struct LinkTable {
-    name: Vec<String>,
-    rate_bps: Vec<f64>,
-    utilization: Vec<f64>,
-    packets: Vec<u64>,
-    bytes: Vec<u64>,
-    lost: Vec<u64>,
-}
-
 impl Report {
     pub(crate) fn new(window: Window, labels: Vec<FlowLabel>) -> Self {
         let flows = labels.len();
@@ -108,7 +98,7 @@ impl Report {
             held: 0,
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
-            links: LinkTable::default(),
+            links: Vec::new(),
             series: Vec::new(),
             violation: None,
             trace_error: None,
@@ -147,24 +137,18 @@ impl Report {
     }
 
     pub(crate) fn link(&mut self, wire: &mut Wire) {
-        let link = wire.finish(&self.window);
+        let mut link = wire.finish(&self.window);
         for (flow, (total, measured)) in link.lost.flows.iter().enumerate() {
             self.fates[flow * 2].lost += total;
             self.flow_dropped[flow] += measured;
         }
-        self.push_series("link", &link.name, "utilization", link.series);
-        let links = &mut self.links;
-        links.name.push(link.name);
-        links.rate_bps.push(link.rate.bits_per_second() as f64);
-        links.utilization.push(link.utilization);
-        links.packets.push(link.packets);
-        links.bytes.push(link.bytes);
-        links.lost.push(link.lost.flows.iter().map(|(_, measured)| measured).sum());
-        if let Some(tracer) = link.tracer
+        self.push_series("link", &link.name, "utilization", link.series.take());
+        if let Some(tracer) = link.tracer.take()
             && let Err(error) = tracer.close()
         {
             self.trace_error.get_or_insert(error);
         }
+        self.links.push(link);
     }
 
     pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
@@ -303,7 +287,7 @@ impl Report {
             warmup_s: self.window.from.seconds(),
             flows: self.flow_table(),
             queues: self.queues.table(),
-            links: self.links.table(),
+            links: link_table(self.links),
             queue_flows: self.queue_flows.table(),
             series: self.series,
             ..RunResult::default()
@@ -388,17 +372,18 @@ impl QueueFlowTable {
     }
 }
 
-impl LinkTable {
-    fn table(self) -> Table {
-        let mut table = Table::default();
-        table.push("name", Column::Text(self.name));
-        table.push("rate_bps", Column::Float(self.rate_bps));
-        table.push("utilization", Column::Float(self.utilization));
-        table.push("packets", Column::Count(self.packets));
-        table.push("bytes", Column::Count(self.bytes));
-        table.push("packets_lost", Column::Count(self.lost));
-        table
-    }
+/// One row a link, in the order in which the links were added.
+fn link_table(mut links: Vec<LinkReport>) -> Table {
+    links.sort_by_key(|link| link.number);
+    let mut table = Table::default();
+    table.push("name", Column::Text(links.iter().map(|link| link.name.clone()).collect()));
+    table.push("rate_bps", Column::Float(links.iter().map(|link| link.rate.bits_per_second() as f64).collect()));
+    table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
+    table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
+    table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
+    let lost = |link: &LinkReport| link.lost.flows.iter().map(|(_, measured)| measured).sum();
+    table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
+    table
 }
 
 /// The column that counts the drops of this reason.

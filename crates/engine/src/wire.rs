@@ -1,4 +1,7 @@
-//! The link behind a queue: serialisation at a rate, then propagation.
+//! A link: serialisation at a rate, then propagation.
+//!
+//! A link whose sending end nobody asked about (no discipline, no limit) is a [`Wire`] and nothing else: one packet in, one
+//! packet out, no decision. The driver passes packets through such wires itself, without an outbox.
 
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
@@ -7,7 +10,7 @@ use crate::packet::Packet;
 use crate::process::Outbox;
 use crate::queue_book::LossBook;
 use crate::trace::Tracer;
-use crate::window::Window;
+use crate::window::{Checkpoints, Window};
 
 /// The transmitting end of a link. What every packet touches is one cache line; the rest is in [`WireRecord`].
 #[repr(C, align(64))]
@@ -34,12 +37,16 @@ const _: () = assert!(size_of::<Wire>() == 64);
 
 /// What a link knows beside what every packet touches.
 pub(crate) struct WireRecord {
+    /// Its place in the order in which links were added.
+    number: u32,
     pub name: String,
     pub rate: Rate,
     loss: Option<Loss>,
     pub lost: LossBook,
     tracer: Option<Tracer>,
     utilization: Option<UtilizationSeries>,
+    /// When the utilisation is sampled, if the wire has to see to that itself.
+    checkpoints: Checkpoints,
 }
 
 /// Independent random loss of data packets.
@@ -59,6 +66,7 @@ struct UtilizationSeries {
 
 /// What a link hands in at the end.
 pub(crate) struct LinkReport {
+    pub number: u32,
     pub name: String,
     pub rate: Rate,
     pub utilization: f64,
@@ -70,7 +78,7 @@ pub(crate) struct LinkReport {
 }
 
 impl Wire {
-    pub fn new(name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+    pub fn new(number: u32, name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
         Self {
             free_at: Time::ZERO,
             propagation,
@@ -82,12 +90,14 @@ impl Wire {
             bytes: 0,
             busy: Span::ZERO,
             record: Box::new(WireRecord {
+                number,
                 name,
                 rate,
                 loss: None,
                 lost: LossBook::default(),
                 tracer: None,
                 utilization: None,
+                checkpoints: Checkpoints::new(None, None),
             }),
         }
     }
@@ -104,15 +114,39 @@ impl Wire {
         self.record.tracer = Some(tracer);
     }
 
-    /// Whether its utilisation is sampled, or may be.
-    #[inline]
-    pub fn is_sampled(&self) -> bool {
-        self.observed
-    }
-
-    pub fn sample_utilization(&mut self) {
+    /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
+    /// [`Wire::sample`].
+    pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
         self.observed = true;
         self.record.utilization = Some(UtilizationSeries::default());
+        if let Some(checkpoints) = checkpoints {
+            self.record.checkpoints = checkpoints;
+        }
+    }
+
+    /// Takes a packet that has arrived at the sending end of a wire that stands alone, and moves it to the far end; false if
+    /// the link loses it.
+    #[inline]
+    pub fn pass(&mut self, packet: &mut Packet, out: &mut Outbox) -> bool {
+        if self.observed && !self.enter_observed(packet, &out.window) {
+            return false;
+        }
+        let start = packet.time.max(self.free_at);
+        self.transmit(packet, start, out);
+        true
+    }
+
+    #[cold]
+    fn enter_observed(&mut self, packet: &Packet, window: &Window) -> bool {
+        self.take_samples(packet.time);
+        !self.record.loses(packet, window)
+    }
+
+    /// Takes the samples that are due up to `now`.
+    fn take_samples(&mut self, now: Time) {
+        while let Some((at, _)) = self.record.checkpoints.take(now) {
+            self.sample(at, self.record.checkpoints.interval());
+        }
     }
 
     /// Whether the link loses this packet, before any queue sees it.
@@ -123,7 +157,7 @@ impl Wire {
 
     /// Sends `packet` from `start` on: sets its arrival time at the far end, and the time when the transmitter is free again.
     #[inline]
-    pub fn transmit(&mut self, mut packet: Packet, start: Time, out: &mut Outbox) {
+    pub fn transmit(&mut self, packet: &mut Packet, start: Time, out: &mut Outbox) {
         if packet.len_bytes != self.memo_len_bytes {
             self.memo_len_bytes = packet.len_bytes;
             self.memo_span = self.record.rate.transmission_time(u64::from(packet.len_bytes));
@@ -132,18 +166,31 @@ impl Wire {
         self.free_at = end;
         if end <= out.window.to {
             out.packet_hops += 1;
-            if end > out.window.from {
+            if start >= out.window.from {
                 self.packets += 1;
                 self.bytes += u64::from(packet.len_bytes);
+                self.busy += self.memo_span;
+            } else {
+                self.count_at_the_edge(packet, start, &out.window);
             }
+        } else {
+            self.busy += out.window.clip(start, end);
         }
-        self.busy += out.window.clip(start, end);
         packet.time = end + self.propagation;
         packet.input_port = self.far_input_port;
         if self.observed {
-            self.record.observe(&packet, end, self.memo_span, out);
+            self.record.observe(packet, end, self.memo_span, out);
         }
-        out.send(packet);
+    }
+
+    /// Counts a transmission that began before the measured interval.
+    #[cold]
+    fn count_at_the_edge(&mut self, packet: &Packet, start: Time, window: &Window) {
+        self.busy += window.clip(start, self.free_at);
+        if self.free_at > window.from {
+            self.packets += 1;
+            self.bytes += u64::from(packet.len_bytes);
+        }
     }
 
     /// Samples the utilisation since the last sample. Everything planned beyond `at` is one busy period from `at` to
@@ -157,8 +204,10 @@ impl Wire {
     }
 
     pub fn finish(&mut self, window: &Window) -> LinkReport {
+        self.take_samples(window.to);
         let record = &mut self.record;
         LinkReport {
+            number: record.number,
             name: record.name.clone(),
             rate: record.rate,
             utilization: self.busy.seconds() / window.seconds(),

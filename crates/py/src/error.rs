@@ -12,6 +12,8 @@ create_exception!(
     "What was asked for is not possible. The message says what is wrong, where, and what was expected."
 );
 
+create_exception!(forebay._core, CaptureError, PyValueError, "A capture that cannot be replayed.");
+
 create_exception!(
     forebay._core,
     InternalError,

@@ -5,6 +5,7 @@ mod catalogue;
 mod error;
 mod hashing;
 mod progress;
+mod replay;
 mod results;
 mod scenario;
 
@@ -16,9 +17,11 @@ mod _core {
     #[pymodule_export]
     use crate::catalogue::choices;
     #[pymodule_export]
-    use crate::error::{InternalError, ScenarioError};
+    use crate::error::{CaptureError, InternalError, ScenarioError};
     #[pymodule_export]
     use crate::hashing::flow_table_entries;
+    #[pymodule_export]
+    use crate::replay::replay;
     #[pymodule_export]
     use crate::results::RawResult;
     #[pymodule_export]

@@ -52,7 +52,7 @@ impl RawResult {
 }
 
 /// A table as a dictionary of its columns in order: text as lists, numbers as arrays.
-fn columns(py: Python<'_>, table: Table) -> PyResult<Py<PyDict>> {
+pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {

@@ -20,9 +20,9 @@ pub(crate) fn check<'py>(
     overrides: Vec<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scenario = load(py, text, file_name, &overrides)?;
-    let spec = &scenario.spec;
+    let spec = scenario.spec();
     let facts = PyDict::new(py);
-    facts.set_item("name", &scenario.name)?;
+    facts.set_item("name", scenario.name())?;
     facts.set_item("description", &spec.description)?;
     facts.set_item("duration_s", spec.duration.seconds())?;
     facts.set_item("warmup_s", spec.warmup.seconds())?;

@@ -15,6 +15,13 @@ const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The entry of a table of so many `entries` to which a hash belongs: the upper half of the hash scaled to the table, so
+/// that any number of entries will do.
+#[must_use]
+pub const fn table_index(hash: u64, entries: u32) -> u32 {
+    (((hash >> 32) * entries as u64) >> 32) as u32
+}
+
 /// A uniform draw in [0, 1) with 53 bits. An event of probability `p` fires when `uniform(rng) < p`, so that `p = 0` never
 /// and `p = 1` always fires.
 #[must_use]

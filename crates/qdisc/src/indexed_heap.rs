@@ -63,13 +63,6 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         }
     }
 
-    /// Takes everything out.
-    pub fn clear(&mut self) {
-        for (_, slot) in self.heap.drain(..) {
-            self.positions[slot as usize] = ABSENT;
-        }
-    }
-
     /// Moves the entry at `position` towards the top; gives where it comes to rest.
     fn rise(&mut self, mut position: usize) -> usize {
         let entry = self.heap[position];

@@ -24,12 +24,14 @@ pub use forebay_units::{Rate, Span, Time};
 pub use rand_core::Rng;
 
 mod arrival;
+mod cbq;
 mod class_weight;
 pub mod dbl;
 mod drop_tail;
 mod drr;
 mod fifo;
 mod flow_slots;
+mod fred;
 mod hash;
 mod indexed_heap;
 mod limit;
@@ -37,15 +39,19 @@ mod red;
 #[cfg(test)]
 mod test_support;
 mod token_bucket;
+mod wfq;
 
 pub use arrival::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet};
+pub use cbq::{Cbq, CbqClass, CbqConfig};
 pub use class_weight::ClassWeight;
 pub use dbl::{Dbl, DblConfig};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 pub use fifo::Fifo;
-pub use hash::{hash_flow, uniform};
+pub use fred::{Fred, FredConfig};
+pub use hash::{hash_flow, table_index, uniform};
 pub use red::{Red, RedConfig};
+pub use wfq::{Wfq, WfqConfig};
 
 /// How much a queue holds. The packet on the wire is not part of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

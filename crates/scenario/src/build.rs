@@ -1,5 +1,6 @@
 //! From a validated scenario to a network.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use forebay_engine::{
@@ -9,7 +10,7 @@ use forebay_engine::{
 use forebay_qdisc::{Rng, Time};
 
 use crate::layout::{Layout, Line, Route};
-use crate::schema::{self, ScenarioSpec, SeriesKind, UdpPattern as Pattern};
+use crate::schema::{self, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
 ///
@@ -19,8 +20,10 @@ pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) ->
     let layout = Layout::new(scenario, seed);
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
+    let mut switches: BTreeMap<usize, Switch> = BTreeMap::new();
     for line in &layout.lines {
-        builder.add_link(link(line, &layout, scenario, seed, out)?);
+        let switch = switches.entry(line.node).or_default();
+        builder.add_link(link(line, switch, &layout, scenario, seed, out)?);
     }
     for route in &layout.routes {
         builder.add_flow(flow(route, scenario, seed));
@@ -41,6 +44,7 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
 
 fn link(
     line: &Line,
+    switch: &mut Switch,
     layout: &Layout,
     scenario: &ScenarioSpec,
     seed: u64,
@@ -50,7 +54,7 @@ fn link(
     let queue = match &line.spec.queue {
         Some(queue) => {
             // Validation has built every queue once before.
-            let built = queue.build(line.spec.rate, salt).map_err(|error| RunError::Invariant(error.to_string()))?;
+            let built = queue.build_in(switch, line.spec.rate, salt).map_err(|error| RunError::Invariant(error.to_string()))?;
             Some((queue.name().to_owned(), built))
         }
         None => None,

@@ -3,10 +3,11 @@
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
 
+use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::Value;
 
-use crate::schema::{Chain, DISCIPLINES, Dumbbell, Graph, ScenarioSpec, Star, Udp};
+use crate::schema::{Chain, DISCIPLINES, Dumbbell, Graph, ScenarioSpec, Star, Topology, Transport, Udp};
 
 /// Something that a scenario can choose by its name.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,18 +93,25 @@ pub fn choices() -> Vec<Choice> {
             Choice { kind: "discipline", name: entry.name.to_owned(), summary, sections, parameters }
         })
         .collect();
-    choices.push(described::<forebay_tcp::TcpConfig>("transport", "tcp"));
-    choices.push(described::<Udp>("transport", "udp"));
-    choices.push(described::<Star>("topology", "star"));
-    choices.push(described::<Dumbbell>("topology", "dumbbell"));
-    choices.push(described::<Chain>("topology", "chain"));
-    choices.push(described::<Graph>("topology", "graph"));
+    choices.extend([
+        described::<Transport, TcpConfig>("transport", "tcp"),
+        described::<Transport, Udp>("transport", "udp"),
+        described::<Topology, Star>("topology", "star"),
+        described::<Topology, Dumbbell>("topology", "dumbbell"),
+        described::<Topology, Chain>("topology", "chain"),
+        described::<Topology, Graph>("topology", "graph"),
+    ]);
     choices
 }
 
-/// A choice whose text is the comment of its type.
-fn described<T: JsonSchema>(kind: &'static str, name: &str) -> Choice {
-    let description = description(T::json_schema(&mut generator()).as_value());
+/// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the type's
+/// comment.
+fn described<Of: JsonSchema, T: JsonSchema>(kind: &'static str, name: &str) -> Choice {
+    let alternatives = Of::json_schema(&mut generator()).to_value();
+    let alternative =
+        alternatives["oneOf"].as_array().into_iter().flatten().find(|one| one["properties"][name].is_object());
+    let own = description(T::json_schema(&mut generator()).as_value());
+    let description = alternative.map(description).filter(|text| text.len() > own.len()).unwrap_or(own);
     let summary = description.split_inclusive(". ").next().unwrap_or(&description).trim().to_owned();
     let sections = vec![("What it does".to_owned(), description)];
     Choice { kind, name: name.to_owned(), summary, sections, parameters: parameters(T::json_schema) }

@@ -82,13 +82,15 @@ impl Fault {
                 Problem::at(place, format!("unknown key `{key}`"), format!("{name} has no such key")).with_help(help)
             }
             Kind::UnknownName { name: written, names } => {
-                let label = format!("expected {}{}", if names.len() > 1 { "one of " } else { "" }, list_names(names.iter().copied()));
+                let label = format!(
+                    "expected {}{}",
+                    if names.len() > 1 { "one of " } else { "" },
+                    list_names(names.iter().copied())
+                );
                 let message = format!("unknown name `{written}` for {name}");
                 Problem::at(place, message, label).with_help(did_you_mean(&written, names.iter().copied()))
             }
-            Kind::Missing(key) => {
-                Problem::at(place, format!("missing key `{key}`"), format!("{name} needs `{key}`"))
-            }
+            Kind::Missing(key) => Problem::at(place, format!("missing key `{key}`"), format!("{name} needs `{key}`")),
             Kind::NotOne { given, names } => {
                 let one_of = list_names(names.iter().copied());
                 if given.is_empty() {
@@ -208,7 +210,9 @@ impl<'de> Field<'de> {
                     }
                 }
             }
-            Value::Table(entries) => visitor.visit_map(Table { entries: entries.iter(), pending: None, name: self.name }),
+            Value::Table(entries) => {
+                visitor.visit_map(Table { entries: entries.iter(), pending: None, name: self.name })
+            }
         }
     }
 }
@@ -241,9 +245,13 @@ impl<'de> Deserializer<'de> for Field<'de> {
         visitor: V,
     ) -> Result<V::Value, Fault> {
         let alternative = match self.value {
-            Value::Text(name) => {
-                Ok(Alternative { name, name_place: self.place, of: self.name, value: &NO_PARAMETERS, place: self.place })
-            }
+            Value::Text(name) => Ok(Alternative {
+                name,
+                name_place: self.place,
+                of: self.name,
+                value: &NO_PARAMETERS,
+                place: self.place,
+            }),
             Value::Table(entries) => match &entries[..] {
                 [entry] => Ok(Alternative {
                     name: &entry.key,
@@ -256,7 +264,9 @@ impl<'de> Deserializer<'de> for Field<'de> {
                     let given: Vec<_> = entries.iter().map(|entry| entry.key.clone()).collect();
                     // A key that is no alternative at all is the likelier mistake.
                     match entries.iter().find(|entry| !names.contains(&entry.key.as_str())) {
-                        Some(entry) => Err(Fault::unknown_variant(&entry.key, names).or_at(&entry.key_place, self.name)),
+                        Some(entry) => {
+                            Err(Fault::unknown_variant(&entry.key, names).or_at(&entry.key_place, self.name))
+                        }
                         None => {
                             let place = entries.last().map_or(self.place, |entry| &entry.key_place);
                             Err(Fault::new(Kind::NotOne { given, names }).or_at(place, self.name))

@@ -76,9 +76,7 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
                 .chain(hosts(spec, dumbbell.sinks).flat_map(sinks_both_ways)),
         ),
         Topology::Chain(chain) => Box::new(
-            (1..=chain.hops)
-                .flat_map(|number| [hop(number), hop_back(number)])
-                .chain(flows(spec).flat_map(both_ways)),
+            (1..=chain.hops).flat_map(|number| [hop(number), hop_back(number)]).chain(flows(spec).flat_map(both_ways)),
         ),
         Topology::Graph(graph) => Box::new(
             graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),

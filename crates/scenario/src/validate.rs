@@ -86,7 +86,12 @@ fn check_name(name: &str, path: &Path) -> Validity {
     let at = || path.clone();
     require(!name.trim().is_empty(), at, || "a name is empty".into(), "expected a name")?;
     require(name.len() <= LONGEST, at, || "a name is too long".into(), "expected at most 100 bytes")?;
-    require(!name.contains(refused), at, || format!("the name {name:?} has a `/` or the like"), "expected neither `/` nor `\\`")
+    require(
+        !name.contains(refused),
+        at,
+        || format!("the name {name:?} has a `/` or the like"),
+        "expected neither `/` nor `\\`",
+    )
 }
 
 fn check_rate(rate: Rate, path: &Path) -> Validity {

@@ -1,11 +1,12 @@
 //! The receiver: reassembly, and when and with what it acknowledges.
 //!
 //! # What it does
-//! Acknowledges each segment at once, or every second one where ACKs are delayed; out of order, filling a gap, or with a
-//! FIN always at once. Tells what it holds above a gap (SACK), and echoes marks until the sender has reacted.
+//! Acknowledges each segment at once, or every second one where ACKs are delayed; what is out of order or fills a gap,
+//! and the FIN, always at once. Tells what it holds above a gap (SACK), and echoes marks until the sender has reacted.
 //!
 //! # Source
-//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 3168, section 6.1.3 (echo).
+//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 3168, section 6.1.3 (the
+//! echo).
 //!
 //! # Where we differ
 //! Data flows one way: the receiver sends no data, and no FIN of its own. What it holds is never dropped.

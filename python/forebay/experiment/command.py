@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from forebay import terminal
 from forebay.errors import InputError, ScenarioError
 
 from .errors import ExperimentError
@@ -58,7 +58,6 @@ def reproduce(
         The exit status: 0 if every claim judged holds, 1 if one does not, 2 for bad input, 130 after Ctrl-C.
 
     """
-    errors = Console(stderr=True, highlight=False, soft_wrap=True)
     try:
         if seeds is not None and seeds < 1:
             message = f"--seeds: must be at least 1, and is {seeds}"
@@ -77,12 +76,12 @@ def reproduce(
         session = _Session(plans, out or Path("out") / "reproduce", as_json, simulate or simulate_with_core)
         return session.run(jobs or default_threads())
     except (InputError, ScenarioError) as error:
-        errors.print(f"error: {error}", markup=False)
+        terminal.complain(str(error))
         return BAD_INPUT
     except BrokenPipeError:
         raise
     except OSError as error:
-        errors.print(f"error: {error.filename or out}: {error.strerror or error}", markup=False)
+        terminal.complain(f"{error.filename or out}: {error.strerror or error}")
         return BAD_INPUT
 
 
@@ -94,14 +93,13 @@ class _Session:
         self.out = out
         self.as_json = as_json
         self.simulate = simulate
-        # In a pipe there is no width to keep to; 120 columns show most tables unbroken.
-        self.console = Console(highlight=False, width=None if sys.stdout.isatty() else 120)
+        self.console = terminal.output()
         self.progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=Console(stderr=True),
+            console=terminal.messages(),
             transient=True,
             disable=not sys.stderr.isatty(),
         )
@@ -128,7 +126,7 @@ class _Session:
             message = (
                 f"stopped: {self.finished_runs} of {total} runs are in {self.out}; the same command goes on from there"
             )
-            self.progress.console.print(message, markup=False, soft_wrap=True)
+            terminal.note(message)
             return INTERRUPTED
         self._summary()
         return SOME_DO_NOT if any(claim.verdict == "not reproduced" for claim in self.claims) else ALL_HOLD
@@ -196,7 +194,7 @@ class _Session:
     def _summary(self) -> None:
         write_summary(self.out, self.experiments, self.claims)
         if self.as_json:
-            sys.stdout.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False) + "\n")
+            terminal.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False))
             return
         self.console.print()
         if len(self.plans) > 1:

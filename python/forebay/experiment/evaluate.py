@@ -26,6 +26,7 @@ from .metrics import (
     NumberRef,
     Placed,
     RatioMetric,
+    RecoveryMetric,
     SeriesMetric,
     StepMetric,
     WindowsMetric,
@@ -89,6 +90,8 @@ class Runs:
                 values = [self._leaf(full, at, lambda outcome: series_value(full, outcome))]
             case WindowsMetric():
                 values = self._windows(full, at)
+            case RecoveryMetric():
+                values = [self._recovery(full, at)]
             case DifferenceMetric():
                 values = [self._difference(full, at)]
             case RatioMetric():
@@ -151,6 +154,19 @@ class Runs:
             values.append(Value(f"step {k + 1}, expected {expected:g}", np.array(means) * scale - expected))
         return values
 
+    def _recovery(self, metric: RecoveryMetric, at: Coordinates) -> Value:
+        try:
+            pairs = [recovery(metric, outcome) for outcome in self._outcomes(at)]
+        except KeyError as error:
+            message = f"{self.experiment.id}: ({at.label()}) {error.args[0]}"
+            raise ExperimentError(message) from None
+        # A run in which no flow was let go says nothing.
+        after = [pair[0] for pair in pairs if pair is not None]
+        before = [pair[1] for pair in pairs if pair is not None]
+        if not after:
+            return Value(at.label(), np.array([math.nan]))
+        return Value(at.label(), np.array(after), np.array(before))
+
     def _difference(self, metric: DifferenceMetric, at: Coordinates) -> Value:
         of = self.evaluate_one(metric.of, at)
         other = replace(at, variant=metric.minus_variant or at.variant)
@@ -181,7 +197,7 @@ class Runs:
         match full:
             case DifferenceMetric() | StepMetric():
                 return self.unit(full.of)
-            case RatioMetric():
+            case RatioMetric() | RecoveryMetric():
                 return ""
         return full.unit
 
@@ -334,6 +350,27 @@ def _one_series_value(metric: SeriesMetric, series: Series) -> float:
     # The schema allows `first_time` only with one of the two thresholds.
     reached = values <= metric.at_most if metric.at_most is not None else values >= (metric.at_least or 0.0)
     return float(times[np.argmax(reached)]) if reached.any() else math.nan
+
+
+def recovery(metric: RecoveryMetric, outcome: Outcome) -> tuple[float, float] | None:
+    """Goodput after and before, summed over the flows and windows in which the gauge let go; None if it never did."""
+    after = before = 0.0
+    found = False
+    for flow in outcome.group(metric.group):
+        gauge = _find(outcome, "queue_flow", f"{metric.queue}/{flow}", metric.gauge)
+        goodput = _find(outcome, "flow", flow, "goodput_bps")
+        windows = [
+            (metric.first_s + k * metric.window_s + metric.settle_s, metric.first_s + (k + 1) * metric.window_s)
+            for k in range(metric.count)
+        ]
+        held = [window_mean(gauge, *window) <= metric.at_most for window in windows]
+        rates = [window_mean(goodput, *window) for window in windows]
+        for k in range(metric.count - 1):
+            if held[k] and not held[k + 1]:
+                found = True
+                before += rates[k]
+                after += rates[k + 1]
+    return (after, before) if found else None
 
 
 def window_mean(series: Series, from_s: float, until_s: float) -> float:

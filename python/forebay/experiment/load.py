@@ -40,8 +40,8 @@ def experiment_folder() -> Path:
         if any(folder.glob("*/*.toml")):
             return folder
     message = (
-        f"there is no folder of experiments (looked at {', '.join(map(str, candidates))}): "
-        "run the command in a checkout of Forebay, or give the path of an experiment's TOML file"
+        f"there is no folder of experiments: not {', nor '.join(map(str, candidates))}\n"
+        "hint: run the command in a checkout of Forebay, or give the path of an experiment's TOML file"
     )
     raise ExperimentError(message)
 
@@ -92,7 +92,7 @@ def select_experiments(ids: Iterable[str]) -> list[Path]:
             if wanted == "all" or wanted == experiment_id.split("/")[0] or fnmatch.fnmatchcase(experiment_id, wanted)
         ]
         if not matching:
-            message = f"there is no experiment `{wanted}`; there are: {', '.join(files)}, and `all`"
+            message = f"there is no experiment `{wanted}`\nhint: there are {', '.join(files)}, and `all`"
             raise ExperimentError(message)
         chosen.update(dict.fromkeys(matching))
     return list(chosen)

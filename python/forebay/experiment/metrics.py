@@ -117,6 +117,26 @@ class WindowsMetric(Placed):
     """By how much the expected value changes from window to window, in `unit`."""
 
 
+class RecoveryMetric(Placed):
+    """How much better flows fare once a gauge lets them go.
+
+    The run is cut into equal windows. Where the gauge of a flow has a mean of at most `at_most` in one window and more
+    in the next, its mean goodput in the second counts above the line and that in the first below it.
+    """
+
+    kind: Literal["recovery"]
+    group: str
+    queue: str
+    gauge: str
+    at_most: float
+    first_s: float
+    """Start of the first window."""
+    window_s: float = Field(gt=0)
+    count: int = Field(ge=2)
+    settle_s: float = 0.0
+    """What is left out at the start of each window."""
+
+
 class DifferenceMetric(Placed):
     """A metric less `factor` times another (or the same one in another variant), in the unit of the first."""
 
@@ -231,6 +251,7 @@ _KINDS: dict[str, type[Strict]] = {
     "column": ColumnMetric,
     "series": SeriesMetric,
     "windows": WindowsMetric,
+    "recovery": RecoveryMetric,
     "difference": DifferenceMetric,
     "ratio": RatioMetric,
     "step": StepMetric,
@@ -257,6 +278,7 @@ Metric = (
     ColumnMetric
     | SeriesMetric
     | WindowsMetric
+    | RecoveryMetric
     | DifferenceMetric
     | RatioMetric
     | StepMetric
@@ -273,6 +295,7 @@ MetricRef = Annotated[
     | Annotated[ColumnMetric, Tag("column")]
     | Annotated[SeriesMetric, Tag("series")]
     | Annotated[WindowsMetric, Tag("windows")]
+    | Annotated[RecoveryMetric, Tag("recovery")]
     | Annotated[DifferenceMetric, Tag("difference")]
     | Annotated[RatioMetric, Tag("ratio")]
     | Annotated[StepMetric, Tag("step")]

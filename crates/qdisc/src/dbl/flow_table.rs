@@ -56,9 +56,9 @@ impl FlowTable {
         Self { entries: vec![fresh; entries as usize], queues: Vec::new() }
     }
 
-    /// The index of a hash: its upper half scaled to the table, so that any number of entries will do.
+    /// The index of a hash.
     pub fn index(&self, hash: u64) -> u32 {
-        (((hash >> 32) * self.entries.len() as u64) >> 32) as u32
+        crate::table_index(hash, self.entries.len() as u32)
     }
 
     /// Adds the cells of a packet that enters `queue`.

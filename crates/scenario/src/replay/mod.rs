@@ -23,6 +23,7 @@ mod capture;
 mod dissect;
 mod error;
 mod port;
+mod port_spec;
 #[cfg(test)]
 mod tests;
 
@@ -36,6 +37,7 @@ pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
 pub use dissect::{FlowIdentity, Headers, LinkType, dissect};
 pub use error::{CaptureError, ReplayError};
+pub use port_spec::PortSpec;
 
 use crate::schema::QueueSpec;
 

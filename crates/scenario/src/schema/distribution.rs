@@ -120,6 +120,7 @@ enum DrawnSize {
     Pareto(Pareto),
 }
 
+/// The Pareto distribution.
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Pareto {

@@ -55,14 +55,14 @@ pub struct FlowGroup {
     pub ecn: bool,
 }
 
-
 /// Who sends: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = bare_transports)]
 #[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
 pub enum Transport {
-    /// TCP.
+    /// TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298),
+    /// and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
     /// UDP: packets at a rate of their own, whatever the network does.
     Udp(Udp),

@@ -21,8 +21,6 @@ pub use flows::{
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub(crate) use queue::DISCIPLINES;
-pub use queue::QueueSpec;
+pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;
-pub use topology::{
-    Chain, Dumbbell, Graph, GraphLink, HostCount, LinkSpec, Node, NodeKind, Placement, Star, Topology,
-};
+pub use topology::{Chain, Dumbbell, Graph, GraphLink, HostCount, LinkSpec, Node, NodeKind, Placement, Star, Topology};

@@ -1,7 +1,8 @@
 //! Queues: one line a discipline.
 
 use forebay_qdisc as qdisc;
-use forebay_qdisc::{ConfigError, Packet, Queue, Rate};
+use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
+use forebay_qdisc::{ConfigError, Dbl, DblConfig, Packet, Queue, Rate};
 use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -17,8 +18,8 @@ pub(crate) struct DisciplineEntry {
 }
 
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant with
-/// its configuration, the name in a scenario, what is built (a law in front of a FIFO, or a discipline that holds its
-/// packets), and the file.
+/// its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table with
+/// the switch's other queues, or a discipline that holds its packets), and the file.
 macro_rules! disciplines {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal;)*) => {
         /// The queue discipline of a sending port: exactly one of these.
@@ -54,13 +55,28 @@ macro_rules! disciplines {
                 match self { $(Self::$variant(config) => Some(config.limit),)* }
             }
 
-            /// Builds the queue for a link of `link_rate`; `salt` separates the flow hashes of different queues.
+            /// Builds the queue for a link of `link_rate`, the only one of its switch; `salt` separates the flow hashes of
+            /// different queues.
             ///
             /// # Errors
             /// The first parameter outside its bound.
             pub fn build<P: Packet + 'static>(&self, link_rate: Rate, salt: u64) -> Result<Queue<P>, ConfigError> {
+                self.build_in(&mut Switch::default(), link_rate, salt)
+            }
+
+            /// Builds the queue for a link of `link_rate` beside the other queues of `switch`, with which it may share a
+            /// flow table.
+            ///
+            /// # Errors
+            /// The first parameter outside its bound.
+            pub fn build_in<P: Packet + 'static>(
+                &self,
+                switch: &mut Switch,
+                link_rate: Rate,
+                salt: u64,
+            ) -> Result<Queue<P>, ConfigError> {
                 match self {
-                    $(Self::$variant(config) => Ok(build!($seam, qdisc::$law, config, link_rate, salt)),)*
+                    $(Self::$variant(config) => build!($seam $law, P, config, switch, link_rate, salt),)*
                 }
             }
         }
@@ -68,14 +84,41 @@ macro_rules! disciplines {
 }
 
 macro_rules! build {
-    (law, $law:path, $config:expr, $link_rate:expr, $salt:expr) => {{
-        use $law as Law;
-        Queue::Law(Box::new(Law::new($config, $link_rate, $salt)?))
-    }};
-    (discipline, $discipline:path, $config:expr, $link_rate:expr, $salt:expr) => {{
-        use $discipline as Discipline;
-        Queue::Discipline(Box::new(Discipline::<P>::new($config, $link_rate, $salt)?))
-    }};
+    (law $law:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
+        Ok(Queue::Law(Box::new(qdisc::$law::new($config, $link_rate, $salt)?)))
+    };
+    (shared_law $law:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
+        Ok(Queue::Law(Box::new($switch.dbl($config, $link_rate, $salt)?)))
+    };
+    (discipline $discipline:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
+        Ok(Queue::Discipline(Box::new(qdisc::$discipline::<$packet>::new($config, $link_rate, $salt)?)))
+    };
+}
+
+/// What the queues of one switch share: the flow tables of those that ask for a shared one.
+#[derive(Clone, Debug, Default)]
+pub struct Switch {
+    /// Tables by their number of entries: queues that want the same number share one.
+    tables: Vec<(u32, SharedFlowTable)>,
+}
+
+impl Switch {
+    fn dbl(&mut self, config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Dbl, ConfigError> {
+        if config.flow_table == FlowTableScope::PerQueue {
+            return Dbl::new(config, link_rate, salt);
+        }
+        let entries = config.flow_table_entries;
+        let index = match self.tables.iter().position(|(size, _)| *size == entries) {
+            Some(index) => index,
+            None => {
+                // A queue of its own checks the configuration before a table of that size is made.
+                Dbl::new(config, link_rate, salt)?;
+                self.tables.push((entries, SharedFlowTable::new(entries)));
+                self.tables.len() - 1
+            }
+        };
+        Dbl::with_shared_table(config, link_rate, salt, &self.tables[index].1)
+    }
 }
 
 disciplines! {
@@ -83,4 +126,12 @@ disciplines! {
     DropTail(qdisc::DropTailConfig) = "drop_tail", law DropTail, "drop_tail.rs";
     /// Random early detection: drops early, by the average queue.
     Red(qdisc::RedConfig) = "red", law Red, "red.rs";
+    /// RED with a share for each flow: holds back the flows that take more than others.
+    Fred(qdisc::FredConfig) = "fred", law Fred, "fred.rs";
+    /// Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet.
+    Dbl(DblConfig) = "dbl", shared_law Dbl, "dbl.rs";
+    /// Deficit round robin: a queue for each flow, each in turn as many bytes.
+    Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs";
+    /// Weighted fair queueing: each flow gets its share of the link to within one packet.
+    Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs";
 }

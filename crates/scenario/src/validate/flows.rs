@@ -9,8 +9,7 @@ use super::graph::Reach;
 use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use crate::document::Path;
 use crate::schema::{
-    Application, Enters, FlowGroup, OneOrMany, ScenarioSpec, SizeDistribution, Topology, Transport,
-    Udp, UdpPattern,
+    Application, Enters, FlowGroup, OneOrMany, ScenarioSpec, SizeDistribution, Topology, Transport, Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -20,7 +19,12 @@ const LARGEST_PACKET: u64 = 65_535;
 const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
 pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
-    require(!spec.flows.is_empty(), || path.clone(), || "a scenario without flows".into(), "expected at least one group")?;
+    require(
+        !spec.flows.is_empty(),
+        || path.clone(),
+        || "a scenario without flows".into(),
+        "expected at least one group",
+    )?;
     let reach = match &spec.topology {
         Topology::Graph(graph) => Some(Reach::new(graph)),
         _ => None,
@@ -30,7 +34,12 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         let at = path.index(index);
         require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
         total += u64::from(group.flows());
-        require(total <= MOST_FLOWS, || at.key("count"), || format!("{total} flows are too many"), "expected at most 16777216 in all")?;
+        require(
+            total <= MOST_FLOWS,
+            || at.key("count"),
+            || format!("{total} flows are too many"),
+            "expected at most 16777216 in all",
+        )?;
         check_name(&group.name, &at.key("name"))?;
         times(group, spec.duration, &at)?;
         match &group.transport {
@@ -91,7 +100,12 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
     })?;
     check_packet(config.segment, &path.key("segment"))?;
     check_packet(config.ack_size, &path.key("ack_size"))?;
-    require(!group.ecn, || at.key("ecn"), || "`ecn` of a group is for UDP".into(), "for TCP write `transport.tcp.ecn`")?;
+    require(
+        !group.ecn,
+        || at.key("ecn"),
+        || "`ecn` of a group is for UDP".into(),
+        "for TCP write `transport.tcp.ecn`",
+    )?;
     let app = at.key("app");
     match &group.app {
         Application::Unlimited => Ok(()),
@@ -162,9 +176,10 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
     if let Some(chain) = chain {
         let (last, message) = match group.enters.unwrap_or_default() {
             Enters::At(router) => (router, format!("there is no router {router}: the chain has {}", chain.hops)),
-            Enters::Each => {
-                (group.flows(), format!("{} flows enter at routers of their own: the chain has {}", group.flows(), chain.hops))
-            }
+            Enters::Each => (
+                group.flows(),
+                format!("{} flows enter at routers of their own: the chain has {}", group.flows(), chain.hops),
+            ),
         };
         require(last <= chain.hops, || at.key("enters"), || message, "expected at most `hops`")?;
     }
@@ -192,7 +207,9 @@ fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
             }
             Ok(hosts.clone())
         }
-        None => Err(Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of a graph needs `{key}`"))),
+        None => {
+            Err(Invalid::new(at.clone(), format!("missing key `{key}`"), format!("a flow of a graph needs `{key}`")))
+        }
     };
     let (from, to) = (list("from", &group.from)?, list("to", &group.to)?);
     // After the product of the two lengths the pairs repeat.
@@ -201,7 +218,12 @@ fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
         let (source, sink) = (&from[index % from.len()], &to[index % to.len()]);
         let there = || at.key("to").index(index % to.len());
         let flow = || group.flow_name(index as u32);
-        require(source != sink, there, || format!("`{}` would go from `{source}` to itself", flow()), "expected another host")?;
+        require(
+            source != sink,
+            there,
+            || format!("`{}` would go from `{source}` to itself", flow()),
+            "expected another host",
+        )?;
         let message = || format!("`{sink}` cannot be reached from `{source}`");
         if !reach.reaches(source, sink) {
             let invalid = Invalid::new(there(), message(), "no path of links and routers leads here");

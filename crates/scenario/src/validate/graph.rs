@@ -15,22 +15,46 @@ const MOST_NODES: usize = 1_000_000;
 
 pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
     let nodes = path.key("nodes");
-    require(!graph.nodes.is_empty(), || nodes.clone(), || "a graph without nodes".into(), "expected at least two hosts")?;
-    require(graph.nodes.len() <= MOST_NODES, || nodes.clone(), || "too many nodes".into(), "expected at most a million")?;
+    require(
+        !graph.nodes.is_empty(),
+        || nodes.clone(),
+        || "a graph without nodes".into(),
+        "expected at least two hosts",
+    )?;
+    require(
+        graph.nodes.len() <= MOST_NODES,
+        || nodes.clone(),
+        || "too many nodes".into(),
+        "expected at most a million",
+    )?;
     let mut known = BTreeSet::new();
     for (index, node) in graph.nodes.iter().enumerate() {
         let name = nodes.index(index).key("name");
         check_name(&node.name, &name)?;
-        require(!node.name.contains("->"), || name.clone(), || "a name has a `->` in it".into(), "`->` joins the names of a link")?;
-        require(known.insert(node.name.as_str()), || name.clone(), || format!("two nodes are named `{}`", node.name), "the second one")?;
+        require(
+            !node.name.contains("->"),
+            || name.clone(),
+            || "a name has a `->` in it".into(),
+            "`->` joins the names of a link",
+        )?;
+        require(
+            known.insert(node.name.as_str()),
+            || name.clone(),
+            || format!("two nodes are named `{}`", node.name),
+            "the second one",
+        )?;
     }
     let mut links = BTreeSet::new();
     for (index, link) in graph.links.iter().enumerate() {
         let at = path.key("links").index(index);
         for (end, name) in [("from", &link.from), ("to", &link.to)] {
             if !known.contains(name.as_str()) {
-                return Err(Invalid::new(at.key(end), format!("there is no node `{name}`"), "expected the name of a node")
-                    .with_help(did_you_mean(name, known.iter().copied())));
+                return Err(Invalid::new(
+                    at.key(end),
+                    format!("there is no node `{name}`"),
+                    "expected the name of a node",
+                )
+                .with_help(did_you_mean(name, known.iter().copied())));
             }
         }
         let joins = || format!("a link joins `{}` to itself", link.from);
@@ -38,7 +62,12 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
         require(link.metric > 0, || at.key("metric"), || "`metric` is zero".into(), "expected at least 1")?;
         let ends = (link.from.as_str().min(&link.to), link.from.as_str().max(&link.to));
         let name = names::graph_link(&link.from, &link.to);
-        require(links.insert(ends), || at.key("from"), || format!("a second link between the ends of `{name}`"), "links are full duplex: one is enough")?;
+        require(
+            links.insert(ends),
+            || at.key("from"),
+            || format!("a second link between the ends of `{name}`"),
+            "links are full duplex: one is enough",
+        )?;
     }
     Ok(())
 }
@@ -54,12 +83,15 @@ pub(super) struct Reach<'a> {
 impl<'a> Reach<'a> {
     /// Of a graph whose links are known to join nodes that it has.
     pub fn new(graph: &'a Graph) -> Self {
-        let nodes: BTreeMap<_, _> = graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
+        let nodes: BTreeMap<_, _> =
+            graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
         let mut neighbours = vec![Vec::new(); graph.nodes.len()];
         let mut routers = UnionFind::new(graph.nodes.len());
         let is_router = |index: usize| graph.nodes[index].kind == NodeKind::Router;
         for link in &graph.links {
-            let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else { continue };
+            let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else {
+                continue;
+            };
             neighbours[from].push(to);
             neighbours[to].push(from);
             if is_router(from) && is_router(to) {
@@ -84,13 +116,20 @@ impl<'a> Reach<'a> {
 
     /// Checks that `name` is that of a host.
     pub fn check_host(&self, name: &str, path: &Path) -> Validity {
-        let hosts = || self.graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).map(|node| node.name.as_str());
+        let hosts =
+            || self.graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).map(|node| node.name.as_str());
         match self.nodes.get(name) {
             Some(&index) if self.graph.nodes[index].kind == NodeKind::Host => Ok(()),
-            Some(_) => Err(Invalid::new(path.clone(), format!("`{name}` is a router"), "expected a host: only hosts carry flows")
-                .with_help(format!("join a host to `{name}` by a link, or make it one: kind = \"host\""))),
-            None => Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
-                .with_help(did_you_mean(name, hosts()))),
+            Some(_) => Err(Invalid::new(
+                path.clone(),
+                format!("`{name}` is a router"),
+                "expected a host: only hosts carry flows",
+            )
+            .with_help(format!("join a host to `{name}` by a link, or make it one: kind = \"host\""))),
+            None => {
+                Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
+                    .with_help(did_you_mean(name, hosts())))
+            }
         }
     }
 }

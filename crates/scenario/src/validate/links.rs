@@ -4,9 +4,7 @@ use forebay_units::QueueSize;
 
 use super::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
 use crate::document::Path;
-use crate::schema::{
-    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, Topology, Transport,
-};
+use crate::schema::{HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, Topology, Transport};
 
 const MOST_HOSTS: u32 = 1 << 20;
 const MOST_HOPS: u32 = 1_000;

@@ -57,7 +57,11 @@ fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validit
         let groups = || spec.flows.iter().map(|group| group.name.clone());
         if !groups().chain(names::flows(spec)).any(|known| known == *name) {
             let known: Vec<String> = groups().chain(names::flows(spec)).take(NAMES_COMPARED).collect();
-            let invalid = Invalid::new(path.key("flows").index(index), format!("there is no flow `{name}`"), "expected a flow or a group");
+            let invalid = Invalid::new(
+                path.key("flows").index(index),
+                format!("there is no flow `{name}`"),
+                "expected a flow or a group",
+            );
             return Err(invalid.with_help(did_you_mean(name, known.iter().map(String::as_str))));
         }
     }
@@ -74,7 +78,8 @@ fn check_link(name: &str, what: &str, spec: &ScenarioSpec, path: &Path) -> Valid
         let more = if names::link_count(spec) > 6 { ", …" } else { "" };
         format!("links here: {}{more}", first.join(", "))
     });
-    Err(Invalid::new(path.clone(), format!("there is no {what} `{name}`"), "expected the name of a link").with_help(help))
+    Err(Invalid::new(path.clone(), format!("there is no {what} `{name}`"), "expected the name of a link")
+        .with_help(help))
 }
 
 fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
@@ -88,8 +93,18 @@ fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
         let mut components = FilePath::new(&name).components();
         let plain = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
         let bad = || format!("`{name}` is no plain file name");
-        require(plain && !name.contains(['/', '\\']), || at.key("file"), bad, "expected a name without folders: it goes into --out")?;
-        require(files.insert(name.clone()), || at.key("file"), || format!("two traces go into `{name}`"), "the second one")?;
+        require(
+            plain && !name.contains(['/', '\\']),
+            || at.key("file"),
+            bad,
+            "expected a name without folders: it goes into --out",
+        )?;
+        require(
+            files.insert(name.clone()),
+            || at.key("file"),
+            || format!("two traces go into `{name}`"),
+            "the second one",
+        )?;
         let holds = (SHORTEST_SNAPSHOT..=LONGEST_SNAPSHOT).contains(&trace.snaplen);
         let message = || format!("`snaplen` is {}", trace.snaplen);
         require(holds, || at.key("snaplen"), message, "expected 54, which holds the headers, to 65549")?;

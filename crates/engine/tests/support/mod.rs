@@ -1,0 +1,109 @@
+//! A star of flows around one bottleneck, built without a scenario file.
+
+#![allow(dead_code, reason = "each test binary uses a part of it")]
+
+use forebay_engine::{
+    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Packet, Probes, RunResult, Transport,
+    UdpPattern,
+};
+use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
+use forebay_tcp::TcpConfig;
+use forebay_units::QueueSize;
+
+/// A star: every flow its own access link, one bottleneck, one link back.
+pub struct Star {
+    pub seed: u64,
+    pub warmup: Span,
+    pub end: Span,
+    pub probes: Probes,
+    pub access_mbps: u64,
+    pub bottleneck_mbps: u64,
+    /// Propagation of each of the four links of a round trip.
+    pub propagation: Span,
+    pub loss: f64,
+    pub flows: Vec<(String, Transport, Time)>,
+}
+
+impl Default for Star {
+    fn default() -> Self {
+        Self {
+            seed: 1,
+            warmup: Span::from_seconds(2),
+            end: Span::from_seconds(12),
+            probes: Probes::default(),
+            access_mbps: 100,
+            bottleneck_mbps: 10,
+            propagation: Span::from_milliseconds(10),
+            loss: 0.0,
+            flows: Vec::new(),
+        }
+    }
+}
+
+/// Drop-tail of so many packets.
+pub fn drop_tail(packets: u64) -> Queue<Packet> {
+    let config = DropTailConfig { limit: QueueSize::Packets(packets) };
+    Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10), 0).unwrap()))
+}
+
+pub fn tcp(config: TcpConfig) -> Transport {
+    Transport::Tcp { config, application: Application::Unlimited }
+}
+
+pub fn udp(mbps: f64, jitter: f64) -> Transport {
+    Transport::Udp {
+        pattern: UdpPattern::Constant { rate_bps: mbps * 1e6, jitter, random_phase: false },
+        length: Distribution::Constant(1000.0),
+        header_bytes: 0,
+        ecn: false,
+    }
+}
+
+impl Star {
+    /// Adds a flow that starts `start_ms` after the run.
+    pub fn flow(mut self, name: &str, transport: Transport, start_ms: u64) -> Self {
+        self.flows.push((name.to_owned(), transport, Time::ZERO + Span::from_milliseconds(start_ms)));
+        self
+    }
+
+    pub fn network(self, queue: Queue<Packet>) -> Network {
+        let mut builder =
+            NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
+        let link = |name: String, mbps: u64, queue: Option<Queue<Packet>>, loss: f64| LinkSpec {
+            name,
+            rate: Rate::megabits(mbps),
+            propagation: self.propagation,
+            queue: queue.map(|queue| ("queue".to_owned(), queue)),
+            loss,
+            far_input_port: 0,
+            trace: None,
+            watched_flows: Vec::new(),
+        };
+        let bottleneck = builder.add_link(link("bottleneck".into(), self.bottleneck_mbps, Some(queue), self.loss));
+        let reverse = builder.add_link(link("reverse".into(), self.bottleneck_mbps, None, 0.0));
+        for (name, transport, start) in self.flows {
+            let access = builder.add_link(link(format!("access-{name}"), self.access_mbps, None, 0.0));
+            let back = builder.add_link(link(format!("access-{name}/back"), self.access_mbps, None, 0.0));
+            builder.add_flow(FlowSpec {
+                group: name.clone(),
+                name,
+                transport,
+                forward: vec![access, bottleneck],
+                backward: vec![reverse, back],
+                start,
+                stop: Time::NEVER,
+                class: 0,
+            });
+        }
+        builder.build().unwrap()
+    }
+
+    pub fn run(self, queue: Queue<Packet>) -> RunResult {
+        self.network(queue).run(&mut |_| true).unwrap()
+    }
+}
+
+/// Relative difference.
+pub fn off(measured: f64, expected: f64) -> f64 {
+    (measured - expected).abs() / expected
+}

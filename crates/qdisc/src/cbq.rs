@@ -1,0 +1,305 @@
+//! CBQ, class-based queueing: a queue for each class of traffic, with a share, a shaping rate and a priority.
+//!
+//! # What it does
+//! Puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes that may
+//! send, those of the first priority go first; among equals the link is divided by their shares. A class with a shaping rate
+//! never gets more than that. What a class leaves unused goes to the others: the link idles only while all that wait are
+//! held back by their shaping rates.
+//!
+//! # Source
+//! The class queues of the DBL paper (Ertemalp, Cheriton, Bechtolsheim, ICNP 2001, section 7): "a share of the output
+//! bandwidth as well as a shaping rate and a priority". Link sharing by classes: S. Floyd and V. Jacobson, "Link-sharing
+//! and Resource Management Models for Packet Networks", IEEE/ACM Transactions on Networking 3(4), 1995. Shares: P. Goyal,
+//! H. Vin and H. Cheng, "Start-time Fair Queuing", SIGCOMM 1996.
+//!
+//! # Where we differ
+//! - There is one level of classes, and no borrowing beyond a shaping rate; what Floyd and Jacobson regulate by estimators
+//!   of each class's rate, start-time fair queueing does exactly. For any two busy classes of one priority the difference of
+//!   what they sent, each divided by its share, is bounded by one packet of each.
+//! - A packet's length is known only when its class's queue has given it out (a discipline may drop on the way out). So a
+//!   shaped class may send while it has not overdrawn its bucket, and the burst may be longer than `burst` by one packet.
+//!
+//! # Parameters
+//! See [`CbqConfig`] and [`CbqClass`].
+
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use forebay_units::{Bytes, Rate};
+
+use crate::limit::require;
+use crate::token_bucket::TokenBucket;
+use crate::{Backlog, ConfigError, Cx, Discipline, FlowKey, Packet, Time};
+
+/// Parameters of CBQ. `Q` describes the queue of a class.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
+pub struct CbqConfig<Q> {
+    /// The classes: at least one.
+    pub classes: Vec<CbqClass<Q>>,
+    /// Name of the class for packets whose traffic class none of them lists. Default: the last.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub default_class: Option<String>,
+}
+
+/// A class of CBQ.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
+pub struct CbqClass<Q> {
+    /// Name of the class.
+    pub name: String,
+    /// The traffic classes whose packets it takes. Default: none, so that it is of use as the default class.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub classes: Vec<u8>,
+    /// Share of the link among the classes of the same priority, in proportion to the sum of their shares. Default: 1.
+    #[cfg_attr(feature = "config", serde(default = "default_share"))]
+    pub share: f64,
+    /// Shaping rate, which the class never exceeds. Default: none.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub rate: Option<Rate>,
+    /// Bytes that the class may send at once after a pause, beyond its shaping rate. Default: 3000 B, two packets.
+    #[cfg_attr(feature = "config", serde(default = "default_burst"))]
+    pub burst: Bytes,
+    /// Priority: a class sends only while no class of a smaller number can. Default: 0.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub priority: u8,
+    /// The queue of the class.
+    pub queue: Q,
+}
+
+fn default_share() -> f64 {
+    1.0
+}
+
+fn default_burst() -> Bytes {
+    Bytes(3000)
+}
+
+impl<Q> CbqClass<Q> {
+    /// A class with the default parameters.
+    #[must_use]
+    pub fn new(name: &str, classes: &[u8], queue: Q) -> Self {
+        Self {
+            name: name.into(),
+            classes: classes.to_vec(),
+            share: default_share(),
+            rate: None,
+            burst: default_burst(),
+            priority: 0,
+            queue,
+        }
+    }
+}
+
+impl<Q> CbqConfig<Q> {
+    /// The rate that class `index` can count on when all of its priority are busy, for disciplines that are built for a
+    /// rate: its share of the link, at most its shaping rate.
+    ///
+    /// # Panics
+    /// If there is no such class.
+    #[must_use]
+    pub fn class_rate(&self, index: usize, link_rate: Rate) -> Rate {
+        let class = &self.classes[index];
+        let peers = self.classes.iter().filter(|peer| peer.priority == class.priority);
+        let fraction = class.share / peers.map(|peer| peer.share).sum::<f64>();
+        let share = Rate::new((link_rate.bits_per_second() as f64 * fraction) as u64).unwrap_or(link_rate);
+        class.rate.map_or(share, |rate| rate.min(share))
+    }
+
+    /// The index of the class of each traffic class.
+    fn class_map(&self) -> Result<Vec<u8>, ConfigError> {
+        require(!self.classes.is_empty(), "classes", "name at least one class")?;
+        require(self.classes.len() <= 256, "classes", "name at most 256 classes")?;
+        let default = match &self.default_class {
+            None => self.classes.len() - 1,
+            Some(name) => self
+                .classes
+                .iter()
+                .position(|class| class.name == *name)
+                .ok_or(ConfigError { field: "default_class", bound: "be the name of one of `classes`" })?,
+        };
+        let mut map = vec![None; 256];
+        for (index, class) in self.classes.iter().enumerate() {
+            let share_holds = class.share > 0.0 && class.share <= 1e6;
+            require(share_holds, "share", "be more than 0 and at most 1000000")?;
+            let repeated = self.classes[..index].iter().any(|other| other.name == class.name);
+            require(!repeated, "name", "differ from class to class")?;
+            for traffic_class in &class.classes {
+                let taken = map[usize::from(*traffic_class)].replace(index as u8);
+                require(taken.is_none(), "classes", "give each traffic class to one class only")?;
+            }
+        }
+        Ok(map.into_iter().map(|index| index.unwrap_or(default as u8)).collect())
+    }
+}
+
+/// A class at work.
+struct Class<P> {
+    queue: Box<dyn Discipline<P>>,
+    share: f64,
+    bucket: Option<TokenBucket>,
+    priority: usize,
+    /// Whether packets are queued.
+    backlogged: bool,
+    /// Whether it could send when it was last looked at; if not, it may not catch up later.
+    competing: bool,
+    /// Start tag of its next packet, in bytes per unit of share.
+    start: f64,
+}
+
+/// CBQ: class-based queueing.
+pub struct Cbq<P> {
+    classes: Vec<Class<P>>,
+    class_of: Vec<u8>,
+    /// Indices of the classes, by priority and then as configured.
+    order: Vec<usize>,
+    /// Virtual time of each priority: the start tag of the packet sent last.
+    virtual_time: Vec<f64>,
+    /// The class that sent last, until its queue has been told that this transmission is over.
+    sending: Option<usize>,
+    wake: Option<Time>,
+}
+
+impl<P: Packet> Cbq<P> {
+    /// A CBQ over `queues`, which were built from the `queue` of each class in order.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new<Q>(config: &CbqConfig<Q>, queues: Vec<Box<dyn Discipline<P>>>) -> Result<Self, ConfigError> {
+        let class_of = config.class_map()?;
+        require(queues.len() == config.classes.len(), "classes", "have a queue each")?;
+        let mut priorities: Vec<u8> = config.classes.iter().map(|class| class.priority).collect();
+        priorities.sort_unstable();
+        priorities.dedup();
+        let classes: Vec<Class<P>> = config
+            .classes
+            .iter()
+            .zip(queues)
+            .map(|(class, queue)| Class {
+                queue,
+                share: class.share,
+                bucket: class.rate.map(|rate| TokenBucket::new(rate, class.burst.0)),
+                priority: priorities.partition_point(|priority| *priority < class.priority),
+                backlogged: false,
+                competing: false,
+                start: 0.0,
+            })
+            .collect();
+        let mut order: Vec<usize> = (0..classes.len()).collect();
+        order.sort_by_key(|index| classes[*index].priority);
+        Ok(Self { classes, class_of, order, virtual_time: vec![0.0; priorities.len()], sending: None, wake: None })
+    }
+
+    /// Tells the queue whose packet has just been sent that it has nothing more to send, if that is so: it asks for
+    /// another as a link would, and learns that its idle period begins.
+    fn finish_transmission(&mut self, cx: &mut Cx<'_, P>) {
+        let Some(index) = self.sending.take() else { return };
+        if self.classes[index].backlogged {
+            return;
+        }
+        let none = self.classes[index].queue.dequeue(cx);
+        debug_assert!(none.is_none(), "a queue without a backlog gave a packet");
+    }
+
+    /// The class to send next: of those that may, the first priority, and in it the smallest start tag. A class that is
+    /// held back is noted in `wake`, and does not catch up later on what it could not send.
+    fn next_class(&mut self, now: Time, refused: &[bool]) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for index in &self.order {
+            let class = &mut self.classes[*index];
+            let ready_at = class.bucket.as_ref().map_or(Time::ZERO, TokenBucket::ready_at);
+            if !class.backlogged || ready_at > now || refused.get(*index).is_some_and(|refused| *refused) {
+                class.competing = false;
+                if class.backlogged && ready_at > now {
+                    self.wake = Some(self.wake.map_or(ready_at, |wake| wake.min(ready_at)));
+                }
+                continue;
+            }
+            if !core::mem::replace(&mut class.competing, true) {
+                class.start = class.start.max(self.virtual_time[class.priority]);
+            }
+            let (priority, start) = (class.priority, class.start);
+            let better = best.is_none_or(|best| {
+                let best = &self.classes[best];
+                priority == best.priority && start < best.start
+            });
+            if better {
+                best = Some(*index);
+            }
+        }
+        best
+    }
+
+    /// Keeps the books after class `index` gave `packet`.
+    fn sent(&mut self, index: usize, packet: &P, now: Time) {
+        let class = &mut self.classes[index];
+        self.virtual_time[class.priority] = class.start;
+        class.start += f64::from(packet.len_bytes()) / class.share;
+        if let Some(bucket) = &mut class.bucket {
+            bucket.take(packet.len_bytes(), now);
+        }
+        class.backlogged = class.queue.backlog().packets > 0;
+        // A class that runs dry keeps its tag, and goes on from the larger of it and the virtual time.
+        class.competing &= class.backlogged;
+        self.sending = Some(index);
+    }
+}
+
+impl<P: Packet> Discipline<P> for Cbq<P> {
+    fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
+        let class = &mut self.classes[usize::from(self.class_of[usize::from(packet.class())])];
+        class.queue.enqueue(packet, cx);
+        class.backlogged = class.queue.backlog().packets > 0;
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+        self.finish_transmission(cx);
+        self.wake = None;
+        // Filled only when a class with a backlog gives nothing: it shapes, or has dropped all it had.
+        let mut refused = Vec::new();
+        while let Some(index) = self.next_class(cx.now, &refused) {
+            let class = &mut self.classes[index];
+            if let Some(packet) = class.queue.dequeue(cx) {
+                self.sent(index, &packet, cx.now);
+                return Some(packet);
+            }
+            class.backlogged = class.queue.backlog().packets > 0;
+            if let Some(at) = class.queue.poll_at() {
+                self.wake = Some(self.wake.map_or(at, |wake| wake.min(at)));
+            }
+            refused.resize(self.classes.len(), false);
+            refused[index] = true;
+        }
+        None
+    }
+
+    fn poll_at(&self) -> Option<Time> {
+        self.wake
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.classes.iter().map(|class| class.queue.backlog()).fold(Backlog::default(), |sum, backlog| Backlog {
+            packets: sum.packets + backlog.packets,
+            bytes: sum.bytes + backlog.bytes,
+        })
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("backlogged_classes", self.classes.iter().filter(|class| class.backlogged).count() as f64);
+    }
+
+    /// What each class's queue keeps for `flow`, in the order of the classes.
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        for class in &self.classes {
+            class.queue.flow_gauges(flow, visit);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "cbq_tests.rs"]
+mod tests;

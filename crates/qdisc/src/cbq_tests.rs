@@ -1,0 +1,174 @@
+//! Shares, shaping and priorities of class-based queueing.
+
+use alloc::vec::Vec;
+
+use super::*;
+use crate::test_support::{Bench, LINK, Labelled};
+use crate::{Admission, DropTail, DropTailConfig, Drr, DrrConfig, Fifo, Red, RedConfig, Span};
+
+type Classes = Vec<CbqClass<()>>;
+
+fn fifo() -> Box<dyn Discipline<Labelled>> {
+    let law: Box<dyn Admission> = Box::new(DropTail::new(&DropTailConfig::default(), LINK, 0).unwrap());
+    Box::new(Fifo::new(law))
+}
+
+fn bench(classes: Classes) -> Bench<Cbq<Labelled>> {
+    let queues = classes.iter().map(|_| fifo()).collect();
+    Bench::new(Cbq::new(&CbqConfig { classes, default_class: None }, queues).unwrap())
+}
+
+fn class(number: u8) -> CbqClass<()> {
+    CbqClass::new(["a", "b", "c"][usize::from(number)], &[number], ())
+}
+
+/// Sends for `duration` on [`LINK`], keeping each class in `busy` backlogged with packets of its size; bytes by class.
+fn send(bench: &mut Bench<Cbq<Labelled>>, busy: &[(u8, u32)], duration: Span) -> [u64; 3] {
+    let mut sent = [0; 3];
+    let end = bench.now + duration;
+    let mut queued = [0_u32; 3];
+    while bench.now < end {
+        for (class, size) in busy {
+            while queued[usize::from(*class)] < 5 {
+                bench.enqueue(Labelled::new(0, u64::from(*class), *size, *class));
+                queued[usize::from(*class)] += 1;
+            }
+        }
+        match bench.dequeue() {
+            Some(packet) => {
+                queued[usize::from(packet.arrival.class)] -= 1;
+                sent[usize::from(packet.arrival.class)] += u64::from(packet.len_bytes());
+                bench.now += LINK.transmission_time(u64::from(packet.len_bytes()));
+            }
+            None => {
+                let at = bench.discipline.poll_at().expect("packets are queued");
+                assert!(at > bench.now);
+                bench.now = at;
+            }
+        }
+    }
+    sent
+}
+
+#[test]
+fn shares_divide_the_link_by_bytes() {
+    let mut bench = bench(vec![CbqClass { share: 70.0, ..class(0) }, CbqClass { share: 30.0, ..class(1) }]);
+    let sent = send(&mut bench, &[(0, 200), (1, 1500)], Span::from_seconds(1));
+    // Start-time fair queueing: one packet of each class, over its share.
+    assert!((sent[0] as f64 / 70.0 - sent[1] as f64 / 30.0).abs() <= 200.0 / 70.0 + 1500.0 / 30.0, "{sent:?}");
+    assert!((sent[0] as f64 / 8.75e6 - 1.0).abs() < 0.001, "{sent:?}");
+}
+
+#[test]
+fn what_a_class_leaves_goes_to_the_others() {
+    let mut bench = bench(vec![CbqClass { share: 99.0, ..class(0) }, class(1)]);
+    assert_eq!(send(&mut bench, &[(1, 1000)], Span::from_milliseconds(80)), [0, 1_000_000, 0]);
+    // The class that slept has no claim on the past.
+    let sent = send(&mut bench, &[(0, 1000), (1, 1000)], Span::from_milliseconds(80));
+    assert!((980_000..=1_000_000).contains(&sent[0]), "{sent:?}");
+}
+
+#[test]
+fn a_shaping_rate_holds_and_the_link_waits_for_it() {
+    let rate = Some(Rate::megabits(10));
+    let mut bench = bench(vec![CbqClass { rate, burst: Bytes(3000), ..class(0) }]);
+    let sent = send(&mut bench, &[(0, 1000)], Span::from_seconds(1));
+    assert!((1_250_000..=1_254_000).contains(&sent[0]), "{sent:?}");
+}
+
+#[test]
+fn a_shaped_class_leaves_the_rest_and_does_not_catch_up() {
+    let rate = Some(Rate::megabits(10));
+    let mut bench = bench(vec![CbqClass { rate, share: 50.0, ..class(0) }, class(1)]);
+    let sent = send(&mut bench, &[(0, 1000), (1, 1500)], Span::from_seconds(1));
+    assert!((1_250_000..=1_254_000).contains(&sent[0]), "{sent:?}");
+    assert!((sent[0] + sent[1] - 12_500_000) <= 1500, "{sent:?}");
+}
+
+#[test]
+fn priorities_are_strict() {
+    let low = CbqClass { priority: 9, ..class(0) };
+    let rate = Some(Rate::megabits(60));
+    let mut bench = bench(vec![low, class(1), CbqClass { priority: 3, rate, ..class(2) }]);
+    let all = [(0, 1000), (1, 1000), (2, 1000)];
+    assert_eq!(send(&mut bench, &all, Span::from_milliseconds(80)), [0, 1_000_000, 0]);
+    while bench.discipline.classes[1].backlogged {
+        bench.dequeue();
+    }
+    let sent = send(&mut bench, &[(0, 1000), (2, 1000)], Span::from_milliseconds(80));
+    assert!((sent[2] as f64 / 600_000.0 - 1.0).abs() < 0.02 && sent[0] > 380_000, "{sent:?}");
+}
+
+#[test]
+fn packets_of_unlisted_classes_go_to_the_default() {
+    let classes = vec![class(0), class(1)];
+    let config = CbqConfig { classes, default_class: Some("a".into()) };
+    let mut bench = Bench::new(Cbq::new(&config, vec![fifo(), fifo()]).unwrap());
+    bench.enqueue(Labelled::new(7, 1, 100, 77));
+    assert!(bench.discipline.classes[0].backlogged && !bench.discipline.classes[1].backlogged);
+    assert_eq!(bench.drain(), [7]);
+}
+
+#[test]
+fn an_inner_queue_learns_of_its_idle_time() {
+    // RED with weight 1 and one waiting packet; the idle millisecond has to wash the average out.
+    let config = RedConfig { weight: 0.5, ..RedConfig::default() };
+    let red: Box<dyn Admission> = Box::new(Red::new(&config, LINK, 0).unwrap());
+    let fifo: Box<dyn Discipline<Labelled>> = Box::new(Fifo::new(red));
+    let config = CbqConfig { classes: vec![class(0)], default_class: None };
+    let mut bench = Bench::new(Cbq::new(&config, vec![fifo]).unwrap());
+    let average = |bench: &Bench<Cbq<Labelled>>| {
+        let mut average = f64::NAN;
+        bench.discipline.classes[0].queue.gauges(&mut |name, value| {
+            if name == "avg" {
+                average = value;
+            }
+        });
+        average
+    };
+    for label in 0..4 {
+        bench.enqueue(Labelled::new(label, 1, 500, 0));
+    }
+    let before = average(&bench);
+    bench.drain();
+    bench.now += Span::from_milliseconds(1);
+    bench.enqueue(Labelled::new(4, 1, 500, 0));
+    assert!(before > 2.0 && average(&bench) < 1e-6, "{before} {}", average(&bench));
+}
+
+#[test]
+fn disciplines_of_any_kind_fit_in() {
+    let inner =
+        CbqConfig { classes: vec![CbqClass { rate: Some(Rate::megabits(1)), ..class(0) }], default_class: None };
+    let inner: Box<dyn Discipline<Labelled>> = Box::new(Cbq::new(&inner, vec![fifo()]).unwrap());
+    let drr: Box<dyn Discipline<Labelled>> = Box::new(Drr::new(&DrrConfig::default(), LINK, 0).unwrap());
+    let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
+    let mut bench = Bench::new(Cbq::new(&config, vec![inner, drr]).unwrap());
+    let sent = send(&mut bench, &[(0, 1000), (1, 1000)], Span::from_seconds(1));
+    assert!((125_000..=130_000).contains(&sent[0]) && sent[0] + sent[1] >= 12_500_000, "{sent:?}");
+    let sent = send(&mut bench, &[(0, 1000)], Span::from_seconds(1));
+    assert!((sent[0] as f64 / 125_000.0 - 1.0).abs() < 0.05, "{sent:?}");
+}
+
+#[test]
+fn the_rate_of_a_class_follows_from_its_share() {
+    let shaped = CbqClass { share: 3.0, rate: Some(Rate::megabits(5)), ..class(1) };
+    let config =
+        CbqConfig { classes: vec![class(0), shaped, CbqClass { priority: 1, ..class(2) }], default_class: None };
+    let rates = [0, 1, 2].map(|index| config.class_rate(index, LINK));
+    assert_eq!(rates, [25, 5, 100].map(Rate::megabits));
+}
+
+#[test]
+fn each_parameter_is_checked() {
+    let refused = |classes: Classes, default_class: Option<&str>| {
+        let queues = classes.iter().map(|_| fifo()).collect();
+        let config = CbqConfig { classes, default_class: default_class.map(Into::into) };
+        Cbq::<Labelled>::new(&config, queues).err().map(|error| error.field)
+    };
+    assert_eq!(refused(vec![], None), Some("classes"));
+    assert_eq!(refused(vec![class(0), CbqClass { classes: vec![0], ..class(1) }], None), Some("classes"));
+    assert_eq!(refused(vec![class(0), class(0)], None), Some("name"));
+    assert_eq!(refused(vec![CbqClass { share: 0.0, ..class(0) }], None), Some("share"));
+    assert_eq!(refused(vec![class(0)], Some("none")), Some("default_class"));
+}

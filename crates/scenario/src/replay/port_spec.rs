@@ -1,0 +1,86 @@
+//! The port of a replay as the command line gives it, checked with the messages of a scenario file.
+
+use forebay_units::Rate;
+
+use crate::deserialize::deserialize;
+use crate::document::{Node, Path};
+use crate::error::{Problem, ScenarioError};
+use crate::overrides;
+use crate::replay::CapturedPacket;
+use crate::schema::QueueSpec;
+
+/// A port: its rate and its queue.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PortSpec {
+    /// Rate.
+    pub rate: Rate,
+    /// The queue in front of it.
+    pub queue: QueueSpec,
+}
+
+impl PortSpec {
+    /// Reads a rate, `"20 Mbps"`, and the name of a queue, `"dbl"`. `settings` are pairs of a parameter of the queue and
+    /// its value, `("dbl_max_cells", "512")`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with its place.
+    pub fn load(rate: &str, queue: &str, settings: &[(String, String)]) -> Result<Self, ScenarioError> {
+        let quoted = |text: &str| toml::Value::from(text).to_string();
+        let text = format!("rate = {}\nqueue = {}\n", quoted(rate), quoted(queue));
+        let settings: Vec<(String, String)> =
+            settings.iter().map(|(name, value)| (format!("queue.{queue}.{name}"), value.clone())).collect();
+        Self::read(&text, &settings).map_err(|problem| {
+            match problem.place.text.checked_sub(1).and_then(|index| settings.get(index)) {
+                Some((path, value)) => ScenarioError::new(problem, "--set", &overrides::text(path, value)),
+                None => ScenarioError::new(problem, "replay", &text),
+            }
+        })
+    }
+
+    fn read(text: &str, settings: &[(String, String)]) -> Result<Self, Problem> {
+        let mut document = Node::parse(text)?;
+        for (index, (path, value)) in settings.iter().enumerate() {
+            overrides::apply(&mut document, index + 1, path, value)?;
+        }
+        let spec: Self = deserialize(&document)?;
+        match spec.queue.build::<CapturedPacket>(spec.rate, 0) {
+            Ok(_) => Ok(spec),
+            Err(error) => {
+                let name = spec.queue.name();
+                let path = Path::default().key("queue").key(name).key(error.field);
+                let message = format!("{name}: `{}` must {}", error.field, error.bound);
+                Err(Problem::at(document.place_of(&path).clone(), message, format!("must {}", error.bound)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(rate: &str, queue: &str, settings: &[(&str, &str)]) -> String {
+        let settings: Vec<_> = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        PortSpec::load(rate, queue, &settings).unwrap_err().render(false)
+    }
+
+    #[test]
+    fn a_name_and_settings_make_a_port() {
+        let port = PortSpec::load("20 Mbps", "drop_tail", &[("limit".into(), "7 packets".into())]).unwrap();
+        assert_eq!((port.rate.bits_per_second(), port.queue.name()), (20_000_000, "drop_tail"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_shown_where_it_stands() {
+        for (message, expected) in [
+            (refused("20 Mbit", "drop_tail", &[]), "rate = \"20 Mbit\""),
+            (refused("20 Mbps", "drop_tial", &[]), "drop_tail"),
+            (refused("20 Mbps", "drop_tail", &[("limt", "7 packets")]), "limit"),
+            (refused("20 Mbps", "drop_tail", &[("limit", "0 packets")]), "queue.drop_tail.limit=0 packets"),
+            (refused("20 Mbps", "\"\n[", &[]), "queue"),
+        ] {
+            assert!(message.contains(expected), "{message}");
+        }
+    }
+}
