@@ -162,6 +162,7 @@ fn run_code_generator(root: &Path, schema: &str, folder: &Path) -> Result<String
         "--use-type-alias",
         "--use-title-as-name",
         "--strict-nullable",
+        "--allow-population-by-field-name",
         "--disable-timestamp",
         "--class-name=Scenario",
     ];

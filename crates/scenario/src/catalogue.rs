@@ -5,7 +5,7 @@
 
 use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::schema::{Chain, DISCIPLINES, Dumbbell, Graph, ScenarioSpec, Star, Topology, Transport, Udp};
 
@@ -152,20 +152,46 @@ fn push_line(text: &mut String, line: &str) {
 fn parameters(schema: fn(&mut SchemaGenerator) -> Schema) -> Vec<Parameter> {
     let mut generator = generator();
     let schema = schema(&mut generator);
-    let required: Vec<&str> =
-        schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
-    let properties = schema.get("properties").and_then(Value::as_object);
-    properties
-        .into_iter()
-        .flatten()
-        .map(|(name, property)| Parameter {
-            name: name.clone(),
-            takes: takes(property, generator.definitions()),
+    let mut parameters = Vec::new();
+    collect_parameters(schema.as_value(), "", generator.definitions(), &mut parameters);
+    parameters
+}
+
+/// Adds the keys of a table, and after each those of the tables below it: `classes[].name`, `input_ports.limit`.
+fn collect_parameters(table: &Value, prefix: &str, definitions: &Map<String, Value>, parameters: &mut Vec<Parameter>) {
+    let required = table.get("required").and_then(Value::as_array);
+    let properties = table.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        let path = format!("{prefix}{name}");
+        parameters.push(Parameter {
+            name: path.clone(),
+            takes: takes(property, definitions),
             default: property.get("default").filter(|value| !value.is_null()).map(toml_text),
-            required: required.contains(&name.as_str()),
+            required: required.is_some_and(|names| names.iter().any(|required| required == name)),
             description: description(property),
-        })
-        .collect()
+        });
+        for (below, step) in tables_below(property, definitions) {
+            collect_parameters(below, &format!("{path}{step}"), definitions, parameters);
+        }
+    }
+}
+
+/// The tables that a property can hold, each with what leads from the property to a key of it. What has a name in words
+/// (a link, a distribution) is described once, in the guide, and not again wherever it occurs.
+fn tables_below<'a>(property: &'a Value, definitions: &'a Map<String, Value>) -> Vec<(&'a Value, &'static str)> {
+    if let Some(reference) = property.get("$ref").and_then(Value::as_str) {
+        let name = reference.rsplit('/').next().unwrap_or(reference);
+        let definition = definitions.get(name).filter(|_| in_words(name).is_none());
+        return definition.map_or_else(Vec::new, |definition| tables_below(definition, definitions));
+    }
+    if property.get("properties").is_some() {
+        return vec![(property, ".")];
+    }
+    if let Some(items) = property.get("items") {
+        return tables_below(items, definitions).into_iter().map(|(table, _)| (table, "[].")).collect();
+    }
+    let alternatives = property.get("anyOf").or_else(|| property.get("oneOf")).and_then(Value::as_array);
+    alternatives.into_iter().flatten().flat_map(|alternative| tables_below(alternative, definitions)).collect()
 }
 
 fn description(schema: &Value) -> String {
@@ -177,7 +203,7 @@ fn toml_text(value: &Value) -> String {
 }
 
 /// What a schema takes, in words.
-fn takes(schema: &Value, definitions: &serde_json::Map<String, Value>) -> String {
+fn takes(schema: &Value, definitions: &Map<String, Value>) -> String {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
         let name = reference.rsplit('/').next().unwrap_or(reference);
         return named(name, definitions);
@@ -220,16 +246,22 @@ fn takes(schema: &Value, definitions: &serde_json::Map<String, Value>) -> String
 }
 
 /// What a named type takes.
-fn named(name: &str, definitions: &serde_json::Map<String, Value>) -> String {
-    match name {
-        "Span" => "time".into(),
-        "Rate" => "rate".into(),
-        "Bytes" => "size".into(),
-        "QueueSize" => "packets or size".into(),
-        "SpanDistribution" => "time or distribution".into(),
-        "SizeDistribution" => "size or distribution".into(),
-        "LinkSpec" => "link".into(),
-        "QueueSpec" => "queue".into(),
-        _ => definitions.get(name).map_or_else(|| "table".into(), |schema| takes(schema, definitions)),
-    }
+fn named(name: &str, definitions: &Map<String, Value>) -> String {
+    let defined = || definitions.get(name).map_or_else(|| "table".into(), |schema| takes(schema, definitions));
+    in_words(name).map_or_else(defined, str::to_owned)
+}
+
+/// The types that occur everywhere.
+fn in_words(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "Span" => "time",
+        "Rate" => "rate",
+        "Bytes" => "size",
+        "QueueSize" => "packets or size",
+        "SpanDistribution" => "time or distribution",
+        "SizeDistribution" => "size or distribution",
+        "LinkSpec" => "link",
+        "QueueSpec" => "queue",
+        _ => return None,
+    })
 }

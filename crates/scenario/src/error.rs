@@ -47,6 +47,12 @@ pub struct ScenarioError {
     pub label: String,
     /// The remedy, where one is known: the nearest valid name, for example.
     pub help: Option<String>,
+    shown: Box<Shown>,
+}
+
+/// The text in which something is wrong, and the part that is.
+#[derive(Clone, Debug)]
+struct Shown {
     span: Range<usize>,
     source: NamedSource<String>,
 }
@@ -64,8 +70,7 @@ impl ScenarioError {
             column: before[line_start..].chars().count() + 1,
             label: problem.label,
             help: problem.help,
-            span,
-            source: NamedSource::new(file, text.to_owned()),
+            shown: Box::new(Shown { span, source: NamedSource::new(file, text.to_owned()) }),
         }
     }
 
@@ -136,11 +141,11 @@ impl Diagnostic for ScenarioError {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        Some(&self.source)
+        Some(&self.shown.source)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        Some(Box::new(std::iter::once(LabeledSpan::at(self.span.clone(), self.label.clone()))))
+        Some(Box::new(std::iter::once(LabeledSpan::at(self.shown.span.clone(), self.label.clone()))))
     }
 }
 

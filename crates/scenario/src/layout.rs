@@ -19,6 +19,8 @@ pub(crate) struct Line {
     pub spec: LinkSpec,
     /// Propagation delay as drawn.
     pub propagation: Span,
+    /// The node that sends on it.
+    pub node: usize,
     /// Its number among the inputs of the node at its far end.
     pub far_input_port: u16,
 }
@@ -71,12 +73,12 @@ impl Layout {
 
     /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a link
     /// can share it.
-    fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, to: usize, seed: u64) -> u32 {
+    fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, (from, to): (usize, usize), seed: u64) -> u32 {
         let mut rng = stream(seed, &format!("link/{delay_name}/delay"));
         let propagation = spec.delay.picoseconds().draw_span(&mut rng);
         let far_input_port = self.inputs[to];
         self.inputs[to] = far_input_port.saturating_add(1);
-        self.lines.push(Line { name, spec: spec.clone(), propagation, far_input_port });
+        self.lines.push(Line { name, spec: spec.clone(), propagation, node: from, far_input_port });
         self.lines.len() as u32 - 1
     }
 
@@ -84,8 +86,8 @@ impl Layout {
     /// `from` to `to`; the way back has the same rate and delay.
     fn access(&mut self, name: &str, spec: &LinkSpec, from: usize, to: usize, seed: u64) -> Pair {
         Pair {
-            there: self.line(name.to_owned(), name, spec, to, seed),
-            back: self.line(format!("{name}/back"), name, &spec.plain(), from, seed),
+            there: self.line(name.to_owned(), name, spec, (from, to), seed),
+            back: self.line(format!("{name}/back"), name, &spec.plain(), (to, from), seed),
         }
     }
 
@@ -100,10 +102,10 @@ impl Layout {
 
     fn star(&mut self, star: &Star, groups: &[FlowGroup], seed: u64) {
         let (router, sink) = (self.node(), self.node());
-        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &star.bottleneck, sink, seed);
+        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &star.bottleneck, (router, sink), seed);
         let reverse_spec = star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain());
         let reverse_delay = if star.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
-        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, router, seed);
+        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, (sink, router), seed);
         Self::flows(groups, |group, spec, index, name| {
             let host = self.node();
             let link = spec.access.as_ref().unwrap_or(&star.access);
@@ -115,10 +117,10 @@ impl Layout {
 
     fn dumbbell(&mut self, dumbbell: &Dumbbell, groups: &[FlowGroup], seed: u64) {
         let (left, right) = (self.node(), self.node());
-        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, right, seed);
+        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, (left, right), seed);
         let reverse_spec = dumbbell.reverse.clone().unwrap_or_else(|| dumbbell.bottleneck.plain());
         let reverse_delay = if dumbbell.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
-        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, left, seed);
+        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, (right, left), seed);
         let sink_access = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
         let hosts = |count: HostCount| if let HostCount::Hosts(hosts) = count { hosts } else { 0 };
         let sources: Vec<Pair> = (0..hosts(dumbbell.sources))
@@ -171,8 +173,8 @@ impl Layout {
         let mut pairs = Vec::with_capacity(hops);
         for hop in 0..hops {
             let name = names::hop(hop as u32 + 1);
-            let there = self.line(name.clone(), &name, &chain.link, nodes[hop + 1], seed);
-            let back = self.line(names::hop_back(hop as u32 + 1), &name, &chain.link.plain(), nodes[hop], seed);
+            let there = self.line(name.clone(), &name, &chain.link, (nodes[hop], nodes[hop + 1]), seed);
+            let back = self.line(names::hop_back(hop as u32 + 1), &name, &chain.link.plain(), (nodes[hop + 1], nodes[hop]), seed);
             pairs.push(Pair { there, back });
         }
         Self::flows(groups, |group, spec, index, name| {
@@ -200,9 +202,9 @@ impl Layout {
                 continue;
             };
             let (there, back) = (names::graph_link(&link.from, &link.to), names::graph_link(&link.to, &link.from));
-            let line = self.line(there.clone(), &there, &link.forward(), to, seed);
+            let line = self.line(there.clone(), &there, &link.forward(), (from, to), seed);
             map.add_edge(indices[from], indices[to], (line, link.metric));
-            let line = self.line(back.clone(), &back, &link.backward(), from, seed);
+            let line = self.line(back.clone(), &back, &link.backward(), (to, from), seed);
             map.add_edge(indices[to], indices[from], (line, link.metric));
         }
         let is_host = |node: NodeIndex| graph.nodes[node.index()].kind == NodeKind::Host;

@@ -98,6 +98,21 @@ const MISTAKES: &[(&str, &str, &str)] = &[
         "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }",
         "queue = \"drop-tail\"",
     ),
+    (
+        "share_of_a_class",
+        "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }",
+        "queue.cbq.classes = [{ name = \"a\", queue = \"dbl\" }, { name = \"b\", share = -1.0, queue = \"red\" }]",
+    ),
+    (
+        "queue_of_a_class",
+        "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }",
+        "queue.cbq.classes = [{ name = \"a\", queue = \"dbl\" }, { name = \"b\", queue.dbl = { mark_probability = 2.0 } }]",
+    ),
+    (
+        "bare_name_without_defaults",
+        "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }",
+        "queue = \"cbq\"",
+    ),
     ("two_patterns", "constant = {", "poisson = { rate = \"1 Mbps\" }, constant = {"),
     ("no_pattern", ", constant = { rate = \"20 Mbps\", jitter = 0.5 }", ""),
     ("jitter_above_one", "jitter = 0.5", "jitter = 1.5"),

@@ -8,17 +8,19 @@ const STAR: &str = include_str!("scenarios/star.toml");
 const CHAIN: &str = include_str!("scenarios/chain.toml");
 const GRAPH: &str = include_str!("scenarios/graph.toml");
 
+#[allow(clippy::unwrap_used, reason = "a helper of tests")]
 fn with(text: &str, overrides: &[(&str, &str)]) -> ScenarioSpec {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     Scenario::load(text, "s.toml", &overrides).map_err(|error| error.render(false)).unwrap().spec().clone()
 }
 
 fn bottleneck(spec: &ScenarioSpec) -> (Rate, Option<QueueSpec>) {
-    match &spec.topology {
-        Topology::Star(star) => (star.bottleneck.rate, star.bottleneck.queue.clone()),
-        Topology::Chain(chain) => (chain.link.rate, chain.link.queue.clone()),
+    let link = match &spec.topology {
+        Topology::Star(star) => &star.bottleneck,
+        Topology::Chain(chain) => &chain.link,
         _ => panic!("no bottleneck"),
-    }
+    };
+    (link.rate, link.queue.as_deref().cloned())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use forebay_qdisc as qdisc;
 use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
-use forebay_qdisc::{ConfigError, Dbl, DblConfig, Packet, Queue, Rate};
+use forebay_qdisc::{CbqConfig, ConfigError, Dbl, DblConfig, Discipline, FlowKey, Packet, Queue, Rate, hash_flow};
 use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -19,7 +19,7 @@ pub(crate) struct DisciplineEntry {
 
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant with
 /// its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table with
-/// the switch's other queues, or a discipline that holds its packets), and the file.
+/// the switch's other queues, a discipline that holds its packets, or one that holds a queue for each class), and the file.
 macro_rules! disciplines {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal;)*) => {
         /// The queue discipline of a sending port: exactly one of these.
@@ -39,7 +39,9 @@ macro_rules! disciplines {
         ];
 
         fn allow_bare_names(schema: &mut Schema) {
-            tagged::allow_bare(schema, &[$($name),*]);
+            let bare: Vec<&str> =
+                [$(($name, stringify!($seam))),*].into_iter().filter(|(_, seam)| *seam != "classes").map(|(name, _)| name).collect();
+            tagged::allow_bare(schema, &bare);
         }
 
         impl QueueSpec {
@@ -52,7 +54,7 @@ macro_rules! disciplines {
             /// The limit of the whole queue, for those that have one.
             #[must_use]
             pub fn limit(&self) -> Option<QueueSize> {
-                match self { $(Self::$variant(config) => Some(config.limit),)* }
+                match self { $(Self::$variant(config) => limit!($seam config),)* }
             }
 
             /// Builds the queue for a link of `link_rate`, the only one of its switch; `salt` separates the flow hashes of
@@ -83,6 +85,17 @@ macro_rules! disciplines {
     };
 }
 
+macro_rules! limit {
+    (classes $config:expr) => {{
+        // Each class's queue has a limit of its own.
+        let _ = $config;
+        None
+    }};
+    ($seam:ident $config:expr) => {
+        Some($config.limit)
+    };
+}
+
 macro_rules! build {
     (law $law:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
         Ok(Queue::Law(Box::new(qdisc::$law::new($config, $link_rate, $salt)?)))
@@ -93,6 +106,10 @@ macro_rules! build {
     (discipline $discipline:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
         Ok(Queue::Discipline(Box::new(qdisc::$discipline::<$packet>::new($config, $link_rate, $salt)?)))
     };
+    (classes $discipline:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {{
+        let queues = $switch.queues_of_classes::<$packet>($config, $link_rate, $salt)?;
+        Ok(Queue::Discipline(Box::new(qdisc::$discipline::new($config, queues)?)))
+    }};
 }
 
 /// What the queues of one switch share: the flow tables of those that ask for a shared one.
@@ -119,6 +136,23 @@ impl Switch {
         };
         Dbl::with_shared_table(config, link_rate, salt, &self.tables[index].1)
     }
+
+    /// The queue of each class, built for the rate that the class can count on, with a salt of its own.
+    fn queues_of_classes<P: Packet + 'static>(
+        &mut self,
+        config: &CbqConfig<QueueSpec>,
+        link_rate: Rate,
+        salt: u64,
+    ) -> Result<Vec<Box<dyn Discipline<P>>>, ConfigError> {
+        let classes = config.classes.iter().enumerate();
+        classes
+            .map(|(index, class)| {
+                let salt = hash_flow(FlowKey(index as u64), salt);
+                let queue = class.queue.build_in(self, config.class_rate(index, link_rate), salt)?;
+                Ok(queue.into_discipline())
+            })
+            .collect()
+    }
 }
 
 disciplines! {
@@ -134,4 +168,6 @@ disciplines! {
     Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs";
     /// Weighted fair queueing: each flow gets its share of the link to within one packet.
     Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs";
+    /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a priority.
+    Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs";
 }

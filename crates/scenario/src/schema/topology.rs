@@ -33,7 +33,7 @@ pub struct LinkSpec {
     pub delay: SpanDistribution,
     /// The queue of the sending port. Default: drop-tail without limit.
     #[serde(default)]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Box<QueueSpec>>,
     /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
@@ -160,7 +160,7 @@ pub struct GraphLink {
     pub delay: SpanDistribution,
     /// The queue of the sending port. Default: drop-tail without limit.
     #[serde(default)]
-    pub queue: Option<QueueSpec>,
+    pub queue: Option<Box<QueueSpec>>,
     /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]

@@ -1,6 +1,7 @@
 //! Links and their queues.
 
-use forebay_units::QueueSize;
+use forebay_qdisc::{CbqConfig, ConfigError};
+use forebay_units::{QueueSize, Rate};
 
 use super::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
 use crate::document::Path;
@@ -96,11 +97,12 @@ fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
 }
 
 fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Validity {
-    let path = path.key(queue.name());
     if let Err(error) = queue.build::<forebay_engine::Packet>(link.rate, 0) {
-        let message = format!("{}: `{}` must {}", queue.name(), error.field, error.bound);
-        return Err(Invalid::new(path.key(error.field), message, format!("must {}", error.bound)));
+        let (path, name) = at_fault(queue, link.rate, path, error);
+        let message = format!("{name}: `{}` must {}", error.field, error.bound);
+        return Err(Invalid::new(path, message, format!("must {}", error.bound)));
     }
+    let path = path.key(queue.name());
     match queue.limit() {
         Some(QueueSize::Bytes(limit)) if limit < largest => {
             let message = format!("a queue of {limit} B has no room for a packet of {largest} B");
@@ -108,4 +110,23 @@ fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Valid
         }
         _ => Ok(()),
     }
+}
+
+/// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one. Gives the path of
+/// the field and the name of the discipline that it belongs to.
+fn at_fault(queue: &QueueSpec, rate: Rate, path: &Path, error: ConfigError) -> (Path, &'static str) {
+    let path = path.key(queue.name());
+    let QueueSpec::Cbq(cbq) = queue else { return (path.key(error.field), queue.name()) };
+    for (index, class) in cbq.classes.iter().enumerate() {
+        let at = path.key("classes").index(index);
+        let rate = cbq.class_rate(index, rate);
+        if let Err(error) = class.queue.build::<forebay_engine::Packet>(rate, 0) {
+            return at_fault(&class.queue, rate, &at.key("queue"), error);
+        }
+        let alone = QueueSpec::Cbq(CbqConfig { classes: vec![class.clone()], default_class: None });
+        if alone.build::<forebay_engine::Packet>(rate, 0).is_err() {
+            return (at.key(error.field), queue.name());
+        }
+    }
+    (path.key(error.field), queue.name())
 }

@@ -1,0 +1,346 @@
+//! The conformance suite: what every queue discipline owes its caller, under random operations.
+//!
+//! - Accounting: a packet that arrives is dropped on arrival or queued; a queued one is given out, dropped later or still
+//!   queued; none is lost, none comes twice, and the backlog says so at every step.
+//! - Order: packets of one flow leave in the order in which they came.
+//! - Marks: only on ECN-capable packets, told to the sink, and visible on the packet when it leaves.
+//! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue can be
+//!   emptied.
+//! - Determinism: the same operations and the same seed give the same decisions.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Ecn, Fifo, FlowKey, Span, Time};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestRunner};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::packet::{Recorder, TestPacket};
+
+/// A call to a discipline; each takes place so many picoseconds after the one before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation {
+    /// A packet arrives.
+    Enqueue {
+        /// Picoseconds since the last operation.
+        after_ps: u64,
+        /// The packet; its `id` is set by its place in the order.
+        packet: TestPacket,
+    },
+    /// The link is free and asks.
+    Dequeue {
+        /// Picoseconds since the last operation.
+        after_ps: u64,
+    },
+}
+
+/// Runs the suite on the disciplines that `make` makes; `name` is in every failure.
+///
+/// # Panics
+/// When the discipline breaks a rule, with the shortest sequence of operations found that shows it.
+pub fn conformance(name: &str, make: impl Fn() -> Box<dyn Discipline<TestPacket>>) {
+    let persistence = Some(Box::new(FileFailurePersistence::Off) as Box<_>);
+    let config = Config { cases: 128, failure_persistence: persistence, ..Config::default() };
+    let strategy = (prop::collection::vec(operation(), 1..300), any::<u64>());
+    let result = TestRunner::new(config).run(&strategy, |(operations, seed)| {
+        let first = Run::new(make(), seed).all(&operations)?;
+        let second = Run::new(make(), seed).all(&operations)?;
+        prop_assert_eq!(first, second, "the same seed gave other decisions");
+        Ok(())
+    });
+    if let Err(failure) = result {
+        panic!("{name} does not conform: {failure}");
+    }
+}
+
+/// Runs the suite on an admission law in front of a FIFO queue.
+pub fn conformance_law(name: &str, make: impl Fn() -> Box<dyn Admission>) {
+    conformance(name, || Box::new(Fifo::<TestPacket>::new(make())));
+}
+
+/// Flows few enough to meet, with the extreme keys, and now and then any at all.
+fn flow() -> impl Strategy<Value = u64> {
+    prop_oneof![8 => 0_u64..12, 1 => Just(u64::MAX), 1 => any::<u64>()]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let after_ps = prop_oneof![
+        4 => Just(0_u64),
+        4 => 0_u64..200_000_000,
+        1 => Just(1_u64),
+        // Hours: past every timer, and far enough for any hold time to end.
+        1 => Just(10_000_000_000_000_000_u64),
+    ];
+    let len_bytes = prop_oneof![4 => Just(1000_u32), 2 => 40_u32..1500, 1 => 1_u32..=65_535];
+    let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced]);
+    let input_port = prop_oneof![6 => 0_u16..4, 1 => Just(u16::MAX)];
+    let packet = (flow(), len_bytes, ecn, input_port).prop_map(|(flow, len_bytes, ecn, input_port)| TestPacket {
+        id: 0,
+        flow: FlowKey(flow),
+        len_bytes,
+        ecn,
+        // A flow has one class: a discipline may reorder classes.
+        class: (flow % 5) as u8,
+        input_port,
+    });
+    prop_oneof![
+        3 => (after_ps.clone(), packet).prop_map(|(after_ps, packet)| Operation::Enqueue { after_ps, packet }),
+        2 => after_ps.prop_map(|after_ps| Operation::Dequeue { after_ps }),
+    ]
+}
+
+/// A discipline beside a model of what it should hold.
+struct Run {
+    discipline: Box<dyn Discipline<TestPacket>>,
+    rng: Pcg64Mcg,
+    now: Time,
+    arrived: u64,
+    /// What is queued, by id.
+    queued: BTreeMap<u64, TestPacket>,
+    backlog: Backlog,
+    departed: Vec<(Time, u64)>,
+    recorder: Recorder,
+    /// How much of the recorder has been checked.
+    checked: (usize, usize),
+}
+
+/// What two runs alike have to have in common.
+type Decisions = (Vec<(Time, u64)>, Recorder, Vec<(String, u64)>);
+
+impl Run {
+    fn new(discipline: Box<dyn Discipline<TestPacket>>, seed: u64) -> Self {
+        Self {
+            discipline,
+            rng: Pcg64Mcg::seed_from_u64(seed),
+            now: Time::ZERO,
+            arrived: 0,
+            queued: BTreeMap::new(),
+            backlog: Backlog::default(),
+            departed: Vec::new(),
+            recorder: Recorder::default(),
+            checked: (0, 0),
+        }
+    }
+
+    fn all(mut self, operations: &[Operation]) -> Result<Decisions, TestCaseError> {
+        let mut gauges = Vec::new();
+        for operation in operations {
+            match operation {
+                Operation::Enqueue { after_ps, packet } => {
+                    self.now += Span::from_picoseconds(*after_ps);
+                    self.enqueue(packet.clone())?;
+                }
+                Operation::Dequeue { after_ps } => {
+                    self.now += Span::from_picoseconds(*after_ps);
+                    self.dequeue()?;
+                }
+            }
+            self.check_backlog()?;
+            self.check_gauges(&mut gauges)?;
+        }
+        self.drain()?;
+        Ok((self.departed, self.recorder, gauges))
+    }
+
+    fn enqueue(&mut self, mut packet: TestPacket) -> Result<(), TestCaseError> {
+        packet.id = self.arrived;
+        self.arrived += 1;
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(packet.len_bytes);
+        self.queued.insert(packet.id, packet.clone());
+        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.recorder };
+        self.discipline.enqueue(packet, &mut cx);
+        self.check_marks()?;
+        self.check_drops(Some(self.arrived - 1))
+    }
+
+    /// Asks for a packet; whether one came.
+    fn dequeue(&mut self) -> Result<bool, TestCaseError> {
+        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.recorder };
+        let packet = self.discipline.dequeue(&mut cx);
+        self.check_marks()?;
+        self.check_drops(None)?;
+        let Some(packet) = packet else {
+            let wake = self.discipline.poll_at();
+            prop_assert!(
+                self.queued.is_empty() || wake.is_some_and(|at| at > self.now),
+                "nothing to send with {} packets queued, and to ask again at {:?}",
+                self.queued.len(),
+                wake
+            );
+            return Ok(false);
+        };
+        let expected = self.leave(packet.id)?;
+        prop_assert_eq!(&packet, &expected, "a packet came out changed");
+        let overtaken = self.queued.values().find(|other| other.flow == packet.flow && other.id < packet.id);
+        prop_assert!(overtaken.is_none(), "packet {} overtook {:?} of its flow", packet.id, overtaken);
+        self.departed.push((self.now, packet.id));
+        Ok(true)
+    }
+
+    /// Takes a packet out of the model.
+    fn leave(&mut self, id: u64) -> Result<TestPacket, TestCaseError> {
+        let Some(packet) = self.queued.remove(&id) else {
+            return Err(TestCaseError::fail(format!("packet {id} came out, but was not queued")));
+        };
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len_bytes);
+        Ok(packet)
+    }
+
+    /// Checks the drops since the last check; `arriving` is the packet that has just come, if one has.
+    fn check_drops(&mut self, arriving: Option<u64>) -> Result<(), TestCaseError> {
+        let dropped = self.recorder.dropped[self.checked.0..].to_vec();
+        self.checked.0 += dropped.len();
+        for (packet, reason, queued) in dropped {
+            prop_assert_eq!(
+                !queued,
+                arriving == Some(packet.id),
+                "packet {} dropped ({:?}) as if it had {} queued",
+                packet.id,
+                reason,
+                if queued { "been" } else { "not been" }
+            );
+            self.leave(packet.id)?;
+        }
+        Ok(())
+    }
+
+    fn check_marks(&mut self) -> Result<(), TestCaseError> {
+        for (packet, _) in &self.recorder.marked[self.checked.1..] {
+            prop_assert_eq!(packet.ecn, Ecn::CongestionExperienced, "packet {} marked without CE", packet.id);
+            let Some(queued) = self.queued.get_mut(&packet.id) else {
+                return Err(TestCaseError::fail(format!("packet {} marked, but was not queued", packet.id)));
+            };
+            prop_assert!(queued.ecn.is_capable(), "packet {} marked, but is not ECN-capable", packet.id);
+            queued.ecn = Ecn::CongestionExperienced;
+        }
+        self.checked.1 = self.recorder.marked.len();
+        Ok(())
+    }
+
+    fn check_backlog(&self) -> Result<(), TestCaseError> {
+        prop_assert_eq!(self.discipline.backlog(), self.backlog);
+        Ok(())
+    }
+
+    /// Gauges have distinct names, and values that are alike in runs alike.
+    fn check_gauges(&self, seen: &mut Vec<(String, u64)>) -> Result<(), TestCaseError> {
+        let mut gauges: Vec<(String, u64)> = Vec::new();
+        self.discipline.gauges(&mut |name, value| gauges.push((name.into(), value.to_bits())));
+        let mut names: Vec<&String> = gauges.iter().map(|(name, _)| name).collect();
+        names.sort();
+        names.dedup();
+        prop_assert_eq!(names.len(), gauges.len(), "two gauges of one name");
+        for flow in [0, 7, u64::MAX] {
+            self.discipline.flow_gauges(FlowKey(flow), &mut |name, value| gauges.push((name.into(), value.to_bits())));
+        }
+        *seen = gauges;
+        Ok(())
+    }
+
+    /// Empties the queue as a link would, waiting where it is told to.
+    fn drain(&mut self) -> Result<(), TestCaseError> {
+        let mut waits = 0;
+        while !self.queued.is_empty() {
+            if self.dequeue()? {
+                self.check_backlog()?;
+                continue;
+            }
+            waits += 1;
+            prop_assert!(waits < 10_000, "{} packets stay queued for ever", self.queued.len());
+            if let Some(at) = self.discipline.poll_at() {
+                self.now = self.now.max(at);
+            }
+        }
+        prop_assert!(!self.dequeue()?);
+        self.check_backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use forebay_qdisc::{MarkReason, Packet};
+
+    use super::*;
+
+    /// A FIFO queue with a fault.
+    #[derive(Default)]
+    struct Faulty {
+        packets: VecDeque<TestPacket>,
+        fault: Option<Fault>,
+    }
+
+    #[derive(Clone, Copy, PartialEq)]
+    enum Fault {
+        Loses,
+        Overtakes,
+        MarksWhatIsNotCapable,
+        MarksInSilence,
+        Stalls,
+        Miscounts,
+        UsesOtherDice,
+    }
+
+    /// Dice that are not the caller's.
+    static OTHER_DICE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+
+    impl Discipline<TestPacket> for Faulty {
+        fn enqueue(&mut self, mut packet: TestPacket, cx: &mut Cx<'_, TestPacket>) {
+            let third = packet.id % 3 == 2;
+            match self.fault {
+                Some(Fault::Loses) if third => return,
+                Some(Fault::Overtakes) if third => return self.packets.push_front(packet),
+                Some(Fault::MarksWhatIsNotCapable) => {
+                    packet.mark_ce();
+                    cx.sink.marked(&packet, MarkReason::Early);
+                }
+                Some(Fault::MarksInSilence) => packet.mark_ce(),
+                Some(Fault::UsesOtherDice) => {
+                    let draw = OTHER_DICE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if draw % 7 == 0 {
+                        return cx.sink.dropped(packet, forebay_qdisc::DropReason::Early, false);
+                    }
+                }
+                _ => {}
+            }
+            self.packets.push_back(packet);
+        }
+
+        fn dequeue(&mut self, cx: &mut Cx<'_, TestPacket>) -> Option<TestPacket> {
+            let stalls = self.fault == Some(Fault::Stalls) && cx.now.picoseconds() % 2 == 1;
+            if stalls { None } else { self.packets.pop_front() }
+        }
+
+        fn backlog(&self) -> Backlog {
+            let off = u64::from(self.fault == Some(Fault::Miscounts) && self.packets.len() == 3);
+            let bytes = self.packets.iter().map(|packet| u64::from(packet.len_bytes)).sum();
+            Backlog { packets: self.packets.len() as u64, bytes: bytes + off }
+        }
+    }
+
+    #[test]
+    fn a_plain_fifo_conforms() {
+        conformance("fifo", || Box::new(Faulty::default()));
+    }
+
+    #[test]
+    fn each_fault_is_found() {
+        for (fault, words) in [
+            (Fault::Loses, ""),
+            (Fault::Overtakes, "overtook"),
+            (Fault::MarksWhatIsNotCapable, "not ECN-capable"),
+            (Fault::MarksInSilence, "changed"),
+            (Fault::Stalls, "nothing to send"),
+            (Fault::Miscounts, ""),
+            (Fault::UsesOtherDice, "other decisions"),
+        ] {
+            let run = || conformance("faulty", || Box::new(Faulty { fault: Some(fault), ..Faulty::default() }));
+            let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();
+            assert!(message.contains(words), "{message}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A packet that can be told from every other, and a sink that keeps what it is given.
+
+use forebay_qdisc::{DropReason, Ecn, FlowKey, MarkReason, Packet, Sink};
+
+/// A packet for tests.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestPacket {
+    /// Unlike that of any other packet of the test, and larger than that of every earlier one.
+    pub id: u64,
+    /// Its flow.
+    pub flow: FlowKey,
+    /// Its length.
+    pub len_bytes: u32,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// Its traffic class.
+    pub class: u8,
+    /// Its input port.
+    pub input_port: u16,
+}
+
+impl Packet for TestPacket {
+    fn flow(&self) -> FlowKey {
+        self.flow
+    }
+
+    fn len_bytes(&self) -> u32 {
+        self.len_bytes
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    fn class(&self) -> u8 {
+        self.class
+    }
+
+    fn input_port(&self) -> u16 {
+        self.input_port
+    }
+
+    fn mark_ce(&mut self) {
+        self.ecn = Ecn::CongestionExperienced;
+    }
+}
+
+/// A sink that records, in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recorder {
+    /// What was dropped, why, and whether it had been let in before.
+    pub dropped: Vec<(TestPacket, DropReason, bool)>,
+    /// What was marked, and why.
+    pub marked: Vec<(TestPacket, MarkReason)>,
+}
+
+impl Sink<TestPacket> for Recorder {
+    fn dropped(&mut self, packet: TestPacket, reason: DropReason, queued: bool) {
+        self.dropped.push((packet, reason, queued));
+    }
+
+    fn marked(&mut self, packet: &TestPacket, reason: MarkReason) {
+        self.marked.push((packet.clone(), reason));
+    }
+}
