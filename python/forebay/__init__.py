@@ -7,17 +7,33 @@ result.flows                        # one row a flow, as a Polars frame
 result.plot.queue("bottleneck")     # a matplotlib figure
 """
 
-from . import types
-from ._core import __version__
-from .captures import ReplayResult, replay
-from .errors import InputError, InternalError, ScenarioError
-from .result import Engine, Result, Series
-from .scenario import Scenario
-from .simulate import run
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-load = Result.load
+from ._core import __version__
+from .errors import CaptureError, InputError, InternalError, ScenarioError
+
+if TYPE_CHECKING:
+    from . import types
+    from .captures import ReplayResult, replay
+    from .result import Engine, Result, Series, load
+    from .scenario import Scenario
+    from .simulate import run
+
+# Loaded at their first use: the command line starts without Polars and NumPy.
+_HOMES = {
+    "Engine": "result",
+    "ReplayResult": "captures",
+    "Result": "result",
+    "Scenario": "scenario",
+    "Series": "result",
+    "load": "result",
+    "replay": "captures",
+    "run": "simulate",
+}
 
 __all__ = [
+    "CaptureError",
     "Engine",
     "InputError",
     "InternalError",
@@ -32,3 +48,18 @@ __all__ = [
     "run",
     "types",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "types":
+        return import_module(".types", __name__)
+    if name in _HOMES:
+        value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+        globals()[name] = value
+        return value
+    message = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(message)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

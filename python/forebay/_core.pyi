@@ -30,7 +30,7 @@ class ScenarioError(ValueError):
 class InternalError(RuntimeError): ...
 class CaptureError(ValueError): ...
 
-_Columns: TypeAlias = dict[str, NDArray[Any] | list[str]]
+_Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
 
 @type_check_only
@@ -40,7 +40,7 @@ class _Series(TypedDict):
     quantity: str
     start_s: float
     interval_s: float
-    values: NDArray[np.float64]
+    values: Any  # NDArray[np.float64], or list[float] without arrays
 
 @type_check_only
 class _Engine(TypedDict):
@@ -124,6 +124,7 @@ def run(
     seed: int | None = None,
     progress: Callable[[float], object] | None = None,
     out_dir: str | None = None,
+    arrays: bool = True,
 ) -> RawResult: ...
 def json_schema() -> str: ...
 def choices() -> list[_Choice]: ...

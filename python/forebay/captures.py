@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -12,7 +11,8 @@ from typing import Any
 import polars as pl
 
 from . import _core
-from .errors import InputError
+from .document import Document, json_text
+from .errors import CaptureError, InputError
 from .frames import frame_of, single_row
 from .scenario import override_texts
 
@@ -39,7 +39,7 @@ class ReplayResult:
     queue: pl.DataFrame = field(repr=False)
     """One row: the queue, with the discipline's gauges at the end."""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Document:
         """The whole result as plain values; what has no value is None."""
         names = ("capture", "discipline", "rate_bps", "seed", "duration_s", "packets", "bytes")
         document = {name: getattr(self, name) for name in (*names, "packets_unselected", "packets_out_of_order")}
@@ -47,7 +47,7 @@ class ReplayResult:
 
     def to_json(self) -> str:
         """The whole result as one JSON document: what `forebay replay --json` prints."""
-        return json.dumps(self.to_dict(), allow_nan=False, ensure_ascii=False)
+        return json_text(self.to_dict())
 
 
 def replay(
@@ -76,10 +76,8 @@ def replay(
     except OSError as error:
         message = f"cannot read {capture}: {error.strerror}\nhint: give a pcap or pcapng file that you may read"
         raise InputError(message) from None
-    except _core.CaptureError as error:
+    except CaptureError as error:
         message = f"{capture}: {error}"
         raise InputError(message) from None
     facts: dict[str, Any] = {name: value for name, value in raw.items() if name not in ("flows", "queue")}
-    return ReplayResult(
-        capture=str(capture), flows=frame_of(raw["flows"]), queue=frame_of(raw["queue"]), **facts
-    )
+    return ReplayResult(capture=str(capture), flows=frame_of(raw["flows"]), queue=frame_of(raw["queue"]), **facts)

@@ -13,13 +13,12 @@ from typing import Annotated, NoReturn
 import typer
 
 from . import _core, catalogue, terminal
-from .captures import replay as replay_capture
 from .catalogue import Kind
+from .document import document_of, json_text
 from .errors import InputError, ScenarioError
-from .result import Result
 from .scenario import Scenario
 from .simulate import run as run_scenario
-from .summary import replay_tables, result_tables
+from .simulate import run_core
 
 BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
 ISSUES = "https://github.com/forebay/forebay/issues"
@@ -78,11 +77,16 @@ def run(
     """Run a scenario and print what became of its flows, queues and links."""
     checked = Scenario.load(scenario, _pairs(overrides))
     with terminal.progress(checked.name) as progress:
-        result = run_scenario(checked, seed=seed, out=out, progress=progress)
+        if out is None:
+            document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
+        else:
+            document = run_scenario(checked, seed=seed, out=out, progress=progress).to_dict()
     if as_json:
-        terminal.write(result.to_json())
+        terminal.write(json_text(document))
     else:
-        terminal.show(*result_tables(result))
+        from .summary import result_tables
+
+        terminal.show(*result_tables(document))
     if out is not None:
         terminal.note(f"written to {out}; `forebay plot {out}` draws its figures")
 
@@ -110,8 +114,7 @@ def reproduce(
     ] = None,
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side."""
-    # Imported here: it brings numerical code and figures that no other word needs.
-    from . import experiment  # noqa: PLC0415
+    from . import experiment
 
     status = experiment.reproduce(experiments or ["all"], seeds=seeds, quick=quick, out=out, as_json=as_json, jobs=jobs)
     raise typer.Exit(status)
@@ -126,7 +129,9 @@ def list_(
     if as_json:
         terminal.write(json.dumps(catalogue.entries(kind), ensure_ascii=False))
     elif catalogue.entries(kind):
-        terminal.show(catalogue.list_table(kind))
+        from .manual import list_table
+
+        terminal.show(list_table(kind))
     else:
         terminal.note(f"there are no {kind} in this release")
 
@@ -138,7 +143,9 @@ def explain(
     ],
 ) -> None:
     """Explain what a discipline does, its parameters with units and defaults, and its source."""
-    terminal.show(catalogue.explanation(name))
+    from .manual import explanation
+
+    terminal.show_page(explanation(name))
 
 
 @app.command()
@@ -154,6 +161,8 @@ def plot(
     ],
 ) -> None:
     """Draw the figures of a saved run into its folder, as PNG and SVG."""
+    from .result import Result
+
     result = Result.load(folder)
     for path in result.plot.save_all(folder):
         terminal.write(str(path))
@@ -177,13 +186,17 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Run the packets of a capture through a queue and print what became of each flow."""
+    from .captures import replay as replay_capture
+
     result = replay_capture(
         capture, rate=rate, queue=queue, settings=_pairs(settings), destination=destination, seed=seed
     )
     if as_json:
         terminal.write(result.to_json())
     else:
-        terminal.show(*replay_tables(result))
+        from .summary import replay_tables
+
+        terminal.show(*replay_tables(result.to_dict()))
 
 
 def _pairs(overrides: list[str] | None) -> Mapping[str, str]:

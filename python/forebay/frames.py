@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 
-def frame_of(columns: Mapping[str, NDArray[Any] | list[str]]) -> pl.DataFrame:
+def frame_of(columns: Mapping[str, NDArray[Any] | list[Any]]) -> pl.DataFrame:
     """The columns as a frame, without copying numbers. What has no value is NaN in the core and null in the frame."""
     texts = {name: pl.String for name, values in columns.items() if isinstance(values, list)}
     gaps = [name for name, values in columns.items() if isinstance(values, np.ndarray) and _has_gaps(values)]

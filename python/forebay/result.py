@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -15,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from .document import TABLES, Document, json_text, values_of
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .frames import frame_of
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .plot import Plots
 
 SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
-TABLES = ("flows", "queues", "links", "queue_flows")
 SERIES_FILE = "series.parquet"
 
 
@@ -46,6 +45,11 @@ class Series:
     def time_s(self) -> NDArray[np.float64]:
         """The time of each value."""
         return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
+
+    def to_dict(self, *, values: bool = True) -> dict[str, Any]:
+        """The series as plain values; `values` says whether it is more than its head."""
+        head = {key: getattr(self, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")}
+        return {**head, "values": values_of(self.values)} if values else head
 
 
 @dataclass(frozen=True)
@@ -140,29 +144,24 @@ class Result:
     def plot(self) -> Plots:
         """Figures: `result.plot.goodput()`, `result.plot.queue("bottleneck")`, …"""
         # Imported here: matplotlib takes longer to load than many a run.
-        from .plot import Plots  # noqa: PLC0415
+        from .plot import Plots
 
         return Plots(self)
 
-    def to_dict(self, *, series: bool = True) -> dict[str, Any]:
-        """The whole result as plain values; what has no value is None. `series` says whether series come with it."""
-        document: dict[str, Any] = {key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")}
-        for table in TABLES:
-            document[table] = getattr(self, table).to_dicts()
-        document["series"] = [
-            {
-                **{key: getattr(entry, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")},
-                **({"values": [_number(value) for value in entry.values.tolist()]} if series else {}),
-            }
-            for entry in self.all_series
-        ]
-        document["engine"] = asdict(self.engine)
-        document["digest"] = self.digest
-        return document
+    def to_dict(self, *, series: bool = True) -> Document:
+        """The whole result as plain values; what has no value is None. `series` says if series have values."""
+        tables = {table: getattr(self, table).to_dicts() for table in TABLES}
+        return {
+            **{key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
+            **tables,
+            "series": [entry.to_dict(values=series) for entry in self.all_series],
+            "engine": asdict(self.engine),
+            "digest": self.digest,
+        }
 
     def to_json(self, *, series: bool = True) -> str:
-        """Gives the whole result as one JSON document: what `forebay run --json` prints."""
-        return json.dumps(self.to_dict(series=series), allow_nan=False, ensure_ascii=False)
+        """The whole result as one JSON document: what `forebay run --json` prints."""
+        return json_text(self.to_dict(series=series))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Writes the tables and series as Parquet and everything but the series' values as `result.json`.
@@ -221,10 +220,10 @@ def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series,
     )
 
 
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
 def _listed(names: Iterable[str], most: int = 12) -> str:
     names = list(names)
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+load = Result.load
+"""Reads a folder that `Result.save` or `forebay run --out` wrote."""

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import tomli_w
-from pydantic import BaseModel
 
 from . import _core
 from .errors import InputError
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 class Scenario:
     """A network, its traffic, and what is recorded: valid by construction.
 
-    Built from keys as they stand in a scenario file, with plain values or the objects of `forebay.types`, in any mixture:
+    Built from keys as they stand in a scenario file, with plain values or the objects of `forebay.types`:
 
         link = types.LinkSpec(rate="100 Mbps", delay="1 ms")
         Scenario(duration="10 s", topology={"star": types.Star(access=link, bottleneck=link)}, flows=[...])
@@ -109,7 +108,8 @@ def _read(path: Path) -> str:
 
 def _plain(value: object) -> Any:
     """The value as tomli_w takes it: typed objects become tables of what was set, keys without a value vanish."""
-    if isinstance(value, BaseModel):
+    # A pydantic model; pydantic itself is loaded only by those who use it.
+    if hasattr(value, "model_dump"):
         return _plain(value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True))
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items() if item is not None}

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import _core
 from .folder import staged
-from .result import Result
 from .scenario import Scenario
+
+if TYPE_CHECKING:
+    from ._core import RawResult
+    from .result import Result
 
 SCENARIO_FILE = "scenario.toml"
 """The scenario as it was run, overrides included, beside its results."""
+
+Progress = Callable[[float], object]
 
 
 def run(
@@ -21,7 +27,7 @@ def run(
     seed: int | None = None,
     overrides: Mapping[str, object] | None = None,
     out: str | PathLike[str] | None = None,
-    progress: Callable[[float], object] | None = None,
+    progress: Progress | None = None,
 ) -> Result:
     """Runs a scenario, or the scenario file of that path, and gives its results.
 
@@ -32,28 +38,36 @@ def run(
     Raises ScenarioError for a scenario that is not valid, and InputError for a file that cannot be read or a folder
     that cannot be written.
     """
+    from .result import Result
+
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, overrides)
     elif overrides:
         scenario = scenario.override(overrides)
     if out is None:
-        return _simulate(scenario, seed, progress, None)
+        return Result.from_core(run_core(scenario, seed=seed, progress=progress))
     with staged(out) as staging:
-        result = _simulate(scenario, seed, progress, staging)
+        result = Result.from_core(run_core(scenario, seed=seed, progress=progress, traces=staging))
         result.write_files(staging)
         (staging / SCENARIO_FILE).write_text(scenario.to_toml(), encoding="utf-8")
     return result
 
 
-def _simulate(
-    scenario: Scenario, seed: int | None, progress: Callable[[float], object] | None, traces: Path | None
-) -> Result:
-    raw = _core.run(
+def run_core(
+    scenario: Scenario,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    traces: Path | None = None,
+    arrays: bool = True,
+) -> RawResult:
+    """Runs a scenario and gives the core's own columns: NumPy arrays, or plain lists if `arrays` is false."""
+    return _core.run(
         scenario.text,
         scenario.file_name,
         scenario.overrides,
         seed=seed,
         progress=progress,
         out_dir=None if traces is None else str(traces),
+        arrays=arrays,
     )
-    return Result.from_core(raw)

@@ -5,13 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from rich.console import Console, RenderableType
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
 
 # A pipe has no width: wide enough that no table loses a column.
 _PIPE_WIDTH = 200
+# Longer lines of prose are hard to read.
+_PROSE_WIDTH = 110
 
 
 def output() -> Console:
@@ -25,6 +27,8 @@ def messages() -> Console:
 
 
 def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
     console = Console(stderr=stderr, highlight=False, soft_wrap=False)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
@@ -41,13 +45,21 @@ def show(*renderables: RenderableType) -> None:
     output().print(*renderables, sep="\n")
 
 
+def show_page(page: RenderableType) -> None:
+    """Prints a page of prose on standard output, in lines that can be read."""
+    console = output()
+    console.print(page, width=min(console.width, _PROSE_WIDTH))
+
+
 def note(text: str) -> None:
     """Tells what was done, on standard error."""
-    messages().print(Text(text), soft_wrap=True)
+    messages().print(text, markup=False, soft_wrap=True)
 
 
 def complain(message: str) -> None:
     """Tells what is wrong, on standard error. Lines that begin with `hint:` say what to do."""
+    from rich.text import Text
+
     first, *rest = message.splitlines() or [""]
     text = Text.assemble(("error: ", "bold red"), first)
     for line in rest:
@@ -64,11 +76,12 @@ def complain_of_source(plain: str, coloured: str) -> None:
 @contextmanager
 def progress(description: str) -> Iterator[Callable[[float], None] | None]:
     """Shows a progress bar on a terminal; gives the function that moves it, or None where there is no terminal."""
-    console = messages()
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield None
         return
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=messages(), transient=True) as bar:
         task = bar.add_task(description, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)

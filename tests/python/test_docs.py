@@ -4,7 +4,7 @@ A fence says after its language what its block is:
 
 - ```` ```toml NAME.toml ```` is a scenario, kept under that name for the blocks that follow;
 - ```` ```toml ```` is a scenario too, under a name of its own;
-- ```` ```toml fragment ```` replaces what it names in the page's last scenario; the result has to be a scenario;
+- ```` ```toml fragment ```` replaces what it names in the page's first scenario; the result has to be a scenario;
 - ```` ```toml invalid ```` is refused;
 - ```` ```toml comment ```` is only shown;
 - ```` ```python ```` is run, with what earlier blocks of the page defined;
@@ -15,6 +15,7 @@ Other languages (`sh`, `rust`, plain) are only shown: what builds the project, t
 
 import contextlib
 import io
+import json
 import re
 import shlex
 import subprocess
@@ -77,7 +78,7 @@ class Page:
             case ("toml", "fragment"):
                 self.simulate(tomli_w.dumps(tomllib.loads(self.scenario) | tomllib.loads(block.body)))
             case ("toml", name):
-                self.scenario = block.body
+                self.scenario = self.scenario or block.body
                 if name:
                     (self.folder / name).write_text(block.body, encoding="utf-8")
                 self.simulate(block.body)
@@ -121,7 +122,11 @@ def test_blocks_run(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_blocks_have_a_known_language(path: Path) -> None:
     known = ("toml", "python", "console", *ONLY_SHOWN)
-    strange = [block.language for block in blocks_of(path) if not block.language.startswith(("{", ":")) and block.language not in known]
+    strange = [
+        block.language
+        for block in blocks_of(path)
+        if not block.language.startswith(("{", ":")) and block.language not in known
+    ]
     assert strange == []
 
 
@@ -157,11 +162,10 @@ def test_command_line_page_names_every_option() -> None:
 
 def test_guide_describes_every_key_of_a_scenario() -> None:
     """Each key of the schema, but for those of the disciplines and of TCP, whose pages are generated."""
-    import json  # noqa: PLC0415
-
     guide = (ROOT / "docs/guide/write-a-scenario.md").read_text(encoding="utf-8")
     schema = json.loads((ROOT / "python/forebay/scenario.schema.json").read_text(encoding="utf-8"))
-    described = [table for name, table in schema["$defs"].items() if not name.endswith(("Config", "Spec")) and "Dbl" not in name]
+    of_disciplines = re.compile(r"Config$|Spec$|^Dbl|^Cbq|^Class|^Input")
+    described = [table for name, table in schema["$defs"].items() if not of_disciplines.search(name)]
     keys = {key for table in [schema, *described] for key in table.get("properties", {})}
     assert sorted(key for key in keys if not re.search(rf"\b{key}\b", guide)) == []
 

@@ -10,8 +10,6 @@
 //! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
 //! fused.
 
-use std::collections::VecDeque;
-
 use forebay_qdisc::Span;
 
 use crate::error::RunError;
@@ -21,6 +19,7 @@ use crate::packet::Packet;
 use crate::process::{Outbox, Process};
 use crate::report::Report;
 use crate::results::RunResult;
+use crate::ring::Ring;
 use crate::window::Window;
 use crate::wire::Wire;
 
@@ -120,7 +119,7 @@ pub struct Network {
     /// The processes after them: ports with books, then endpoints.
     processes: Vec<Box<dyn Process>>,
     /// What each process has sent to processes that are not fused.
-    lanes: Vec<VecDeque<Packet>>,
+    lanes: Vec<Ring<Packet>>,
     routes: Routes,
     queue: EventQueue,
     out: Outbox,
@@ -144,7 +143,7 @@ impl Network {
         let count = wires.len() + processes.len();
         routes.fuse(count);
         Self {
-            lanes: (0..count).map(|_| VecDeque::new()).collect(),
+            lanes: (0..count).map(|_| Ring::default()).collect(),
             in_flight: vec![0; routes.sources.len()],
             wires,
             processes,
@@ -175,7 +174,7 @@ impl Network {
             self.out.running = id;
             process.start(&mut self.out);
         }
-        self.drain();
+        self.drain(None);
         while let Some(event) = self.queue.peek() {
             if event.time > self.window.to {
                 break;
@@ -191,7 +190,7 @@ impl Network {
         self.finish(&meter)
     }
 
-    /// Runs the process that `event` is for.
+    /// Runs the process that `event` is for, and whatever follows from it in fused processes.
     #[inline]
     fn step(&mut self, event: Event) {
         let count = self.lanes.len() as u32;
@@ -199,42 +198,51 @@ impl Network {
             self.queue.pop();
             self.out.running = event.id;
             self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
-        } else {
-            let from = event.id - count;
-            let lane = &mut self.lanes[from as usize];
-            let Some(packet) = lane.pop_front() else {
-                debug_assert!(false, "a lane's event without a packet");
-                self.queue.pop();
-                return;
-            };
-            match lane.front() {
-                Some(next) => self.queue.replace_first(Event { time: next.time, id: event.id }),
-                None => self.queue.pop(),
-            }
-            let process = self.routes.next(&packet);
-            self.deliver(packet, process);
+            return self.drain(None);
         }
-        self.drain();
+        let from = event.id - count;
+        let lane = &mut self.lanes[from as usize];
+        let packet = lane.pop();
+        match lane.front() {
+            Some(next) => self.queue.replace_first(Event { time: next.time, id: event.id }),
+            None => self.queue.pop(),
+        }
+        debug_assert!(packet.is_some(), "a lane's event without a packet");
+        if let Some(packet) = packet {
+            let process = self.routes.next(&packet);
+            self.drain(Some((process, packet)));
+        }
     }
 
-    /// Hands `packet` to the process that it has reached, and follows it through wires for as long as nothing but wires lies
-    /// ahead of it.
-    #[inline]
-    fn deliver(&mut self, mut packet: Packet, mut process: u32) {
+    /// Hands the packet of `first` to its process and empties the outbox: into fused processes, which may send again, or
+    /// onto lanes.
+    fn drain(&mut self, first: Option<(u32, Packet)>) {
+        let mut sent = 0;
+        let mut current = first;
         loop {
-            packet.hop += 1;
-            let Some(wire) = self.wires.get_mut(process as usize) else {
-                self.out.running = process;
-                self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
-                return;
-            };
-            if !wire.pass(&mut packet, &mut self.out) {
-                return self.out.release(&packet);
+            while let Some((process, mut packet)) = current {
+                packet.hop += 1;
+                if let Some(wire) = self.wires.get_mut(process as usize) {
+                    // One in, one out: the packet goes on without touching the outbox.
+                    current = if wire.pass(&mut packet, &mut self.out) {
+                        self.send_on(process, &packet).map(|next| (next, packet))
+                    } else {
+                        self.out.release(&packet);
+                        None
+                    };
+                } else {
+                    self.out.running = process;
+                    self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
+                    current = None;
+                }
             }
-            match self.send_on(process, &packet) {
-                Some(next) => process = next,
-                None => return,
-            }
+            let Some(&(from, packet)) = self.out.packets.get(sent) else { break };
+            sent += 1;
+            current = self.send_on(from, &packet).map(|process| (process, packet));
+        }
+        self.out.packets.clear();
+        while let Some((process, at)) = self.out.wake_ups.pop() {
+            self.queue.push(Event { time: at, id: process });
         }
     }
 
@@ -253,28 +261,12 @@ impl Network {
         }
         let count = self.lanes.len() as u32;
         let lane = &mut self.lanes[from as usize];
-        if lane.is_empty() {
+        debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
+        if lane.front().is_none() {
             self.queue.push(Event { time: packet.time, id: count + from });
         }
-        debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
-        lane.push_back(*packet);
+        lane.push(*packet);
         None
-    }
-
-    /// Empties the outbox: into fused processes, which may send again, or onto lanes.
-    #[inline]
-    fn drain(&mut self) {
-        let mut sent = 0;
-        while let Some(&(from, packet)) = self.out.packets.get(sent) {
-            sent += 1;
-            if let Some(process) = self.send_on(from, &packet) {
-                self.deliver(packet, process);
-            }
-        }
-        self.out.packets.clear();
-        while let Some((process, at)) = self.out.wake_ups.pop() {
-            self.queue.push(Event { time: at, id: process });
-        }
     }
 
     fn finish(mut self, meter: &Meter) -> Result<RunResult, RunError> {

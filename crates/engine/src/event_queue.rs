@@ -1,12 +1,11 @@
 //! The event queue: what happens next, by (time, id).
 //!
 //! It holds one entry for each busy lane and each armed timer, never one for each packet in flight. Equal times come out in
-//! the order of their ids. Two structures share the work, whichever is faster for the size at hand (measured: a heap up to
-//! some fifty entries, the wheel above):
+//! the order of their ids. Two structures share the work, whichever is faster for the size at hand:
 //!
-//! - a 4-ary heap, and
-//! - a wheel of 4096 buckets in front of it, each a few mean gaps between events wide. A bucket is a list in a slab; it
-//!   is sorted when its turn comes. What lies beyond the wheel waits in the heap.
+//! - for a few entries, a sorted array;
+//! - for more, a wheel of 4096 buckets, each a few mean gaps between events wide. A bucket is a list in a slab; it is
+//!   sorted when its turn comes. What lies beyond the wheel waits in a 4-ary heap.
 //!
 //! The choice, and the width of the buckets, follow what was seen lately. They change the speed and nothing else.
 
@@ -36,14 +35,17 @@ impl Event {
 
 /// How many events pass between two looks at the queue's own shape.
 const EVENTS_PER_REVIEW: u32 = 1 << 13;
-/// With fewer pending events than this the heap alone is faster.
-const WHEEL_PAYS_FROM: usize = 48;
+/// With fewer pending events than this the array is faster.
+const WHEEL_PAYS_FROM: usize = 32;
 
 /// A priority queue of events, the earliest first.
 #[derive(Debug, Default)]
 pub struct EventQueue {
-    heap: Heap,
+    /// All events while there are few: the earliest last.
+    few: Vec<u128>,
     wheel: Option<Wheel>,
+    /// Beyond the wheel.
+    far: Heap,
     pops: u32,
     reviewed_at: Time,
 }
@@ -54,8 +56,8 @@ impl EventQueue {
     #[must_use]
     pub fn peek(&mut self) -> Option<Event> {
         match &mut self.wheel {
-            None => self.heap.first().map(Event::from_key),
-            Some(wheel) => wheel.first(&mut self.heap).map(Event::from_key),
+            None => self.few.last().copied().map(Event::from_key),
+            Some(wheel) => wheel.first(&mut self.far).map(Event::from_key),
         }
     }
 
@@ -63,8 +65,8 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, event: Event) {
         match &mut self.wheel {
-            None => self.heap.push(event.key()),
-            Some(wheel) => wheel.push(event.key(), &mut self.heap),
+            None => insert_sorted(&mut self.few, event.key()),
+            Some(wheel) => wheel.push(event.key(), &mut self.far),
         }
     }
 
@@ -73,8 +75,10 @@ impl EventQueue {
     pub fn pop(&mut self) {
         self.count();
         match &mut self.wheel {
-            None => self.heap.pop(),
-            Some(wheel) => wheel.pop(&mut self.heap),
+            None => {
+                self.few.pop();
+            }
+            Some(wheel) => wheel.pop(&mut self.far),
         }
     }
 
@@ -83,10 +87,10 @@ impl EventQueue {
     pub fn replace_first(&mut self, event: Event) {
         self.count();
         match &mut self.wheel {
-            None => self.heap.replace_first(event.key()),
+            None => replace_last(&mut self.few, event.key()),
             Some(wheel) => {
-                wheel.pop(&mut self.heap);
-                wheel.push(event.key(), &mut self.heap);
+                wheel.pop(&mut self.far);
+                wheel.push(event.key(), &mut self.far);
             }
         }
     }
@@ -106,7 +110,7 @@ impl EventQueue {
         let Some(now) = self.peek().map(|event| event.time) else { return };
         let gap_ps = now.since(self.reviewed_at).picoseconds() / u64::from(EVENTS_PER_REVIEW);
         self.reviewed_at = now;
-        let pending = self.heap.keys.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.pending);
+        let pending = self.few.len() + self.far.keys.len() + self.wheel.as_ref().map_or(0, |wheel| wheel.pending);
         let shift = (gap_ps * 2).max(1).ilog2();
         let fits = match &self.wheel {
             None => pending < WHEEL_PAYS_FROM,
@@ -115,7 +119,8 @@ impl EventQueue {
         if fits {
             return;
         }
-        let mut keys = std::mem::take(&mut self.heap.keys);
+        let mut keys = std::mem::take(&mut self.few);
+        keys.append(&mut self.far.keys);
         if let Some(wheel) = self.wheel.take() {
             keys.extend(wheel.into_keys());
         }
@@ -126,6 +131,34 @@ impl EventQueue {
             self.push(Event::from_key(key));
         }
     }
+}
+
+/// Inserts `key` into `keys`, the smallest of which is the last.
+#[inline]
+fn insert_sorted(keys: &mut Vec<u128>, key: u128) {
+    keys.push(key);
+    sink_last(keys);
+}
+
+/// Puts `key` in the place of the last of `keys`, and then where it belongs.
+#[inline]
+fn replace_last(keys: &mut [u128], key: u128) {
+    if let Some(last) = keys.last_mut() {
+        *last = key;
+    }
+    sink_last(keys);
+}
+
+/// Moves the last of `keys` to where it belongs.
+#[inline]
+fn sink_last(keys: &mut [u128]) {
+    let mut at = keys.len() - 1;
+    let key = keys[at];
+    while at > 0 && keys[at - 1] < key {
+        keys[at] = keys[at - 1];
+        at -= 1;
+    }
+    keys[at] = key;
 }
 
 /// A 4-ary heap.
@@ -279,12 +312,7 @@ impl Wheel {
     #[inline]
     fn insert(&mut self, key: u128, bucket: u64) {
         if bucket <= self.base {
-            let mut at = self.current.len();
-            while at > 0 && self.current[at - 1] < key {
-                at -= 1;
-            }
-            self.current.insert(at, key);
-            return;
+            return insert_sorted(&mut self.current, key);
         }
         let slot = (bucket % BUCKETS) as usize;
         let node = Node { key, next: self.heads[slot] };

@@ -20,6 +20,7 @@ mod process;
 mod queue_book;
 mod report;
 mod results;
+mod ring;
 mod rng;
 mod sack;
 mod tcp_endpoint;

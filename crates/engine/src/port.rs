@@ -5,8 +5,6 @@
 //!   the packet goes to its lane at once and no event marks the end of a transmission;
 //! - [`QueuePort`]: a discipline that holds its packets, asked at the end of each transmission.
 
-use std::collections::VecDeque;
-
 use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Offer, Packet as _, Ticket, Time, Verdict};
 use rand_pcg::Pcg64Mcg;
 
@@ -14,10 +12,12 @@ use crate::packet::Packet;
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::queue_book::{BookSink, QueueBook, QueueSeries, WatchedFlow};
 use crate::report::{QueueReport, Report};
+use crate::ring::Ring;
 use crate::window::Checkpoints;
 use crate::wire::Wire;
 
 /// A packet that was let in and has not begun its transmission.
+#[derive(Clone, Copy)]
 struct Waiting {
     start: Time,
     len_bytes: u32,
@@ -45,7 +45,7 @@ pub(crate) struct LawPort {
     checkpoints: Checkpoints,
     books: Books,
     law: Box<dyn Admission>,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     backlog: Backlog,
     /// Whether the law has been told that the link is idle.
     idle: bool,
@@ -53,7 +53,7 @@ pub(crate) struct LawPort {
 
 impl LawPort {
     pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
-        Self { wire, checkpoints, books, law, waiting: VecDeque::new(), backlog: Backlog::default(), idle: true }
+        Self { wire, checkpoints, books, law, waiting: Ring::default(), backlog: Backlog::default(), idle: true }
     }
 
     /// Lets go of the packets whose transmission has begun by `now`. One that begins at `now` has left the queue before
@@ -67,7 +67,7 @@ impl LawPort {
             self.backlog.packets -= 1;
             self.backlog.bytes -= u64::from(first.len_bytes);
             self.law.release(first.ticket, first.len_bytes, self.backlog, first.start);
-            self.waiting.pop_front();
+            self.waiting.pop();
         }
         if self.wire.free_at <= now && !self.idle {
             self.idle = true;
@@ -123,9 +123,9 @@ impl Process for LawPort {
         if start > now {
             backlog.packets += 1;
             backlog.bytes += u64::from(len_bytes);
-            waiting.push_back(Waiting { start, len_bytes, ticket });
+            waiting.push(Waiting { start, len_bytes, ticket });
             books.book.length(backlog.packets, now);
-            books.book.waited(1, u64::from(len_bytes), now, start);
+            books.book.waited_alone(len_bytes, now, start);
         } else {
             law.release(ticket, len_bytes, *backlog, now);
         }

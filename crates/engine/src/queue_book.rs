@@ -25,12 +25,9 @@ pub(crate) struct QueueBook {
     pub arrived_total: u64,
     pub dropped_total: u64,
     pub departed_total: u64,
-    pub arrived: u64,
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
-    pub departed: u64,
-    pub wait: Span,
     /// Integral of the queue's length over the measured interval, in packet-picoseconds and byte-picoseconds.
     packet_time_ps: u128,
     byte_time_ps: u128,
@@ -48,12 +45,9 @@ impl QueueBook {
             arrived_total: 0,
             dropped_total: 0,
             departed_total: 0,
-            arrived: 0,
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
-            departed: 0,
-            wait: Span::ZERO,
             packet_time_ps: 0,
             byte_time_ps: 0,
             longest: 0,
@@ -77,7 +71,6 @@ impl QueueBook {
         }
         self.arrived_total += 1;
         if self.window.measures(packet.time) {
-            self.arrived += 1;
             self.flows[index].arrived += 1;
         }
     }
@@ -109,8 +102,6 @@ impl QueueBook {
         self.departed_total += 1;
         if self.window.measures(start) {
             let wait = start.since(packet.time);
-            self.departed += 1;
-            self.wait += wait;
             let flow = &mut self.flows[packet.direction_index()];
             flow.departed += 1;
             flow.wait += wait;
@@ -125,11 +116,31 @@ impl QueueBook {
         self.byte_time_ps += span * u128::from(bytes);
     }
 
+    /// One packet waited from `from` to `to`: [`QueueBook::waited`] without 128-bit products.
+    #[inline]
+    pub fn waited_alone(&mut self, len_bytes: u32, from: Time, to: Time) {
+        let span = self.window.clip(from, to).picoseconds();
+        self.packet_time_ps += u128::from(span);
+        self.byte_time_ps += u128::from(span) * u128::from(len_bytes);
+    }
+
     #[inline]
     pub fn length(&mut self, packets: u64, now: Time) {
         if packets > self.longest && self.window.measures(now) {
             self.longest = packets;
         }
+    }
+
+    /// All flows together.
+    pub fn all_flows(&self) -> FlowAtQueue {
+        self.flows.iter().fold(FlowAtQueue::default(), |mut all, flow| {
+            all.arrived += flow.arrived;
+            all.dropped += flow.dropped;
+            all.marked += flow.marked;
+            all.departed += flow.departed;
+            all.wait += flow.wait;
+            all
+        })
     }
 
     pub fn mean_length_packets(&self) -> f64 {

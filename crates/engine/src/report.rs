@@ -168,7 +168,8 @@ impl Report {
         let queues = &mut self.queues;
         queues.name.push(name.to_owned());
         queues.discipline.push(books.discipline.clone());
-        queues.arrived.push(book.arrived);
+        let all = book.all_flows();
+        queues.arrived.push(all.arrived);
         queues.dropped.push(book.dropped.iter().sum());
         for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
             column.push(count);
@@ -178,7 +179,7 @@ impl Report {
         queues.mean_packets.push(book.mean_length_packets());
         queues.mean_bytes.push(book.mean_length_bytes());
         queues.longest.push(book.longest);
-        queues.wait_mean_s.push(book.wait.seconds() / book.departed as f64);
+        queues.wait_mean_s.push(all.wait.seconds() / all.departed as f64);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
             self.queue_series(name, series);

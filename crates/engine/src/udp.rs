@@ -54,6 +54,8 @@ pub(crate) struct UdpSource {
     /// End of the on period.
     on_until: Time,
     started: bool,
+    /// The last length of a constant rate and its gap.
+    memo: (f64, Span),
     rng: Pcg64Mcg,
     book: SendBook,
     timer: LazyTimer,
@@ -83,6 +85,7 @@ impl UdpSource {
             stop,
             on_until: Time::ZERO,
             started: false,
+            memo: (0.0, Span::ZERO),
             rng,
             book,
             timer: LazyTimer::default(),
@@ -126,10 +129,14 @@ impl UdpSource {
     }
 
     /// The time of the packet after one of `bytes` at `self.next`.
+    #[inline]
     fn following(&mut self, bytes: f64) -> Time {
         match self.pattern {
             UdpPattern::Constant { rate_bps, jitter, .. } => {
-                let gap = self.gap_at(rate_bps, bytes);
+                if bytes != self.memo.0 {
+                    self.memo = (bytes, self.gap_at(rate_bps, bytes));
+                }
+                let gap = self.memo.1;
                 if jitter == 0.0 {
                     return self.next + gap;
                 }
@@ -152,13 +159,16 @@ impl UdpSource {
     fn emit(&mut self, out: &mut Outbox) {
         let now = self.next;
         self.check(now);
-        let length = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
+        let length = match self.length {
+            Distribution::Constant(bytes) => bytes,
+            random => random.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX)),
+        };
         let packet = Packet {
             time: now,
             stamp: now.picoseconds(),
             number: self.book.count.packets as u32,
             flow: self.context.flow,
-            len_bytes: libm::round(length) as u16,
+            len_bytes: (length + 0.5) as u16,
             input_port: 0,
             flags: 0,
             hop: 0,

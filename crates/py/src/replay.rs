@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{CaptureError, InternalError, scenario_error};
-use crate::results::columns;
+use crate::results::{Form, columns};
 
 /// Replays a pcap or pcapng file, gzip too, into a port of `rate` with the discipline named `queue`, whose parameters
 /// `settings` gives. With `destination` only packets to that address are replayed.
@@ -49,7 +49,7 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("bytes", result.bytes)?;
     entries.set_item("packets_unselected", result.packets_unselected)?;
     entries.set_item("packets_out_of_order", result.packets_out_of_order)?;
-    entries.set_item("flows", columns(py, result.flows)?)?;
-    entries.set_item("queue", columns(py, result.queue)?)?;
+    entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
+    entries.set_item("queue", columns(py, result.queue, Form::Arrays)?)?;
     Ok(entries)
 }

@@ -5,6 +5,15 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+/// How columns of numbers are handed over.
+#[derive(Clone, Copy)]
+pub(crate) enum Form {
+    /// As NumPy arrays, without copying.
+    Arrays,
+    /// As lists.
+    Lists,
+}
+
 /// The results of one run as the core hands them over: tables of columns, and time series.
 #[pyclass(frozen, get_all, module = "forebay._core")]
 pub(crate) struct RawResult {
@@ -33,17 +42,18 @@ pub(crate) struct RawResult {
 }
 
 impl RawResult {
-    pub(crate) fn new(py: Python<'_>, result: RunResult) -> PyResult<Self> {
-        let series = result.series.into_iter().map(|series| series_entry(py, series)).collect::<PyResult<Vec<_>>>()?;
+    pub(crate) fn new(py: Python<'_>, result: RunResult, form: Form) -> PyResult<Self> {
+        let series =
+            result.series.into_iter().map(|series| series_entry(py, series, form)).collect::<PyResult<Vec<_>>>()?;
         Ok(Self {
             scenario: result.scenario,
             seed: result.seed,
             duration_s: result.duration_s,
             warmup_s: result.warmup_s,
-            flows: columns(py, result.flows)?,
-            queues: columns(py, result.queues)?,
-            links: columns(py, result.links)?,
-            queue_flows: columns(py, result.queue_flows)?,
+            flows: columns(py, result.flows, form)?,
+            queues: columns(py, result.queues, form)?,
+            links: columns(py, result.links, form)?,
+            queue_flows: columns(py, result.queue_flows, form)?,
             series: PyList::new(py, series)?.unbind(),
             engine: engine_entries(py, result.engine)?,
             digest: result.digest,
@@ -51,31 +61,41 @@ impl RawResult {
     }
 }
 
-/// A table as a dictionary of its columns in order: text as lists, numbers as arrays.
-pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Py<PyDict>> {
+/// A table as a dictionary of its columns in order. Text is a list in either form.
+pub(crate) fn columns(py: Python<'_>, table: Table, form: Form) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {
             Column::Text(texts) => columns.set_item(name, texts)?,
-            Column::Float(numbers) => columns.set_item(name, PyArray1::from_vec(py, numbers))?,
+            Column::Float(numbers) => columns.set_item(name, numbers_in(py, numbers, form)?)?,
             // Signed, so that a difference of two counts may be negative. The allocation stays the same.
             Column::Count(counts) => {
                 let counts = counts.into_iter().map(u64::cast_signed).collect();
-                columns.set_item(name, PyArray1::from_vec(py, counts))?;
+                columns.set_item(name, numbers_in(py, counts, form)?)?;
             }
         }
     }
     Ok(columns.unbind())
 }
 
-fn series_entry(py: Python<'_>, series: Series) -> PyResult<Py<PyDict>> {
+fn numbers_in<'py, T>(py: Python<'py>, numbers: Vec<T>, form: Form) -> PyResult<Bound<'py, PyAny>>
+where
+    T: numpy::Element + IntoPyObject<'py>,
+{
+    match form {
+        Form::Arrays => Ok(PyArray1::from_vec(py, numbers).into_any()),
+        Form::Lists => Ok(PyList::new(py, numbers)?.into_any()),
+    }
+}
+
+fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResult<Py<PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("kind", series.kind)?;
     entry.set_item("name", series.name)?;
     entry.set_item("quantity", series.quantity)?;
     entry.set_item("start_s", series.start_s)?;
     entry.set_item("interval_s", series.interval_s)?;
-    entry.set_item("values", PyArray1::from_vec(py, series.values))?;
+    entry.set_item("values", numbers_in(py, series.values, form)?)?;
     Ok(entry.unbind())
 }
 

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 
 use crate::error::{run_error, scenario_error};
 use crate::progress::Progress;
-use crate::results::RawResult;
+use crate::results::{Form, RawResult};
 
 /// Validates a scenario and tells what is in it. Raises ScenarioError.
 #[pyfunction]
@@ -34,11 +34,13 @@ pub(crate) fn check<'py>(
 }
 
 /// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
-/// done; what it raises, and Ctrl-C, ends the run. Traces are written into `out_dir`, if one is given.
+/// done; what it raises, and Ctrl-C, ends the run. Traces are written into `out_dir`, if one is given. Columns are
+/// NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
 ///
 /// Raises ScenarioError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
-#[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None))]
+#[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
+    arrays = true))]
 pub(crate) fn run(
     py: Python<'_>,
     text: &str,
@@ -47,6 +49,7 @@ pub(crate) fn run(
     seed: Option<u64>,
     progress: Option<Py<PyAny>>,
     out_dir: Option<PathBuf>,
+    arrays: bool,
 ) -> PyResult<RawResult> {
     let scenario = load(py, text, file_name, &overrides)?;
     let mut progress = Progress::new(progress);
@@ -54,7 +57,7 @@ pub(crate) fn run(
         forebay_scenario::run(&scenario, seed, out_dir.as_deref(), &mut |fraction| progress.report(fraction))
     });
     match outcome {
-        Ok(result) => RawResult::new(py, result),
+        Ok(result) => RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists }),
         Err(error) => Err(run_error(&error, progress.interruption)),
     }
 }

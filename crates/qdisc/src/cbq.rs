@@ -1,23 +1,24 @@
 //! CBQ, class-based queueing: a queue for each class of traffic, with a share, a shaping rate and a priority.
 //!
 //! # What it does
-//! Puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes that may
-//! send, those of the first priority go first; among equals the link is divided by their shares. A class with a shaping rate
-//! never gets more than that. What a class leaves unused goes to the others: the link idles only while all that wait are
-//! held back by their shaping rates.
+//! Puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes
+//! that may send, those of the first priority go first; among equals the link is divided by their shares. A class
+//! with a shaping rate never gets more than that. What a class leaves unused goes to the others: the link idles only
+//! while all that wait are held back by their shaping rates.
 //!
 //! # Source
 //! The class queues of the DBL paper (Ertemalp, Cheriton, Bechtolsheim, ICNP 2001, section 7): "a share of the output
-//! bandwidth as well as a shaping rate and a priority". Link sharing by classes: S. Floyd and V. Jacobson, "Link-sharing
-//! and Resource Management Models for Packet Networks", IEEE/ACM Transactions on Networking 3(4), 1995. Shares: P. Goyal,
-//! H. Vin and H. Cheng, "Start-time Fair Queuing", SIGCOMM 1996.
+//! bandwidth as well as a shaping rate and a priority". Link sharing by classes: S. Floyd and V. Jacobson,
+//! "Link-sharing and Resource Management Models for Packet Networks", IEEE/ACM Transactions on Networking 3(4), 1995.
+//! Shares: P. Goyal, H. Vin and H. Cheng, "Start-time Fair Queuing", SIGCOMM 1996.
 //!
 //! # Where we differ
-//! - There is one level of classes, and no borrowing beyond a shaping rate; what Floyd and Jacobson regulate by estimators
-//!   of each class's rate, start-time fair queueing does exactly. For any two busy classes of one priority the difference of
-//!   what they sent, each divided by its share, is bounded by one packet of each.
-//! - A packet's length is known only when its class's queue has given it out (a discipline may drop on the way out). So a
-//!   shaped class may send while it has not overdrawn its bucket, and the burst may be longer than `burst` by one packet.
+//! - There is one level of classes, and no borrowing beyond a shaping rate; what Floyd and Jacobson regulate by
+//!   estimators of each class's rate, start-time fair queueing does exactly. For any two busy classes of one priority
+//!   the difference of what they sent, each divided by its share, is bounded by one packet of each.
+//! - A packet's length is known only when its class's queue has given it out (a discipline may drop on the way out).
+//!   So a shaped class may send while it has not overdrawn its bucket, and the burst may be longer than `burst` by
+//!   one packet.
 //!
 //! # Parameters
 //! See [`CbqConfig`] and [`CbqClass`].

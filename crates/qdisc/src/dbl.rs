@@ -1,21 +1,22 @@
 //! DBL, dynamic buffer limiting: holds each flow to a share of the buffer, and a belligerent flow to a packet or two.
 //!
 //! # What it does
-//! Counts the buffer cells of each flow in the queue, in a hash table. A flow that holds more than the dynamic limit `dbl`
-//! gets one signal, a single drop or ECN mark, and then loses its credits one by one for as long as it stays beyond the
-//! limit. A flow that has run out of credits did not react: it is held to be belligerent, and everything beyond
-//! `bf_buffer_limit_cells` is dropped until it has sent a few packets without a drop. Adaptive flows lose one packet and
-//! keep their share; low-rate flows lose nothing; a flood is left with what the others do not use.
+//! Counts the buffer cells of each flow in the queue, in a hash table. A flow that holds more than the dynamic limit
+//! `dbl` gets one signal, a single drop or ECN mark, and then loses its credits one by one for as long as it stays
+//! beyond the limit. A flow that has run out of credits did not react: it is held to be belligerent, and everything
+//! beyond `bf_buffer_limit_cells` is dropped until it has sent a few packets without a drop. Adaptive flows lose one
+//! packet and keep their share; low-rate flows lose nothing; a flood is left with what the others do not use.
 //!
 //! # Source
-//! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent Flows in
-//! High-speed Networks", ICNP 2001. Table 1 is evaluated from the top, the first matching row decides.
+//! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent
+//! Flows in High-speed Networks", ICNP 2001. Table 1 is evaluated from the top, the first matching row decides.
 //!
 //! # Where we differ
-//! - The paper's `dbl` function is a table in a report that is not public. The default here is an equal share of what is
-//!   left of a reference length; see `dbl_function`.
-//! - Row 3 of table 1 says that a credit is lost with each packet, the text says with probability `markProb`: the text is
-//!   followed, and gives the identification time of figure 2. Row 1 takes a credit with every drop, as both say.
+//! - The paper's `dbl` function is a table in a report that is not public. The default here is an equal share of what
+//!   is left of a reference length; see `dbl_function`.
+//! - Row 3 of table 1 says that a credit is lost with each packet, the text says with probability `markProb`: the
+//!   text is followed, and gives the identification time of figure 2. Row 1 takes a credit with every drop, as both
+//!   say.
 //! - A packet that the rules let in and that finds the queue full is dropped; what it did to the credits stands.
 //! - `buffersUsed` is counted exactly; thresholds that its field could not hold are refused.
 //! - Input ports (section 5 names the possibility): flows are held against the port by which the packet came that cost
@@ -167,8 +168,8 @@ impl Dbl {
         Self::with_shared_table(config, link_rate, salt, &SharedFlowTable::new(config.flow_table_entries))
     }
 
-    /// A DBL law that uses `table` together with other queues; `flow_table_entries` is without effect. The queue's number
-    /// goes into the hash, so that a flow has different entries for different queues (paper, section 5).
+    /// A DBL law that uses `table` together with other queues; `flow_table_entries` is without effect. The queue's
+    /// number goes into the hash, so that a flow has different entries for different queues (paper, section 5).
     ///
     /// # Errors
     /// The first parameter outside its bound.
@@ -254,8 +255,8 @@ impl Dbl {
         Verdict::Enqueue(NO_ENTRY)
     }
 
-    /// The rules on the flow's entry, and the counts that follow from them. Gives the verdict; an enqueued packet's cells
-    /// are in the table.
+    /// The rules on the flow's entry, and the counts that follow from them. Gives the verdict; an enqueued packet's
+    /// cells are in the table.
     fn admit_limited(
         &self,
         table: &mut FlowTable,
@@ -326,8 +327,8 @@ impl Admission for Dbl {
         });
     }
 
-    /// The gauges of the entry to which `flow` hashes now; flows that collide share them. `classified_at_s` is the time at
-    /// which the entry's credits first fell to `bf_credit_limit`, NaN before.
+    /// The gauges of the entry to which `flow` hashes now; flows that collide share them. `classified_at_s` is the
+    /// time at which the entry's credits first fell to `bf_credit_limit`, NaN before.
     fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
         self.table.with(|table| {
             let entry = &table.entries[table.index(hash_flow(flow, self.salt)) as usize];

@@ -8,8 +8,8 @@
 //! No paper owns it. RFC 7567, section 1, describes it and what is wrong with it.
 //!
 //! # Where we differ
-//! A packet is dropped when `length + size > limit`, as in ns-3 and Linux. ns-2 drops when `length + 1 >= limit`, so its
-//! queue of limit L holds L - 1 packets: to compare with ns-2, set the limit one lower. A byte limit counts each
+//! A packet is dropped when `length + size > limit`, as in ns-3 and Linux. ns-2 drops when `length + 1 >= limit`, so
+//! its queue of limit L holds L - 1 packets: to compare with ns-2, set the limit one lower. A byte limit counts each
 //! packet's own bytes, not a mean size.
 //!
 //! # Parameters

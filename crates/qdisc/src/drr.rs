@@ -2,20 +2,20 @@
 //!
 //! # What it does
 //! Each flow has a queue. The queues that hold packets take turns; in its turn a flow may send as many bytes as its
-//! deficit counter holds, which grows by one quantum a turn and carries over what was not used. Long packets gain nothing
-//! over short ones, and each packet costs O(1). All flows share one buffer: when it is full, a packet of the longest queue
-//! makes room, so that a flood cannot take the buffer away from others.
+//! deficit counter holds, which grows by one quantum a turn and carries over what was not used. Long packets gain
+//! nothing over short ones, and each packet costs O(1). All flows share one buffer: when it is full, a packet of the
+//! longest queue makes room, so that a flood cannot take the buffer away from others.
 //!
 //! # Source
-//! M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995; the buffer stealing is
-//! McKenney's.
+//! M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995; the buffer
+//! stealing is McKenney's.
 //!
 //! # Where we differ
 //! - Flows are told apart exactly, unless `buckets` asks for the paper's hash.
-//! - The victim comes from the tail of the longest queue, as in the paper; ns-2 takes the head (`steal_from_head`). ns-2's
-//!   slip with a stolen-empty queue, which loses its quantum, is not copied.
-//! - "Longest" is by bytes. The longest queue is the first of an indexed heap, so that a drop costs O(log n) flows instead
-//!   of a walk over all; of equally long queues the one with the smallest slot number is taken.
+//! - The victim comes from the tail of the longest queue, as in the paper; ns-2 takes the head (`steal_from_head`).
+//!   ns-2's slip with a stolen-empty queue, which loses its quantum, is not copied.
+//! - "Longest" is by bytes. The longest queue is the first of an indexed heap, so that a drop costs O(log n) flows
+//!   instead of a walk over all; of equally long queues the one with the smallest slot number is taken.
 //!
 //! # Parameters
 //! See [`DrrConfig`].
@@ -48,7 +48,8 @@ pub struct DrrConfig {
     /// Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the packet with which its
     /// queue began. Default: 1 for all.
     pub weights: Vec<ClassWeight>,
-    /// Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2 does so.
+    /// Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2 does
+    /// so.
     pub steal_from_head: bool,
 }
 

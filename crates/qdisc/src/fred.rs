@@ -1,20 +1,21 @@
 //! FRED, flow random early drop: RED with an account of each flow that has packets queued.
 //!
 //! # What it does
-//! Like RED, keeps a moving average of the queue, and beside it counts the packets of each flow in the queue. A flow with
-//! few packets is never dropped at random (it is fragile); one with more than its share is (it is robust); one that tries
-//! to hold more than a fixed maximum collects strikes and is then held to the average share (it is non-adaptive). State is
-//! kept only for flows that have packets queued, and so strikes are forgotten when a flow's last packet leaves.
+//! Like RED, keeps a moving average of the queue, and beside it counts the packets of each flow in the queue. A flow
+//! with few packets is never dropped at random (it is fragile); one with more than its share is (it is robust); one
+//! that tries to hold more than a fixed maximum collects strikes and is then held to the average share (it is
+//! non-adaptive). State is kept only for flows that have packets queued, and so strikes are forgotten when a flow's
+//! last packet leaves.
 //!
 //! # Source
 //! D. Lin and R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997; `many_flows` is its section on supporting
 //! many flows. The algorithm is followed line by line.
 //!
 //! # Where we differ
-//! - While the average is past the upper threshold, `many_flows` lets each flow hold two packets until the queue is full;
-//!   without it every packet is dropped, as in drop-tail. The paper leaves open whether the two go together.
-//! - The link counts as idle from the end of its last transmission; before that, while it sends the last packet, from the
-//!   moment the queue became empty, as in the paper.
+//! - While the average is past the upper threshold, `many_flows` lets each flow hold two packets until the queue is
+//!   full; without it every packet is dropped, as in drop-tail. The paper leaves open whether the two go together.
+//! - The link counts as idle from the end of its last transmission; before that, while it sends the last packet, from
+//!   the moment the queue became empty, as in the paper.
 //! - The queue's physical limit is tested after the rules; ECN marking in place of random drops is our addition.
 //!
 //! # Parameters
@@ -36,11 +37,11 @@ use crate::{
 pub struct FredConfig {
     /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped at random, and the most packets that one flow may hold; in
-    /// packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
+    /// `min_th`: average queue below which nothing is dropped at random, and the most packets that one flow may hold;
+    /// in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
     pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which a flow may hold two packets, or none without `many_flows`; in packets. Default:
-    /// 500 packets, twice `min_threshold` (paper, section 6).
+    /// `max_th`: average queue from which a flow may hold two packets, or none without `many_flows`; in packets.
+    /// Default: 500 packets, twice `min_threshold` (paper, section 6).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002.
     pub weight: f64,
@@ -52,8 +53,8 @@ pub struct FredConfig {
     /// Whether each flow may hold two packets while the average is past `max_threshold`, so that more flows than the
     /// buffer has shares for can all go on (paper, section 7). Default: yes.
     pub many_flows: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B
-    /// (ns-2's for RED).
+    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default:
+    /// 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
     pub ecn: bool,
@@ -179,7 +180,8 @@ impl Fred {
         }
     }
 
-    /// Paper, "Identify and manage non-adaptive flows": whether a flow of so many packets and strikes is over its bound.
+    /// Paper, "Identify and manage non-adaptive flows": whether a flow of so many packets and strikes is over its
+    /// bound.
     fn is_over_its_bound(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
         let crowded = self.avg >= self.max_threshold;

@@ -1,24 +1,25 @@
 //! RED, random early detection: drops early, by the average queue.
 //!
 //! # What it does
-//! Keeps a moving average of the queue length, updated at each arrival. Below the lower threshold nothing happens; between
-//! the thresholds an arriving packet is dropped or marked with a probability that grows with the average; from the upper
-//! threshold on every packet is. The gap between two early drops is made uniform, so that they do not come in clusters.
-//! Flows are not told apart: each loses in proportion to what it sends, and one that does not respond keeps its share.
+//! Keeps a moving average of the queue length, updated at each arrival. Below the lower threshold nothing happens;
+//! between the thresholds an arriving packet is dropped or marked with a probability that grows with the average;
+//! from the upper threshold on every packet is. The gap between two early drops is made uniform, so that they do not
+//! come in clusters. Flows are not told apart: each loses in proportion to what it sends, and one that does not
+//! respond keeps its share.
 //!
 //! # Source
 //! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
 //! Networking 1(4), 1993. `gentle`, `wait`, `small_queue_guard` and `byte_mode` follow ns-2 2.35.
 //!
 //! # Where we differ
-//! - The first packet after the average has crossed the lower threshold is exempt, as in ns-2; the paper sets its counter
-//!   so that it may already be dropped. The gap between drops is then uniform on 1 .. 1/p - 1 (`wait` off).
-//! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when the
-//!   last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one more
-//!   decay after an idle period, as in ns-2.
+//! - The first packet after the average has crossed the lower threshold is exempt, as in ns-2; the paper sets its
+//!   counter so that it may already be dropped. The gap between drops is then uniform on 1 .. 1/p - 1 (`wait` off).
+//! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when
+//!   the last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one
+//!   more decay after an idle period, as in ns-2.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
-//! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold `hard_drop`
-//!   decides.
+//! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold
+//!   `hard_drop` decides.
 //!
 //! # Parameters
 //! See [`RedConfig`]. ns-2's RED of fixed thresholds is `wait = true`, `small_queue_guard = true`.
@@ -35,18 +36,19 @@ use crate::{Admission, Arrival, ConfigError, DropReason, MarkReason, Offer, Tick
 pub struct RedConfig {
     /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped. In packets or bytes: its unit is the unit of the average,
-    /// and `max_threshold` has to have the same. Default: 5 packets (paper, section 11).
+    /// `min_th`: average queue below which nothing is dropped. In packets or bytes: its unit is the unit of the
+    /// average, and `max_threshold` has to have the same. Default: 5 packets (paper, section 11).
     pub min_threshold: QueueSize,
     /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs
     /// from `max_probability` to 1). Default: 15 packets (paper, section 11).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (paper, section 6).
     pub weight: f64,
-    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (paper, section 8).
+    /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (paper, section
+    /// 8).
     pub max_probability: f64,
-    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to
-    /// 1. Default: no (paper); ns-2 has it on since 2001.
+    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of
+    /// jumping to 1. Default: no (paper); ns-2 has it on since 2001.
     pub gentle: bool,
     /// Whether at least 1/p packets pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate
     /// of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 has it on.
@@ -56,13 +58,13 @@ pub struct RedConfig {
     /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size` (paper, section 7).
     /// Default: no.
     pub byte_mode: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode`
-    /// refers to it. Default: 500 B (ns-2).
+    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and
+    /// `byte_mode` refers to it. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
     pub ecn: bool,
-    /// Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default:
-    /// yes.
+    /// Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7).
+    /// Default: yes.
     pub hard_drop: bool,
 }
 

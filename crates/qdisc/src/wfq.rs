@@ -1,18 +1,20 @@
 //! WFQ, weighted fair queueing: packets leave in the order in which an ideal fluid server would finish them.
 //!
 //! # What it does
-//! Imagines a server that serves all backlogged flows at once, each with a share of the link in proportion to its weight
-//! (generalised processor sharing, GPS), and sends the packet that this server would finish first. No packet leaves later
-//! than it would there by more than the time of one packet of the largest size. All flows share one buffer: when it is
-//! full, the last packet of the longest queue makes room. This is the perfect per-flow queueing with which papers compare.
+//! Imagines a server that serves all backlogged flows at once, each with a share of the link in proportion to its
+//! weight (generalised processor sharing, GPS), and sends the packet that this server would finish first. No packet
+//! leaves later than it would there by more than the time of one packet of the largest size. All flows share one
+//! buffer: when it is full, the last packet of the longest queue makes room. This is the perfect per-flow queueing
+//! with which papers compare.
 //!
 //! # Source
-//! A. Demers, S. Keshav and S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; virtual time
-//! as in A. Parekh and R. Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated Services
-//! Networks: The Single-Node Case", IEEE/ACM Transactions on Networking 1(3), 1993, section III.
+//! A. Demers, S. Keshav and S. Shenker, "Analysis and Simulation of a Fair Queueing Algorithm", SIGCOMM 1989; virtual
+//! time as in A. Parekh and R. Gallager, "A Generalized Processor Sharing Approach to Flow Control in Integrated
+//! Services Networks: The Single-Node Case", IEEE/ACM Transactions on Networking 1(3), 1993, section III.
 //!
 //! # Where we differ
-//! - Virtual time follows the fluid server exactly, flow by flow as they empty there; ns-2's `Queue/FQ` only estimates it.
+//! - Virtual time follows the fluid server exactly, flow by flow as they empty there; ns-2's `Queue/FQ` only
+//!   estimates it.
 //! - An evicted packet is taken back from the fluid server too, as far as that has not yet served it.
 //! - Packets that would finish at the same time leave in the order of their arrival. Flows are told apart exactly.
 //!
@@ -39,8 +41,8 @@ pub struct WfqConfig {
     /// What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000
     /// packets.
     pub limit: QueueSize,
-    /// Weights of flows by traffic class. A flow has the weight of the packet with which it became active. Default: 1 for
-    /// all.
+    /// Weights of flows by traffic class. A flow has the weight of the packet with which it became active. Default: 1
+    /// for all.
     pub weights: Vec<ClassWeight>,
 }
 
@@ -292,8 +294,8 @@ mod tests {
 
     #[test]
     fn packets_leave_in_the_order_of_the_fluid_server() {
-        // Two flows of equal weight at 100 B/s: 100 B twice, and 50 B four times. Virtual finishing times 100, 200 and 50,
-        // 100, 150, 200; both end at 4 s in the fluid server, where each has half the link.
+        // Two flows of equal weight at 100 B/s: 100 B twice, and 50 B four times. Virtual finishing times 100, 200
+        // and 50, 100, 150, 200; both end at 4 s in the fluid server, where each has half the link.
         let mut bench = bench(&WfqConfig::default(), 100);
         for (label, flow, size) in [(11, 1, 100), (12, 1, 100), (21, 2, 50), (22, 2, 50), (23, 2, 50), (24, 2, 50)] {
             bench.enqueue(Labelled::new(label, flow, size, 0));

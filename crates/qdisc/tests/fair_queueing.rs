@@ -77,8 +77,8 @@ proptest! {
         }
     }
 
-    /// Shreedhar and Varghese, theorem 2: of two flows that are busy throughout, what they sent over their weights differs
-    /// by at most a quantum and twice the longest packet (over the smaller weight).
+    /// Shreedhar and Varghese, theorem 2: of two flows that are busy throughout, what they sent over their weights
+    /// differs by at most a quantum and twice the longest packet (over the smaller weight).
     #[test]
     fn drr_is_fair_to_within_its_bound(
         sizes in prop::collection::vec(prop::array::uniform4(40..=LONGEST), 60),

@@ -27,7 +27,7 @@ pub struct Choice {
 /// A parameter of a [`Choice`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// Its key.
+    /// Its key; below a table `table.key`, below a list of tables `list[].key`.
     pub name: String,
     /// What it takes, in words: `"time"`, `"number"`, `"true or false"`.
     pub takes: String,
@@ -152,46 +152,62 @@ fn push_line(text: &mut String, line: &str) {
 fn parameters(schema: fn(&mut SchemaGenerator) -> Schema) -> Vec<Parameter> {
     let mut generator = generator();
     let schema = schema(&mut generator);
-    let mut parameters = Vec::new();
-    collect_parameters(schema.as_value(), "", generator.definitions(), &mut parameters);
-    parameters
+    let mut tables = Tables { definitions: generator.definitions(), explained: Vec::new(), parameters: Vec::new() };
+    tables.explain(schema.as_value(), "");
+    tables.parameters
 }
 
-/// Adds the keys of a table, and after each those of the tables below it: `classes[].name`, `input_ports.limit`.
-fn collect_parameters(table: &Value, prefix: &str, definitions: &Map<String, Value>, parameters: &mut Vec<Parameter>) {
-    let required = table.get("required").and_then(Value::as_array);
-    let properties = table.get("properties").and_then(Value::as_object);
-    for (name, property) in properties.into_iter().flatten() {
-        let path = format!("{prefix}{name}");
-        parameters.push(Parameter {
-            name: path.clone(),
-            takes: takes(property, definitions),
-            default: property.get("default").filter(|value| !value.is_null()).map(toml_text),
-            required: required.is_some_and(|names| names.iter().any(|required| required == name)),
-            description: description(property),
-        });
-        for (below, step) in tables_below(property, definitions) {
-            collect_parameters(below, &format!("{path}{step}"), definitions, parameters);
+/// Collects the parameters of a table and of the tables in it, each type of table once.
+struct Tables<'a> {
+    definitions: &'a Map<String, Value>,
+    explained: Vec<&'a str>,
+    parameters: Vec<Parameter>,
+}
+
+impl<'a> Tables<'a> {
+    fn explain(&mut self, table: &Value, prefix: &str) {
+        let required = table.get("required").and_then(Value::as_array);
+        let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+        for (key, property) in table.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let name = format!("{prefix}{key}");
+            self.parameters.push(Parameter {
+                name: name.clone(),
+                takes: takes(property, self.definitions),
+                default: property.get("default").filter(|value| !value.is_null()).map(toml_text),
+                required: required.contains(&key.as_str()),
+                description: description(property),
+            });
+            for (below, inner) in tables_in(property, self.definitions) {
+                let Some((inner, schema)) = self.definitions.get_key_value(inner) else { continue };
+                if !self.explained.contains(&inner.as_str()) {
+                    self.explained.push(inner);
+                    self.explain(schema, &format!("{name}{below}."));
+                }
+            }
         }
     }
 }
 
-/// The tables that a property can hold, each with what leads from the property to a key of it. What has a name in words
-/// (a link, a distribution) is described once, in the guide, and not again wherever it occurs.
-fn tables_below<'a>(property: &'a Value, definitions: &'a Map<String, Value>) -> Vec<(&'a Value, &'static str)> {
-    if let Some(reference) = property.get("$ref").and_then(Value::as_str) {
-        let name = reference.rsplit('/').next().unwrap_or(reference);
-        let definition = definitions.get(name).filter(|_| in_words(name).is_none());
-        return definition.map_or_else(Vec::new, |definition| tables_below(definition, definitions));
+/// The types of the tables that a property holds, and what joins their keys to its own: `[]` for the elements of a list.
+fn tables_in<'a>(property: &'a Value, definitions: &'a Map<String, Value>) -> Vec<(String, &'a str)> {
+    if let Some(name) = property.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
+        let schema = definitions.get(name).filter(|_| NAMED.iter().all(|(named, _)| *named != name));
+        return match schema {
+            Some(schema) if schema.get("properties").is_some() => vec![(String::new(), name)],
+            Some(schema) => tables_in(schema, definitions),
+            None => Vec::new(),
+        };
     }
-    if property.get("properties").is_some() {
-        return vec![(property, ".")];
-    }
-    if let Some(items) = property.get("items") {
-        return tables_below(items, definitions).into_iter().map(|(table, _)| (table, "[].")).collect();
-    }
-    let alternatives = property.get("anyOf").or_else(|| property.get("oneOf")).and_then(Value::as_array);
-    alternatives.into_iter().flatten().flat_map(|alternative| tables_below(alternative, definitions)).collect()
+    let below = |key: &str, inner: &'a Value| -> Vec<(String, &'a str)> {
+        tables_in(inner, definitions).into_iter().map(|(rest, name)| (format!("{key}{rest}"), name)).collect()
+    };
+    let alternatives = ["anyOf", "oneOf"].into_iter().filter_map(|key| property.get(key)?.as_array()).flatten();
+    let chosen = property.get("properties").and_then(Value::as_object).into_iter().flatten();
+    alternatives
+        .flat_map(|alternative| tables_in(alternative, definitions))
+        .chain(property.get("items").into_iter().flat_map(|items| below("[]", items)))
+        .chain(chosen.flat_map(|(key, inner)| below(&format!(".{key}"), inner)))
+        .collect()
 }
 
 fn description(schema: &Value) -> String {
@@ -245,23 +261,22 @@ fn takes(schema: &Value, definitions: &Map<String, Value>) -> String {
     }
 }
 
+/// Types that have a word of their own, and are explained elsewhere.
+const NAMED: &[(&str, &str)] = &[
+    ("Span", "time"),
+    ("Rate", "rate"),
+    ("Bytes", "size"),
+    ("QueueSize", "packets or size"),
+    ("SpanDistribution", "time or distribution"),
+    ("SizeDistribution", "size or distribution"),
+    ("QueueSpec", "queue"),
+];
+
 /// What a named type takes.
 fn named(name: &str, definitions: &Map<String, Value>) -> String {
-    let defined = || definitions.get(name).map_or_else(|| "table".into(), |schema| takes(schema, definitions));
-    in_words(name).map_or_else(defined, str::to_owned)
-}
-
-/// The types that occur everywhere.
-fn in_words(name: &str) -> Option<&'static str> {
-    Some(match name {
-        "Span" => "time",
-        "Rate" => "rate",
-        "Bytes" => "size",
-        "QueueSize" => "packets or size",
-        "SpanDistribution" => "time or distribution",
-        "SizeDistribution" => "size or distribution",
-        "LinkSpec" => "link",
-        "QueueSpec" => "queue",
-        _ => return None,
-    })
+    match NAMED.iter().find(|(named, _)| *named == name) {
+        Some((_, words)) => (*words).to_owned(),
+        None if name == "LinkSpec" => "link".into(),
+        None => definitions.get(name).map_or_else(|| "table".into(), |schema| takes(schema, definitions)),
+    }
 }

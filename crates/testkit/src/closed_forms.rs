@@ -1,7 +1,7 @@
 //! Closed forms of queueing theory and of TCP under random loss.
 
-/// Mean wait in the queue of M/D/1 (Poisson arrivals, one length): rho / (2 (1 - rho)) services, without the service itself.
-/// `rho`, the load, is below 1.
+/// Mean wait in the queue of M/D/1 (Poisson arrivals, one length): rho / (2 (1 - rho)) services, without the service
+/// itself. `rho`, the load, is below 1.
 #[must_use]
 pub fn md1_mean_wait_s(rho: f64, service_s: f64) -> f64 {
     rho / (2.0 * (1.0 - rho)) * service_s
@@ -26,15 +26,16 @@ pub fn mm1k_mean_packets(rho: f64, k: u32) -> f64 {
     (0..=k).map(|n| f64::from(n) * mm1k(rho, k, n)).sum()
 }
 
-/// The square-root law: rate of a TCP flow in congestion avoidance under random loss of probability `p`, with `b` segments
-/// for each ACK (M. Mathis et al., "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", CCR 1997).
+/// The square-root law: rate of a TCP flow in congestion avoidance under random loss of probability `p`, with `b`
+/// segments for each ACK (M. Mathis et al., "The Macroscopic Behavior of the TCP Congestion Avoidance Algorithm", CCR
+/// 1997).
 #[must_use]
 pub fn square_root_bps(segment_bytes: f64, rtt_s: f64, p: f64, b: f64) -> f64 {
     8.0 * segment_bytes / rtt_s * libm::sqrt(3.0 / (2.0 * b * p))
 }
 
-/// The PFTK law: the square-root law with timeouts of `rto_s` (J. Padhye et al., "Modeling TCP Throughput", SIGCOMM 1998,
-/// equation 30, without a maximum window).
+/// The PFTK law: the square-root law with timeouts of `rto_s` (J. Padhye et al., "Modeling TCP Throughput", SIGCOMM
+/// 1998, equation 30, without a maximum window).
 #[must_use]
 pub fn pftk_bps(segment_bytes: f64, rtt_s: f64, rto_s: f64, p: f64, b: f64) -> f64 {
     let recovery = rtt_s * libm::sqrt(2.0 * b * p / 3.0);

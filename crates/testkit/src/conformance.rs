@@ -1,11 +1,11 @@
 //! The conformance suite: what every queue discipline owes its caller, under random operations.
 //!
-//! - Accounting: a packet that arrives is dropped on arrival or queued; a queued one is given out, dropped later or still
-//!   queued; none is lost, none comes twice, and the backlog says so at every step.
+//! - Accounting: a packet that arrives is dropped on arrival or queued; a queued one is given out, dropped later or
+//!   still queued; none is lost, none comes twice, and the backlog says so at every step.
 //! - Order: packets of one flow leave in the order in which they came.
 //! - Marks: only on ECN-capable packets, told to the sink, and visible on the packet when it leaves.
-//! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue can be
-//!   emptied.
+//! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue
+//!   can be emptied.
 //! - Determinism: the same operations and the same seed give the same decisions.
 
 use std::collections::BTreeMap;
@@ -317,7 +317,7 @@ mod tests {
 
         fn backlog(&self) -> Backlog {
             let off = u64::from(self.fault == Some(Fault::Miscounts) && self.packets.len() == 3);
-            let bytes = self.packets.iter().map(|packet| u64::from(packet.len_bytes)).sum();
+            let bytes: u64 = self.packets.iter().map(|packet| u64::from(packet.len_bytes)).sum();
             Backlog { packets: self.packets.len() as u64, bytes: bytes + off }
         }
     }

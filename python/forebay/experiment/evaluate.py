@@ -293,6 +293,11 @@ def _aligned(outcome: Outcome, metric: ColumnMetric, column: str, rows: NDArray[
 
 
 def _reduce(values: Samples, how: Literal["mean", "min", "max", "sum", "jain", "count"]) -> float:
+    if how != "count":
+        # A flow that delivered nothing has no delay, and no part in the mean one.
+        values = values[~np.isnan(values)]
+        if len(values) == 0:
+            return math.nan
     match how:
         case "mean":
             return float(np.mean(values))

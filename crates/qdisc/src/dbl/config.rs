@@ -14,8 +14,8 @@ use crate::limit::{check_probability, require};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DblConfig {
-    /// Whose values `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size` have where they
-    /// are not given. Default: the paper's.
+    /// Whose values `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size` have where
+    /// they are not given. Default: the paper's.
     pub preset: DblPreset,
     /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1024 packets
     /// (paper, section 4).
@@ -31,11 +31,11 @@ pub struct DblConfig {
     /// `bfCreditLimit`: a flow with so few credits or fewer is held to be belligerent. Default: 2 (paper, section 2.2;
     /// catalyst4500: 10).
     pub bf_credit_limit: Option<u8>,
-    /// `bfBufferLimit`: cells beyond which a belligerent flow's packets are dropped. Default: the cells of one packet of
-    /// the largest size (paper, section 2.2; catalyst4500: of two).
+    /// `bfBufferLimit`: cells beyond which a belligerent flow's packets are dropped. Default: the cells of one packet
+    /// of the largest size (paper, section 2.2; catalyst4500: of two).
     pub bf_buffer_limit_cells: Option<u32>,
-    /// `markProb`: probability that a packet of a flow beyond `dbl` costs it a credit. Default: 0.333 (paper, section 4;
-    /// catalyst4500: 0.15).
+    /// `markProb`: probability that a packet of a flow beyond `dbl` costs it a credit. Default: 0.333 (paper, section
+    /// 4; catalyst4500: 0.15).
     pub mark_probability: Option<f64>,
     /// `dblMin`: least buffer limit of a flow, in cells. Default: 32 (paper, section 4).
     pub dbl_min_cells: u32,
@@ -45,8 +45,9 @@ pub struct DblConfig {
     pub dbl_function: DblFunction,
     /// The queue length, in cells, to which `formula` and `linear` refer. Default: a quarter of `limit`.
     pub reference_cells: Option<u32>,
-    /// Whether the arriving packet's own cells count in the comparisons, so that a belligerent flow never holds more than
-    /// `bf_buffer_limit_cells`; otherwise it holds up to one packet more. Default: no (paper, table 1, read literally).
+    /// Whether the arriving packet's own cells count in the comparisons, so that a belligerent flow never holds more
+    /// than `bf_buffer_limit_cells`; otherwise it holds up to one packet more. Default: no (paper, table 1, read
+    /// literally).
     pub include_arrival: bool,
     /// Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of
     /// belligerent flows are dropped all the same. Default: no.
@@ -59,8 +60,8 @@ pub struct DblConfig {
     /// Largest `buffersUsed` that an entry's field can hold, in cells; the limits have to be below. Default: 16383, 14
     /// bits (paper, section 3, which also says 13 bits: the two do not agree).
     pub max_buffers_used_cells: u32,
-    /// Time after which the flow table's hash function changes, so that no collision lasts (paper, section 5). Packets in
-    /// the queue keep their entry; credits stay where they are. Default: never.
+    /// Time after which the flow table's hash function changes, so that no collision lasts (paper, section 5).
+    /// Packets in the queue keep their entry; credits stay where they are. Default: never.
     pub rehash_interval: Option<Span>,
     /// Traffic classes that DBL leaves alone: their packets are dropped only when the queue is full (paper, section 5).
     /// They count in the queue's length but have no entry in the flow table. Default: none.
@@ -80,8 +81,8 @@ pub enum DblPreset {
     /// The paper's simulations: credit limit 2, buffer limit one packet, mark probability 0.333, packets of 1000 B.
     #[default]
     Paper,
-    /// The Catalyst 4500 switch as Cisco documents it: credit limit 10, buffer limit two packets, mark probability 0.15,
-    /// packets of 1518 B.
+    /// The Catalyst 4500 switch as Cisco documents it: credit limit 10, buffer limit two packets, mark probability
+    /// 0.15, packets of 1518 B.
     Catalyst4500,
 }
 

@@ -60,8 +60,8 @@ impl PerFlowQueueing {
         self.pointer_memory_bits() + self.link_memory_bits() + self.length_memory_bits()
     }
 
-    /// Bits for each flow: 232. The paper has 227, having divided 29.1 million bits by 128,000 flows, where its sums are
-    /// in units of 2^20 bits and its flows in units of 2^10. Either is 3.2 times DBL's 72.
+    /// Bits for each flow: 232. The paper has 227, having divided 29.1 million bits by 128,000 flows, where its sums
+    /// are in units of 2^20 bits and its flows in units of 2^10. Either is 3.2 times DBL's 72.
     #[must_use]
     pub fn bits_per_flow(&self) -> f64 {
         self.memory_bits() as f64 / (self.queues as f64 * self.load)

@@ -140,7 +140,8 @@ impl SharedFlowTable {
         Some(number)
     }
 
-    /// Runs `work` on the table. The queues of a switch take turns on one thread, and none calls another while it works.
+    /// Runs `work` on the table. The queues of a switch take turns on one thread, and none calls another while it
+    /// works.
     #[inline]
     pub(super) fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
         work(&mut self.table.borrow_mut())
