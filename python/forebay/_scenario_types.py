@@ -11,7 +11,9 @@ Span = TypeAliasType(
     "Span",
     Annotated[
         str,
-        Field(pattern="^\\s*[0-9._]+\\s*(s|sec|seconds|second|ms|us|µs|μs|ns|ps|min|h)\\s*$"),
+        Field(
+            pattern="^\\s*[0-9._]+\\s*(s|sec|seconds|second|ms|us|µs|μs|ns|ps|min|h)\\s*$"
+        ),
     ],
 )
 """
@@ -29,7 +31,9 @@ A rate with its unit: "100 Mbps".
 
 
 class UniformSpanDistribution(BaseModel):
-    """Uniform between the two: { uniform = ["0 s", "1 s"] }."""
+    """
+    Uniform between the two: { uniform = ["0 s", "1 s"] }.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -39,7 +43,9 @@ class UniformSpanDistribution(BaseModel):
 
 
 class ExponentialSpanDistribution(BaseModel):
-    """Exponential of this mean: { exponential = "10 ms" }."""
+    """
+    Exponential of this mean: { exponential = "10 ms" }.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -48,7 +54,9 @@ class ExponentialSpanDistribution(BaseModel):
     exponential: Span
 
 
-SpanDistribution = TypeAliasType("SpanDistribution", Span | UniformSpanDistribution | ExponentialSpanDistribution)
+SpanDistribution = TypeAliasType(
+    "SpanDistribution", Span | UniformSpanDistribution | ExponentialSpanDistribution
+)
 """
 A time, or how it is drawn: "10 ms", { uniform = ["0 s", "1 s"] }, { exponential = "10 ms" }.
 """
@@ -58,7 +66,9 @@ QueueSize = TypeAliasType(
     "QueueSize",
     Annotated[
         str,
-        Field(pattern="^\\s*[0-9._]+\\s*(packets?|pkts|[kKMG]?B|[KMG]iB|byte|bytes)\\s*$"),
+        Field(
+            pattern="^\\s*[0-9._]+\\s*(packets?|pkts|[kKMG]?B|[KMG]iB|byte|bytes)\\s*$"
+        ),
     ],
 )
 """
@@ -68,7 +78,9 @@ A number of packets or bytes: "100 packets", "64 KB".
 
 Bytes = TypeAliasType(
     "Bytes",
-    Annotated[str, Field(pattern="^\\s*[0-9._]+\\s*([kKMG]?B|[KMG]iB|byte|bytes)\\s*$")],
+    Annotated[
+        str, Field(pattern="^\\s*[0-9._]+\\s*([kKMG]?B|[KMG]iB|byte|bytes)\\s*$")
+    ],
 )
 """
 A size with its unit: "1000 B"; KB is 1000 bytes, KiB 1024.
@@ -76,7 +88,9 @@ A size with its unit: "1000 B"; KB is 1000 bytes, KiB 1024.
 
 
 class FredConfig(BaseModel):
-    """Parameters of FRED."""
+    """
+    Parameters of FRED.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -142,7 +156,9 @@ DblCell = TypeAliasType("DblCell", Annotated[int, Field(ge=0)])
 
 
 class DblTable(BaseModel):
-    """A table of buffer limits in steps of the queue's length and of the number of active flows."""
+    """
+    A table of buffer limits in steps of the queue's length and of the number of active flows.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -175,7 +191,9 @@ What is done about an input port with too many belligerent flows.
 
 
 class ClassWeight(BaseModel):
-    """The weight of the flows of a traffic class."""
+    """
+    The weight of the flows of a traffic class.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -192,7 +210,9 @@ class ClassWeight(BaseModel):
 
 
 class WfqConfig(BaseModel):
-    """Parameters of WFQ."""
+    """
+    Parameters of WFQ.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -241,20 +261,26 @@ Which window law and which recovery a sender follows.
 """
 
 
-PartialAckTimer = TypeAliasType("PartialAckTimer", Literal["impatient", "slow_but_steady"])
+PartialAckTimer = TypeAliasType(
+    "PartialAckTimer", Literal["impatient", "slow_but_steady"]
+)
 """
 What partial ACKs do to the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
 """
 
 
-FullAckWindow = TypeAliasType("FullAckWindow", Literal["flight_size", "slow_start_threshold"])
+FullAckWindow = TypeAliasType(
+    "FullAckWindow", Literal["flight_size", "slow_start_threshold"]
+)
 """
 What the window becomes when NewReno's fast recovery ends (RFC 6582, section 3.2, step 3).
 """
 
 
 class UniformSizeDistribution(BaseModel):
-    """Uniform between the two: { uniform = ["1 KB", "9 KB"] }."""
+    """
+    Uniform between the two: { uniform = ["1 KB", "9 KB"] }.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -264,7 +290,9 @@ class UniformSizeDistribution(BaseModel):
 
 
 class ExponentialSizeDistribution(BaseModel):
-    """Exponential of this mean: { exponential = "10 KB" }."""
+    """
+    Exponential of this mean: { exponential = "10 KB" }.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -274,7 +302,9 @@ class ExponentialSizeDistribution(BaseModel):
 
 
 class Pareto(BaseModel):
-    """The Pareto distribution."""
+    """
+    The Pareto distribution.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -291,7 +321,9 @@ class Pareto(BaseModel):
 
 
 class Constant(BaseModel):
-    """Packets evenly spaced."""
+    """
+    Packets evenly spaced.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -312,7 +344,9 @@ class Constant(BaseModel):
 
 
 class OnOff(BaseModel):
-    """Packets evenly spaced while on, none while off."""
+    """
+    Packets evenly spaced while on, none while off.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -333,7 +367,9 @@ class OnOff(BaseModel):
 
 
 class Poisson(BaseModel):
-    """Packets with exponential gaps: a Poisson process."""
+    """
+    Packets with exponential gaps: a Poisson process.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -376,7 +412,9 @@ A kind of time series.
 
 
 class FlowGauges(BaseModel):
-    """Gauges that a queue keeps for single flows, such as DBL's credits."""
+    """
+    Gauges that a queue keeps for single flows, such as DBL's credits.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -393,7 +431,9 @@ class FlowGauges(BaseModel):
 
 
 class Trace(BaseModel):
-    """A packet trace of one link, as pcapng."""
+    """
+    A packet trace of one link, as pcapng.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -414,7 +454,9 @@ class Trace(BaseModel):
 
 
 class FredQueue(BaseModel):
-    """RED with a share for each flow: holds back the flows that take more than others."""
+    """
+    RED with a share for each flow: holds back the flows that take more than others.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -424,7 +466,9 @@ class FredQueue(BaseModel):
 
 
 class WfqQueue(BaseModel):
-    """Weighted fair queueing: each flow gets its share of the link to within one packet."""
+    """
+    Weighted fair queueing: each flow gets its share of the link to within one packet.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -434,7 +478,9 @@ class WfqQueue(BaseModel):
 
 
 class DropTailConfig(BaseModel):
-    """Parameters of drop-tail."""
+    """
+    Parameters of drop-tail.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -447,7 +493,9 @@ class DropTailConfig(BaseModel):
 
 
 class RedConfig(BaseModel):
-    """Parameters of RED."""
+    """
+    Parameters of RED.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -504,7 +552,9 @@ class RedConfig(BaseModel):
 
 
 class TableDblFunction(BaseModel):
-    """A table, as in the hardware."""
+    """
+    A table, as in the hardware.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -513,14 +563,18 @@ class TableDblFunction(BaseModel):
     table: DblTable
 
 
-DblFunction = TypeAliasType("DblFunction", Literal["formula", "linear"] | TableDblFunction)
+DblFunction = TypeAliasType(
+    "DblFunction", Literal["formula"] | Literal["linear"] | TableDblFunction
+)
 """
 How the dynamic buffer limit follows from the queue's length q and the number n of active flows, both in the state before the arrival. The paper has a table of the operator's choice (section 3) and does not print its own; so the default is ours, chosen for what the paper shows of it (figures 2 and 6). Always bounded by `dbl_min_cells` and `dbl_max_cells`.
 """
 
 
 class DblInputPorts(BaseModel):
-    """Watch over input ports: one that is answerable for too many belligerent flows is throttled or shut down."""
+    """
+    Watch over input ports: one that is answerable for too many belligerent flows is throttled or shut down.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -545,7 +599,9 @@ class DblInputPorts(BaseModel):
 
 
 class DrrConfig(BaseModel):
-    """Parameters of DRR."""
+    """
+    Parameters of DRR.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -574,7 +630,9 @@ class DrrConfig(BaseModel):
 
 
 class Node(BaseModel):
-    """A host or a router."""
+    """
+    A host or a router.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -591,7 +649,9 @@ class Node(BaseModel):
 
 
 class TcpConfig(BaseModel):
-    """The parameters of a TCP connection, both ends."""
+    """
+    The parameters of a TCP connection, both ends.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -684,7 +744,9 @@ class TcpConfig(BaseModel):
 
 
 class ParetoSizeDistribution(BaseModel):
-    """Pareto, the law of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }."""
+    """
+    Pareto, the law of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -695,7 +757,10 @@ class ParetoSizeDistribution(BaseModel):
 
 SizeDistribution = TypeAliasType(
     "SizeDistribution",
-    Bytes | UniformSizeDistribution | ExponentialSizeDistribution | ParetoSizeDistribution,
+    Bytes
+    | UniformSizeDistribution
+    | ExponentialSizeDistribution
+    | ParetoSizeDistribution,
 )
 """
 A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { pareto = { mean = "10 KB", shape = 1.2 } }.
@@ -703,7 +768,9 @@ A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponentia
 
 
 class FixedSize(BaseModel):
-    """One transfer, after which the connection closes."""
+    """
+    One transfer, after which the connection closes.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -716,7 +783,9 @@ class FixedSize(BaseModel):
 
 
 class RequestResponse(BaseModel):
-    """The user side asks, the serving side answers, the user thinks, and so on over one connection."""
+    """
+    The user side asks, the serving side answers, the user thinks, and so on over one connection.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -737,7 +806,9 @@ class RequestResponse(BaseModel):
 
 
 class Probes(BaseModel):
-    """What becomes a time series."""
+    """
+    What becomes a time series.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -758,7 +829,9 @@ class Probes(BaseModel):
 
 
 class DropTailQueue(BaseModel):
-    """One FIFO queue with a limit: what does not fit is dropped."""
+    """
+    One FIFO queue with a limit: what does not fit is dropped.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -768,7 +841,9 @@ class DropTailQueue(BaseModel):
 
 
 class RedQueue(BaseModel):
-    """Random early detection: drops early, by the average queue."""
+    """
+    Random early detection: drops early, by the average queue.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -778,7 +853,9 @@ class RedQueue(BaseModel):
 
 
 class DrrQueue(BaseModel):
-    """Deficit round robin: a queue for each flow, each in turn as many bytes."""
+    """
+    Deficit round robin: a queue for each flow, each in turn as many bytes.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -788,7 +865,9 @@ class DrrQueue(BaseModel):
 
 
 class DblConfig(BaseModel):
-    """Parameters of DBL. Buffers are counted in cells."""
+    """
+    Parameters of DBL. Buffers are counted in cells.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -881,7 +960,9 @@ class DblConfig(BaseModel):
 
 
 class TcpTransport(BaseModel):
-    """TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168)."""
+    """
+    TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -891,7 +972,9 @@ class TcpTransport(BaseModel):
 
 
 class Udp(BaseModel):
-    """UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or `poisson`."""
+    """
+    UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or `poisson`.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -916,7 +999,9 @@ class Udp(BaseModel):
 
 
 class FixedApplication(BaseModel):
-    """One transfer."""
+    """
+    One transfer.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -926,7 +1011,9 @@ class FixedApplication(BaseModel):
 
 
 class RequestResponseApplication(BaseModel):
-    """One transfer after the other, with pauses."""
+    """
+    One transfer after the other, with pauses.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -935,14 +1022,18 @@ class RequestResponseApplication(BaseModel):
     request_response: RequestResponse
 
 
-Application = TypeAliasType("Application", Literal["unlimited"] | FixedApplication | RequestResponseApplication)
+Application = TypeAliasType(
+    "Application", Literal["unlimited"] | FixedApplication | RequestResponseApplication
+)
 """
 What a TCP flow sends.
 """
 
 
 class DblQueue(BaseModel):
-    """Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet."""
+    """
+    Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -952,7 +1043,9 @@ class DblQueue(BaseModel):
 
 
 class UdpTransport(BaseModel):
-    """UDP: packets at a rate of their own, whatever the network does."""
+    """
+    UDP: packets at a rate of their own, whatever the network does.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -968,7 +1061,9 @@ Who sends: exactly one of these.
 
 
 class Scenario(BaseModel):
-    """A scenario: a network, its traffic, and what is recorded."""
+    """
+    A scenario: a network, its traffic, and what is recorded.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1013,7 +1108,9 @@ class Scenario(BaseModel):
 
 
 class StarTopology(BaseModel):
-    """Sources on access links of their own, one router, one sink behind the bottleneck."""
+    """
+    Sources on access links of their own, one router, one sink behind the bottleneck.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1023,7 +1120,9 @@ class StarTopology(BaseModel):
 
 
 class DumbbellTopology(BaseModel):
-    """Sources, a router, the bottleneck, a router, sinks."""
+    """
+    Sources, a router, the bottleneck, a router, sinks.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1033,7 +1132,9 @@ class DumbbellTopology(BaseModel):
 
 
 class ChainTopology(BaseModel):
-    """Routers in a row, at each of which flows may join, and one sink at the end."""
+    """
+    Routers in a row, at each of which flows may join, and one sink at the end.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1043,7 +1144,9 @@ class ChainTopology(BaseModel):
 
 
 class GraphTopology(BaseModel):
-    """Any nodes and links, with shortest-path routes."""
+    """
+    Any nodes and links, with shortest-path routes.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1052,14 +1155,18 @@ class GraphTopology(BaseModel):
     graph: Graph
 
 
-Topology = TypeAliasType("Topology", StarTopology | DumbbellTopology | ChainTopology | GraphTopology)
+Topology = TypeAliasType(
+    "Topology", StarTopology | DumbbellTopology | ChainTopology | GraphTopology
+)
 """
 The network: exactly one of these.
 """
 
 
 class Star(BaseModel):
-    """Sources on access links of their own, one router, one sink behind the bottleneck. Links: `access-<flow>`, `bottleneck`, `reverse`."""
+    """
+    Sources on access links of their own, one router, one sink behind the bottleneck. Links: `access-<flow>`, `bottleneck`, `reverse`.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1080,7 +1187,9 @@ class Star(BaseModel):
 
 
 class LinkSpec(BaseModel):
-    """One direction of a link: the queue of its sending port, its rate and its delay."""
+    """
+    One direction of a link: the queue of its sending port, its rate and its delay.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1105,7 +1214,9 @@ class LinkSpec(BaseModel):
 
 
 class CbqQueue(BaseModel):
-    """Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a priority."""
+    """
+    Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a priority.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1131,7 +1242,9 @@ The queue discipline of a sending port: exactly one of these.
 
 
 class CbqConfig(BaseModel):
-    """Parameters of CBQ. `Q` describes the queue of a class."""
+    """
+    Parameters of CBQ. `Q` describes the queue of a class.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1148,7 +1261,9 @@ class CbqConfig(BaseModel):
 
 
 class CbqClass(BaseModel):
-    """A class of CBQ."""
+    """
+    A class of CBQ.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1185,7 +1300,9 @@ class CbqClass(BaseModel):
 
 
 class Dumbbell(BaseModel):
-    """Sources, a router, the bottleneck, a router, sinks. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`."""
+    """
+    Sources, a router, the bottleneck, a router, sinks. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1222,7 +1339,9 @@ class Dumbbell(BaseModel):
 
 
 class Chain(BaseModel):
-    """Routers in a row, at each of which flows may join, and one sink behind the last. Links: `hop-1` to `hop-<hops>`, `access-<flow>`. The DBL paper's Figure 7."""
+    """
+    Routers in a row, at each of which flows may join, and one sink behind the last. Links: `hop-1` to `hop-<hops>`, `access-<flow>`. The DBL paper's Figure 7.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1243,7 +1362,9 @@ class Chain(BaseModel):
 
 
 class Graph(BaseModel):
-    """Any nodes and links, with shortest-path routes. Links: `<from>-><to>`."""
+    """
+    Any nodes and links, with shortest-path routes. Links: `<from>-><to>`.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1260,7 +1381,9 @@ class Graph(BaseModel):
 
 
 class GraphLink(BaseModel):
-    """A full-duplex link between two nodes."""
+    """
+    A full-duplex link between two nodes.
+    """
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1301,7 +1424,9 @@ class GraphLink(BaseModel):
 
 
 class FlowGroup(BaseModel):
-    """A group of flows that differ in nothing but their random numbers."""
+    """
+    A group of flows that differ in nothing but their random numbers.
+    """
 
     model_config = ConfigDict(
         extra="forbid",

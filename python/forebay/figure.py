@@ -60,6 +60,6 @@ def new_figure(**options: Any) -> Figure:
     return Figure(layout="constrained", **options)
 
 
-def colours() -> Iterator[str]:
-    """The palette, over and over."""
-    return cycle(COLOURS)
+def line_styles() -> Iterator[dict[str, str]]:
+    """A look for each of many lines: all colours in one line style, then all in the next, over and over."""
+    return cycle({"color": colour, "linestyle": line} for line in LINES for colour in COLOURS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from .errors import InputError
-from .figure import COLOURS, Figure, new_figure, style
+from .figure import COLOURS, Figure, line_styles, new_figure, style
 from .quantity import label, scale
 from .result import Series, SeriesKind
 
@@ -30,13 +31,13 @@ class Plots:
 
     def goodput(self) -> Figure:
         """Goodput of each flow; with more than 20 flows the mean of each group, with the least and the greatest."""
-        return self._flow_bars("goodput_bps", "Goodput")
+        return self._flow_bars("goodput_bps", "goodput")
 
     def delay(self) -> Figure:
         """One-way delay of each flow: the mean, and the 99th percentile."""
         flows = self._result.flows.filter(pl.col("delay_mean_s").is_not_null())
         with style():
-            figure, axes = self._figure("One-way delay")
+            figure, axes = self._figure("one-way delay")
             rows = _by_flow_or_group(flows, ["delay_mean_s", "delay_p99_s"])
             positions = np.arange(rows.height)
             unit = scale("delay_s", _largest(rows.get_column("delay_p99_s")))
@@ -55,7 +56,7 @@ class Plots:
         """A queue over time, with its mean. The scenario must record it: `[probes] series = ["queues"]`."""
         (series,) = self._result.find_series("queue", name, quantity)
         with style():
-            figure, axes = self._figure(f"Queue {name}")
+            figure, axes = self._figure(f"queue {name}")
             unit = scale(quantity, _peak([series]))
             axes.plot(series.time_s, series.values / unit.divisor, drawstyle="steps-post", linewidth=1.0)
             measured = series.values[series.time_s >= self._result.warmup_s]
@@ -63,9 +64,10 @@ class Plots:
                 mean = float(np.nanmean(measured)) / unit.divisor
                 axes.axhline(mean, color=COLOURS[1], linestyle="--", linewidth=1.0, label=f"mean {mean:.3g}")
                 figure.legend(loc="outside upper right")
+            self._shade_warmup(axes)
             self._time_axis(axes)
             axes.set_ylabel(label(quantity, unit))
-            axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+            axes.set_ylim(bottom=0)
         return figure
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
@@ -79,11 +81,13 @@ class Plots:
             panels.setdefault(entry.quantity, []).append(entry)
         with style():
             figure = new_figure(figsize=(6.4, 1.2 + 2.4 * len(panels)))
+            looks = dict(zip(dict.fromkeys(entry.name for entry in chosen), line_styles(), strict=False))
             column = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
             for axes, (panel_quantity, entries) in zip(column, panels.items(), strict=True):
                 unit = scale(panel_quantity, _peak(entries))
-                _draw_lines(axes, entries, unit.divisor)
+                _draw_lines(axes, entries, unit.divisor, looks)
                 axes.set_ylabel(label(panel_quantity, unit))
+                self._shade_warmup(axes)
             column[0].set_title(f"{self._result.scenario}: {name or kind.replace('_', ' of ')}")
             self._time_axis(column[-1])
         return figure
@@ -132,10 +136,13 @@ class Plots:
         return figure, axes
 
     def _time_axis(self, axes: Axes) -> None:
-        if self._result.warmup_s > 0:
-            axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
         axes.set_xlim(0, self._result.duration_s)
         axes.set_xlabel("Time (s)")
+
+    def _shade_warmup(self, axes: Axes) -> None:
+        """The tables leave out what lies in the shade."""
+        if self._result.warmup_s > 0:
+            axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
 
 
 def _by_flow_or_group(flows: pl.DataFrame, quantities: list[str]) -> pl.DataFrame:
@@ -166,10 +173,10 @@ def _name_rows(axes: Axes, names: list[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _draw_lines(axes: Axes, entries: list[Series], divisor: float) -> None:
+def _draw_lines(axes: Axes, entries: list[Series], divisor: float, looks: Mapping[str, Mapping[str, str]]) -> None:
     if len(entries) <= _MOST_LINES:
         for entry in entries:
-            axes.plot(entry.time_s, entry.values / divisor, label=entry.name, linewidth=1.0)
+            axes.plot(entry.time_s, entry.values / divisor, label=entry.name, linewidth=1.0, **looks[entry.name])
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
         return
     values = np.vstack([entry.values for entry in entries]) / divisor

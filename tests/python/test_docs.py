@@ -24,16 +24,18 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-import forebay as fb
 import matplotlib as mpl
 import pytest
 import tomli_w
 
+import forebay as fb
+
 ROOT = Path(__file__).resolve().parents[2]
 FOREBAY = Path(sys.executable).with_name("forebay")
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/guide/*.md")), *sorted(ROOT.glob("docs/concepts/*.md"))] + [
-    *sorted(ROOT.glob("docs/reference/*.md")),
+PAGES = [
+    ROOT / "README.md",
     ROOT / "docs/index.md",
+    *(page for folder in ("guide", "concepts", "reference") for page in sorted(ROOT.glob(f"docs/{folder}/*.md"))),
 ]
 ONLY_SHOWN = ("", "sh", "rust", "json")
 FENCE = re.compile(r"^(?P<ticks>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=ticks)[ \t]*$", re.MULTILINE | re.DOTALL)
@@ -84,7 +86,7 @@ class Page:
                 self.simulate(block.body)
             case ("python", _):
                 with contextlib.chdir(self.folder), contextlib.redirect_stdout(io.StringIO()):
-                    exec(compile(block.body, "page", "exec"), self.names)  # noqa: S102
+                    exec(compile(block.body, "page", "exec"), self.names)
             case ("console", _):
                 self.execute(block.body)
 
@@ -95,8 +97,8 @@ class Page:
     def execute(self, body: str) -> None:
         commands = [line.removeprefix("$ ") for line in body.splitlines() if line.startswith("$ ")]
         assert commands, "a console block without a `$ `"
-        for command in commands:
-            command, arrow, file = command.partition(" > ")
+        for line in commands:
+            command, arrow, file = line.partition(" > ")
             program, *arguments = shlex.split(command, comments=True)
             assert program == "forebay"
             done = subprocess.run(

@@ -1,5 +1,5 @@
-//! Writes, or checks, the files that are made from the source: the JSON Schema of a scenario, the Python types made of it,
-//! and the reference pages of everything that a scenario can choose.
+//! Writes, or checks, the files that are made from the source: the JSON Schema of a scenario, the Python types made of
+//! it, and the reference pages of everything that a scenario can choose.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -102,7 +102,9 @@ fn check_file(path: &str, text: &str) -> Vec<String> {
     if source || matches!(extension, "toml" | "md" | "yml" | "ipynb") || file_name == "Makefile" {
         findings.extend(check_words(path, text));
     }
-    if file_name == "Cargo.toml" && text.contains("[package]") && !text.contains("[lints]\nworkspace = true") {
+    // A package with a workspace of its own, such as the fuzz targets, cannot inherit ours.
+    let member = file_name == "Cargo.toml" && text.contains("[package]") && !text.contains("[workspace]");
+    if member && !text.contains("[lints]\nworkspace = true") {
         findings.push(format!("{path}: add `[lints] workspace = true`"));
     }
     if source {

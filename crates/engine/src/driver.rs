@@ -67,9 +67,9 @@ impl Routes {
         self.processes[packet.direction_index() * self.stride + usize::from(packet.hop)]
     }
 
-    /// Notes in the paths which processes run inside their feeder.
-    fn fuse(&mut self, process_count: usize) {
-        let fused = self.fused(process_count);
+    /// Notes in the paths which processes run inside their feeder: those with one feeder, but for `in_global_order`.
+    pub fn fuse(&mut self, process_count: usize, in_global_order: &[u32]) {
+        let fused = self.fused(process_count, in_global_order);
         for (row, &length) in self.processes.chunks_mut(self.stride).zip(&self.lengths) {
             for process in &mut row[..length as usize] {
                 *process |= if fused[*process as usize] { FUSED } else { 0 };
@@ -78,7 +78,7 @@ impl Routes {
     }
 
     /// Which processes have one feeder only, and may so run inside it.
-    fn fused(&self, process_count: usize) -> Vec<bool> {
+    fn fused(&self, process_count: usize, in_global_order: &[u32]) -> Vec<bool> {
         const NONE: u32 = u32::MAX;
         const SEVERAL: u32 = u32::MAX - 1;
         let mut feeder = vec![NONE; process_count];
@@ -97,6 +97,9 @@ impl Routes {
         // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue. Follow the
         // feeders of each process; `seen` holds who came by last, so that the whole search is linear.
         let mut fused: Vec<bool> = feeder.iter().map(|&from| from < SEVERAL).collect();
+        for &process in in_global_order {
+            fused[process as usize] = false;
+        }
         let mut seen = vec![NONE; process_count];
         for first in 0..process_count {
             let mut process = first;
@@ -135,13 +138,12 @@ impl Network {
     pub(crate) fn new(
         wires: Vec<Wire>,
         processes: Vec<Box<dyn Process>>,
-        mut routes: Routes,
+        routes: Routes,
         report: Report,
         window: Window,
         sampling_interval: Option<Span>,
     ) -> Self {
         let count = wires.len() + processes.len();
-        routes.fuse(count);
         Self {
             lanes: (0..count).map(|_| Ring::default()).collect(),
             in_flight: vec![0; routes.sources.len()],

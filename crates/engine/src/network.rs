@@ -35,6 +35,8 @@ pub struct LinkSpec {
     pub propagation: Span,
     /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
     pub queue: Option<(String, Queue<Packet>)>,
+    /// Whether the queue shares state with others: then it must not run ahead of them, and holds its packets.
+    pub shares_state: bool,
     /// Probability with which a data packet is lost on entering the link.
     pub loss: f64,
     /// The link's number among the inputs of the node at its far end.
@@ -187,7 +189,9 @@ impl NetworkBuilder {
         let mut processes: Vec<Box<dyn Process>> = Vec::new();
         let booked_from = links.iter().filter(|link| link.queue.is_none()).count() as u32;
         let mut process_of = Vec::with_capacity(links.len());
+        let mut in_global_order = Vec::new();
         for (link, number) in links.into_iter().zip(0..) {
+            let shares_state = link.shares_state;
             let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
             match queue {
                 None => {
@@ -196,6 +200,7 @@ impl NetworkBuilder {
                 }
                 Some(queue) => {
                     process_of.push(booked_from + processes.len() as u32);
+                    in_global_order.extend(shares_state.then_some(booked_from + processes.len() as u32));
                     processes.push(port(wire, queue, probes));
                 }
             }
@@ -215,11 +220,12 @@ impl NetworkBuilder {
         }
         let ends = endpoints.ends;
         let ids = |links: &[LinkId]| links.iter().map(|&link| process_of[link as usize]).collect();
-        let routes = Routes::new(flows.iter().zip(ends).flat_map(|(flow, (source, destination))| {
+        let mut routes = Routes::new(flows.iter().zip(ends).flat_map(|(flow, (source, destination))| {
             let forward = Path { source, processes: ids(&flow.forward), destination };
             let backward = Path { source: destination, processes: ids(&flow.backward), destination: source };
             [forward, backward]
         }));
+        routes.fuse(booked_from as usize + processes.len(), &in_global_order);
         Ok(Network::new(wires, processes, routes, report, window, probes.interval))
     }
 }
@@ -246,7 +252,7 @@ fn wire(
     probes: Probes,
     traced: &Rc<[TracedFlow]>,
 ) -> Result<(Wire, Option<BookedQueue>), RunError> {
-    let LinkSpec { name, rate, propagation, queue, loss, far_input_port, trace, watched_flows } = link;
+    let LinkSpec { name, rate, propagation, queue, loss, far_input_port, trace, watched_flows, .. } = link;
     let path = format!("link/{name}");
     let tracer = trace.map(|trace| Tracer::open(trace, &name, Rc::clone(traced))).transpose()?;
     let mut wire = Wire::new(number, name, rate, propagation, far_input_port);

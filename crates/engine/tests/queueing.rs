@@ -19,6 +19,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
         rate,
         propagation: Span::from_milliseconds(1),
         queue: Some(("drop_tail".into(), queue)),
+        shares_state: false,
         loss: 0.0,
         far_input_port: 0,
         trace: None,
@@ -65,8 +66,8 @@ fn the_wait_of_md1_is_that_of_pollaczek_and_khinchine() {
 #[test]
 fn the_blocking_of_mm1k_is_the_truncated_geometric() {
     // K counts the packet in service: K - 1 wait.
-    for (load, capacity) in [(0.5, 4), (0.9, 10), (1.2, 8)] {
-        let result = poisson_through_drop_tail(load, Distribution::Exponential(1000.0), capacity - 1, 2000, 2);
+    for (load, capacity) in [(0.5, 4_u32), (0.9, 10), (1.2, 8)] {
+        let result = poisson_through_drop_tail(load, Distribution::Exponential(1000.0), u64::from(capacity) - 1, 2000, 2);
         let arrived = result.queues.counts("packets_arrived")[0] as f64;
         let dropped = result.queues.counts("packets_dropped")[0] as f64;
         let expected = forebay_testkit::mm1k_blocking(load, capacity);

@@ -4,7 +4,7 @@ mod support;
 
 use forebay_qdisc::Span;
 use forebay_tcp::TcpConfig;
-use forebay_testkit::{pftk_rate, square_root_rate};
+use forebay_testkit::{pftk_bps, square_root_bps};
 use support::{Star, drop_tail, off, tcp};
 
 /// Utilisation of a 10 Mb/s link by one flow with a round trip of 40 ms and this buffer. The bandwidth-delay product is 50
@@ -43,8 +43,8 @@ fn the_rate_under_random_loss_is_that_of_the_square_root_and_of_pftk() {
         let result = star.flow("tcp", tcp(config), 0).run(drop_tail(1000));
         let goodput = result.flows.floats("goodput_bps")[0];
         let round_trip_s = 0.0502 + 8.0 * 1040.0 / 100e6;
-        let root = square_root_rate(1000.0, round_trip_s, loss) * 8.0;
-        let pftk = pftk_rate(1000.0, round_trip_s, 0.2, loss) * 8.0;
+        let root = square_root_bps(1000.0, round_trip_s, loss, 1.0);
+        let pftk = pftk_bps(1000.0, round_trip_s, 0.2, loss, 1.0);
         assert!(goodput < root * (1.0 + tolerance), "{loss}: {goodput} above the square-root law's {root}");
         assert!(off(goodput, pftk) < tolerance * 1.5, "{loss}: {goodput} against PFTK's {pftk}");
     }

@@ -204,8 +204,7 @@ pub struct Red {
     weight: f64,
     wait: bool,
     in_bytes: bool,
-    /// Early drops need more than this many packets waiting, if the guard is on.
-    guard: Option<u64>,
+    small_queue_guard: bool,
     /// 1 / mean packet size, in byte mode.
     size_factor: Option<f64>,
     ecn: bool,
@@ -235,7 +234,7 @@ impl Red {
             weight: config.weight,
             wait: config.wait,
             in_bytes,
-            guard: config.small_queue_guard.then_some(1),
+            small_queue_guard: config.small_queue_guard,
             size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
             ecn: config.ecn,
             hard_drop: config.hard_drop,
@@ -269,7 +268,7 @@ impl Red {
 
     /// Paper, section 4: nothing, an early signal or a forced one.
     fn signal(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Signal {
-        let guarded = self.guard.is_some_and(|packets| offer.backlog.packets <= packets);
+        let guarded = self.small_queue_guard && offer.backlog.packets <= 1;
         if self.avg < self.profile.min || guarded {
             self.in_region = false;
             return Signal::None;

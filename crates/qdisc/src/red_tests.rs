@@ -173,7 +173,7 @@ fn an_idle_link_decays_the_average() {
     let mut offers = Offers { now: Time::from_picoseconds(5) + Span::from_milliseconds(1), ..Offers::new() };
     offers.offer(&mut law, 1, 500);
     assert!((law.average() - 10.0 * libm::pow(0.98, 26.0)).abs() < 1e-12);
-    offers.now = offers.now + Span::from_seconds(1);
+    offers.now += Span::from_seconds(1);
     offers.offer(&mut law, 1, 500);
     assert!(law.average() > 5.0, "no decay without an idle link");
 }

@@ -42,7 +42,7 @@ fn classes_hold_a_queue_of_any_description() {
     let text = r#"
         default_class = "rest"
         classes = [
-            { name = "voice", classes = [46], priority = 0, rate = "10 Mbps", burst = "2 KB", queue = { limit = "50 packets" } },
+            { name = "voice", classes = [46], rate = "10 Mbps", burst = "2 KB", queue = { limit = "50 packets" } },
             { name = "rest", priority = 1, share = 3.0, queue = {} },
         ]
     "#;

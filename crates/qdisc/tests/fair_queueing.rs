@@ -66,7 +66,7 @@ proptest! {
         }).collect();
         let fluid: Vec<FluidArrival> = arrivals
             .iter()
-            .map(|(at_us, flow, bytes)| FluidArrival { at_s: *at_us as f64 / 1e6, flow: *flow, bytes: f64::from(*bytes) })
+            .map(|&(at_us, flow, bytes)| FluidArrival { at_s: at_us as f64 / 1e6, flow, bytes: f64::from(bytes) })
             .collect();
         let ideal = gps_finish_times_s(&fluid, &WEIGHTS, LINK.bytes_per_second());
         let config = WfqConfig { limit: QueueSize::Packets(1000), weights: weights() };

@@ -7,7 +7,7 @@ use forebay_engine::{
     Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RunError, TraceSpec, Transport, UdpPattern,
     stream,
 };
-use forebay_qdisc::{Rng, Time};
+use forebay_qdisc::{Queue, Rng, Time};
 
 use crate::layout::{Layout, Line, Route};
 use crate::schema::{self, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
@@ -51,11 +51,13 @@ fn link(
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
     let salt = stream(seed, &format!("link/{}/salt", line.name)).next_u64();
+    let shares_state = line.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
     let queue = match &line.spec.queue {
         Some(queue) => {
+            let built = queue.build_in(switch, line.spec.rate, salt);
             // Validation has built every queue once before.
-            let built = queue.build_in(switch, line.spec.rate, salt).map_err(|error| RunError::Invariant(error.to_string()))?;
-            Some((queue.name().to_owned(), built))
+            let built = built.map_err(|error| RunError::Invariant(error.to_string()))?;
+            Some((queue.name().to_owned(), if shares_state { Queue::Discipline(built.into_discipline()) } else { built }))
         }
         None => None,
     };
@@ -65,6 +67,7 @@ fn link(
         rate: line.spec.rate,
         propagation: line.propagation,
         queue,
+        shares_state,
         loss: line.spec.loss,
         far_input_port: line.far_input_port,
         trace: out.zip(trace).map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),

@@ -301,7 +301,7 @@ mod tests {
                 Some(Fault::MarksInSilence) => packet.mark_ce(),
                 Some(Fault::UsesOtherDice) => {
                     let draw = OTHER_DICE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    if draw % 7 == 0 {
+                    if draw.is_multiple_of(7) {
                         return cx.sink.dropped(packet, forebay_qdisc::DropReason::Early, false);
                     }
                 }

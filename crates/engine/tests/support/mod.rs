@@ -74,6 +74,7 @@ impl Star {
             rate: Rate::megabits(mbps),
             propagation: self.propagation,
             queue: queue.map(|queue| ("queue".to_owned(), queue)),
+            shares_state: false,
             loss,
             far_input_port: 0,
             trace: None,

@@ -311,8 +311,11 @@ impl Interface {
     }
 }
 
+/// A reader whose first bytes have been read and put back.
+type Peeked<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// The first four bytes (fewer if there are no more), and the reader with them put back.
-fn peek<R: Read>(mut reader: R) -> Result<(Vec<u8>, Chain<Cursor<Vec<u8>>, R>), CaptureError> {
+fn peek<R: Read>(mut reader: R) -> Result<(Vec<u8>, Peeked<R>), CaptureError> {
     let mut head = Vec::with_capacity(4);
     match reader.by_ref().take(4).read_to_end(&mut head) {
         Ok(_) => Ok((head.clone(), Cursor::new(head).chain(reader))),

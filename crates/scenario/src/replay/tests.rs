@@ -45,6 +45,9 @@ fn pcap(form: Form, packets: &[(u32, u32, u32, &[u8])]) -> Vec<u8> {
     file
 }
 
+/// Code and value of an option of a pcapng block.
+type BlockOption<'a> = (u16, &'a [u8]);
+
 /// One pcapng block of that byte order.
 fn block(big_endian: bool, block_type: u32, body: &[u8]) -> Vec<u8> {
     let length = (body.len() + 12) as u32;
@@ -54,7 +57,7 @@ fn block(big_endian: bool, block_type: u32, body: &[u8]) -> Vec<u8> {
 }
 
 /// A pcapng file of one interface with those options and one packet.
-fn pcapng(big_endian: bool, options: &[(u16, &[u8])], timestamp: u64, frame: &[u8]) -> Vec<u8> {
+fn pcapng(big_endian: bool, options: &[BlockOption<'_>], timestamp: u64, frame: &[u8]) -> Vec<u8> {
     let u16_bytes = |value: u16| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let u32_bytes = |value: u32| if big_endian { value.to_be_bytes() } else { value.to_le_bytes() };
     let section = [&u32_bytes(0x1a2b_3c4d)[..], &u16_bytes(1), &u16_bytes(0), &[0xff; 8]].concat();
@@ -131,7 +134,7 @@ fn reads_pcapng_with_any_resolution_and_offset() {
     let frame = udp_frame(5, 6, &[]);
     for big_endian in [false, true] {
         let ten_seconds = if big_endian { 10_i64.to_be_bytes() } else { 10_i64.to_le_bytes() };
-        let cases: [(&[(u16, &[u8])], u64, i128); 4] = [
+        let cases: [(&[BlockOption<'_>], u64, i128); 4] = [
             (&[], 1_500_000, 1_500_000_000_000),              // microseconds by default
             (&[(9, &[9])], 1_500_000_000, 1_500_000_000_000), // nanoseconds
             (&[(9, &[0x80 | 10])], 1_536, 1_500_000_000_000), // 2^-10 s

@@ -57,6 +57,12 @@ macro_rules! disciplines {
                 match self { $(Self::$variant(config) => limit!($seam config),)* }
             }
 
+            /// Whether it shares state with other queues of its switch.
+            #[must_use]
+            pub fn shares_state(&self) -> bool {
+                match self { $(Self::$variant(config) => shares_state!($seam config),)* }
+            }
+
             /// Builds the queue for a link of `link_rate`, the only one of its switch; `salt` separates the flow hashes of
             /// different queues.
             ///
@@ -94,6 +100,19 @@ macro_rules! limit {
     ($seam:ident $config:expr) => {
         Some($config.limit)
     };
+}
+
+macro_rules! shares_state {
+    (shared_law $config:expr) => {
+        $config.flow_table == FlowTableScope::Shared
+    };
+    (classes $config:expr) => {
+        $config.classes.iter().any(|class| class.queue.shares_state())
+    };
+    ($seam:ident $config:expr) => {{
+        let _ = $config;
+        false
+    }};
 }
 
 macro_rules! build {

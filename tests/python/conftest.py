@@ -1,0 +1,72 @@
+"""Scenarios and runs that several tests share."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import forebay as fb
+
+SMALL = """
+duration = "4 s"
+warmup = "500 ms"
+
+[topology.star]
+access = { rate = "100 Mbps", delay = "1 ms" }
+bottleneck = { rate = "10 Mbps", delay = "5 ms", queue.dbl = {} }
+
+[[flows]]
+name = "tcp"
+count = 3
+transport = "tcp"
+start = { uniform = ["0 s", "100 ms"] }
+
+[[flows]]
+name = "bf"
+transport.udp = { packet = "1000 B", constant = { rate = "12 Mbps" } }
+start = "1 s"
+stop = "3 s"
+
+[probes]
+interval = "100 ms"
+series = ["queues", "flows", "links"]
+flow_gauges = [{ queue = "bottleneck", flows = ["bf"] }]
+
+[[traces]]
+link = "bottleneck"
+file = "bottleneck.pcapng"
+"""
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def small() -> fb.Scenario:
+    return fb.Scenario.from_toml(SMALL, "small.toml")
+
+
+@pytest.fixture(scope="session")
+def result(small: fb.Scenario) -> fb.Result:
+    return fb.run(small)
+
+
+@pytest.fixture
+def small_file(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SMALL, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def forebay(tmp_path: Path) -> Command:
+    """Runs the command as a user does, in an empty folder."""
+
+    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "forebay", *map(str, arguments)]
+        return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+
+    return call
