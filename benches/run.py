@@ -2,10 +2,10 @@
 
 What is counted. A packet-hop is one packet, data or ACK, that crossed one link. Speed is packet-hops per second of CPU
 time. Forebay reports its own hops and the CPU time of its run; the peers' hops come from `peers/` (how they are counted
-stands there), their CPU time from the operating system. The peers' set-up (network, routes) is measured by a
-second run of zero simulated seconds and taken off their time; ratios are of these run phases. "With set-up" is over the
-CPU time of the whole process on all sides. Memory is the peak resident set, Forebay's less that of a bare process
-that only imports the package.
+stands there), their CPU time from the operating system. The peers' set-up (network, routes) is measured by a second run
+of zero simulated seconds and taken off their time; ratios are of these run phases. "With set-up" is over the CPU time
+of the whole process on all sides. Memory is the peak resident set; Forebay's is that of the whole of `forebay run` less
+that of a Python process that does nothing.
 
 Clocks on shared machines are noisy: every figure is the median of some repeats, and a ratio is one of medians.
 """
@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,37 +104,46 @@ class Speed:
     setup_s: float
 
 
+# Linux lets a process start with the peak memory of the one that forked it: a large parent would hide a small child. This
+# launcher is no larger than anything measured here. It writes exit status, CPU seconds and peak KiB to its first argument.
+LAUNCHER = """
+import os, sys
+_, status, usage = os.wait4(os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ), 0)
+with open(sys.argv[1], "w") as report:
+    print(os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss, file=report)
+"""
+
+
 def measure(command: Sequence[str], timeout_s: float = 600) -> Usage:
     """Runs a command to its end; its CPU time and peak memory as the operating system counts them."""
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(command, stdout=output, stderr=errors)
-        watchdog = threading.Timer(timeout_s, process.kill)
-        watchdog.start()
-        _, status, usage = os.wait4(process.pid, 0)
-        watchdog.cancel()
-        process.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        errors.seek(0)
-        if process.returncode != 0:
-            raise ProcessFailedError(
-                explain_exit(process.returncode, errors.read().decode(errors="replace"), timeout_s)
-            )
-        # Linux counts ru_maxrss in KiB.
-        return Usage(output.read().decode(), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
+    with tempfile.NamedTemporaryFile() as report:
+        launched = [sys.executable, "-I", "-S", "-c", LAUNCHER, report.name, *command]
+        process = subprocess.Popen(
+            launched, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        )
+        try:
+            output, errors = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired as expired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            message = f"stopped after {timeout_s:g} s"
+            raise ProcessFailedError(message) from expired
+        exit_code, cpu_s, peak_kib = Path(report.name).read_text().split()
+    if exit_code != "0":
+        raise ProcessFailedError(explain_exit(int(exit_code), errors))
+    return Usage(output, float(cpu_s), float(peak_kib) * 1024 / 1e6)
 
 
-def explain_exit(returncode: int, errors: str, timeout_s: float) -> str:
+def explain_exit(exit_code: int, errors: str) -> str:
     """One line about a process that did not end well."""
-    if returncode == -signal.SIGKILL:
-        return f"killed, by the limit of {timeout_s:g} s or for lack of memory"
     last_line = (errors.strip().splitlines() or [""])[-1]
-    what = f"crashed with {signal.Signals(-returncode).name}" if returncode < 0 else f"exit status {returncode}"
+    what = f"crashed with {signal.Signals(-exit_code).name}" if exit_code < 0 else f"exit status {exit_code}"
     return f"{what}: {last_line}" if last_line else what
 
 
 def bare_python_mb(repeats: int) -> float:
-    """Peak memory of a process that imports the package and does nothing."""
-    return statistics.median(measure([sys.executable, "-c", "import forebay"]).peak_mb for _ in range(repeats))
+    """Peak memory of a Python process that does nothing."""
+    return statistics.median(measure([sys.executable, "-c", "pass"]).peak_mb for _ in range(repeats))
 
 
 def bench_forebay(scenario: Scenario, repeats: int, bare_mb: float) -> Speed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import signal
 import sys
 import traceback
 from collections.abc import Mapping
@@ -76,11 +76,15 @@ def run(
 ) -> None:
     """Run a scenario and print what became of its flows, queues and links."""
     checked = Scenario.load(scenario, _pairs(overrides))
-    with terminal.progress(checked.name) as progress:
-        if out is None:
-            document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
-        else:
-            document = run_scenario(checked, seed=seed, out=out, progress=progress).to_dict()
+    try:
+        with terminal.progress(checked.name) as progress:
+            if out is None:
+                document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
+            else:
+                document = run_scenario(checked, seed=seed, out=out, progress=progress).to_dict()
+    except KeyboardInterrupt:
+        terminal.complain("stopped before the end of the run; nothing was written")
+        raise typer.Exit(INTERRUPTED) from None
     if as_json:
         terminal.write(json_text(document))
     else:
@@ -214,6 +218,9 @@ def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
 
 def main() -> NoReturn:
     """Runs the command and ends the process with its exit status."""
+    # Whoever reads our output may have seen enough: end as other commands do, without a word.
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(_status())
 
 
@@ -221,36 +228,17 @@ def _status() -> int:
     try:
         app()
     except SystemExit as exit_:
-        return _flushed(exit_.code if isinstance(exit_.code, int) else 0)
+        return exit_.code if isinstance(exit_.code, int) else 0
     except ScenarioError as error:
         terminal.complain_of_source(str(error), error.coloured)
         return BAD_INPUT
     except InputError as error:
         terminal.complain(str(error))
         return BAD_INPUT
-    except KeyboardInterrupt:
-        terminal.complain("stopped; what was finished before is kept")
-        return INTERRUPTED
-    except BrokenPipeError:
-        return _closed_pipe()
     except Exception as error:
         terminal.note(traceback.format_exc().rstrip())
         terminal.complain(
             f"this is a fault in Forebay: {error}\nhint: please report it with the lines above at {ISSUES}"
         )
         return INTERNAL_ERROR
-    return 0
-
-
-def _flushed(status: int) -> int:
-    try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _closed_pipe()
-    return status
-
-
-def _closed_pipe() -> int:
-    """Whoever read our output has seen enough. Python must not try to flush it once more."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -60,6 +60,6 @@ def new_figure(**options: Any) -> Figure:
     return Figure(layout="constrained", **options)
 
 
-def line_styles() -> Iterator[dict[str, str]]:
+def line_styles() -> Iterator[dict[str, Any]]:
     """A look for each of many lines: all colours in one line style, then all in the next, over and over."""
     return cycle({"color": colour, "linestyle": line} for line in LINES for colour in COLOURS)

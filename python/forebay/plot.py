@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -163,7 +163,8 @@ def _by_flow_or_group(flows: pl.DataFrame, quantities: list[str]) -> pl.DataFram
         return flows.group_by("name", maintain_order=True).agg(
             pl.col("name").first().alias("label"), pl.col("group").first(), *columns
         )
-    several = pl.format("{} ({} flows)", pl.col("group").first(), pl.len())
+    flows_of_one = pl.when(pl.len() == 1).then(pl.lit("flow")).otherwise(pl.lit("flows"))
+    several = pl.format("{} ({} {})", pl.col("group").first(), pl.len(), flows_of_one)
     return flows.group_by("group", maintain_order=True).agg(several.first().alias("label"), *columns)
 
 
@@ -173,7 +174,7 @@ def _name_rows(axes: Axes, names: list[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _draw_lines(axes: Axes, entries: list[Series], divisor: float, looks: Mapping[str, Mapping[str, str]]) -> None:
+def _draw_lines(axes: Axes, entries: list[Series], divisor: float, looks: Mapping[str, dict[str, Any]]) -> None:
     if len(entries) <= _MOST_LINES:
         for entry in entries:
             axes.plot(entry.time_s, entry.values / divisor, label=entry.name, linewidth=1.0, **looks[entry.name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -119,11 +120,25 @@ def _plain(value: object) -> Any:
 
 
 def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Gives overrides as on the command line: texts as they are, anything else as TOML writes it."""
-    return tuple((path, value if isinstance(value, str) else _toml_value(value)) for path, value in overrides.items())
+    """Gives overrides as on the command line: texts as they are, anything else as a TOML value."""
+    return tuple(
+        (path, value if isinstance(value, str) else _toml_value(_plain(value))) for path, value in overrides.items()
+    )
 
 
-def _toml_value(value: object) -> str:
-    # As an element of an array, even a table is written on one line.
-    line = tomli_w.dumps({"v": [_plain(value)]}, multiline_strings=False)
-    return line.removeprefix("v = [").strip().removesuffix("]").strip().removesuffix(",")
+def _toml_value(value: Any) -> str:
+    """A value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            # A string of JSON is one of TOML, but for the control character that JSON leaves alone.
+            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+        case Mapping():
+            return (
+                "{" + ", ".join(f"{_toml_value(str(key))} = {_toml_value(item)}" for key, item in value.items()) + "}"
+            )
+        case list():
+            return "[" + ", ".join(map(_toml_value, value)) + "]"
+        case _:
+            return str(value)

@@ -55,7 +55,7 @@ def test_a_series_that_is_not_there(result: fb.Result, arguments: tuple[str, ...
 
 
 def test_series_that_were_not_recorded(small: fb.Scenario) -> None:
-    quiet = fb.run(small.override({"probes.series": ["links"], "duration": "1 s"}))
+    quiet = fb.run(small.override({"probes.series": ["links"], "duration": "2 s"}))
     with pytest.raises(fb.InputError, match=r'\[probes\] series = \["queues"\]'):
         quiet.plot.queue("bottleneck")
 
@@ -157,9 +157,9 @@ def test_figures_have_data_and_labels(result: fb.Result) -> None:
     assert texts(result.plot.delay()) == [("Delay (ms)", "")]
     queue = result.plot.queue("bottleneck")
     assert texts(queue) == [("Time (s)", "Length (packets)")]
-    assert len(queue.axes[0].lines[0].get_xydata()) == 40
+    assert np.size(queue.axes[0].lines[0].get_ydata()) == 40
     flows = result.plot.series("flow", "tcp-0")
-    assert [label for _, label in texts(flows)] == ["Goodput (Mb/s)", "Sent (Mb/s)", "Congestion window (kB)"]
+    assert {label for _, label in texts(flows)} == {"Goodput (Mb/s)", "Sent (Mb/s)", "Congestion window (kB)"}
     assert flows._repr_png_().startswith(b"\x89PNG")
 
 

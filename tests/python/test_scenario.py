@@ -7,11 +7,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import SMALL
 from hypothesis import given
 from hypothesis import strategies as st
 
 import forebay as fb
+from conftest import SMALL
 from forebay import types
 from forebay.scenario import override_texts
 

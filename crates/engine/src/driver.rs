@@ -176,7 +176,7 @@ impl Network {
             self.out.running = id;
             process.start(&mut self.out);
         }
-        self.drain(None);
+        self.drain();
         while let Some(event) = self.queue.peek() {
             if event.time > self.window.to {
                 break;
@@ -200,7 +200,7 @@ impl Network {
             self.queue.pop();
             self.out.running = event.id;
             self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
-            return self.drain(None);
+            return self.drain();
         }
         let from = event.id - count;
         let lane = &mut self.lanes[from as usize];
@@ -212,39 +212,45 @@ impl Network {
         debug_assert!(packet.is_some(), "a lane's event without a packet");
         if let Some(packet) = packet {
             let process = self.routes.next(&packet);
-            self.drain(Some((process, packet)));
+            self.deliver(packet, process);
+            self.drain();
         }
     }
 
-    /// Hands the packet of `first` to its process and empties the outbox: into fused processes, which may send again, or
-    /// onto lanes.
-    fn drain(&mut self, first: Option<(u32, Packet)>) {
+    /// Empties the outbox: into fused processes, which may send again, or onto lanes.
+    #[inline]
+    fn drain(&mut self) {
         let mut sent = 0;
-        let mut current = first;
-        loop {
-            while let Some((process, mut packet)) = current {
-                packet.hop += 1;
-                if let Some(wire) = self.wires.get_mut(process as usize) {
-                    // One in, one out: the packet goes on without touching the outbox.
-                    current = if wire.pass(&mut packet, &mut self.out) {
-                        self.send_on(process, &packet).map(|next| (next, packet))
-                    } else {
-                        self.out.release(&packet);
-                        None
-                    };
-                } else {
-                    self.out.running = process;
-                    self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
-                    current = None;
-                }
-            }
-            let Some(&(from, packet)) = self.out.packets.get(sent) else { break };
+        while let Some(&(from, packet)) = self.out.packets.get(sent) {
             sent += 1;
-            current = self.send_on(from, &packet).map(|process| (process, packet));
+            if let Some(process) = self.send_on(from, &packet) {
+                self.deliver(packet, process);
+            }
         }
         self.out.packets.clear();
         while let Some((process, at)) = self.out.wake_ups.pop() {
             self.queue.push(Event { time: at, id: process });
+        }
+    }
+
+    /// Hands `packet` to the process that it has reached, and follows it for as long as nothing but wires lies ahead of it: one
+    /// in, one out, without touching the outbox.
+    #[inline]
+    fn deliver(&mut self, mut packet: Packet, mut process: u32) {
+        loop {
+            packet.hop += 1;
+            let Some(wire) = self.wires.get_mut(process as usize) else {
+                self.out.running = process;
+                self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
+                return;
+            };
+            if !wire.pass(&mut packet, &mut self.out) {
+                return self.out.release(&packet);
+            }
+            match self.send_on(process, &packet) {
+                Some(next) => process = next,
+                None => return,
+            }
         }
     }
 

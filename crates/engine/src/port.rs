@@ -103,33 +103,35 @@ impl Process for LawPort {
         }
         self.release_until(now);
         let Self { wire, books, law, waiting, backlog, idle, .. } = self;
-        books.book.arrival(&packet);
         let verdict = law.admit(&packet.arrival(), &mut Offer { now, backlog: *backlog, rng: &mut books.rng });
+        let start = now.max(wire.free_at);
         let ticket = match verdict {
-            Verdict::Enqueue(ticket) => ticket,
+            Verdict::Enqueue(ticket) => {
+                books.book.let_in(&packet, start);
+                ticket
+            }
             Verdict::Mark(ticket, _) => {
                 packet.mark_ce();
+                books.book.let_in(&packet, start);
                 books.book.mark(&packet, now);
                 ticket
             }
             Verdict::Drop(reason) => {
+                books.book.arrival(&packet);
                 books.book.drop(&packet, reason, now);
                 return out.release(&packet);
             }
         };
         let len_bytes = u32::from(packet.len_bytes);
-        let start = now.max(wire.free_at);
         *idle = false;
         if start > now {
             backlog.packets += 1;
             backlog.bytes += u64::from(len_bytes);
             waiting.push(Waiting { start, len_bytes, ticket });
             books.book.length(backlog.packets, now);
-            books.book.waited_alone(len_bytes, now, start);
         } else {
             law.release(ticket, len_bytes, *backlog, now);
         }
-        books.book.departure(&packet, start);
         wire.transmit(&mut packet, start, out);
         out.send(packet);
     }

@@ -63,16 +63,48 @@ impl QueueBook {
         self.flow_drops_total.resize(len, 0);
     }
 
+    /// The row of `packet`'s flow and direction.
     #[inline]
-    pub fn arrival(&mut self, packet: &Packet) {
+    fn row(&mut self, packet: &Packet) -> &mut FlowAtQueue {
         let index = packet.direction_index();
         if index >= self.flows.len() {
             self.grow(index);
         }
+        &mut self.flows[index]
+    }
+
+    /// `packet` arrives.
+    #[inline]
+    pub fn arrival(&mut self, packet: &Packet) {
         self.arrived_total += 1;
-        if self.window.measures(packet.time) {
-            self.flows[index].arrived += 1;
+        let measured = u64::from(self.window.measures(packet.time));
+        self.row(packet).arrived += measured;
+    }
+
+    /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie after the
+    /// end of the run: books its arrival, its waiting and its departure at once.
+    #[inline]
+    pub fn let_in(&mut self, packet: &Packet, start: Time) {
+        let Window { from, to } = self.window;
+        if packet.time < from || start > to {
+            return self.let_in_at_the_edge(packet, start);
         }
+        self.arrived_total += 1;
+        self.departed_total += 1;
+        let wait = start.since(packet.time);
+        self.packet_time_ps += u128::from(wait.picoseconds());
+        self.byte_time_ps += u128::from(wait.picoseconds()) * u128::from(packet.len_bytes);
+        let row = self.row(packet);
+        row.arrived += 1;
+        row.departed += 1;
+        row.wait += wait;
+    }
+
+    #[cold]
+    fn let_in_at_the_edge(&mut self, packet: &Packet, start: Time) {
+        self.arrival(packet);
+        self.waited(1, u64::from(packet.len_bytes), packet.time, start);
+        self.departure(packet, start);
     }
 
     pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time) {
@@ -102,9 +134,9 @@ impl QueueBook {
         self.departed_total += 1;
         if self.window.measures(start) {
             let wait = start.since(packet.time);
-            let flow = &mut self.flows[packet.direction_index()];
-            flow.departed += 1;
-            flow.wait += wait;
+            let row = self.row(packet);
+            row.departed += 1;
+            row.wait += wait;
         }
     }
 
@@ -114,14 +146,6 @@ impl QueueBook {
         let span = u128::from(self.window.clip(from, to).picoseconds());
         self.packet_time_ps += span * u128::from(packets);
         self.byte_time_ps += span * u128::from(bytes);
-    }
-
-    /// One packet waited from `from` to `to`: [`QueueBook::waited`] without 128-bit products.
-    #[inline]
-    pub fn waited_alone(&mut self, len_bytes: u32, from: Time, to: Time) {
-        let span = self.window.clip(from, to).picoseconds();
-        self.packet_time_ps += u128::from(span);
-        self.byte_time_ps += u128::from(span) * u128::from(len_bytes);
     }
 
     #[inline]
