@@ -42,7 +42,8 @@ $(VENV)/.installed: requirements-dev.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	@# pip, which maturin calls, lists on standard output all that is there already.
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
 	@touch $@
 
 # --- use

@@ -104,8 +104,9 @@ class Speed:
     setup_s: float
 
 
-# Linux lets a process start with the peak memory of the one that forked it: a large parent would hide a small child. This
-# launcher is no larger than anything measured here. It writes exit status, CPU seconds and peak KiB to its first argument.
+# Linux lets a process start with the peak memory of the one that forked it: a large parent would hide a small child.
+# This launcher is no larger than what is measured here. It writes exit status, CPU seconds and peak KiB to its first
+# argument.
 LAUNCHER = """
 import os, sys
 _, status, usage = os.wait4(os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ), 0)

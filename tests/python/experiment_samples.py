@@ -107,6 +107,6 @@ def every_outcome(
         Coordinates(BASE, variant.name, point.x if point else None): [
             make(variant.name, point.x if point else None, seed) for seed in range(1, seeds + 1)
         ]
-        for variant in experiment.variants
+        for variant in experiment.variants_run(quick=quick)
         for point in experiment.points(quick)
     }

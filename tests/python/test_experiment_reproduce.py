@@ -192,3 +192,9 @@ def test_an_outcome_survives_its_file(tmp_path: Path) -> None:
             new.interval_s,
         )
         np.testing.assert_array_equal(old.values, new.values)
+
+
+def test_two_files_with_one_id_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "copy.toml").write_text(tomli_w.dumps(FILE))
+    assert reproduce(["sample/one", "copy.toml"], simulate=Simulator(), out=folder / "out") == 2
+    assert "copy.toml: id: `sample/one` is the id of another experiment" in capsys.readouterr().err

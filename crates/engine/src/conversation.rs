@@ -149,13 +149,13 @@ impl Process for Conversation {
         self.timer.ensure(self.app_due, out);
     }
 
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         self.advance(now, out);
         if packet.is_ack() {
-            self.transmitter.receive(&packet, out);
+            self.transmitter.receive(packet, out);
         } else {
-            self.acknowledger.receive(&packet, out);
+            self.acknowledger.receive(packet, out);
             self.on_delivery(now, out);
         }
         self.timer.ensure(self.deadline(), out);

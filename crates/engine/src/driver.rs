@@ -29,6 +29,9 @@ const EVENTS_PER_CHECK: u64 = 1 << 14;
 /// The bit of a path's entry that says that the process runs inside its feeder.
 const FUSED: u32 = 1 << 31;
 
+/// Instead of a process: the packet waits on a lane, or for ever.
+const PARKED: u32 = u32::MAX;
+
 /// The way of one flow in one direction: from an endpoint through links to the other endpoint.
 pub(crate) struct Path {
     pub source: u32,
@@ -64,7 +67,7 @@ impl Routes {
     /// The process that `packet` reaches next, with [`FUSED`] set if it runs inside its feeder.
     #[inline]
     fn next(&self, packet: &Packet) -> u32 {
-        self.processes[packet.direction_index() * self.stride + usize::from(packet.hop)]
+        self.processes[packet.direction_index() * self.stride + packet.hop()]
     }
 
     /// Notes in the paths which processes run inside their feeder: those with one feeder, but for `in_global_order`.
@@ -218,12 +221,13 @@ impl Network {
     }
 
     /// Empties the outbox: into fused processes, which may send again, or onto lanes.
-    #[inline]
+    #[inline(always)]
     fn drain(&mut self) {
         let mut sent = 0;
         while let Some(&(from, packet)) = self.out.packets.get(sent) {
             sent += 1;
-            if let Some(process) = self.send_on(from, &packet) {
+            let process = self.send_on(from, packet);
+            if process != PARKED {
                 self.deliver(packet, process);
             }
         }
@@ -234,38 +238,36 @@ impl Network {
     }
 
     /// Hands `packet` to the process that it has reached, and follows it for as long as nothing but wires lies ahead of it: one
-    /// in, one out, without touching the outbox.
-    #[inline]
+    /// in, one out, without touching the outbox. The packet stays in registers on the way.
+    #[inline(always)]
     fn deliver(&mut self, mut packet: Packet, mut process: u32) {
         loop {
-            packet.hop += 1;
+            packet.advance();
             let Some(wire) = self.wires.get_mut(process as usize) else {
                 self.out.running = process;
-                self.processes[process as usize - self.wires.len()].receive(packet, &mut self.out);
-                return;
+                let arrived = packet;
+                return self.processes[process as usize - self.wires.len()].receive(&arrived, &mut self.out);
             };
-            if !wire.pass(&mut packet, &mut self.out) {
-                return self.out.release(&packet);
-            }
-            match self.send_on(process, &packet) {
-                Some(next) => process = next,
-                None => return,
+            let Some(passed) = wire.pass(packet, &mut self.out) else { return };
+            packet = passed;
+            process = self.send_on(process, packet);
+            if process == PARKED {
+                return;
             }
         }
     }
 
     /// Sends `packet`, which `from` has sent, on its way: gives the fused process that takes it at once; else puts it onto the
-    /// lane.
-    #[inline]
-    fn send_on(&mut self, from: u32, packet: &Packet) -> Option<u32> {
+    /// lane and gives [`PARKED`].
+    #[inline(always)]
+    fn send_on(&mut self, from: u32, packet: Packet) -> u32 {
         if packet.time > self.window.to {
-            self.in_flight[packet.direction_index()] += 1;
-            self.out.release(packet);
-            return None;
+            self.count_in_flight(packet);
+            return PARKED;
         }
-        let next = self.routes.next(packet);
+        let next = self.routes.next(&packet);
         if next & FUSED != 0 {
-            return Some(next & !FUSED);
+            return next & !FUSED;
         }
         let count = self.lanes.len() as u32;
         let lane = &mut self.lanes[from as usize];
@@ -273,8 +275,14 @@ impl Network {
         if lane.front().is_none() {
             self.queue.push(Event { time: packet.time, id: count + from });
         }
-        lane.push(*packet);
-        None
+        lane.push(packet);
+        PARKED
+    }
+
+    #[cold]
+    fn count_in_flight(&mut self, packet: Packet) {
+        self.in_flight[packet.direction_index()] += 1;
+        self.out.release(&packet);
     }
 
     fn finish(mut self, meter: &Meter) -> Result<RunResult, RunError> {

@@ -49,7 +49,7 @@ impl SendBook {
     #[inline]
     pub fn sent(&mut self, packet: &Packet, retransmission: bool) {
         self.count.packets += 1;
-        self.count.bytes += u64::from(packet.len_bytes);
+        self.count.bytes += u64::from(packet.len_bytes());
         self.count.retransmitted += u64::from(retransmission);
     }
 
@@ -111,8 +111,8 @@ impl ReceiveBook {
     #[inline]
     pub fn received(&mut self, packet: &Packet) {
         self.count.packets += 1;
-        self.count.bytes += u64::from(packet.len_bytes);
-        self.count.marked += u64::from(packet.ecn == Ecn::CongestionExperienced);
+        self.count.bytes += u64::from(packet.len_bytes());
+        self.count.marked += u64::from(packet.ecn() == Ecn::CongestionExperienced);
         self.delay.record(packet.time.since(Time::from_picoseconds(packet.stamp)));
     }
 

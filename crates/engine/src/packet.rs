@@ -25,11 +25,35 @@ pub mod flags {
 
 /// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a third.
 /// What only some packets need is kept in side tables ([`crate::SackTable`]).
+///
+/// Four 64-bit words, and whoever changes a part of one stores the whole word: a processor cannot forward a narrow store to the
+/// wide load of a copy that follows it, and with a field for each part every hop waited for that several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// When it arrives at the next process.
     pub time: Time,
     /// Of data: when it left its source, in picoseconds. Of an ACK: its slot in the [`crate::SackTable`] (0: none).
+    pub stamp: u64,
+    /// Flow (low half) and number (high half).
+    identity: u64,
+    /// From the lowest bit: length (16 bits), input port (16), flags (8), hop (8), class (8), ECN codepoint (2).
+    header: u64,
+}
+
+const _: () = assert!(size_of::<Packet>() == 32);
+
+const INPUT_PORT_SHIFT: u32 = 16;
+const FLAGS_SHIFT: u32 = 32;
+const HOP_SHIFT: u32 = 40;
+const CLASS_SHIFT: u32 = 48;
+const ECN_SHIFT: u32 = 56;
+
+/// What an endpoint says of a packet that it sends.
+#[derive(Clone, Copy, Debug)]
+pub struct PacketFields {
+    /// When it is sent.
+    pub time: Time,
+    /// See [`Packet::stamp`].
     pub stamp: u64,
     /// Of data: the sequence number; of an ACK: the acknowledged number. The low 32 bits, as on the wire.
     pub number: u32,
@@ -37,57 +61,141 @@ pub struct Packet {
     pub flow: FlowId,
     /// Length on the wire in bytes.
     pub len_bytes: u16,
-    /// The input port by which it reached the node where it is.
-    pub input_port: u16,
     /// See [`flags`].
     pub flags: u8,
-    /// How many processes of its path it has reached.
-    pub hop: u8,
     /// Traffic class.
     pub class: u8,
     /// ECN codepoint.
     pub ecn: Ecn,
 }
 
-const _: () = assert!(size_of::<Packet>() == 32);
-
 impl Packet {
+    /// A packet at the start of its path.
+    #[inline]
+    #[must_use]
+    pub const fn new(fields: PacketFields) -> Self {
+        let PacketFields { time, stamp, number, flow, len_bytes, flags, class, ecn } = fields;
+        Self {
+            time,
+            stamp,
+            identity: flow as u64 | (number as u64) << 32,
+            header: len_bytes as u64
+                | (flags as u64) << FLAGS_SHIFT
+                | (class as u64) << CLASS_SHIFT
+                | (ecn as u64) << ECN_SHIFT,
+        }
+    }
+
+    /// Its flow.
+    #[inline]
+    #[must_use]
+    pub const fn flow_id(&self) -> FlowId {
+        self.identity as u32
+    }
+
+    /// Of data: the sequence number; of an ACK: the acknowledged number. The low 32 bits, as on the wire.
+    #[inline]
+    #[must_use]
+    pub const fn number(&self) -> u32 {
+        (self.identity >> 32) as u32
+    }
+
+    /// Length on the wire in bytes.
+    #[inline]
+    #[must_use]
+    pub const fn len_bytes(&self) -> u32 {
+        self.header as u16 as u32
+    }
+
+    /// See [`flags`].
+    #[inline]
+    #[must_use]
+    pub const fn flags(&self) -> u8 {
+        (self.header >> FLAGS_SHIFT) as u8
+    }
+
+    /// Whether it carries this flag.
+    #[inline]
+    #[must_use]
+    pub const fn has(&self, flag: u8) -> bool {
+        self.flags() & flag != 0
+    }
+
     /// Whether it travels against the data of its flow.
+    #[inline]
     #[must_use]
     pub const fn is_ack(&self) -> bool {
-        self.flags & flags::ACK != 0
+        self.has(flags::ACK)
     }
 
     /// Index of (flow, direction): even for data, odd for ACKs.
+    #[inline]
     #[must_use]
     pub const fn direction_index(&self) -> usize {
-        (self.flow as usize) * 2 + (self.flags & flags::ACK) as usize
+        (self.flow_id() as usize) * 2 + (self.flags() & flags::ACK) as usize
+    }
+
+    /// How many processes of its path it has reached.
+    #[inline]
+    pub(crate) const fn hop(&self) -> usize {
+        (self.header >> HOP_SHIFT) as u8 as usize
+    }
+
+    /// It has reached the next process of its path.
+    #[inline]
+    pub(crate) const fn advance(&mut self) {
+        self.header += 1 << HOP_SHIFT;
+    }
+
+    /// Sets the input port by which it reaches the next node.
+    #[inline]
+    pub(crate) const fn set_input_port(&mut self, port: u16) {
+        self.header = self.header & !(0xffff << INPUT_PORT_SHIFT) | (port as u64) << INPUT_PORT_SHIFT;
+    }
+
+    /// Traffic class.
+    #[inline]
+    #[must_use]
+    pub const fn class(&self) -> u8 {
+        (self.header >> CLASS_SHIFT) as u8
+    }
+
+    /// ECN codepoint.
+    #[inline]
+    #[must_use]
+    pub const fn ecn(&self) -> Ecn {
+        match (self.header >> ECN_SHIFT) & 3 {
+            0 => Ecn::NotCapable,
+            1 => Ecn::Capable0,
+            2 => Ecn::Capable1,
+            _ => Ecn::CongestionExperienced,
+        }
     }
 }
 
 impl forebay_qdisc::Packet for Packet {
     fn flow(&self) -> FlowKey {
-        flow_key(self.flow, self.is_ack())
+        flow_key(self.flow_id(), self.is_ack())
     }
 
     fn len_bytes(&self) -> u32 {
-        u32::from(self.len_bytes)
+        self.len_bytes()
     }
 
     fn ecn(&self) -> Ecn {
-        self.ecn
+        self.ecn()
     }
 
     fn class(&self) -> u8 {
-        self.class
+        self.class()
     }
 
     fn input_port(&self) -> u16 {
-        self.input_port
+        (self.header >> INPUT_PORT_SHIFT) as u16
     }
 
     fn mark_ce(&mut self) {
-        self.ecn = Ecn::CongestionExperienced;
+        self.header |= 3 << ECN_SHIFT;
     }
 }
 
@@ -107,6 +215,32 @@ pub const fn unwrap_number(low: u32, reference: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_parts_of_a_packet_do_not_touch_each_other() {
+        for ecn in [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced] {
+            let mut packet = Packet::new(PacketFields {
+                time: Time::ZERO,
+                stamp: 9,
+                number: u32::MAX - 1,
+                flow: u32::MAX - 2,
+                len_bytes: u16::MAX - 3,
+                flags: 0x7e,
+                class: 0xfd,
+                ecn,
+            });
+            packet.set_input_port(0xfffc);
+            packet.set_input_port(0x1234);
+            packet.advance();
+            packet.advance();
+            assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, u32::MAX - 2));
+            assert_eq!((packet.len_bytes(), packet.flags(), packet.class()), (u32::from(u16::MAX) - 3, 0x7e, 0xfd));
+            assert_eq!((packet.hop(), packet.ecn()), (2, ecn));
+            assert_eq!(forebay_qdisc::Packet::input_port(&packet), 0x1234);
+            forebay_qdisc::Packet::mark_ce(&mut packet);
+            assert_eq!((packet.ecn(), packet.class(), packet.hop()), (Ecn::CongestionExperienced, 0xfd, 2));
+        }
+    }
 
     #[test]
     fn sequence_numbers_survive_the_wrap() {

@@ -93,7 +93,8 @@ impl LawPort {
 }
 
 impl Process for LawPort {
-    fn receive(&mut self, mut packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+        let mut packet = *packet;
         let now = packet.time;
         if self.checkpoints.next() <= now {
             self.sample(now);
@@ -122,7 +123,7 @@ impl Process for LawPort {
                 return out.release(&packet);
             }
         };
-        let len_bytes = u32::from(packet.len_bytes);
+        let len_bytes = packet.len_bytes();
         *idle = false;
         if start > now {
             backlog.packets += 1;
@@ -132,8 +133,8 @@ impl Process for LawPort {
         } else {
             law.release(ticket, len_bytes, *backlog, now);
         }
-        wire.transmit(&mut packet, start, out);
-        out.send(packet);
+        let sent = wire.transmit(packet, start, out);
+        out.send(sent);
     }
 
     fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
@@ -204,10 +205,10 @@ impl QueuePort {
         let mut sink = BookSink { book: &mut books.book, sacks: &mut out.sacks, now };
         let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         *busy = next.is_some();
-        if let Some(mut packet) = next {
+        if let Some(packet) = next {
             books.book.departure(&packet, now);
-            wire.transmit(&mut packet, now, out);
-            out.send(packet);
+            let sent = wire.transmit(packet, now, out);
+            out.send(sent);
         }
     }
 
@@ -254,20 +255,20 @@ impl QueuePort {
 }
 
 impl Process for QueuePort {
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         if self.checkpoints.next() <= now {
             self.sample(now, out);
         }
-        if self.wire.loses(&packet, &out.window) {
-            return out.release(&packet);
+        if self.wire.loses(packet, &out.window) {
+            return out.release(packet);
         }
         self.catch_up(now, out);
         self.integrate(now);
         let Self { books, discipline, .. } = self;
-        books.book.arrival(&packet);
+        books.book.arrival(packet);
         let mut sink = BookSink { book: &mut books.book, sacks: &mut out.sacks, now };
-        discipline.enqueue(packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
+        discipline.enqueue(*packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         if !self.busy {
             self.serve(now, out);
         }

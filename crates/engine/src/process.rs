@@ -19,7 +19,7 @@ pub trait Process {
     /// A packet arrives, at `packet.time`. A process whose timer is due no later has to run it first: the driver
     /// sees to that only for timers that it has been told of by [`Outbox::wake_at`], and only where it keeps
     /// the global order.
-    fn receive(&mut self, packet: Packet, out: &mut Outbox);
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox);
 
     /// A wake-up that was asked for. May come late or for nothing: the process looks at its own deadlines.
     fn expire(&mut self, now: Time, out: &mut Outbox);
@@ -59,7 +59,7 @@ impl Outbox {
 
     /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from packet to
     /// packet of one process.
-    #[inline]
+    #[inline(always)]
     pub fn send(&mut self, packet: Packet) {
         self.packets.push((self.running, packet));
     }

@@ -93,7 +93,7 @@ impl QueueBook {
         self.departed_total += 1;
         let wait = start.since(packet.time);
         self.packet_time_ps += u128::from(wait.picoseconds());
-        self.byte_time_ps += u128::from(wait.picoseconds()) * u128::from(packet.len_bytes);
+        self.byte_time_ps += u128::from(wait.picoseconds()) * u128::from(packet.len_bytes());
         let row = self.row(packet);
         row.arrived += 1;
         row.departed += 1;
@@ -103,7 +103,7 @@ impl QueueBook {
     #[cold]
     fn let_in_at_the_edge(&mut self, packet: &Packet, start: Time) {
         self.arrival(packet);
-        self.waited(1, u64::from(packet.len_bytes), packet.time, start);
+        self.waited(1, u64::from(packet.len_bytes()), packet.time, start);
         self.departure(packet, start);
     }
 
@@ -113,7 +113,7 @@ impl QueueBook {
         self.flow_drops_total[index] += 1;
         if self.window.measures(now) {
             self.dropped[reason as usize] += 1;
-            self.bytes_dropped += u64::from(packet.len_bytes);
+            self.bytes_dropped += u64::from(packet.len_bytes());
             self.flows[index].dropped += 1;
         }
     }
@@ -269,7 +269,7 @@ pub(crate) struct LossBook {
 
 impl LossBook {
     pub fn lost(&mut self, packet: &Packet, window: &Window) {
-        let index = packet.flow as usize;
+        let index = packet.flow_id() as usize;
         if index >= self.flows.len() {
             self.flows.resize(index + 1, (0, 0));
         }

@@ -44,7 +44,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Adds a value.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len() == self.slots.len() {
             self.grow(value);

@@ -5,7 +5,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
-use crate::packet::{Packet, flags, unwrap_number};
+use crate::packet::{Packet, PacketFields, flags, unwrap_number};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -75,12 +75,12 @@ impl Transmitter {
     #[inline]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         self.book.count.acks_received += 1;
-        let number = unwrap_number(packet.number, self.acknowledged);
+        let number = unwrap_number(packet.number(), self.acknowledged);
         self.acknowledged = self.acknowledged.max(number);
         let ack = Ack {
             ack: number,
-            syn: packet.flags & flags::SYN != 0,
-            ece: packet.flags & flags::ECE != 0,
+            syn: packet.has(flags::SYN),
+            ece: packet.has(flags::ECE),
             sack: out.sacks.take(packet.stamp),
         };
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
@@ -131,22 +131,20 @@ impl SegmentOut for Segments<'_> {
             partial => partial as u16 + self.header_bytes,
         };
         let bit = |on: bool, flag: u8| if on { flag } else { 0 };
-        let packet = Packet {
+        let packet = Packet::new(PacketFields {
             time: self.now,
             stamp: self.now.picoseconds(),
             number: segment.seq as u32,
             flow: self.context.flow,
             len_bytes,
-            input_port: 0,
             flags: bit(segment.syn, flags::SYN)
                 | bit(segment.fin, flags::FIN)
                 | bit(segment.cwr, flags::CWR)
                 | bit(segment.ecn_setup, flags::ECN_SETUP)
                 | bit(segment.retransmission, flags::RETRANSMISSION),
-            hop: 0,
             class: self.context.class,
             ecn: if segment.ect { Ecn::Capable0 } else { Ecn::NotCapable },
-        };
+        });
         self.book.sent(&packet, segment.retransmission);
         self.out.send(packet);
     }
@@ -198,20 +196,20 @@ impl Acknowledger {
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         self.book.received(packet);
-        let seq = unwrap_number(packet.number, self.reference);
+        let seq = unwrap_number(packet.number(), self.reference);
         self.reference = self.reference.max(seq);
-        let control = packet.flags & (flags::SYN | flags::FIN);
+        let control = packet.flags() & (flags::SYN | flags::FIN);
         let segment = Segment {
             seq,
-            payload_bytes: if control == 0 { u32::from(packet.len_bytes - self.header_bytes) } else { 0 },
+            payload_bytes: if control == 0 { packet.len_bytes() - u32::from(self.header_bytes) } else { 0 },
             syn: control & flags::SYN != 0,
             fin: control & flags::FIN != 0,
-            cwr: packet.flags & flags::CWR != 0,
-            ecn_setup: packet.flags & flags::ECN_SETUP != 0,
-            ect: packet.ecn.is_capable(),
-            retransmission: packet.flags & flags::RETRANSMISSION != 0,
+            cwr: packet.has(flags::CWR),
+            ecn_setup: packet.has(flags::ECN_SETUP),
+            ect: packet.ecn().is_capable(),
+            retransmission: packet.has(flags::RETRANSMISSION),
         };
-        let marked = packet.ecn == Ecn::CongestionExperienced;
+        let marked = packet.ecn() == Ecn::CongestionExperienced;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
         self.book.count.payload = self.receiver.delivered_bytes();
         if self.receiver.is_closed() && self.book.record.finished.is_none() {
@@ -251,20 +249,18 @@ impl AckOut for Acks<'_> {
         *self.sent += 1;
         let sacks: &mut SackTable = &mut self.out.sacks;
         let stamp = sacks.put(ack.sack);
-        self.out.send(Packet {
+        self.out.send(Packet::new(PacketFields {
             time: self.now,
             stamp,
             number: ack.ack as u32,
             flow: self.context.flow,
             len_bytes: self.len_bytes,
-            input_port: 0,
             flags: flags::ACK
                 | if ack.syn { flags::SYN } else { 0 }
                 | if ack.ece { flags::ECE } else { 0 },
-            hop: 0,
             class: self.context.class,
             ecn: Ecn::NotCapable,
-        });
+        }));
     }
 }
 
@@ -344,12 +340,12 @@ impl Process for TcpSource {
         self.timer.ensure(self.app_due, out);
     }
 
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         if self.deadline().min(self.transmitter.context.checkpoints.next()) <= now {
             self.advance(now, out);
         }
-        self.transmitter.receive(&packet, out);
+        self.transmitter.receive(packet, out);
         self.timer.ensure(self.deadline(), out);
     }
 
@@ -391,12 +387,12 @@ impl TcpSink {
 }
 
 impl Process for TcpSink {
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         if self.acknowledger.deadline().min(self.acknowledger.context.checkpoints.next()) <= now {
             self.advance(now, out);
         }
-        self.acknowledger.receive(&packet, out);
+        self.acknowledger.receive(packet, out);
         self.timer.ensure(self.acknowledger.deadline(), out);
     }
 

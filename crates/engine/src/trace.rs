@@ -53,15 +53,15 @@ impl Tracer {
 
     /// Records `packet`, whose transmission ends at `at`.
     pub fn record(&mut self, packet: &Packet, at: Time, sacks: &SackTable) {
-        let flow = self.flows[packet.flow as usize];
-        let (data_host, ack_host) = (packet.flow * 2, packet.flow * 2 + 1);
+        let flow = self.flows[packet.flow_id() as usize];
+        let (data_host, ack_host) = (packet.flow_id() * 2, packet.flow_id() * 2 + 1);
         let from_source = !packet.is_ack();
         let (source_host, destination_host) = if from_source { (data_host, ack_host) } else { (ack_host, data_host) };
         // Ephemeral port at the source, a well-known one at the destination.
-        let ports = (49_152 + (packet.flow % 16_384) as u16, 5_001);
+        let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
-        let bare = packet.is_ack() || packet.flags & (flags::SYN | flags::FIN) != 0;
-        let payload_bytes = if bare { 0 } else { u32::from(packet.len_bytes.saturating_sub(flow.header_bytes)) };
+        let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
+        let payload_bytes = if bare { 0 } else { packet.len_bytes().saturating_sub(u32::from(flow.header_bytes)) };
         let blocks: Vec<(u32, u32)> =
             sacks.get(packet).map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect()).unwrap_or_default();
         let transport = if flow.is_tcp { tcp_header(packet, &blocks) } else { TraceTransport::Udp };
@@ -70,8 +70,8 @@ impl Tracer {
             destination_host,
             source_port,
             destination_port,
-            ecn: packet.ecn,
-            class: packet.class,
+            ecn: packet.ecn(),
+            class: packet.class(),
             payload_bytes,
             transport,
         };
@@ -93,10 +93,10 @@ impl Tracer {
 
 /// The TCP header of a simulated packet. The receiver sends no data: its sequence number is that of its SYN, then 1.
 fn tcp_header<'a>(packet: &Packet, sack: &'a [(u32, u32)]) -> TraceTransport<'a> {
-    let has = |flag: u8| packet.flags & flag != 0;
+    let has = |flag: u8| packet.has(flag);
     let syn = has(flags::SYN);
     let (sequence, acknowledgement) =
-        if packet.is_ack() { (u32::from(!syn), packet.number) } else { (packet.number, u32::from(!syn)) };
+        if packet.is_ack() { (u32::from(!syn), packet.number()) } else { (packet.number(), u32::from(!syn)) };
     let flags = TcpFlags {
         syn,
         ack: packet.is_ack() || !syn,

@@ -5,7 +5,7 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::distribution::Distribution;
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
-use crate::packet::Packet;
+use crate::packet::{Packet, PacketFields};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 
@@ -163,18 +163,16 @@ impl UdpSource {
             Distribution::Constant(bytes) => bytes,
             random => random.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX)),
         };
-        let packet = Packet {
+        let packet = Packet::new(PacketFields {
             time: now,
             stamp: now.picoseconds(),
             number: self.book.count.packets as u32,
             flow: self.context.flow,
             len_bytes: (length + 0.5) as u16,
-            input_port: 0,
             flags: 0,
-            hop: 0,
             class: self.context.class,
             ecn: self.ecn,
-        };
+        });
         self.book.sent(&packet, false);
         out.send(packet);
         self.next = self.following(length);
@@ -192,9 +190,9 @@ impl Process for UdpSource {
         self.timer.ensure(self.next, out);
     }
 
-    fn receive(&mut self, packet: Packet, out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         debug_assert!(false, "nothing is addressed to a UDP source");
-        out.release(&packet);
+        out.release(packet);
     }
 
     fn expire(&mut self, now: Time, out: &mut Outbox) {
@@ -240,12 +238,12 @@ impl UdpSink {
 }
 
 impl Process for UdpSink {
-    fn receive(&mut self, packet: Packet, _out: &mut Outbox) {
+    fn receive(&mut self, packet: &Packet, _out: &mut Outbox) {
         if self.context.checkpoints.next() <= packet.time {
             self.check(packet.time);
         }
-        self.book.received(&packet);
-        self.book.count.payload += u64::from(packet.len_bytes.saturating_sub(self.header_bytes));
+        self.book.received(packet);
+        self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
     }
 
     fn expire(&mut self, _now: Time, _out: &mut Outbox) {}

@@ -20,7 +20,7 @@ pub(crate) struct Wire {
     propagation: Span,
     /// The last length sent and its transmission time: nearly all packets of a direction are equally long.
     memo_span: Span,
-    memo_len_bytes: u16,
+    memo_len_bytes: u32,
     /// The number of this link among the inputs of the node at its far end.
     far_input_port: u16,
     /// Whether the link loses, traces or samples: whether `record` has to be looked at.
@@ -124,22 +124,22 @@ impl Wire {
         }
     }
 
-    /// Takes a packet that has arrived at the sending end of a wire that stands alone, and moves it to the far end; false if
-    /// the link loses it.
-    #[inline]
-    pub fn pass(&mut self, packet: &mut Packet, out: &mut Outbox) -> bool {
+    /// Takes a packet that has arrived at the sending end of a wire that stands alone: gives it as it arrives at the far end;
+    /// `None` if the link loses it.
+    #[inline(always)]
+    pub fn pass(&mut self, packet: Packet, out: &mut Outbox) -> Option<Packet> {
         if self.observed && !self.enter_observed(packet, &out.window) {
-            return false;
+            out.release(&{ packet });
+            return None;
         }
         let start = packet.time.max(self.free_at);
-        self.transmit(packet, start, out);
-        true
+        Some(self.transmit(packet, start, out))
     }
 
     #[cold]
-    fn enter_observed(&mut self, packet: &Packet, window: &Window) -> bool {
+    fn enter_observed(&mut self, packet: Packet, window: &Window) -> bool {
         self.take_samples(packet.time);
-        !self.record.loses(packet, window)
+        !self.record.loses(&packet, window)
     }
 
     /// Takes the samples that are due up to `now`.
@@ -155,41 +155,48 @@ impl Wire {
         self.observed && self.record.loses(packet, window)
     }
 
-    /// Sends `packet` from `start` on: sets its arrival time at the far end, and the time when the transmitter is free again.
-    #[inline]
-    pub fn transmit(&mut self, packet: &mut Packet, start: Time, out: &mut Outbox) {
-        if packet.len_bytes != self.memo_len_bytes {
-            self.memo_len_bytes = packet.len_bytes;
-            self.memo_span = self.record.rate.transmission_time(u64::from(packet.len_bytes));
+    /// Sends `packet` from `start` on: gives it as it arrives at the far end, and knows when the transmitter is free again.
+    #[inline(always)]
+    pub fn transmit(&mut self, mut packet: Packet, start: Time, out: &mut Outbox) -> Packet {
+        let len_bytes = packet.len_bytes();
+        if len_bytes != self.memo_len_bytes {
+            self.remember_length(len_bytes);
         }
         let end = start + self.memo_span;
         self.free_at = end;
-        if end <= out.window.to {
-            out.packet_hops += 1;
-            if start >= out.window.from {
-                self.packets += 1;
-                self.bytes += u64::from(packet.len_bytes);
-                self.busy += self.memo_span;
-            } else {
-                self.count_at_the_edge(packet, start, &out.window);
-            }
-        } else {
-            self.busy += out.window.clip(start, end);
-        }
         packet.time = end + self.propagation;
-        packet.input_port = self.far_input_port;
+        packet.set_input_port(self.far_input_port);
+        if end <= out.window.to && start >= out.window.from {
+            out.packet_hops += 1;
+            self.packets += 1;
+            self.bytes += u64::from(len_bytes);
+            self.busy += self.memo_span;
+        } else {
+            self.count_at_the_edge(len_bytes, start, out);
+        }
         if self.observed {
             self.record.observe(packet, end, self.memo_span, out);
         }
+        packet
     }
 
-    /// Counts a transmission that began before the measured interval.
     #[cold]
-    fn count_at_the_edge(&mut self, packet: &Packet, start: Time, window: &Window) {
-        self.busy += window.clip(start, self.free_at);
-        if self.free_at > window.from {
-            self.packets += 1;
-            self.bytes += u64::from(packet.len_bytes);
+    fn remember_length(&mut self, len_bytes: u32) {
+        self.memo_len_bytes = len_bytes;
+        self.memo_span = self.record.rate.transmission_time(u64::from(len_bytes));
+    }
+
+    /// Counts a transmission that does not lie within the measured interval as a whole.
+    #[cold]
+    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, out: &mut Outbox) {
+        let Window { from, to } = out.window;
+        self.busy += out.window.clip(start, self.free_at);
+        if self.free_at <= to {
+            out.packet_hops += 1;
+            if self.free_at > from {
+                self.packets += 1;
+                self.bytes += u64::from(len_bytes);
+            }
         }
     }
 
@@ -232,14 +239,14 @@ impl WireRecord {
     }
 
     #[cold]
-    fn observe(&mut self, packet: &Packet, end: Time, transmission: Span, out: &Outbox) {
+    fn observe(&mut self, packet: Packet, end: Time, transmission: Span, out: &Outbox) {
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }
         if let Some(tracer) = &mut self.tracer
             && end <= out.window.to
         {
-            tracer.record(packet, end, &out.sacks);
+            tracer.record(&packet, end, &out.sacks);
         }
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn check<'py>(
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
     arrays = true))]
+#[expect(clippy::too_many_arguments, reason = "Python sees them as keywords with defaults")]
 pub(crate) fn run(
     py: Python<'_>,
     text: &str,

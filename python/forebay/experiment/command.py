@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .outcome import Outcome
+    from .schema import Experiment
 
 ALL_HOLD, SOME_DO_NOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -66,7 +67,7 @@ def reproduce(
             message = f"--jobs: must be at least 1, and is {jobs}"
             raise ExperimentError(message)
         paths = select_experiments(ids or ["all"])
-        plans = [make_plan(load_experiment(path), quick=quick, seeds=seeds) for path in paths]
+        plans = [make_plan(experiment, quick=quick, seeds=seeds) for experiment in _load_all(paths)]
         if simulate is None:
             # Nothing runs before everything is known to be valid.
             for text, name in {
@@ -83,6 +84,17 @@ def reproduce(
     except OSError as error:
         terminal.complain(f"{error.filename or out}: {error.strerror or error}")
         return BAD_INPUT
+
+
+def _load_all(paths: list[Path]) -> list[Experiment]:
+    experiments: dict[str, Experiment] = {}
+    for path in paths:
+        experiment = load_experiment(path)
+        if experiment.id in experiments:
+            message = f"{path}: id: `{experiment.id}` is the id of another experiment of this call"
+            raise ExperimentError(message)
+        experiments[experiment.id] = experiment
+    return list(experiments.values())
 
 
 class _Session:

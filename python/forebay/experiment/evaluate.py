@@ -74,9 +74,11 @@ class Runs:
         point = self.experiment.points(self.quick)[0]
         return Coordinates(BASE, self.experiment.variants[0].name, point.x if point else None)
 
-    def xs(self) -> list[float]:
-        """The values of the axis."""
-        return [point.x for point in self.experiment.points(self.quick) if point is not None]
+    def xs(self, setting: str = BASE) -> list[float]:
+        """The values of the axis at a setting."""
+        only = next((item.x for item in self.experiment.sensitivity if item.name == setting), None)
+        points = self.experiment.points(self.quick)
+        return [point.x for point in points if point is not None and (only is None or point.x in only)]
 
     def evaluate(self, metric: MetricRef, at: Coordinates) -> list[Value]:
         """The value or values of a metric at `at`, which the metric's own `variant` and `x` override."""
@@ -180,7 +182,7 @@ class Runs:
 
     def _steps(self, metric: StepMetric, at: Coordinates) -> list[Value]:
         if metric.variants is None:
-            xs = [x for x in self.xs() if metric.xs is None or x in metric.xs]
+            xs = [x for x in self.xs(at.setting) if metric.xs is None or x in metric.xs]
             places = [(f"{at.variant}, {x:g}", replace(at, x=x)) for x in xs]
         else:
             suffix = "" if at.x is None else f", {at.x:g}"

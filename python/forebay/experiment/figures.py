@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,9 @@ def draw_figure(runs: Runs, figure: Figure) -> Canvas:
         axes.plot(paper.x, paper.y, "x", color="black", label=paper.label, markersize=6)
     for level in figure.levels:
         axes.axhline(level.y, color="grey", linewidth=0.9, linestyle=":")
-        axes.annotate(level.label, (1.0, level.y), xycoords=("axes fraction", "data"), ha="right", va="bottom")
+        # Outside the axes, where no line can cross it.
+        place: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
+        axes.annotate(level.label, (1.0, level.y), xycoords=("axes fraction", "data"), **place)
     _dress(axes, figure)
     return canvas
 
@@ -93,7 +96,10 @@ def _dress(axes: Axes, figure: Figure) -> None:
 
 
 def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
+    colours: dict[str, str] = {}
     for line in figure.lines:
+        # Lines of one variant share its colour: measured and formula, say.
+        colour = colours.setdefault(line.variant or line.label, _COLOURS[len(colours) % len(_COLOURS)])
         at = runs.base()
         if line.variant:
             at = replace(at, variant=line.variant)
@@ -106,13 +112,14 @@ def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
             means,
             yerr=errors if errors.any() else None,
             label=line.label,
+            color=colour,
             capsize=2,
             **_STYLES[line.style],
         )
 
 
 def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
-    for line in figure.series:
+    for line, colour in zip(figure.series, itertools.cycle(_COLOURS)):
         base = runs.base()
         at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
         # One run is shown, that of the first seed: a mean over seeds would smear the steps that matter.
@@ -128,7 +135,9 @@ def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
                 series.times() * figure.x_scale,
                 series.values * figure.y_scale,
                 linestyle="--" if line.style == "dashed" else "-",
-                linewidth=1.0 if line.group else 1.4,
+                linewidth=0.9 if line.group else 1.4,
+                alpha=0.7 if line.group else 1.0,
+                color=colour,
                 label=line.label if index == 0 else None,
             )
 

@@ -109,7 +109,7 @@ def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
         return ClaimResult(claim, [], "not judged")
     checks = [_measure(runs, check, setting) for check in claim.checks]
     if not all(check.findings for check in checks):
-        # A quick run may leave out every value of the axis that a check names.
+        # A quick run may leave out every value of the axis, or every variant, that a check names.
         return ClaimResult(claim, [], "not judged")
     holds = all(check.holds for check in checks)
     return ClaimResult(claim, checks, "reproduced" if holds else "not reproduced")
@@ -131,8 +131,9 @@ def _measure(runs: Runs, check: Check, setting: str) -> CheckResult:
 def places(runs: Runs, check: Check, setting: str) -> list[Coordinates]:
     """Where a check is evaluated: at each of its variants and each value of the axis that it names."""
     metric = runs.experiment.resolve(check.metric)
-    variants = check.variants or [runs.experiment.variants[0].name]
-    xs: list[float | None] = [*runs.xs()] or [None]
+    run = [variant.name for variant in runs.experiment.variants_run(quick=runs.quick)]
+    variants = [name for name in check.variants or run[:1] if name in run]
+    xs: list[float | None] = [*runs.xs(setting)] or [None]
     if check.x is not None:
         xs = [x for x in xs if x in check.x]
     if check.x_from is not None:

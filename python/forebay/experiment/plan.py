@@ -66,12 +66,14 @@ def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan
     jobs: list[Job] = []
     if experiment.scenario is None:
         return Plan(experiment, quick, count, jobs)
-    settings: list[tuple[str, Settings, int]] = [(BASE, {}, count)]
+    settings: list[tuple[str, Settings, int, list[float] | None]] = [(BASE, {}, count, None)]
     if not quick:
-        settings += [(item.name, item.set, min(count, item.seeds)) for item in experiment.sensitivity]
-    for setting, changes, setting_seeds in settings:
-        for variant in experiment.variants:
+        settings += [(item.name, item.set, min(count, item.seeds), item.x) for item in experiment.sensitivity]
+    for setting, changes, setting_seeds, xs in settings:
+        for variant in experiment.variants_run(quick=quick):
             for point in experiment.points(quick):
+                if xs is not None and point is not None and point.x not in xs:
+                    continue
                 text = scenario_text(experiment, variant, point, changes, quick=quick)
                 at = Coordinates(setting, variant.name, point.x if point else None)
                 jobs += [Job(experiment.id, at, seed, text) for seed in range(1, setting_seeds + 1)]

@@ -38,6 +38,8 @@ class Variant(Strict):
 
     name: str = Field(min_length=1)
     label: str = ""
+    quick: bool = True
+    """Whether `--quick` runs it."""
     set: Settings = Field(default_factory=dict)
     numbers: dict[str, float] = Field(default_factory=dict)
     """Numbers of this variant that formulae may refer to by name."""
@@ -93,6 +95,8 @@ class Sensitivity(Strict):
     set: Settings
     why: str
     seeds: int = Field(default=3, ge=1)
+    x: list[float] | None = None
+    """The values of the axis that it is run at; by default all."""
 
 
 class Band(Strict):
@@ -372,6 +376,10 @@ class Experiment(Strict):
     def variant(self, name: str) -> Variant:
         """The variant of that name."""
         return next(variant for variant in self.variants if variant.name == name)
+
+    def variants_run(self, *, quick: bool) -> list[Variant]:
+        """The variants that a call runs."""
+        return [variant for variant in self.variants if variant.quick or not quick]
 
     def points(self, quick: bool) -> list[Point | None]:
         """The values of the axis, or one None without an axis."""

@@ -34,7 +34,7 @@ def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
         case "variants":
             rows = [
                 (variant.label or variant.name, variant.name, replace(base, variant=variant.name))
-                for variant in runs.experiment.variants
+                for variant in runs.experiment.variants_run(quick=runs.quick)
                 if table.only is None or variant.name in table.only
             ]
         case "x":
