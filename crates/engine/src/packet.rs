@@ -147,10 +147,17 @@ impl Packet {
         self.header += 1 << HOP_SHIFT;
     }
 
-    /// Sets the input port by which it reaches the next node.
-    #[inline]
-    pub(crate) const fn set_input_port(&mut self, port: u16) {
-        self.header = self.header & !(0xffff << INPUT_PORT_SHIFT) | (port as u64) << INPUT_PORT_SHIFT;
+    /// The same packet as it arrives at the next node, at `time`, by that input port.
+    #[inline(always)]
+    pub(crate) const fn arriving(&self, time: Time, input_port: u16) -> Self {
+        let header = self.header & !(0xffff << INPUT_PORT_SHIFT) | (input_port as u64) << INPUT_PORT_SHIFT;
+        Self { time, stamp: self.stamp, identity: self.identity, header }
+    }
+
+    /// The same packet with its ECN codepoint set to CE.
+    #[must_use]
+    pub(crate) const fn marked(&self) -> Self {
+        Self { header: self.header | 3 << ECN_SHIFT, ..*self }
     }
 
     /// Traffic class.
@@ -195,7 +202,7 @@ impl forebay_qdisc::Packet for Packet {
     }
 
     fn mark_ce(&mut self) {
-        self.header |= 3 << ECN_SHIFT;
+        *self = self.marked();
     }
 }
 
@@ -229,8 +236,7 @@ mod tests {
                 class: 0xfd,
                 ecn,
             });
-            packet.set_input_port(0xfffc);
-            packet.set_input_port(0x1234);
+            packet = packet.arriving(Time::NEVER, 0xfffc).arriving(Time::ZERO, 0x1234);
             packet.advance();
             packet.advance();
             assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, u32::MAX - 2));

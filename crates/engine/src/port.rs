@@ -56,23 +56,26 @@ impl LawPort {
         Self { wire, checkpoints, books, law, waiting: Ring::default(), backlog: Backlog::default(), idle: true }
     }
 
-    /// Lets go of the packets whose transmission has begun by `now`. One that begins at `now` has left the queue before
-    /// anything that arrives at `now`.
-    #[inline]
-    fn release_until(&mut self, now: Time) {
+    /// Lets go of the packets whose transmission has begun by `now`, and gives what is left. One that begins at `now` has left
+    /// the queue before anything that arrives at `now`.
+    #[inline(always)]
+    fn release_until(&mut self, now: Time) -> Backlog {
+        let mut backlog = self.backlog;
         while let Some(first) = self.waiting.front() {
             if first.start > now {
-                return;
+                break;
             }
-            self.backlog.packets -= 1;
-            self.backlog.bytes -= u64::from(first.len_bytes);
-            self.law.release(first.ticket, first.len_bytes, self.backlog, first.start);
+            backlog.packets -= 1;
+            backlog.bytes -= u64::from(first.len_bytes);
+            self.law.release(first.ticket, first.len_bytes, backlog, first.start);
             self.waiting.pop();
         }
         if self.wire.free_at <= now && !self.idle {
             self.idle = true;
             self.law.idle(self.wire.free_at);
         }
+        self.backlog = backlog;
+        backlog
     }
 
     #[cold]
@@ -94,34 +97,36 @@ impl LawPort {
 
 impl Process for LawPort {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        let mut packet = *packet;
         let now = packet.time;
         if self.checkpoints.next() <= now {
             self.sample(now);
         }
-        if self.wire.loses(&packet, &out.window) {
-            return out.release(&packet);
+        if self.wire.loses(packet, &out.window) {
+            return out.release(packet);
         }
-        self.release_until(now);
-        let Self { wire, books, law, waiting, backlog, idle, .. } = self;
-        let verdict = law.admit(&packet.arrival(), &mut Offer { now, backlog: *backlog, rng: &mut books.rng });
+        let mut backlog = self.release_until(now);
+        let Self { wire, books, law, waiting, idle, .. } = self;
         let start = now.max(wire.free_at);
-        let ticket = match verdict {
-            Verdict::Enqueue(ticket) => {
-                books.book.let_in(&packet, start);
-                ticket
-            }
+        let mut marked = None;
+        let ticket = match law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }) {
+            Verdict::Enqueue(ticket) => ticket,
             Verdict::Mark(ticket, _) => {
-                packet.mark_ce();
-                books.book.let_in(&packet, start);
-                books.book.mark(&packet, now);
+                marked = Some(packet.marked());
                 ticket
             }
             Verdict::Drop(reason) => {
-                books.book.arrival(&packet);
-                books.book.drop(&packet, reason, now);
-                return out.release(&packet);
+                books.book.arrival(packet);
+                books.book.drop(packet, reason, now);
+                return out.release(packet);
             }
+        };
+        books.book.let_in(packet, start);
+        let packet = match &marked {
+            Some(marked) => {
+                books.book.mark(marked, now);
+                marked
+            }
+            None => packet,
         };
         let len_bytes = packet.len_bytes();
         *idle = false;
@@ -131,9 +136,10 @@ impl Process for LawPort {
             waiting.push(Waiting { start, len_bytes, ticket });
             books.book.length(backlog.packets, now);
         } else {
-            law.release(ticket, len_bytes, *backlog, now);
+            law.release(ticket, len_bytes, backlog, now);
         }
         let sent = wire.transmit(packet, start, out);
+        self.backlog = backlog;
         out.send(sent);
     }
 
@@ -207,7 +213,7 @@ impl QueuePort {
         *busy = next.is_some();
         if let Some(packet) = next {
             books.book.departure(&packet, now);
-            let sent = wire.transmit(packet, now, out);
+            let sent = wire.transmit(&packet, now, out);
             out.send(sent);
         }
     }

@@ -133,7 +133,7 @@ impl Wire {
             return None;
         }
         let start = packet.time.max(self.free_at);
-        Some(self.transmit(packet, start, out))
+        Some(self.transmit(&packet, start, out))
     }
 
     #[cold]
@@ -157,15 +157,14 @@ impl Wire {
 
     /// Sends `packet` from `start` on: gives it as it arrives at the far end, and knows when the transmitter is free again.
     #[inline(always)]
-    pub fn transmit(&mut self, mut packet: Packet, start: Time, out: &mut Outbox) -> Packet {
+    pub fn transmit(&mut self, packet: &Packet, start: Time, out: &mut Outbox) -> Packet {
         let len_bytes = packet.len_bytes();
         if len_bytes != self.memo_len_bytes {
             self.remember_length(len_bytes);
         }
         let end = start + self.memo_span;
         self.free_at = end;
-        packet.time = end + self.propagation;
-        packet.set_input_port(self.far_input_port);
+        let packet = packet.arriving(end + self.propagation, self.far_input_port);
         if end <= out.window.to && start >= out.window.from {
             out.packet_hops += 1;
             self.packets += 1;
