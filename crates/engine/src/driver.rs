@@ -185,8 +185,7 @@ impl Network {
                 break;
             }
             self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_CHECK)
-                && !control(event.time.seconds() / self.window.to.seconds())
+            if self.events.is_multiple_of(EVENTS_PER_CHECK) && !control(event.time.seconds() / self.window.to.seconds())
             {
                 return Err(RunError::Stopped);
             }

@@ -36,7 +36,7 @@ pub use histogram::DelayHistogram;
 pub use network::{Application, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
 pub use packet::{FlowId, Packet, PacketFields, flags, flow_key};
 pub use process::{Outbox, Process};
-pub use results::{Column, EngineStats, RunResult, Series, Table};
+pub use results::{Column, EngineStats, RunResult, Series, Table, drop_column};
 pub use rng::stream;
 pub use sack::SackTable;
 pub use trace::TraceSpec;

@@ -22,6 +22,7 @@ impl Meter {
 pub(crate) fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes = line.and_then(|rest| rest.trim().strip_suffix("kB")).and_then(|number| number.trim().parse::<u64>().ok());
+    let kibibytes =
+        line.and_then(|rest| rest.trim().strip_suffix("kB")).and_then(|number| number.trim().parse::<u64>().ok());
     kibibytes.unwrap_or(0) * 1024
 }

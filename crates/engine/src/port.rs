@@ -174,21 +174,8 @@ pub(crate) struct QueuePort {
 }
 
 impl QueuePort {
-    pub fn new(
-        wire: Wire,
-        checkpoints: Checkpoints,
-        books: Books,
-        discipline: Box<dyn Discipline<Packet>>,
-    ) -> Self {
-        Self {
-            wire,
-            checkpoints,
-            books,
-            discipline,
-            busy: false,
-            integrated: Time::ZERO,
-            timer: LazyTimer::default(),
-        }
+    pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
+        Self { wire, checkpoints, books, discipline, busy: false, integrated: Time::ZERO, timer: LazyTimer::default() }
     }
 
     /// When the discipline has to be asked next, if no packet arrives before.

@@ -196,6 +196,12 @@ impl Sink<Packet> for BookSink<'_> {
     }
 }
 
+/// Shows a queue's gauges to a visitor.
+pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
+
+/// Shows the gauges that a queue keeps for a flow to a visitor.
+pub(crate) type FlowGauges<'a> = dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)) + 'a;
+
 /// The time series of one queue: its length, its drops, and whatever gauges its discipline shows.
 #[derive(Default)]
 pub(crate) struct QueueSeries {
@@ -207,12 +213,7 @@ pub(crate) struct QueueSeries {
 }
 
 impl QueueSeries {
-    pub fn sample(
-        &mut self,
-        backlog: forebay_qdisc::Backlog,
-        dropped_total: u64,
-        gauges: &dyn Fn(&mut dyn FnMut(&'static str, f64)),
-    ) {
+    pub fn sample(&mut self, backlog: forebay_qdisc::Backlog, dropped_total: u64, gauges: &Gauges<'_>) {
         self.length_packets.push(backlog.packets as f64);
         self.length_bytes.push(backlog.bytes as f64);
         self.dropped_packets.push((dropped_total - self.dropped_before) as f64);
@@ -229,7 +230,7 @@ pub(crate) struct GaugeSeries {
 }
 
 impl GaugeSeries {
-    pub fn sample(&mut self, gauges: &dyn Fn(&mut dyn FnMut(&'static str, f64))) {
+    pub fn sample(&mut self, gauges: &Gauges<'_>) {
         gauges(&mut |name, value| {
             let index = self.columns.iter().position(|(column, _)| *column == name).unwrap_or_else(|| {
                 // A gauge that appears late was not there before.

@@ -2,15 +2,15 @@
 
 use std::hash::Hasher;
 
-use forebay_qdisc::{Backlog, DropReason, FlowKey, Span};
+use forebay_qdisc::{Backlog, DropReason, Span};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::endpoint::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::error::RunError;
 use crate::packet::{FlowId, flow_key};
 use crate::port::Books;
-use crate::queue_book::{GaugeSeries, QueueSeries};
-use crate::results::{Column, RunResult, Series, Table};
+use crate::queue_book::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::results::{Column, RunResult, Series, Table, drop_column};
 use crate::window::Window;
 use crate::wire::{LinkReport, Wire};
 
@@ -22,7 +22,7 @@ pub(crate) struct QueueReport<'a> {
     pub backlog: Backlog,
     /// Whether the queued packets exist only in the queue; the packets of a [`crate::port::LawPort`] are in its lane already.
     pub holds_packets: bool,
-    pub flow_gauges: &'a dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)),
+    pub flow_gauges: &'a FlowGauges<'a>,
 }
 
 /// What is known of a flow beside its books.
@@ -190,12 +190,7 @@ impl Report {
         }
     }
 
-    fn flows_at_queue(
-        &mut self,
-        name: &str,
-        books: &Books,
-        flow_gauges: &dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)),
-    ) {
+    fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
         for (index, total) in books.book.flow_drops_total.iter().enumerate() {
             self.fates[index].dropped += total;
         }
@@ -385,19 +380,6 @@ fn link_table(mut links: Vec<LinkReport>) -> Table {
     let lost = |link: &LinkReport| link.lost.flows.iter().map(|(_, measured)| measured).sum();
     table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
     table
-}
-
-/// The column that counts the drops of this reason.
-const fn drop_column(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Overflow => "dropped_overflow",
-        DropReason::Early => "dropped_early",
-        DropReason::Forced => "dropped_forced",
-        DropReason::FlowLimit => "dropped_flow_limit",
-        DropReason::Belligerent => "dropped_belligerent",
-        DropReason::Evicted => "dropped_evicted",
-        DropReason::InputPort => "dropped_input_port",
-    }
 }
 
 /// A hash of all results: equal digests mean equal results, to the last bit.

@@ -255,9 +255,7 @@ impl AckOut for Acks<'_> {
             number: ack.ack as u32,
             flow: self.context.flow,
             len_bytes: self.len_bytes,
-            flags: flags::ACK
-                | if ack.syn { flags::SYN } else { 0 }
-                | if ack.ece { flags::ECE } else { 0 },
+            flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | if ack.ece { flags::ECE } else { 0 },
             class: self.context.class,
             ecn: Ecn::NotCapable,
         }));

@@ -40,6 +40,9 @@ pub(crate) struct Tracer {
 /// The receive window that a trace shows: simulated receivers take whatever comes.
 const WINDOW_BYTES: u32 = 1 << 20;
 
+/// What fits into an IPv4 packet behind the longest TCP header.
+const LONGEST_PAYLOAD_BYTES: u32 = 65_535 - 20 - 60;
+
 impl Tracer {
     /// Creates the file.
     pub fn open(spec: TraceSpec, link: &str, flows: Rc<[TracedFlow]>) -> Result<Self, RunError> {
@@ -62,8 +65,12 @@ impl Tracer {
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
         let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
         let payload_bytes = if bare { 0 } else { packet.len_bytes().saturating_sub(u32::from(flow.header_bytes)) };
-        let blocks: Vec<(u32, u32)> =
-            sacks.get(packet).map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect()).unwrap_or_default();
+        // A simulated packet may be as long as an IP packet without the headers that a trace makes up for it.
+        let payload_bytes = payload_bytes.min(LONGEST_PAYLOAD_BYTES);
+        let blocks: Vec<(u32, u32)> = sacks
+            .get(packet)
+            .map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect())
+            .unwrap_or_default();
         let transport = if flow.is_tcp { tcp_header(packet, &blocks) } else { TraceTransport::Udp };
         let traced = TracePacket {
             source_host,

@@ -1,5 +1,7 @@
 //! The driver changes the speed of a run and nothing else.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use forebay_engine::{Application, Distribution, Probes, Transport};
@@ -73,9 +75,11 @@ fn a_run_repeats_to_the_bit_and_a_seed_changes_it() {
 fn adding_a_flow_shifts_nobody_elses_dice() {
     // With room for all, flows meet only in the dice: what a jittered source sends must not depend on the others.
     let alone = Star { bottleneck_mbps: 100, ..Star::default() }.flow("jittered", udp(1.5, 0.5), 0);
-    let together = Star { bottleneck_mbps: 100, ..Star::default() }
-        .flow("other", udp(3.0, 0.5), 0)
-        .flow("jittered", udp(1.5, 0.5), 0);
+    let together = Star { bottleneck_mbps: 100, ..Star::default() }.flow("other", udp(3.0, 0.5), 0).flow(
+        "jittered",
+        udp(1.5, 0.5),
+        0,
+    );
     let (alone, together) = (alone.run(drop_tail(1000)), together.run(drop_tail(1000)));
     assert_eq!(alone.flows.counts("packets_sent")[0], together.flows.counts("packets_sent")[1]);
     assert_eq!(alone.flows.floats("delay_max_s").len() + 1, together.flows.floats("delay_max_s").len());

@@ -1,5 +1,7 @@
 //! What theory says of TCP: the buffer that one flow needs, and its rate under random loss.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 mod support;
 
 use forebay_qdisc::Span;

@@ -17,6 +17,8 @@
 //! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when
 //!   the last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one
 //!   more decay after an idle period, as in ns-2.
+//! - A packet that is dropped while the link is idle does not end the idle period: the average goes on decaying with time. In
+//!   ns-2 it would from then on decay by one sample for each arrival.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
 //! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold
 //!   `hard_drop` decides.
@@ -302,6 +304,29 @@ impl Red {
 
 impl Admission for Red {
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        let idle = self.idle_since.is_some();
+        let verdict = self.decide(arrival, offer);
+        if idle && matches!(verdict, Verdict::Drop(_)) {
+            // The link is as idle as before; what has passed so far has been taken off the average.
+            self.idle_since = Some(offer.now);
+        }
+        verdict
+    }
+
+    fn idle(&mut self, since: Time) {
+        self.idle_since = Some(since);
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("avg", self.avg);
+        visit("p_mark", self.profile.probability(self.avg));
+    }
+}
+
+impl Red {
+    /// Paper, section 4: the average, the counter, the signal; then the physical limit.
+    #[inline]
+    fn decide(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
         self.update_average(offer);
         self.count += 1;
         self.count_bytes += u64::from(arrival.len_bytes);
@@ -321,15 +346,6 @@ impl Admission for Red {
         } else {
             Verdict::Drop(drop_reason)
         }
-    }
-
-    fn idle(&mut self, since: Time) {
-        self.idle_since = Some(since);
-    }
-
-    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        visit("avg", self.avg);
-        visit("p_mark", self.profile.probability(self.avg));
     }
 }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::*;
-use crate::test_support::{LINK, Offers};
+use crate::test_support::{LINK, Offers, gauge};
 use crate::{Backlog, Ecn, Span};
 
 /// ns-3's test profile: 300 arrivals of 500 B without a departure.
@@ -217,4 +217,33 @@ fn each_parameter_is_checked() {
     for (config, field) in cases {
         assert_eq!(Red::new(&config, LINK, 0).unwrap_err().field, field);
     }
+}
+
+#[test]
+fn the_average_decays_with_time_while_an_idle_link_drops_what_arrives() {
+    // 100 packets wait, the average passes the threshold, then the queue empties and the link goes idle.
+    let config = RedConfig {
+        limit: QueueSize::Packets(300),
+        min_threshold: QueueSize::Packets(5),
+        max_threshold: QueueSize::Packets(10),
+        weight: 0.02,
+        gentle: false,
+        ..RedConfig::default()
+    };
+    let mut law = Red::new(&config, LINK, 0).unwrap();
+    let mut offers = Offers::new();
+    offers.backlog = Backlog { packets: 100, bytes: 100_000 };
+    while gauge(&law, "avg") < 40.0 {
+        offers.offer(&mut law, 1, 1000);
+    }
+    offers.backlog = Backlog::default();
+    law.idle(offers.now);
+    // Two arrivals, 1 ms apart, each dropped: 25 transmission times of a mean packet (500 B at 100 Mb/s) go by before each,
+    // so that they decay the average by far more than two samples would.
+    for _ in 0..2 {
+        offers.now += Span::from_milliseconds(1);
+        assert!(matches!(offers.offer(&mut law, 1, 1000), Verdict::Drop(_)));
+    }
+    let decayed = 41.0 * libm::pow(0.98, 50.0);
+    assert!(gauge(&law, "avg") <= decayed, "{} against {decayed}", gauge(&law, "avg"));
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RunError, TraceSpec, Transport, UdpPattern,
-    stream,
+    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RunError, TraceSpec, Transport,
+    UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
 
@@ -57,7 +57,10 @@ fn link(
             let built = queue.build_in(switch, line.spec.rate, salt);
             // Validation has built every queue once before.
             let built = built.map_err(|error| RunError::Invariant(error.to_string()))?;
-            Some((queue.name().to_owned(), if shares_state { Queue::Discipline(built.into_discipline()) } else { built }))
+            Some((
+                queue.name().to_owned(),
+                if shares_state { Queue::Discipline(built.into_discipline()) } else { built },
+            ))
         }
         None => None,
     };
@@ -70,7 +73,9 @@ fn link(
         shares_state,
         loss: line.spec.loss,
         far_input_port: line.far_input_port,
-        trace: out.zip(trace).map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
+        trace: out
+            .zip(trace)
+            .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
         watched_flows: watched_flows(&line.name, layout, scenario),
     })
 }
@@ -143,11 +148,9 @@ fn udp_pattern(pattern: &Pattern) -> UdpPattern {
             jitter: constant.jitter,
             random_phase: constant.random_phase,
         },
-        Pattern::OnOff(on_off) => UdpPattern::OnOff {
-            rate_bps: bps(on_off.rate),
-            on: on_off.on.picoseconds(),
-            off: on_off.off.picoseconds(),
-        },
+        Pattern::OnOff(on_off) => {
+            UdpPattern::OnOff { rate_bps: bps(on_off.rate), on: on_off.on.picoseconds(), off: on_off.off.picoseconds() }
+        }
         Pattern::Poisson(poisson) => UdpPattern::Poisson { rate_bps: bps(poisson.rate) },
     }
 }

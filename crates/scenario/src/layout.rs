@@ -117,7 +117,8 @@ impl Layout {
 
     fn dumbbell(&mut self, dumbbell: &Dumbbell, groups: &[FlowGroup], seed: u64) {
         let (left, right) = (self.node(), self.node());
-        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, (left, right), seed);
+        let bottleneck =
+            self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, (left, right), seed);
         let reverse_spec = dumbbell.reverse.clone().unwrap_or_else(|| dumbbell.bottleneck.plain());
         let reverse_delay = if dumbbell.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
         let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, (right, left), seed);
@@ -174,7 +175,13 @@ impl Layout {
         for hop in 0..hops {
             let name = names::hop(hop as u32 + 1);
             let there = self.line(name.clone(), &name, &chain.link, (nodes[hop], nodes[hop + 1]), seed);
-            let back = self.line(names::hop_back(hop as u32 + 1), &name, &chain.link.plain(), (nodes[hop + 1], nodes[hop]), seed);
+            let back = self.line(
+                names::hop_back(hop as u32 + 1),
+                &name,
+                &chain.link.plain(),
+                (nodes[hop + 1], nodes[hop]),
+                seed,
+            );
             pairs.push(Pair { there, back });
         }
         Self::flows(groups, |group, spec, index, name| {
@@ -193,8 +200,7 @@ impl Layout {
     }
 
     fn graph(&mut self, graph: &Graph, groups: &[FlowGroup], seed: u64) {
-        let nodes: BTreeMap<&str, usize> =
-            graph.nodes.iter().map(|node| (node.name.as_str(), self.node())).collect();
+        let nodes: BTreeMap<&str, usize> = graph.nodes.iter().map(|node| (node.name.as_str(), self.node())).collect();
         let mut map: DiGraph<(), (u32, u32)> = DiGraph::new();
         let indices: Vec<NodeIndex> = (0..self.nodes).map(|_| map.add_node(())).collect();
         for link in &graph.links {
@@ -236,7 +242,9 @@ fn shortest_path(
     path.windows(2)
         .map(|step| {
             // Of parallel links the one of the smallest metric, and of those the first.
-            map.edges_connecting(step[0], step[1]).map(|edge| *edge.weight()).min_by_key(|&(line, metric)| (metric, line))
+            map.edges_connecting(step[0], step[1])
+                .map(|edge| *edge.weight())
+                .min_by_key(|&(line, metric)| (metric, line))
         })
         .map(|best| best.map(|(line, _)| line))
         .collect()

@@ -90,10 +90,7 @@ fn scale(number: &str, worth: u64) -> Result<u64, &'static str> {
     let mut divisor: u128 = 1;
     let mut digits = 0;
     for digit in whole.bytes().chain(fraction.bytes()).filter(|b| *b != b'_') {
-        value = value
-            .checked_mul(10)
-            .and_then(|v| v.checked_add(u128::from(digit - b'0')))
-            .ok_or("too many digits")?;
+        value = value.checked_mul(10).and_then(|v| v.checked_add(u128::from(digit - b'0'))).ok_or("too many digits")?;
         digits += 1;
     }
     if digits == 0 {

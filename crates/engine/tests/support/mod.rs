@@ -67,8 +67,7 @@ impl Star {
     }
 
     pub fn network(self, queue: Queue<Packet>) -> Network {
-        let mut builder =
-            NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
+        let mut builder = NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
         let link = |name: String, mbps: u64, queue: Option<Queue<Packet>>, loss: f64| LinkSpec {
             name,
             rate: Rate::megabits(mbps),

@@ -1,6 +1,6 @@
 //! What became of the packets of a replay, flow by flow.
 
-use forebay_engine::{Column, DelayHistogram, Table};
+use forebay_engine::{Column, DelayHistogram, Table, drop_column};
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Sink, Time};
 
 use super::arrivals::CapturedPacket;
@@ -130,7 +130,7 @@ impl Books {
         push("packets_dropped", &|flow| flow.dropped.iter().sum());
         push("bytes_dropped", &|flow| flow.bytes_dropped);
         for &reason in DropReason::ALL {
-            push(column_of(reason), &|flow| flow.dropped[reason as usize]);
+            push(drop_column(reason), &|flow| flow.dropped[reason as usize]);
         }
         push("packets_marked", &|flow| flow.marked);
     }
@@ -186,7 +186,7 @@ impl Books {
         push("packets_marked", self.flows.iter().map(|flow| flow.marked).sum());
         push("bytes_dropped", self.flows.iter().map(|flow| flow.bytes_dropped).sum());
         for &reason in DropReason::ALL {
-            push(column_of(reason), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
+            push(drop_column(reason), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
         }
         push("length_max_packets", self.length_max_packets);
         push("length_max_bytes", self.length_max_bytes);
@@ -206,18 +206,5 @@ impl Sink<CapturedPacket> for Books {
 
     fn marked(&mut self, packet: &CapturedPacket, _reason: MarkReason) {
         self.flows[packet.flow as usize].marked += 1;
-    }
-}
-
-/// The name of a drop reason's column.
-const fn column_of(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Overflow => "dropped_overflow",
-        DropReason::Early => "dropped_early",
-        DropReason::Forced => "dropped_forced",
-        DropReason::FlowLimit => "dropped_flow_limit",
-        DropReason::Belligerent => "dropped_belligerent",
-        DropReason::Evicted => "dropped_evicted",
-        DropReason::InputPort => "dropped_input_port",
     }
 }
