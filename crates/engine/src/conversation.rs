@@ -1,7 +1,7 @@
 //! Request/response over one TCP connection: the client asks, the server answers, the client thinks.
 //!
-//! Each end sends on one flow and receives on the other. The connection is opened by the request's half; the response's half
-//! has no handshake of its own.
+//! Each end sends on one flow and receives on the other. The connection is opened by the request's half; the response's
+//! half has no handshake of its own.
 
 use forebay_qdisc::{Span, Time};
 use rand_pcg::Pcg64Mcg;

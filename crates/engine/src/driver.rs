@@ -1,11 +1,11 @@
 //! The event driver: decides in which order the processes run.
 //!
-//! Lanes are FIFO queues of packets on their way from one process to the next. Only the head of a lane has an entry in the
-//! event queue. Processes come in two kinds:
+//! Lanes are FIFO queues of packets on their way from one process to the next. Only the head of a lane has an entry in
+//! the event queue. Processes come in two kinds:
 //!
 //! - a process that several others feed gets its packets through the event queue, in the order of (time, lane);
-//! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the feeder's
-//!   event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
+//! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the
+//!   feeder's event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
 //!
 //! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
 //! fused.
@@ -97,8 +97,8 @@ impl Routes {
                 previous = process;
             }
         }
-        // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue. Follow the
-        // feeders of each process; `seen` holds who came by last, so that the whole search is linear.
+        // A ring of fused processes (a single flow: data, ACK, data, …) would never come back to the event queue.
+        // Follow the feeders of each process; `seen` holds who came by last, so that the whole search is linear.
         let mut fused: Vec<bool> = feeder.iter().map(|&from| from < SEVERAL).collect();
         for &process in in_global_order {
             fused[process as usize] = false;
@@ -169,7 +169,8 @@ impl Network {
         }
     }
 
-    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to go on.
+    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to
+    /// go on.
     ///
     /// # Errors
     /// If `control` stops the run, a trace cannot be written, or the books do not balance.
@@ -236,8 +237,8 @@ impl Network {
         }
     }
 
-    /// Hands `packet` to the process that it has reached, and follows it for as long as nothing but wires lies ahead of it: one
-    /// in, one out, without touching the outbox. The packet stays in registers on the way.
+    /// Hands `packet` to the process that it has reached, and follows it for as long as nothing but wires lies ahead of
+    /// it: one in, one out, without touching the outbox. The packet stays in registers on the way.
     #[inline(always)]
     fn deliver(&mut self, mut packet: Packet, mut process: u32) {
         loop {
@@ -256,8 +257,8 @@ impl Network {
         }
     }
 
-    /// Sends `packet`, which `from` has sent, on its way: gives the fused process that takes it at once; else puts it onto the
-    /// lane and gives [`PARKED`].
+    /// Sends `packet`, which `from` has sent, on its way: gives the fused process that takes it at once; else puts it
+    /// onto the lane and gives [`PARKED`].
     #[inline(always)]
     fn send_on(&mut self, from: u32, packet: Packet) -> u32 {
         if packet.time > self.window.to {

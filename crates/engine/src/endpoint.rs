@@ -1,7 +1,7 @@
 //! The books of the ends of a flow.
 //!
-//! The counters run from the start of the run, one line of cache for what every packet touches; at the end of the warm-up they
-//! are copied, and the results are the differences.
+//! The counters run from the start of the run, one line of cache for what every packet touches; at the end of the
+//! warm-up they are copied, and the results are the differences.
 
 use forebay_qdisc::{Ecn, Span, Time};
 

@@ -1,7 +1,7 @@
 //! The event queue: what happens next, by (time, id).
 //!
-//! It holds one entry for each busy lane and each armed timer, never one for each packet in flight. Equal times come out in
-//! the order of their ids. Two structures share the work, whichever is faster for the size at hand:
+//! It holds one entry for each busy lane and each armed timer, never one for each packet in flight. Equal times come
+//! out in the order of their ids. Two structures share the work, whichever is faster for the size at hand:
 //!
 //! - for a few entries, a sorted array;
 //! - for more, a wheel of 4096 buckets, each a few mean gaps between events wide. A bucket is a list in a slab; it is

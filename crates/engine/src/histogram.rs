@@ -1,8 +1,8 @@
 //! Delays in a small logarithmic histogram.
 //!
-//! Each octave has 32 buckets, so a percentile is within 1.6 % of the true value. Octaves are allocated when first used: a
-//! flow whose delay stays within a factor of sixteen takes half a kilobyte. (The usual HDR histogram takes tens of
-//! kilobytes at this precision, which thousands of flows cannot afford.)
+//! Each octave has 32 buckets, so a percentile is within 1.6 % of the true value. Octaves are allocated when first
+//! used: a flow whose delay stays within a factor of sixteen takes half a kilobyte. (The usual HDR histogram takes tens
+//! of kilobytes at this precision, which thousands of flows cannot afford.)
 
 use forebay_qdisc::Span;
 
@@ -71,8 +71,8 @@ impl DelayHistogram {
         if self.count == 0 { f64::NAN } else { self.max_ps as f64 * 1e-12 }
     }
 
-    /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without a
-    /// delay.
+    /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without
+    /// a delay.
     #[must_use]
     pub fn quantile_s(&self, quantile: f64) -> f64 {
         let rank = libm::ceil(quantile * self.count as f64).max(1.0) as u64;
@@ -99,7 +99,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn percentiles_are_within_two_per_cent(mut delays in prop::collection::vec(1_000_u64..10_000_000_000_000, 1..300)) {
+        fn percentiles_are_within_two_per_cent(
+            mut delays in prop::collection::vec(1_000_u64..10_000_000_000_000, 1..300),
+        ) {
             let mut histogram = DelayHistogram::default();
             for &delay in &delays {
                 histogram.record(Span::from_picoseconds(delay));

@@ -183,8 +183,8 @@ impl NetworkBuilder {
         });
         let report = Report::new(window, labels.collect());
         let traced: Rc<[TracedFlow]> = flows.iter().map(|flow| traced_flow(&flow.transport)).collect();
-        // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at the
-        // same instant come in the order of their senders' numbers.
+        // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at
+        // the same instant come in the order of their senders' numbers.
         let mut wires = Vec::new();
         let mut processes: Vec<Box<dyn Process>> = Vec::new();
         let booked_from = links.iter().filter(|link| link.queue.is_none()).count() as u32;
@@ -317,8 +317,8 @@ impl Endpoints<'_> {
         Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
     }
 
-    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; gives how many flows that
-    /// were.
+    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; gives how many flows
+    /// that were.
     fn add(&mut self, flows: &[FlowSpec], index: usize) -> usize {
         let spec = &flows[index];
         match &spec.transport {
@@ -361,7 +361,8 @@ impl Endpoints<'_> {
         self.ends.push((source, sink));
     }
 
-    /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way round.
+    /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way
+    /// round.
     fn conversation(
         &mut self,
         index: usize,

@@ -23,11 +23,12 @@ pub mod flags {
     pub const RETRANSMISSION: u8 = 1 << 6;
 }
 
-/// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a third.
-/// What only some packets need is kept in side tables ([`crate::SackTable`]).
+/// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a
+/// third. What only some packets need is kept in side tables ([`crate::SackTable`]).
 ///
-/// Four 64-bit words, and whoever changes a part of one stores the whole word: a processor cannot forward a narrow store to the
-/// wide load of a copy that follows it, and with a field for each part every hop waited for that several times.
+/// Four 64-bit words, and whoever changes a part of one stores the whole word: a processor cannot forward a narrow
+/// store to the wide load of a copy that follows it, and with a field for each part every hop waited for that several
+/// times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// When it arrives at the next process.

@@ -78,7 +78,8 @@ pub enum TraceTransport<'a> {
         flags: TcpFlags,
         /// Receive window in bytes: cut to 8 MB, on a SYN to 64 KB.
         window_bytes: u32,
-        /// SACK blocks as (first byte, byte behind the last one), the latest first; those after the fourth are left out.
+        /// SACK blocks as (first byte, byte behind the last one), the latest first; those after the fourth are left
+        /// out.
         sack: &'a [(u32, u32)],
     },
 }
@@ -114,8 +115,8 @@ pub struct PcapngWriter<W: Write> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the section header and a description of each interface. `snaplen` is how many bytes are kept of a frame at
-    /// most; 0 keeps all. `out` should be buffered.
+    /// Writes the section header and a description of each interface. `snaplen` is how many bytes are kept of a frame
+    /// at most; 0 keeps all. `out` should be buffered.
     ///
     /// # Errors
     /// Those of `out`.
@@ -145,8 +146,8 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a packet that was seen on `interface` (an index into the names given to [`PcapngWriter::new`]) at `time`.
     ///
     /// # Errors
-    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described, a host number above
-    /// 2^24 - 3, or a payload too long for an IPv4 packet.
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described, a host number
+    /// above 2^24 - 3, or a payload too long for an IPv4 packet.
     pub fn packet(&mut self, interface: u32, time: Time, packet: &TracePacket<'_>) -> io::Result<()> {
         if interface >= self.interfaces {
             return Err(invalid(format_args!("interface {interface} of a trace that has {}", self.interfaces)));

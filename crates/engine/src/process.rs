@@ -1,8 +1,8 @@
 //! What runs: processes, joined by lanes.
 //!
-//! A process (an endpoint of a flow, a queue with its link, later a switch) sees the packets that reach it, its own state and
-//! its outbox, and nothing else. Packets come to it in the order of their times. That is the whole boundary: a driver may run
-//! a process ahead of the others as far as its input is known, and the results are the same.
+//! A process (an endpoint of a flow, a queue with its link, later a switch) sees the packets that reach it, its own
+//! state and its outbox, and nothing else. Packets come to it in the order of their times. That is the whole boundary:
+//! a driver may run a process ahead of the others as far as its input is known, and the results are the same.
 
 use forebay_qdisc::Time;
 
@@ -57,8 +57,8 @@ impl Outbox {
         }
     }
 
-    /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from packet to
-    /// packet of one process.
+    /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from
+    /// packet to packet of one process.
     #[inline(always)]
     pub fn send(&mut self, packet: Packet) {
         self.packets.push((self.running, packet));
@@ -79,8 +79,8 @@ impl Outbox {
     }
 }
 
-/// A lazy timer: one pending wake-up at or before the deadline. A deadline that moves later costs nothing; the wake-up finds
-/// out and asks again. A deadline that moves earlier asks at once.
+/// A lazy timer: one pending wake-up at or before the deadline. A deadline that moves later costs nothing; the wake-up
+/// finds out and asks again. A deadline that moves earlier asks at once.
 #[derive(Clone, Copy, Debug)]
 pub struct LazyTimer {
     armed: Time,

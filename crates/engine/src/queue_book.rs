@@ -18,8 +18,8 @@ pub(crate) struct FlowAtQueue {
     pub wait: Span,
 }
 
-/// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check of
-/// conservation.
+/// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check
+/// of conservation.
 pub(crate) struct QueueBook {
     window: Window,
     pub arrived_total: u64,
@@ -81,8 +81,8 @@ impl QueueBook {
         self.row(packet).arrived += measured;
     }
 
-    /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie after the
-    /// end of the run: books its arrival, its waiting and its departure at once.
+    /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie
+    /// after the end of the run: books its arrival, its waiting and its departure at once.
     #[inline]
     pub fn let_in(&mut self, packet: &Packet, start: Time) {
         let Window { from, to } = self.window;
@@ -125,7 +125,8 @@ impl QueueBook {
         }
     }
 
-    /// `packet`, which arrived at `packet.time`, begins its transmission at `start`, which may lie after the end of the run.
+    /// `packet`, which arrived at `packet.time`, begins its transmission at `start`, which may lie after the end of the
+    /// run.
     #[inline]
     pub fn departure(&mut self, packet: &Packet, start: Time) {
         if start > self.window.to {

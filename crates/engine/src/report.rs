@@ -20,7 +20,8 @@ pub(crate) struct QueueReport<'a> {
     pub books: &'a mut Books,
     /// What is queued at the end.
     pub backlog: Backlog,
-    /// Whether the queued packets exist only in the queue; the packets of a [`crate::port::LawPort`] are in its lane already.
+    /// Whether the queued packets exist only in the queue; the packets of a [`crate::port::LawPort`] are in its lane
+    /// already.
     pub holds_packets: bool,
     pub flow_gauges: &'a FlowGauges<'a>,
 }

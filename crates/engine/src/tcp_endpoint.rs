@@ -293,8 +293,8 @@ impl TcpSource {
         self.app_due.min(self.transmitter.deadline())
     }
 
-    /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer of the
-    /// same instant.
+    /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer
+    /// of the same instant.
     #[cold]
     fn advance(&mut self, now: Time, out: &mut Outbox) {
         loop {

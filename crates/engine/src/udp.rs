@@ -37,8 +37,8 @@ pub enum UdpPattern {
     },
 }
 
-/// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups, same
-/// packets.
+/// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups,
+/// same packets.
 const AHEAD: usize = 16;
 
 /// A UDP source.

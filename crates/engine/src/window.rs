@@ -42,9 +42,9 @@ pub enum Checkpoint {
     Sample,
 }
 
-/// The instants at which a process looks at its own books: the end of the warm-up, and every sampling interval counted from
-/// the start of the run. What is taken at an instant is the state before whatever happens then. Each process keeps its own
-/// checkpoints and passes them when its own time does, so that a process that runs ahead of the others is still
+/// The instants at which a process looks at its own books: the end of the warm-up, and every sampling interval counted
+/// from the start of the run. What is taken at an instant is the state before whatever happens then. Each process keeps
+/// its own checkpoints and passes them when its own time does, so that a process that runs ahead of the others is still
 /// sampled exactly.
 #[derive(Clone, Copy, Debug)]
 pub struct Checkpoints {

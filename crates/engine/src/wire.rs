@@ -1,7 +1,7 @@
 //! A link: serialisation at a rate, then propagation.
 //!
-//! A link whose sending end nobody asked about (no discipline, no limit) is a [`Wire`] and nothing else: one packet in, one
-//! packet out, no decision. The driver passes packets through such wires itself, without an outbox.
+//! A link whose sending end nobody asked about (no discipline, no limit) is a [`Wire`] and nothing else: one packet in,
+//! one packet out, no decision. The driver passes packets through such wires itself, without an outbox.
 
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
@@ -124,8 +124,8 @@ impl Wire {
         }
     }
 
-    /// Takes a packet that has arrived at the sending end of a wire that stands alone: gives it as it arrives at the far end;
-    /// `None` if the link loses it.
+    /// Takes a packet that has arrived at the sending end of a wire that stands alone: gives it as it arrives at the
+    /// far end; `None` if the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, out: &mut Outbox) -> Option<Packet> {
         if self.observed && !self.enter_observed(packet, &out.window) {
@@ -155,7 +155,8 @@ impl Wire {
         self.observed && self.record.loses(packet, window)
     }
 
-    /// Sends `packet` from `start` on: gives it as it arrives at the far end, and knows when the transmitter is free again.
+    /// Sends `packet` from `start` on: gives it as it arrives at the far end, and knows when the transmitter is free
+    /// again.
     #[inline(always)]
     pub fn transmit(&mut self, packet: &Packet, start: Time, out: &mut Outbox) -> Packet {
         let len_bytes = packet.len_bytes();

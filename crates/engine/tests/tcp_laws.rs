@@ -9,8 +9,8 @@ use forebay_tcp::TcpConfig;
 use forebay_testkit::{pftk_bps, square_root_bps};
 use support::{Star, drop_tail, off, tcp};
 
-/// Utilisation of a 10 Mb/s link by one flow with a round trip of 40 ms and this buffer. The bandwidth-delay product is 50
-/// packets of 1000 bytes.
+/// Utilisation of a 10 Mb/s link by one flow with a round trip of 40 ms and this buffer. The bandwidth-delay product is
+/// 50 packets of 1000 bytes.
 fn utilization(buffer_packets: u64) -> f64 {
     let star = Star { warmup: Span::from_seconds(20), end: Span::from_seconds(220), ..Star::default() };
     let result = star.flow("tcp", tcp(TcpConfig::ns2(1000)), 0).run(drop_tail(buffer_packets));

@@ -17,8 +17,8 @@
 //! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when
 //!   the last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one
 //!   more decay after an idle period, as in ns-2.
-//! - A packet that is dropped while the link is idle does not end the idle period: the average goes on decaying with time. In
-//!   ns-2 it would from then on decay by one sample for each arrival.
+//! - A packet that is dropped while the link is idle does not end the idle period: the average goes on decaying with
+//!   time. In ns-2 it would from then on decay by one sample for each arrival.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
 //! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold
 //!   `hard_drop` decides.

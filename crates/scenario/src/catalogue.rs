@@ -104,8 +104,8 @@ pub fn choices() -> Vec<Choice> {
     choices
 }
 
-/// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the type's
-/// comment.
+/// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the
+/// type's comment.
 fn described<Of: JsonSchema, T: JsonSchema>(kind: &'static str, name: &str) -> Choice {
     let alternatives = Of::json_schema(&mut generator()).to_value();
     let alternative =
@@ -188,7 +188,8 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// The types of the tables that a property holds, and what joins their keys to its own: `[]` for the elements of a list.
+/// The types of the tables that a property holds, and what joins their keys to its own: `[]` for the elements of a
+/// list.
 fn tables_in<'a>(property: &'a Value, definitions: &'a Map<String, Value>) -> Vec<(String, &'a str)> {
     if let Some(name) = property.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next()) {
         let schema = definitions.get(name).filter(|_| NAMED.iter().all(|(named, _)| *named != name));

@@ -1,5 +1,5 @@
-//! A serde deserializer over the tree of [`crate::document`]: every error gets the place of the very key or value that it
-//! is about, in the words of a scenario's author rather than in serde's.
+//! A serde deserializer over the tree of [`crate::document`]: every error gets the place of the very key or value that
+//! it is about, in the words of a scenario's author rather than in serde's.
 //!
 //! Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name, `queue = "red"`, stands for
 //! that key with an empty table.

@@ -1,5 +1,5 @@
-//! The text as a tree in which every key and value knows its place, so that whatever turns out to be wrong with it later
-//! can be shown there.
+//! The text as a tree in which every key and value knows its place, so that whatever turns out to be wrong with it
+//! later can be shown there.
 
 use std::ops::Range;
 

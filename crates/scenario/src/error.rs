@@ -1,4 +1,5 @@
-//! What is wrong with a scenario: one clear message with its place, what was expected there, and the nearest valid name.
+//! What is wrong with a scenario: one clear message with its place, what was expected there, and the nearest valid
+//! name.
 
 use std::fmt;
 use std::ops::Range;
@@ -31,8 +32,8 @@ impl Problem {
 
 /// Why a scenario was refused: what is wrong, where, what was expected, and what may have been meant.
 ///
-/// Its `Display` is one line, `file:line:column: message`; [`ScenarioError::render`] shows the text with the offending part
-/// underlined.
+/// Its `Display` is one line, `file:line:column: message`; [`ScenarioError::render`] shows the text with the offending
+/// part underlined.
 #[derive(Clone, Debug)]
 pub struct ScenarioError {
     /// What is wrong.

@@ -71,8 +71,8 @@ impl Layout {
         self.nodes - 1
     }
 
-    /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a link
-    /// can share it.
+    /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a
+    /// link can share it.
     fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, (from, to): (usize, usize), seed: u64) -> u32 {
         let mut rng = stream(seed, &format!("link/{delay_name}/delay"));
         let propagation = spec.delay.picoseconds().draw_span(&mut rng);
@@ -82,8 +82,8 @@ impl Layout {
         self.lines.len() as u32 - 1
     }
 
-    /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's direction, from
-    /// `from` to `to`; the way back has the same rate and delay.
+    /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's
+    /// direction, from `from` to `to`; the way back has the same rate and delay.
     fn access(&mut self, name: &str, spec: &LinkSpec, from: usize, to: usize, seed: u64) -> Pair {
         Pair {
             there: self.line(name.to_owned(), name, spec, (from, to), seed),

@@ -1,7 +1,7 @@
 //! The scenario: its schema, its validation with source spans, and the way from scenario to results.
 //!
-//! [`Scenario::load`] takes TOML text to a validated [`Scenario`] or to one [`ScenarioError`] that shows what is wrong and
-//! where. The schema is written once, in [`schema`]; [`json_schema`] and [`choices`] are made from it.
+//! [`Scenario::load`] takes TOML text to a validated [`Scenario`] or to one [`ScenarioError`] that shows what is wrong
+//! and where. The schema is written once, in [`schema`]; [`json_schema`] and [`choices`] are made from it.
 
 mod build;
 mod catalogue;

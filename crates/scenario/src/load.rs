@@ -16,8 +16,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// Reads and validates the TOML `text`. `file_name` is for messages and the default name; `overrides` are pairs of a
-    /// key path and a value, `("flows.tcp.count", "10")`, put in before anything is checked.
+    /// Reads and validates the TOML `text`. `file_name` is for messages and the default name; `overrides` are pairs of
+    /// a key path and a value, `("flows.tcp.count", "10")`, put in before anything is checked.
     ///
     /// # Errors
     /// The first thing that is wrong, with its place in the text or in the override that brought it in.

@@ -7,8 +7,8 @@ use forebay_engine::{RunError, RunResult};
 use crate::build;
 use crate::load::Scenario;
 
-/// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that is
-/// done, and answers whether to go on. Traces go into `out`, if there is such a folder.
+/// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
+/// is done, and answers whether to go on. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
 /// If `control` stops the run, a trace cannot be written, or the simulator's books do not balance.

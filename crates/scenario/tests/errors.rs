@@ -106,7 +106,8 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "queue_of_a_class",
         "queue.red = { min_threshold = \"5 packets\", max_threshold = \"15 packets\", weight = 0.002 }",
-        "queue.cbq.classes = [{ name = \"a\", queue = \"dbl\" }, { name = \"b\", queue.dbl = { mark_probability = 2.0 } }]",
+        "queue.cbq.classes = [{ name = \"a\", queue = \"dbl\" }, \
+         { name = \"b\", queue.dbl = { mark_probability = 2.0 } }]",
     ),
     (
         "bare_name_without_defaults",

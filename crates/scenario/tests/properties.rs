@@ -1,4 +1,5 @@
-//! No text makes loading panic, and no scenario that passes has to be believed blindly: what is written again reads alike.
+//! No text makes loading panic, and no scenario that passes has to be believed blindly: what is written again reads
+//! alike.
 
 use forebay_scenario::Scenario;
 use proptest::prelude::*;
@@ -113,7 +114,11 @@ proptest! {
     }
 
     #[test]
-    fn any_number_in_place_of_any_number_never_panics(which in 0..VALID.len(), nth in any::<prop::sample::Index>(), number in scrap()) {
+    fn any_number_in_place_of_any_number_never_panics(
+        which in 0..VALID.len(),
+        nth in any::<prop::sample::Index>(),
+        number in scrap(),
+    ) {
         let text = VALID[which];
         let starts: Vec<usize> = text
             .match_indices(|c: char| c.is_ascii_digit())
@@ -126,7 +131,11 @@ proptest! {
     }
 
     #[test]
-    fn arbitrary_overrides_never_panic(which in 0..VALID.len(), key in "[a-z_.\"0-9>-]{0,60}", value in any::<String>()) {
+    fn arbitrary_overrides_never_panic(
+        which in 0..VALID.len(),
+        key in "[a-z_.\"0-9>-]{0,60}",
+        value in any::<String>(),
+    ) {
         load(VALID[which], &[(key, value)]);
     }
 
@@ -135,8 +144,10 @@ proptest! {
         which in 0..VALID.len(),
         key in prop::sample::select(vec![
             "duration", "warmup", "seed", "flows.tcp.count", "flows.0.start", "flows.0.stagger", "flows.tcp.transport",
-            "flows.tcp.app", "topology.star.bottleneck.queue", "topology.star.bottleneck.rate", "topology.dumbbell.sources",
-            "topology.chain.hops", "topology.graph.nodes", "topology.graph.links", "probes", "probes.interval", "traces",
+            "flows.tcp.app", "topology.star.bottleneck.queue", "topology.star.bottleneck.rate",
+            "topology.dumbbell.sources",
+            "topology.chain.hops", "topology.graph.nodes", "topology.graph.links", "probes", "probes.interval",
+            "traces",
         ]),
         value in scrap(),
     ) {

@@ -71,11 +71,15 @@ fn transport() -> impl Strategy<Value = String> {
             "{{ tcp = {{ segment = \"{segment}\", sack = {sack}, delayed_ack = {delayed_ack}, ecn = {sack} }} }}"
         )),
         (packet.clone(), rate(), 0.0..=1.0).prop_map(|(packet, rate, jitter)| format!(
-            "{{ udp = {{ packet = {packet}, constant = {{ rate = \"{rate}\", jitter = {jitter:.3}, random_phase = true }} }} }}"
+            "{{ udp = {{ packet = {packet}, \
+             constant = {{ rate = \"{rate}\", jitter = {jitter:.3}, random_phase = true }} }} }}"
         )),
-        (packet.clone(), rate()).prop_map(|(packet, rate)| format!("{{ udp = {{ packet = {packet}, poisson = {{ rate = \"{rate}\" }} }} }}")),
+        (packet.clone(), rate()).prop_map(|(packet, rate)| format!(
+            "{{ udp = {{ packet = {packet}, poisson = {{ rate = \"{rate}\" }} }} }}"
+        )),
         (packet, rate()).prop_map(|(packet, rate)| format!(
-            "{{ udp = {{ packet = {packet}, on_off = {{ rate = \"{rate}\", on = {{ exponential = \"1 us\" }}, off = \"0 s\" }} }} }}"
+            "{{ udp = {{ packet = {packet}, \
+             on_off = {{ rate = \"{rate}\", on = {{ exponential = \"1 us\" }}, off = \"0 s\" }} }} }}"
         )),
     ]
 }

@@ -10,8 +10,8 @@ use super::capture::{CaptureReader, CapturedFrame};
 use super::dissect::FlowIdentity;
 use super::error::ReplayError;
 
-/// So many packets are held back to bring packets into order: captures of several interfaces or queues of a network card
-/// are out of order by far less.
+/// So many packets are held back to bring packets into order: captures of several interfaces or queues of a network
+/// card are out of order by far less.
 pub const ORDER_WINDOW_PACKETS: usize = 1 << 16;
 
 /// A captured packet on its way through a queue.

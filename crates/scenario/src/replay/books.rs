@@ -57,8 +57,8 @@ impl Books {
     }
 
     /// After an arrival: notes the queue's length, and whether the packet's flow has just been classified belligerent.
-    /// Only a flow's own packets get it classified, so that asking for one flow at each arrival misses none; at the end it
-    /// may be too late to ask, because DBL's hash function can change during operation.
+    /// Only a flow's own packets get it classified, so that asking for one flow at each arrival misses none; at the end
+    /// it may be too late to ask, because DBL's hash function can change during operation.
     pub fn observe(&mut self, packet: &CapturedPacket, queue: &dyn Discipline<CapturedPacket>) {
         let Backlog { packets, bytes } = queue.backlog();
         self.length_max_packets = self.length_max_packets.max(packets);

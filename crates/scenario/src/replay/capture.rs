@@ -265,8 +265,8 @@ impl Format {
 
 impl Interface {
     fn new(description: &InterfaceDescriptionBlock<'_>, big_endian: bool) -> Self {
-        // pcapng, section 4.2: the top bit of if_tsresol tells powers of two from powers of ten. (pcap-parser 0.17 gives
-        // no resolution for powers of two, and reads if_tsoffset as little-endian in either byte order.)
+        // pcapng, section 4.2: the top bit of if_tsresol tells powers of two from powers of ten. (pcap-parser 0.17
+        // gives no resolution for powers of two, and reads if_tsoffset as little-endian in either byte order.)
         let exponent = u32::from(description.if_tsresol & 0x7f);
         let base = if description.if_tsresol & 0x80 == 0 { 10_u128 } else { 2 };
         let offset_s = description
@@ -323,8 +323,8 @@ fn peek<R: Read>(mut reader: R) -> Result<(Vec<u8>, Peeked<R>), CaptureError> {
     }
 }
 
-/// Reads until the buffer is full, as pcap-parser expects of its first read. What is read before an error is handed over
-/// first; the error itself goes to `error`, because pcap-parser forgets it.
+/// Reads until the buffer is full, as pcap-parser expects of its first read. What is read before an error is handed
+/// over first; the error itself goes to `error`, because pcap-parser forgets it.
 struct FillingReader<R> {
     reader: R,
     pending: Option<io::Error>,

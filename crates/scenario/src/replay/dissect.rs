@@ -106,7 +106,8 @@ pub struct Headers {
     pub class: u8,
 }
 
-/// How the frames of an interface begin. The numbers are those of the registry of link types that pcap and pcapng share.
+/// How the frames of an interface begin. The numbers are those of the registry of link types that pcap and pcapng
+/// share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// LINKTYPE_ETHERNET.
@@ -136,8 +137,8 @@ impl LinkType {
     }
 }
 
-/// Reads the headers of a frame, of which the end may be cut off. What cannot be read leaves the packet in the flow of its
-/// EtherType.
+/// Reads the headers of a frame, of which the end may be cut off. What cannot be read leaves the packet in the flow of
+/// its EtherType.
 #[must_use]
 pub fn dissect(link_type: LinkType, frame: &[u8]) -> Headers {
     match link_type {
@@ -214,8 +215,8 @@ fn network_headers(packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
     Headers { flow, ecn, class: traffic_class >> 2 }
 }
 
-/// The ports, which all of these protocols have in their first four bytes: they are there even where the snaplen cuts the
-/// rest of the header.
+/// The ports, which all of these protocols have in their first four bytes: they are there even where the snaplen cuts
+/// the rest of the header.
 fn ports(protocol: IpNumber, payload: &[u8]) -> Option<(u16, u16)> {
     let has_ports =
         matches!(protocol, ip_number::TCP | ip_number::UDP | ip_number::UDP_LITE | ip_number::SCTP | ip_number::DCCP);

@@ -1,21 +1,22 @@
 //! Real packets through a queue: a capture is replayed into one port.
 //!
 //! # What it does
-//! [`replay`] reads a capture, lets its packets arrive at a port at the times at which they were captured, and sends them
-//! at the port's rate through a queue discipline: the same code that the simulator runs, with [`CapturedPacket`] for its
-//! packet. Per flow it tells what was dropped and why, what was marked, how long packets took from their arrival until
-//! their last bit had left, and when the discipline classified the flow belligerent.
+//! [`replay`] reads a capture, lets its packets arrive at a port at the times at which they were captured, and sends
+//! them at the port's rate through a queue discipline: the same code that the simulator runs, with [`CapturedPacket`]
+//! for its packet. Per flow it tells what was dropped and why, what was marked, how long packets took from their
+//! arrival until their last bit had left, and when the discipline classified the flow belligerent.
 //!
 //! Captures are pcap or pcapng, plain or in gzip, of Ethernet (VLAN tags are skipped), Linux cooked, loopback or raw IP
-//! interfaces. The length of a packet is its original length, whatever the snaplen kept of it; the flow is the five-tuple,
-//! the class the DSCP, the input port the interface of a pcapng file.
+//! interfaces. The length of a packet is its original length, whatever the snaplen kept of it; the flow is the
+//! five-tuple, the class the DSCP, the input port the interface of a pcapng file.
 //!
 //! # Where we differ
 //! A replay is open-loop: the senders do not see what this port drops. TCP flows therefore keep the rate that they had
 //! where the capture was made.
 //!
-//! Packets are brought into order of time within a window of 65 536 packets (equal times keep the file's order); a capture
-//! that is further out of order is refused. Memory grows with the number of flows and with the queue, not with the file.
+//! Packets are brought into order of time within a window of 65 536 packets (equal times keep the file's order); a
+//! capture that is further out of order is refused. Memory grows with the number of flows and with the queue, not with
+//! the file.
 
 mod arrivals;
 mod books;
@@ -79,8 +80,8 @@ pub struct ReplayResult {
     /// `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a column for each drop reason (`dropped_overflow`, …),
     /// `packets_marked`, `offered_bps` and `delivered_bps` (over the time from the flow's first to its last arrival),
     /// `delay_mean_s`, `delay_p50_s`, `delay_p99_s`, `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none),
-    /// `classified_at_s` (belligerent for the first time; NaN: never), and what else the discipline tells of a flow at the
-    /// end.
+    /// `classified_at_s` (belligerent for the first time; NaN: never), and what else the discipline tells of a flow at
+    /// the end.
     pub flows: Table,
     /// One row: `discipline`, `packets_arrived`, `packets_dropped`, `packets_marked`, `bytes_dropped`, drops by reason,
     /// `length_max_packets`, `length_max_bytes`, and the discipline's gauges at the end.

@@ -20,8 +20,8 @@ pub struct PortSpec {
 }
 
 impl PortSpec {
-    /// Reads a rate, `"20 Mbps"`, and the name of a queue, `"dbl"`. `settings` are pairs of a parameter of the queue and
-    /// its value, `("dbl_max_cells", "512")`.
+    /// Reads a rate, `"20 Mbps"`, and the name of a queue, `"dbl"`. `settings` are pairs of a parameter of the queue
+    /// and its value, `("dbl_max_cells", "512")`.
     ///
     /// # Errors
     /// The first thing that is wrong, with its place.

@@ -61,8 +61,8 @@ pub struct FlowGroup {
 #[schemars(transform = bare_transports)]
 #[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
 pub enum Transport {
-    /// TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298),
-    /// and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    /// TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC
+    /// 6298), and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
     /// UDP: packets at a rate of their own, whatever the network does.
     Udp(Udp),
@@ -72,7 +72,8 @@ fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp"]);
 }
 
-/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or `poisson`.
+/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or
+/// `poisson`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "UdpTable")]
 #[schemars(with = "UdpTable")]

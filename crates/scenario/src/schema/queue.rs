@@ -17,9 +17,10 @@ pub(crate) struct DisciplineEntry {
     pub parameters: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant with
-/// its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table with
-/// the switch's other queues, a discipline that holds its packets, or one that holds a queue for each class), and the file.
+/// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
+/// with its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table
+/// with the switch's other queues, a discipline that holds its packets, or one that holds a queue for each class), and
+/// the file.
 macro_rules! disciplines {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal;)*) => {
         /// The queue discipline of a sending port: exactly one of these.
@@ -40,7 +41,11 @@ macro_rules! disciplines {
 
         fn allow_bare_names(schema: &mut Schema) {
             let bare: Vec<&str> =
-                [$(($name, stringify!($seam))),*].into_iter().filter(|(_, seam)| *seam != "classes").map(|(name, _)| name).collect();
+                [$(($name, stringify!($seam))),*]
+                .into_iter()
+                .filter(|(_, seam)| *seam != "classes")
+                .map(|(name, _)| name)
+                .collect();
             tagged::allow_bare(schema, &bare);
         }
 
@@ -63,8 +68,8 @@ macro_rules! disciplines {
                 match self { $(Self::$variant(config) => shares_state!($seam config),)* }
             }
 
-            /// Builds the queue for a link of `link_rate`, the only one of its switch; `salt` separates the flow hashes of
-            /// different queues.
+            /// Builds the queue for a link of `link_rate`, the only one of its switch; `salt` separates the flow hashes
+            /// of different queues.
             ///
             /// # Errors
             /// The first parameter outside its bound.
@@ -72,8 +77,8 @@ macro_rules! disciplines {
                 self.build_in(&mut Switch::default(), link_rate, salt)
             }
 
-            /// Builds the queue for a link of `link_rate` beside the other queues of `switch`, with which it may share a
-            /// flow table.
+            /// Builds the queue for a link of `link_rate` beside the other queues of `switch`, with which it may share
+            /// a flow table.
             ///
             /// # Errors
             /// The first parameter outside its bound.
@@ -187,6 +192,7 @@ disciplines! {
     Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs";
     /// Weighted fair queueing: each flow gets its share of the link to within one packet.
     Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs";
-    /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a priority.
+    /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
+    /// priority.
     Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs";
 }

@@ -67,7 +67,8 @@ pub struct Dumbbell {
     /// On which host a flow is put where there is a number of them.
     #[serde(default)]
     pub placement: Placement,
-    /// Links between the left hosts and their router, both directions; also for the sinks, unless `sink_access` is given.
+    /// Links between the left hosts and their router, both directions; also for the sinks, unless `sink_access` is
+    /// given.
     pub access: LinkSpec,
     /// Links between the right router and the sinks, both directions. Default: `access`.
     #[serde(default)]
