@@ -14,6 +14,7 @@ FOREBAY := $(BIN)/forebay
 OUT ?= out
 
 CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
 PURE_CRATES := forebay-units forebay-qdisc forebay-tcp
@@ -73,23 +74,26 @@ test-python: build ## The tests of the package, the command line and the guide
 	$(BIN)/pytest --quiet
 
 .PHONY: lint
-lint: lint-rust lint-python generated ## Formatting, types, walls, tidy, licences
+lint: fmt walls tidy bare deny clippy ruff mypy generated ## Formatting, walls, tidy, lints, types, licences, generated files
 
-.PHONY: lint-rust
-lint-rust: bare $(VENV)/.installed lint-deny
+.PHONY: fmt walls tidy clippy ruff mypy generated
+fmt:
 	cargo fmt --all --check
-	cargo xtask walls
-	cargo xtask tidy
+
+walls tidy:
+	cargo xtask $@
+
+clippy: $(VENV)/.installed
 	PYO3_PYTHON=$(CURDIR)/$(BIN)/python cargo clippy --locked --workspace --all-targets --quiet -- --deny warnings
 
-.PHONY: lint-python
-lint-python: build
+ruff: $(VENV)/.installed
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
+
+mypy: build
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest forebay._core
 
-.PHONY: generated
 generated: $(VENV)/.installed
 	cargo xtask generate --check
 
@@ -108,18 +112,18 @@ bare:
 		cargo check --locked --quiet --target $(BARE_TARGET) $(PURE_CRATES:%=--package %); \
 	fi
 
-.PHONY: lint-deny
-lint-deny: $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
-	$< --log-level error check bans licenses sources
+.PHONY: deny
+deny: $(CARGO_DENY)
+	$(CARGO_DENY) --log-level error check bans licenses sources
 
 # Built without optimisation: it runs for a second and would compile for minutes.
-$(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny: | $(VENV)/.installed
+$(CARGO_DENY): | $(VENV)/.installed
 	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version $(CARGO_DENY_VERSION) \
-		--root $(VENV)/cargo-deny-$(CARGO_DENY_VERSION) cargo-deny
+		--root $(@D:%/bin=%) cargo-deny
 
 .PHONY: audit
-audit: $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny ## Ask the advisory database about the dependencies
-	$< check
+audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies
+	$(CARGO_DENY) check
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fuzz
