@@ -34,7 +34,6 @@ def experiment_folder() -> Path:
     candidates = (
         Path.cwd() / "experiments",
         Path(__file__).parents[1] / "experiments",
-        Path(__file__).parents[3] / "experiments",
     )
     for folder in candidates:
         if any(folder.glob("*/*.toml")):
