@@ -6,7 +6,7 @@ A fence says after its language what its block is:
 - ```` ```toml ```` is a scenario too, under a name of its own;
 - ```` ```toml fragment ```` replaces what it names in the page's first scenario; the result has to be a scenario;
 - ```` ```toml invalid ```` is refused;
-- ```` ```toml comment ```` is only shown;
+- ```` ```toml comment ```` is TOML, and only shown;
 - ```` ```python ```` is run, with what earlier blocks of the page defined;
 - ```` ```console ```` holds commands after `$`, each of which has to succeed.
 
@@ -148,6 +148,15 @@ def test_examples_run(path: Path) -> None:
     scenario = fb.Scenario.load(path)
     assert scenario.description
     assert fb.run(scenario, overrides={"duration": "2 s", "warmup": "500 ms"}).flows.height > 0
+
+
+@pytest.mark.parametrize("name", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_paths_exist(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`((?:crates|python|experiments|examples|docs|tests|benches|xtask)/[\w./-]*)`", text))
+    invented = {"crates/qdisc/src/blue.rs"}
+    assert paths
+    assert sorted(path for path in paths - invented if not (ROOT / path).exists()) == []
 
 
 def test_command_line_page_names_every_option() -> None:

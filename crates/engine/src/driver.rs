@@ -134,6 +134,8 @@ pub struct Network {
     sampling_interval: Option<Span>,
     /// Packets that are still on their way when the run ends, by (flow, direction).
     in_flight: Vec<u64>,
+    /// The lane that is being run, which asks for its next turn itself; else [`PARKED`].
+    running_lane: u32,
     events: u64,
 }
 
@@ -158,6 +160,7 @@ impl Network {
             report,
             window,
             sampling_interval,
+            running_lane: PARKED,
             events: 0,
         }
     }
@@ -205,19 +208,28 @@ impl Network {
             self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
             return self.drain();
         }
-        let from = event.id - count;
-        let lane = &mut self.lanes[from as usize];
-        let packet = lane.pop();
-        match lane.front() {
-            Some(next) => self.queue.replace_first(Event { time: next.time, id: event.id }),
-            None => self.queue.pop(),
-        }
-        debug_assert!(packet.is_some(), "a lane's event without a packet");
-        if let Some(packet) = packet {
-            let process = self.routes.next(&packet);
-            self.deliver(packet, process);
+        self.queue.pop();
+        self.run_lane(event.id - count, event.id);
+    }
+
+    /// Delivers the first packet of a lane whose turn it is, and those behind it for as long as nothing else comes earlier.
+    fn run_lane(&mut self, from: u32, id: u32) {
+        self.running_lane = from;
+        let mut packet = self.lanes[from as usize].pop();
+        while let Some(arrived) = packet {
+            let process = self.routes.next(&arrived);
+            self.deliver(arrived, process & !FUSED);
             self.drain();
+            let lane = &mut self.lanes[from as usize];
+            let Some(next) = lane.front() else { break };
+            let event = Event { time: next.time, id };
+            if self.queue.peek().is_some_and(|other| other < event) {
+                self.queue.push(event);
+                break;
+            }
+            packet = lane.pop();
         }
+        self.running_lane = PARKED;
     }
 
     /// Empties the outbox: into fused processes, which may send again, or onto lanes.
@@ -272,7 +284,7 @@ impl Network {
         let count = self.lanes.len() as u32;
         let lane = &mut self.lanes[from as usize];
         debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
-        if lane.front().is_none() {
+        if lane.front().is_none() && self.running_lane != from {
             self.queue.push(Event { time: packet.time, id: count + from });
         }
         lane.push(packet);

@@ -3,6 +3,8 @@
 use forebay_qdisc::{Ecn, FlowKey, Time};
 
 /// Which of the network's flows a packet belongs to: an index.
+///
+/// Below 2^31, for a packet keeps flow and direction in 32 bits.
 pub type FlowId = u32;
 
 /// What a packet is, as bits of [`Packet::flags`].
@@ -35,9 +37,9 @@ pub struct Packet {
     pub time: Time,
     /// Of data: when it left its source, in picoseconds. Of an ACK: its slot in the [`crate::SackTable`] (0: none).
     pub stamp: u64,
-    /// Flow (low half) and number (high half).
+    /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
-    /// From the lowest bit: length (16 bits), input port (16), flags (8), hop (8), class (8), ECN codepoint (2).
+    /// From the lowest bit: length (16 bits), input port (16), flags (8), class (8), ECN codepoint (8), hop (8).
     header: u64,
 }
 
@@ -45,9 +47,9 @@ const _: () = assert!(size_of::<Packet>() == 32);
 
 const INPUT_PORT_SHIFT: u32 = 16;
 const FLAGS_SHIFT: u32 = 32;
-const HOP_SHIFT: u32 = 40;
-const CLASS_SHIFT: u32 = 48;
-const ECN_SHIFT: u32 = 56;
+const CLASS_SHIFT: u32 = 40;
+const ECN_SHIFT: u32 = 48;
+const HOP_SHIFT: u32 = 56;
 
 /// What an endpoint says of a packet that it sends.
 #[derive(Clone, Copy, Debug)]
@@ -79,7 +81,7 @@ impl Packet {
         Self {
             time,
             stamp,
-            identity: flow as u64 | (number as u64) << 32,
+            identity: (flow as u64) << 1 | (flags & flags::ACK) as u64 | (number as u64) << 32,
             header: len_bytes as u64
                 | (flags as u64) << FLAGS_SHIFT
                 | (class as u64) << CLASS_SHIFT
@@ -91,7 +93,7 @@ impl Packet {
     #[inline]
     #[must_use]
     pub const fn flow_id(&self) -> FlowId {
-        self.identity as u32
+        self.identity as u32 >> 1
     }
 
     /// Of data: the sequence number; of an ACK: the acknowledged number. The low 32 bits, as on the wire.
@@ -126,20 +128,20 @@ impl Packet {
     #[inline]
     #[must_use]
     pub const fn is_ack(&self) -> bool {
-        self.has(flags::ACK)
+        self.identity & 1 != 0
     }
 
     /// Index of (flow, direction): even for data, odd for ACKs.
     #[inline]
     #[must_use]
     pub const fn direction_index(&self) -> usize {
-        (self.flow_id() as usize) * 2 + (self.flags() & flags::ACK) as usize
+        self.identity as u32 as usize
     }
 
     /// How many processes of its path it has reached.
     #[inline]
     pub(crate) const fn hop(&self) -> usize {
-        (self.header >> HOP_SHIFT) as u8 as usize
+        (self.header >> HOP_SHIFT) as usize
     }
 
     /// It has reached the next process of its path.
@@ -183,7 +185,7 @@ impl Packet {
 
 impl forebay_qdisc::Packet for Packet {
     fn flow(&self) -> FlowKey {
-        flow_key(self.flow_id(), self.is_ack())
+        FlowKey(self.direction_index() as u64)
     }
 
     fn len_bytes(&self) -> u32 {
@@ -222,6 +224,8 @@ pub const fn unwrap_number(low: u32, reference: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use forebay_qdisc::Packet as _;
+
     use super::*;
 
     #[test]
@@ -231,7 +235,7 @@ mod tests {
                 time: Time::ZERO,
                 stamp: 9,
                 number: u32::MAX - 1,
-                flow: u32::MAX - 2,
+                flow: (1 << 31) - 2,
                 len_bytes: u16::MAX - 3,
                 flags: 0x7e,
                 class: 0xfd,
@@ -240,8 +244,9 @@ mod tests {
             packet = packet.arriving(Time::NEVER, 0xfffc).arriving(Time::ZERO, 0x1234);
             packet.advance();
             packet.advance();
-            assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, u32::MAX - 2));
+            assert_eq!((packet.number(), packet.flow_id()), (u32::MAX - 1, (1 << 31) - 2));
             assert_eq!((packet.len_bytes(), packet.flags(), packet.class()), (u32::from(u16::MAX) - 3, 0x7e, 0xfd));
+            assert_eq!(packet.flow(), flow_key(packet.flow_id(), packet.is_ack()));
             assert_eq!((packet.hop(), packet.ecn()), (2, ecn));
             assert_eq!(forebay_qdisc::Packet::input_port(&packet), 0x1234);
             forebay_qdisc::Packet::mark_ce(&mut packet);

@@ -50,11 +50,22 @@ pub(crate) struct LawPort {
     backlog: Backlog,
     /// Whether the law has been told that the link is idle.
     idle: bool,
+    /// Whether the law wants to be told of departures.
+    watched: bool,
 }
 
 impl LawPort {
     pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
-        Self { wire, checkpoints, books, law, waiting: Ring::default(), backlog: Backlog::default(), idle: true }
+        Self {
+            watched: law.watches_departures(),
+            wire,
+            checkpoints,
+            books,
+            law,
+            waiting: Ring::default(),
+            backlog: Backlog::default(),
+            idle: true,
+        }
     }
 
     /// Lets go of the packets whose transmission has begun by `now`, and gives what is left. One that begins at `now`
@@ -68,7 +79,9 @@ impl LawPort {
             }
             backlog.packets -= 1;
             backlog.bytes -= u64::from(first.len_bytes);
-            self.law.release(first.ticket, first.len_bytes, backlog, first.start);
+            if self.watched {
+                self.law.release(first.ticket, first.len_bytes, backlog, first.start);
+            }
             self.waiting.pop();
         }
         if self.wire.free_at <= now && !self.idle {

@@ -53,6 +53,10 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
         if self.limit.fits(offer.backlog, arrival.len_bytes) {
             Verdict::Enqueue(Ticket::default())

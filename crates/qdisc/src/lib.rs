@@ -97,6 +97,11 @@ pub trait Admission {
     /// `backlog` is the queue without it.
     fn release(&mut self, _ticket: Ticket, _len_bytes: u32, _backlog: Backlog, _now: Time) {}
 
+    /// Whether [`Admission::release`] does anything. A simulator need not call it on a law that says no.
+    fn watches_departures(&self) -> bool {
+        true
+    }
+
     /// The link has nothing to send since `since`: the end of the last transmission, with the queue empty.
     /// Told once for each idle period.
     fn idle(&mut self, _since: Time) {}

@@ -303,6 +303,10 @@ impl Red {
 }
 
 impl Admission for Red {
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
         let idle = self.idle_since.is_some();
         let verdict = self.decide(arrival, offer);
