@@ -212,7 +212,8 @@ impl Network {
         self.run_lane(event.id - count, event.id);
     }
 
-    /// Delivers the first packet of a lane whose turn it is, and those behind it for as long as nothing else comes earlier.
+    /// Delivers the first packet of a lane whose turn it is, and those behind it for as long as nothing else comes
+    /// earlier.
     fn run_lane(&mut self, from: u32, id: u32) {
         self.running_lane = from;
         let mut packet = self.lanes[from as usize].pop();

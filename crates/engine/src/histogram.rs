@@ -71,8 +71,8 @@ impl DelayHistogram {
         if self.count == 0 { f64::NAN } else { self.max_ps as f64 * 1e-12 }
     }
 
-    /// The `quantile` (0.99 is the 99th percentile) in seconds: the values in a bucket are taken as evenly spread; NaN without
-    /// a delay.
+    /// The `quantile` (0.99 is the 99th percentile) in seconds: the values in a bucket are taken as evenly spread; NaN
+    /// without a delay.
     #[must_use]
     pub fn quantile_s(&self, quantile: f64) -> f64 {
         let rank = libm::ceil(quantile * self.count as f64).max(1.0) as u64;

@@ -54,8 +54,8 @@ pub(crate) struct UdpSource {
     /// End of the on period.
     on_until: Time,
     started: bool,
-    /// The last length of a constant rate and its gap.
-    memo: (f64, Span),
+    /// Length and gap of a strictly periodic source, where nothing is drawn.
+    steady: Option<(u16, Span)>,
     rng: Pcg64Mcg,
     book: SendBook,
     timer: LazyTimer,
@@ -85,7 +85,7 @@ impl UdpSource {
             stop,
             on_until: Time::ZERO,
             started: false,
-            memo: (0.0, Span::ZERO),
+            steady: None,
             rng,
             book,
             timer: LazyTimer::default(),
@@ -95,6 +95,11 @@ impl UdpSource {
     /// Settles the pattern's first packet, at or after the start time.
     fn begin(&mut self) {
         self.started = true;
+        if let (UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
+            (self.pattern, self.length)
+        {
+            self.steady = Some(((bytes + 0.5) as u16, self.gap_at(rate_bps, bytes)));
+        }
         self.book.record.started = Some(self.next);
         let first = self.next;
         self.next = match self.pattern {
@@ -133,10 +138,7 @@ impl UdpSource {
     fn following(&mut self, bytes: f64) -> Time {
         match self.pattern {
             UdpPattern::Constant { rate_bps, jitter, .. } => {
-                if bytes != self.memo.0 {
-                    self.memo = (bytes, self.gap_at(rate_bps, bytes));
-                }
-                let gap = self.memo.1;
+                let gap = self.gap_at(rate_bps, bytes);
                 if jitter == 0.0 {
                     return self.next + gap;
                 }
@@ -156,28 +158,40 @@ impl UdpSource {
         }
     }
 
+    /// Sends the next packet and settles the time of the one after it.
+    #[inline]
     fn emit(&mut self, out: &mut Outbox) {
+        if let Some((len_bytes, gap)) = self.steady {
+            self.send(len_bytes, out);
+            self.next += gap;
+        } else {
+            let bytes = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
+            self.send((bytes + 0.5) as u16, out);
+            self.next = self.following(bytes);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, len_bytes: u16, out: &mut Outbox) {
         let now = self.next;
-        self.check(now);
-        let length = match self.length {
-            Distribution::Constant(bytes) => bytes,
-            random => random.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX)),
-        };
+        if self.context.checkpoints.next() <= now {
+            self.check(now);
+        }
         let packet = Packet::new(PacketFields {
             time: now,
             stamp: now.picoseconds(),
             number: self.book.count.packets as u32,
             flow: self.context.flow,
-            len_bytes: (length + 0.5) as u16,
+            len_bytes,
             flags: 0,
             class: self.context.class,
             ecn: self.ecn,
         });
         self.book.sent(&packet, false);
         out.send(packet);
-        self.next = self.following(length);
     }
 
+    #[cold]
     fn check(&mut self, now: Time) {
         while let Some((_, due)) = self.context.checkpoints.take(now) {
             self.book.check(due, self.context.checkpoints.interval());

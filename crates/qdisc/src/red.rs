@@ -284,7 +284,9 @@ impl Red {
             self.count_bytes = u64::from(arrival.len_bytes);
             return Signal::None;
         }
-        if uniform(offer.rng) < self.probability(arrival) { Signal::Early } else { Signal::None }
+        let probability = self.probability(arrival);
+        // No dice where nothing can happen: with `wait`, for half of the packets.
+        if probability > 0.0 && uniform(offer.rng) < probability { Signal::Early } else { Signal::None }
     }
 
     /// `p_a` of this packet (paper, section 7).

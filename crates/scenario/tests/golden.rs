@@ -1,7 +1,7 @@
 //! One scenario with every kind of traffic, as a table of integers that a person can read in a diff.
 //!
-//! The same table is checked against the release build by `tests/python/test_golden.py`: equal digests mean that debug and
-//! release, and whatever machines run the two, agree to the last bit.
+//! The same table is checked against the release build by `tests/python/test_golden.py`: equal digests mean that debug
+//! and release, and whatever machines run the two, agree to the last bit.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
