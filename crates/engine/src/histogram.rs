@@ -71,22 +71,20 @@ impl DelayHistogram {
         if self.count == 0 { f64::NAN } else { self.max_ps as f64 * 1e-12 }
     }
 
-    /// The `quantile` (0.99 is the 99th percentile) in seconds: the values in a bucket are taken as evenly spread; NaN
-    /// without a delay.
+    /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without
+    /// a delay.
     #[must_use]
     pub fn quantile_s(&self, quantile: f64) -> f64 {
         let rank = libm::ceil(quantile * self.count as f64).max(1.0) as u64;
         let mut seen = 0;
         for (octave, buckets) in (self.first_octave..).zip(&self.octaves) {
             for (bucket, &count) in (0_u64..).zip(buckets) {
-                let count = u64::from(count);
-                if seen + count >= rank {
-                    let width = (1_u64 << (octave - SUB_BITS)) as f64;
-                    let low = (1_u64 << octave) as f64 + bucket as f64 * width;
-                    let part = (rank - seen) as f64 / count as f64;
-                    return (low + part * width).min(self.max_ps as f64) * 1e-12;
+                seen += u64::from(count);
+                if seen >= rank {
+                    let width = 1_u64 << (octave - SUB_BITS);
+                    let low = (1_u64 << octave) + bucket * width;
+                    return (low + width / 2).min(self.max_ps) as f64 * 1e-12;
                 }
-                seen += count;
             }
         }
         f64::NAN
