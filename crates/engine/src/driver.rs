@@ -224,7 +224,7 @@ impl Network {
             let lane = &mut self.lanes[from as usize];
             let Some(next) = lane.front() else { break };
             let event = Event { time: next.time, id };
-            if self.queue.peek().is_some_and(|other| other < event) {
+            if self.queue.has_earlier(event) {
                 self.queue.push(event);
                 break;
             }
@@ -309,7 +309,6 @@ impl Network {
             process.finish(self.window.to, &mut self.report);
         }
         let mut result = self.report.close(self.sampling_interval)?;
-        result.engine.packet_hops = self.out.packet_hops;
         result.engine.events = self.events;
         result.engine.cpu_s = meter.cpu_s();
         result.engine.peak_rss_bytes = peak_rss_bytes();

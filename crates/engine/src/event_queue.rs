@@ -61,6 +61,17 @@ impl EventQueue {
         }
     }
 
+    /// Whether an event that is pending comes before `event`.
+    #[inline]
+    #[must_use]
+    pub fn has_earlier(&mut self, event: Event) -> bool {
+        let first = match &mut self.wheel {
+            None => self.few.last().copied(),
+            Some(wheel) => wheel.first(&mut self.far),
+        };
+        first.is_some_and(|key| key < event.key())
+    }
+
     /// Adds an event.
     #[inline]
     pub fn push(&mut self, event: Event) {
@@ -390,6 +401,7 @@ mod tests {
             }
             model.sort();
             assert_eq!(queue.peek(), model.first().copied());
+            assert_eq!(queue.has_earlier(event), model.first().is_some_and(|first| *first < event));
         }
         for event in model {
             assert_eq!(queue.peek(), Some(event));

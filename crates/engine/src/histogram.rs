@@ -15,7 +15,6 @@ pub struct DelayHistogram {
     /// The octaves from `first_octave` on.
     octaves: Vec<[u32; BUCKETS_PER_OCTAVE]>,
     first_octave: u32,
-    count: u64,
     sum_ps: u128,
     max_ps: u64,
 }
@@ -26,7 +25,6 @@ impl DelayHistogram {
     pub fn record(&mut self, delay: Span) {
         // Nanoseconds: finer than any delay that matters, and the smallest octaves stay out of use.
         let ps = delay.picoseconds();
-        self.count += 1;
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
         let ps = ps.max(BUCKETS_PER_OCTAVE as u64);
@@ -56,26 +54,26 @@ impl DelayHistogram {
     /// How many delays were counted.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.count
+        self.octaves.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
     /// The mean in seconds, exact; NaN without a delay.
     #[must_use]
     pub fn mean_s(&self) -> f64 {
-        self.sum_ps as f64 / self.count as f64 * 1e-12
+        self.sum_ps as f64 / self.count() as f64 * 1e-12
     }
 
     /// The largest in seconds, exact; NaN without a delay.
     #[must_use]
     pub fn max_s(&self) -> f64 {
-        if self.count == 0 { f64::NAN } else { self.max_ps as f64 * 1e-12 }
+        if self.octaves.is_empty() { f64::NAN } else { self.max_ps as f64 * 1e-12 }
     }
 
     /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without
     /// a delay.
     #[must_use]
     pub fn quantile_s(&self, quantile: f64) -> f64 {
-        let rank = libm::ceil(quantile * self.count as f64).max(1.0) as u64;
+        let rank = libm::ceil(quantile * self.count() as f64).max(1.0) as u64;
         let mut seen = 0;
         for (octave, buckets) in (self.first_octave..).zip(&self.octaves) {
             for (bucket, &count) in (0_u64..).zip(buckets) {

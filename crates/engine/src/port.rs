@@ -89,6 +89,7 @@ impl LawPort {
             self.law.idle(self.wire.free_at);
         }
         self.backlog = backlog;
+        debug_assert_eq!(self.waiting.len() as u64, backlog.packets);
         backlog
     }
 
@@ -280,7 +281,10 @@ impl Process for QueuePort {
         if !self.busy {
             self.serve(now, out);
         }
-        self.books.book.length(self.discipline.backlog().packets, now);
+        let queued = self.discipline.backlog().packets;
+        let book = &mut self.books.book;
+        book.length(queued, now);
+        debug_assert_eq!(book.arrived_total, book.dropped_total + book.departed_total + queued);
         self.rearm(out);
     }
 

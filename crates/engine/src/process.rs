@@ -37,8 +37,6 @@ pub struct Outbox {
     pub(crate) wake_ups: Vec<(u32, Time)>,
     /// The process that is running.
     pub(crate) running: u32,
-    /// Packets that have crossed a link by the end of the run.
-    pub(crate) packet_hops: u64,
     /// The measured interval.
     pub window: Window,
     /// SACK blocks of the ACKs in flight.
@@ -47,14 +45,7 @@ pub struct Outbox {
 
 impl Outbox {
     pub(crate) fn new(window: Window) -> Self {
-        Self {
-            packets: Vec::new(),
-            wake_ups: Vec::new(),
-            running: 0,
-            packet_hops: 0,
-            window,
-            sacks: SackTable::default(),
-        }
+        Self { packets: Vec::new(), wake_ups: Vec::new(), running: 0, window, sacks: SackTable::default() }
     }
 
     /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from

@@ -279,6 +279,7 @@ impl Report {
             series.interval_s = interval_s;
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
+        let hops = self.links.iter().map(|link| link.hops).sum();
         let mut result = RunResult {
             duration_s: self.window.to.seconds(),
             warmup_s: self.window.from.seconds(),
@@ -289,6 +290,7 @@ impl Report {
             series: self.series,
             ..RunResult::default()
         };
+        result.engine.packet_hops = hops;
         result.digest = digest(&result);
         Ok(result)
     }

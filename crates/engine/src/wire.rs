@@ -25,11 +25,9 @@ pub(crate) struct Wire {
     far_input_port: u16,
     /// Whether the link loses, traces or samples: whether `record` has to be looked at.
     observed: bool,
-    /// Packets whose transmission ended within the measured interval, and their bytes.
-    packets: u64,
-    bytes: u64,
-    /// Time spent transmitting within the measured interval.
-    busy: Span,
+    /// Packets of the remembered length sent within the measured interval and not yet in the record: one addition for
+    /// each packet instead of four.
+    uncounted: u64,
     pub record: Box<WireRecord>,
 }
 
@@ -41,6 +39,13 @@ pub(crate) struct WireRecord {
     number: u32,
     pub name: String,
     pub rate: Rate,
+    /// Packets whose transmission ended by the end of the run, since its start.
+    hops: u64,
+    /// The same within the measured interval, and their bytes.
+    packets: u64,
+    bytes: u64,
+    /// Time spent transmitting within the measured interval.
+    busy: Span,
     loss: Option<Loss>,
     pub lost: LossBook,
     tracer: Option<Tracer>,
@@ -70,6 +75,7 @@ pub(crate) struct LinkReport {
     pub name: String,
     pub rate: Rate,
     pub utilization: f64,
+    pub hops: u64,
     pub packets: u64,
     pub bytes: u64,
     pub lost: LossBook,
@@ -86,13 +92,15 @@ impl Wire {
             memo_len_bytes: 0,
             far_input_port,
             observed: false,
-            packets: 0,
-            bytes: 0,
-            busy: Span::ZERO,
+            uncounted: 0,
             record: Box::new(WireRecord {
                 number,
                 name,
                 rate,
+                hops: 0,
+                packets: 0,
+                bytes: 0,
+                busy: Span::ZERO,
                 loss: None,
                 lost: LossBook::default(),
                 tracer: None,
@@ -167,12 +175,9 @@ impl Wire {
         self.free_at = end;
         let packet = packet.arriving(end + self.propagation, self.far_input_port);
         if end <= out.window.to && start >= out.window.from {
-            out.packet_hops += 1;
-            self.packets += 1;
-            self.bytes += u64::from(len_bytes);
-            self.busy += self.memo_span;
+            self.uncounted += 1;
         } else {
-            self.count_at_the_edge(len_bytes, start, out);
+            self.count_at_the_edge(len_bytes, start, &out.window);
         }
         if self.observed {
             self.record.observe(packet, end, self.memo_span, out);
@@ -182,22 +187,33 @@ impl Wire {
 
     #[cold]
     fn remember_length(&mut self, len_bytes: u32) {
+        self.count();
         self.memo_len_bytes = len_bytes;
         self.memo_span = self.record.rate.transmission_time(u64::from(len_bytes));
     }
 
     /// Counts a transmission that does not lie within the measured interval as a whole.
     #[cold]
-    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, out: &mut Outbox) {
-        let Window { from, to } = out.window;
-        self.busy += out.window.clip(start, self.free_at);
-        if self.free_at <= to {
-            out.packet_hops += 1;
-            if self.free_at > from {
-                self.packets += 1;
-                self.bytes += u64::from(len_bytes);
+    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, window: &Window) {
+        let record = &mut self.record;
+        record.busy += window.clip(start, self.free_at);
+        if self.free_at <= window.to {
+            record.hops += 1;
+            if self.free_at > window.from {
+                record.packets += 1;
+                record.bytes += u64::from(len_bytes);
             }
         }
+    }
+
+    /// Brings the record up to date.
+    fn count(&mut self) {
+        let packets = std::mem::take(&mut self.uncounted);
+        let record = &mut self.record;
+        record.hops += packets;
+        record.packets += packets;
+        record.bytes += packets * u64::from(self.memo_len_bytes);
+        record.busy += self.memo_span * packets;
     }
 
     /// Samples the utilisation since the last sample. Everything planned beyond `at` is one busy period from `at` to
@@ -212,14 +228,16 @@ impl Wire {
 
     pub fn finish(&mut self, window: &Window) -> LinkReport {
         self.take_samples(window.to);
+        self.count();
         let record = &mut self.record;
         LinkReport {
             number: record.number,
             name: record.name.clone(),
             rate: record.rate,
-            utilization: self.busy.seconds() / window.seconds(),
-            packets: self.packets,
-            bytes: self.bytes,
+            utilization: record.busy.seconds() / window.seconds(),
+            hops: record.hops,
+            packets: record.packets,
+            bytes: record.bytes,
             lost: std::mem::take(&mut record.lost),
             tracer: record.tracer.take(),
             series: record.utilization.take().map(|series| series.values),
