@@ -284,7 +284,7 @@ impl Process for QueuePort {
         let queued = self.discipline.backlog().packets;
         let book = &mut self.books.book;
         book.length(queued, now);
-        debug_assert_eq!(book.arrived_total, book.dropped_total + book.departed_total + queued);
+        debug_assert_eq!(book.arrived_total(), book.dropped_total + book.departed_total() + queued);
         self.rearm(out);
     }
 

@@ -11,20 +11,34 @@ const DROP_REASONS: usize = DropReason::ALL.len();
 /// What one flow did at one queue, within the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowAtQueue {
-    pub arrived: u64,
+    arrived: u64,
     pub dropped: u64,
     pub marked: u64,
-    pub departed: u64,
+    departed: u64,
+    /// Packets whose arrival and departure were booked at once: to be added to both.
+    let_in: u64,
     pub wait: Span,
+}
+
+impl FlowAtQueue {
+    pub fn arrived(&self) -> u64 {
+        self.arrived + self.let_in
+    }
+
+    pub fn departed(&self) -> u64 {
+        self.departed + self.let_in
+    }
 }
 
 /// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check
 /// of conservation.
 pub(crate) struct QueueBook {
     window: Window,
-    pub arrived_total: u64,
+    arrived_total: u64,
     pub dropped_total: u64,
-    pub departed_total: u64,
+    departed_total: u64,
+    /// Packets whose arrival and departure were booked at once: to be added to both.
+    let_in_total: u64,
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
@@ -45,6 +59,7 @@ impl QueueBook {
             arrived_total: 0,
             dropped_total: 0,
             departed_total: 0,
+            let_in_total: 0,
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
@@ -89,14 +104,12 @@ impl QueueBook {
         if packet.time < from || start > to {
             return self.let_in_at_the_edge(packet, start);
         }
-        self.arrived_total += 1;
-        self.departed_total += 1;
+        self.let_in_total += 1;
         let wait = start.since(packet.time);
         self.packet_time_ps += u128::from(wait.picoseconds());
         self.byte_time_ps += u128::from(wait.picoseconds()) * u128::from(packet.len_bytes());
         let row = self.row(packet);
-        row.arrived += 1;
-        row.departed += 1;
+        row.let_in += 1;
         row.wait += wait;
     }
 
@@ -156,6 +169,16 @@ impl QueueBook {
         }
     }
 
+    /// Packets that arrived since the start.
+    pub fn arrived_total(&self) -> u64 {
+        self.arrived_total + self.let_in_total
+    }
+
+    /// Packets whose transmission began by the end of the run.
+    pub fn departed_total(&self) -> u64 {
+        self.departed_total + self.let_in_total
+    }
+
     /// All flows together.
     pub fn all_flows(&self) -> FlowAtQueue {
         self.flows.iter().fold(FlowAtQueue::default(), |mut all, flow| {
@@ -163,6 +186,7 @@ impl QueueBook {
             all.dropped += flow.dropped;
             all.marked += flow.marked;
             all.departed += flow.departed;
+            all.let_in += flow.let_in;
             all.wait += flow.wait;
             all
         })

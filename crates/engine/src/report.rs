@@ -156,11 +156,14 @@ impl Report {
         let QueueReport { name, books, backlog, holds_packets, flow_gauges, .. } = report;
         let book = &books.book;
         // received = dropped + departed + queued; for a law the queued ones are booked when they are let in.
-        let accounted = book.dropped_total + book.departed_total + backlog.packets;
-        if book.arrived_total != accounted {
+        let accounted = book.dropped_total + book.departed_total() + backlog.packets;
+        if book.arrived_total() != accounted {
             self.violation.get_or_insert(format!(
                 "queue `{name}`: {} packets arrived, but {} were dropped, {} departed and {} are queued",
-                book.arrived_total, book.dropped_total, book.departed_total, backlog.packets
+                book.arrived_total(),
+                book.dropped_total,
+                book.departed_total(),
+                backlog.packets
             ));
         }
         if holds_packets {
@@ -170,7 +173,7 @@ impl Report {
         queues.name.push(name.to_owned());
         queues.discipline.push(books.discipline.clone());
         let all = book.all_flows();
-        queues.arrived.push(all.arrived);
+        queues.arrived.push(all.arrived());
         queues.dropped.push(book.dropped.iter().sum());
         for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
             column.push(count);
@@ -180,7 +183,7 @@ impl Report {
         queues.mean_packets.push(book.mean_length_packets());
         queues.mean_bytes.push(book.mean_length_bytes());
         queues.longest.push(book.longest);
-        queues.wait_mean_s.push(all.wait.seconds() / all.departed as f64);
+        queues.wait_mean_s.push(all.wait.seconds() / all.departed() as f64);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
             self.queue_series(name, series);
@@ -199,15 +202,15 @@ impl Report {
         for (flow, pair) in books.book.flows.chunks_exact(2).enumerate() {
             let data = pair[0];
             self.flow_dropped[flow] += data.dropped;
-            if data.arrived == 0 && data.departed == 0 {
+            if data.arrived() == 0 && data.departed() == 0 {
                 continue;
             }
             table.queue.push(name.to_owned());
             table.flow.push(self.labels[flow].name.clone());
-            table.arrived.push(data.arrived);
+            table.arrived.push(data.arrived());
             table.dropped.push(data.dropped);
             table.marked.push(data.marked);
-            table.wait_mean_s.push(data.wait.seconds() / data.departed as f64);
+            table.wait_mean_s.push(data.wait.seconds() / data.departed() as f64);
             let row = table.queue.len();
             flow_gauges(flow_key(flow as FlowId, false), &mut |gauge, value| {
                 let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {

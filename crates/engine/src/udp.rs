@@ -39,7 +39,7 @@ pub enum UdpPattern {
 
 /// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups,
 /// same packets.
-const AHEAD: usize = 32;
+const AHEAD: usize = 64;
 
 /// A UDP source.
 pub(crate) struct UdpSource {
