@@ -23,10 +23,10 @@ impl DelayHistogram {
     /// Counts one delay.
     #[inline]
     pub fn record(&mut self, delay: Span) {
-        // Nanoseconds: finer than any delay that matters, and the smallest octaves stay out of use.
         let ps = delay.picoseconds();
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
+        // Below that an octave has fewer picoseconds than buckets.
         let ps = ps.max(BUCKETS_PER_OCTAVE as u64);
         let octave = ps.ilog2();
         let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
