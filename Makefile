@@ -43,8 +43,9 @@ $(VENV)/.installed: requirements-dev.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	@# What is built here runs here: the compiler may use all this processor has. Wheels for others must not.
 	@# pip, which maturin calls, lists on standard output all that is there already.
-	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
+	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
 	@touch $@
 
 # --- use
