@@ -48,7 +48,7 @@ const MACHINE_PATHS: &[&str] = &[
 ];
 
 /// The fixed headings of a discipline's module documentation, which become its manual page.
-const DISCIPLINE_HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Parameters"];
+const DISCIPLINE_HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Cost", "# Parameters"];
 
 /// Where the disciplines live.
 const DISCIPLINES: &str = "crates/qdisc/src/";

@@ -106,6 +106,12 @@ reasons! {
         Evicted = "evicted",
         /// The input port is shut or throttled.
         InputPort = "input_port",
+        /// The flow is held to a fixed rate (SFB's limiter, the penalty box).
+        RateLimit = "rate_limit",
+        /// The flow is over its fair share (AFD, CSFQ, RED-PD, BREATHe).
+        FairShare = "fair_share",
+        /// It matched a packet drawn from the queue, or was drawn (CHOKe).
+        Match = "match",
     }
 }
 
@@ -118,5 +124,7 @@ reasons! {
         Forced = "forced",
         /// The flow was over its own limit.
         FlowLimit = "flow_limit",
+        /// The flow is over its fair share (AFD).
+        FairShare = "fair_share",
     }
 }

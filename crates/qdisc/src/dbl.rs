@@ -22,6 +22,9 @@
 //! - Input ports (section 5 names the possibility): flows are held against the port by which the packet came that cost
 //!   them their last credit; a port with more than `limit` of them is throttled by a token bucket or shut down.
 //!
+//! # Cost
+//! The flow table: 32 bytes an entry here and 72 bits in the paper's hardware, whatever the flows. O(1) a packet.
+//!
 //! # Parameters
 //! See [`DblConfig`].
 
@@ -41,6 +44,7 @@ use input_ports::InputPorts;
 use limit_function::BufferLimitFunction;
 
 use crate::limit::Limit;
+use crate::memory::inline_bytes;
 use crate::{
     Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Rng, Span, Ticket, Time, Verdict,
     hash_flow, uniform,
@@ -312,6 +316,11 @@ impl Admission for Dbl {
         if ticket != NO_ENTRY {
             self.table.with(|table| table.remove_cells(ticket.0, cells));
         }
+    }
+
+    /// A shared table counts in each of its queues.
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + self.table.state_bytes()
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {

@@ -12,12 +12,16 @@
 //! its queue of limit L holds L - 1 packets: to compare with ns-2, set the limit one lower. A byte limit counts each
 //! packet's own bytes, not a mean size.
 //!
+//! # Cost
+//! No state but its limit; O(1) a packet.
+//!
 //! # Parameters
 //! See [`DropTailConfig`].
 
 use forebay_units::{QueueSize, Rate};
 
 use crate::limit::Limit;
+use crate::memory::inline_bytes;
 use crate::{Admission, Arrival, ConfigError, DropReason, Offer, Ticket, Verdict};
 
 /// Parameters of drop-tail.
@@ -53,6 +57,10 @@ impl DropTail {
 }
 
 impl Admission for DropTail {
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self)
+    }
+
     fn watches_departures(&self) -> bool {
         false
     }

@@ -64,6 +64,10 @@ impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
         self.backlog
     }
 
+    fn state_bytes(&self) -> u64 {
+        self.law.state_bytes()
+    }
+
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
         self.law.gauges(visit);
     }

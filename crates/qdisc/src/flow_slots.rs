@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
 
+use crate::memory::heap_bytes;
 use crate::{FlowKey, hash_flow};
 
 /// States of type `T`, one for each flow present.
@@ -29,6 +30,11 @@ impl<T: Default> FlowSlots<T> {
     /// Number of flows present.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
+    }
+
+    /// Bytes that it holds on the heap.
+    pub fn heap_bytes(&self) -> u64 {
+        heap_bytes(&self.slots) + heap_bytes(&self.free) + heap_bytes(&self.buckets)
     }
 
     /// The slot of `flow`, if it is present.

@@ -18,6 +18,9 @@
 //!   the moment the queue became empty, as in the paper.
 //! - The queue's physical limit is tested after the rules; ECN marking in place of random drops is our addition.
 //!
+//! # Cost
+//! An entry for each flow with packets queued, at most one for each packet of the queue; O(1) a packet.
+//!
 //! # Parameters
 //! See [`FredConfig`].
 
@@ -25,6 +28,7 @@ use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::flow_slots::FlowSlots;
 use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::memory::inline_bytes;
 use crate::red::{IdleDecay, Profile, uniform_gap_probability};
 use crate::{
     Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Ticket, Time, Verdict, uniform,
@@ -259,6 +263,10 @@ impl Admission for Fred {
 
     fn idle(&mut self, since: Time) {
         self.empty_since = since;
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + self.flows.heap_bytes()
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {

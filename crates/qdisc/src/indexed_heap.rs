@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::memory::heap_bytes;
+
 /// Where a slot is that is not in the heap.
 const ABSENT: u32 = u32::MAX;
 
@@ -17,6 +19,11 @@ impl<K: Ord + Copy> IndexedHeap<K> {
     /// An empty heap.
     pub fn new() -> Self {
         Self { heap: Vec::new(), positions: Vec::new() }
+    }
+
+    /// Bytes that it holds on the heap of the program.
+    pub fn heap_bytes(&self) -> u64 {
+        heap_bytes(&self.heap) + heap_bytes(&self.positions)
     }
 
     /// The smallest key and its slot.

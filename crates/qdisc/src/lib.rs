@@ -35,6 +35,7 @@ mod fred;
 mod hash;
 mod indexed_heap;
 mod limit;
+mod memory;
 mod red;
 #[cfg(test)]
 mod test_support;
@@ -106,6 +107,10 @@ pub trait Admission {
     /// Told once for each idle period.
     fn idle(&mut self, _since: Time) {}
 
+    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
+    /// queued and their queue.
+    fn state_bytes(&self) -> u64;
+
     /// Shows each named gauge (`avg`, `dbl`, `active_flows`, …) with its current value.
     fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
 
@@ -149,6 +154,10 @@ pub trait Discipline<P: Packet> {
 
     /// What is queued.
     fn backlog(&self) -> Backlog;
+
+    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
+    /// queued and their queue.
+    fn state_bytes(&self) -> u64;
 
     /// Shows each named gauge with its current value.
     fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}

@@ -18,6 +18,10 @@
 //! - An evicted packet is taken back from the fluid server too, as far as that has not yet served it.
 //! - Packets that would finish at the same time leave in the order of their arrival. Flows are told apart exactly.
 //!
+//! # Cost
+//! An entry for each flow that is backlogged in the fluid system. O(log n) a packet in n such flows; an arrival may
+//! first have to see off several flows that the fluid system has finished with, each of them once.
+//!
 //! # Parameters
 //! See [`WfqConfig`].
 
@@ -31,6 +35,7 @@ use crate::class_weight::{ClassWeight, weights_by_class};
 use crate::flow_slots::FlowSlots;
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
+use crate::memory::{heap_bytes, inline_bytes};
 use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, Time};
 
 /// Parameters of WFQ.
@@ -266,6 +271,11 @@ impl<P: Packet> Discipline<P> for Wfq<P> {
 
     fn backlog(&self) -> Backlog {
         self.backlog
+    }
+
+    fn state_bytes(&self) -> u64 {
+        let heaps = self.fluid.heap_bytes() + self.first.heap_bytes() + self.longest.heap_bytes();
+        inline_bytes(self) + heap_bytes(&self.weights) + self.flows.heap_bytes() + heaps
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {

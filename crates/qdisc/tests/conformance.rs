@@ -2,18 +2,32 @@
 
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, InputPortAction, SharedFlowTable};
 use forebay_qdisc::*;
-use forebay_testkit::{TestPacket, conformance, conformance_law};
+use forebay_testkit::{TestPacket, bounded_memory, conformance, conformance_law};
 use forebay_units::{Bytes, QueueSize};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
 
-/// Names a law, or a discipline, and a configuration of it.
+/// Names a law, or a discipline, and a configuration of it. `bounded` checks its memory instead of its calls: once for
+/// each discipline, for it takes a second or two.
 macro_rules! conforms {
     ($test:ident: law $law:ident, $config:expr) => {
         #[test]
         fn $test() {
             conformance_law(stringify!($test), || Box::new($law::new(&$config, LINK, 7).unwrap()));
+        }
+    };
+    ($test:ident: bounded law $law:ident, $config:expr) => {
+        #[test]
+        fn $test() {
+            let law: Box<dyn Admission> = Box::new($law::new(&$config, LINK, 7).unwrap());
+            bounded_memory(stringify!($law), Box::new(Fifo::new(law)));
+        }
+    };
+    ($test:ident: bounded discipline $discipline:ident, $config:expr) => {
+        #[test]
+        fn $test() {
+            bounded_memory(stringify!($test), Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap()));
         }
     };
     ($test:ident: discipline $discipline:ident, $config:expr) => {
@@ -99,6 +113,12 @@ conforms!(drr_buckets_in_bytes: discipline Drr,
     DrrConfig { buckets: Some(3), limit: QueueSize::Bytes(20_000), quantum: Bytes(100), ..drr() });
 conforms!(wfq_defaults: discipline Wfq, WfqConfig::default());
 conforms!(wfq_small: discipline Wfq, WfqConfig { limit: SMALL, weights: weights() });
+conforms!(drop_tail_memory: bounded law DropTail, DropTailConfig::default());
+conforms!(red_memory: bounded law Red, RedConfig::default());
+conforms!(fred_memory: bounded law Fred, FredConfig::default());
+conforms!(dbl_memory: bounded law Dbl, DblConfig::default());
+conforms!(drr_memory: bounded discipline Drr, DrrConfig::default());
+conforms!(wfq_memory: bounded discipline Wfq, WfqConfig::default());
 conforms!(wfq_in_bytes: discipline Wfq, WfqConfig { limit: QueueSize::Bytes(20_000), weights: weights() });
 
 #[test]

@@ -7,6 +7,7 @@
 //! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue
 //!   can be emptied.
 //! - Determinism: the same operations and the same seed give the same decisions.
+//! - Memory: ten million distinct flows leave no more state behind than the first million did.
 
 use std::collections::BTreeMap;
 
@@ -57,6 +58,39 @@ pub fn conformance(name: &str, make: impl Fn() -> Box<dyn Discipline<TestPacket>
 /// Runs the suite on an admission law in front of a FIFO queue.
 pub fn conformance_law(name: &str, make: impl Fn() -> Box<dyn Admission>) {
     conformance(name, || Box::new(Fifo::<TestPacket>::new(make())));
+}
+
+/// Checks that the discipline's state is bounded: each of ten million packets is of another flow, a quarter more of them
+/// come than the link sends, and at the end the state is at most twice what it was after the first million (twice, since
+/// tables grow by doubling).
+///
+/// # Panics
+/// When the state has grown.
+pub fn bounded_memory(name: &str, mut discipline: Box<dyn Discipline<TestPacket>>) {
+    const FLOWS: u64 = 10_000_000;
+    const INTERARRIVAL: Span = Span::from_microseconds(80);
+    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let mut now = Time::ZERO;
+    let mut after_a_million = 0;
+    for id in 0..FLOWS {
+        let flow = FlowKey(id.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let packet = TestPacket { id, flow, len_bytes: 1000, ..TestPacket::default() };
+        now += INTERARRIVAL;
+        let mut recorder = Recorder::default();
+        let mut cx = Cx { now, rng: &mut rng, sink: &mut recorder };
+        discipline.enqueue(packet, &mut cx);
+        if id % 5 != 4 {
+            discipline.dequeue(&mut cx);
+        }
+        if id == FLOWS / 10 {
+            after_a_million = discipline.state_bytes();
+        }
+    }
+    let at_the_end = discipline.state_bytes();
+    assert!(
+        at_the_end <= 2 * after_a_million,
+        "{name}: {after_a_million} bytes of state after a million flows, {at_the_end} after ten million"
+    );
 }
 
 /// Flows few enough to meet, with the extreme keys, and now and then any at all.
@@ -313,6 +347,10 @@ mod tests {
         fn dequeue(&mut self, cx: &mut Cx<'_, TestPacket>) -> Option<TestPacket> {
             let stalls = self.fault == Some(Fault::Stalls) && cx.now.picoseconds() % 2 == 1;
             if stalls { None } else { self.packets.pop_front() }
+        }
+
+        fn state_bytes(&self) -> u64 {
+            0
         }
 
         fn backlog(&self) -> Backlog {

@@ -3,7 +3,7 @@
 use forebay_qdisc::{DropReason, Ecn, FlowKey, MarkReason, Packet, Sink};
 
 /// A packet for tests.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestPacket {
     /// Unlike that of any other packet of the test, and larger than that of every earlier one.
     pub id: u64,

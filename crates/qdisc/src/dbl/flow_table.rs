@@ -7,6 +7,7 @@ use core::cell::RefCell;
 
 use super::input_ports::InputPorts;
 use crate::Time;
+use crate::memory::heap_bytes;
 
 /// What the table knows of the flows that hash to one index.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +141,12 @@ impl SharedFlowTable {
         Some(number)
     }
 
+    /// Bytes of the table and of what its queues count.
+    pub(super) fn state_bytes(&self) -> u64 {
+        let table = self.table.borrow();
+        heap_bytes(&table.entries) + heap_bytes(&table.queues)
+    }
+
     /// Runs `work` on the table. The queues of a switch take turns on one thread, and none calls another while it
     /// works.
     #[inline]
@@ -147,3 +154,6 @@ impl SharedFlowTable {
         work(&mut self.table.borrow_mut())
     }
 }
+
+// The manual gives this size as the cost.
+const _: () = assert!(size_of::<Entry>() == 32);

@@ -374,6 +374,10 @@ impl Discipline<CapturedPacket> for Gate {
         waits.then(|| Time::ZERO.saturating_add(Span::from_milliseconds(milliseconds)))
     }
 
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+
     fn backlog(&self) -> Backlog {
         let bytes = self.packets.iter().map(|packet| u64::from(packet.len_bytes)).sum();
         Backlog { packets: self.packets.len() as u64, bytes }
