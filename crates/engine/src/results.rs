@@ -1,7 +1,5 @@
 //! What a run leaves behind: tables of named columns, time series, and the engine's own figures.
 
-use forebay_qdisc::DropReason;
-
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -113,20 +111,6 @@ pub struct RunResult {
     pub series: Vec<Series>,
     /// Speed and memory.
     pub engine: EngineStats,
-    /// A hash of everything above except `engine`: equal digests mean equal results.
+    /// A hash of everything above except `engine` and the queues' `state_bytes`: equal digests mean equal results.
     pub digest: String,
-}
-
-/// The column that counts the drops of this reason.
-#[must_use]
-pub const fn drop_column(reason: DropReason) -> &'static str {
-    match reason {
-        DropReason::Overflow => "dropped_overflow",
-        DropReason::Early => "dropped_early",
-        DropReason::Forced => "dropped_forced",
-        DropReason::FlowLimit => "dropped_flow_limit",
-        DropReason::Belligerent => "dropped_belligerent",
-        DropReason::Evicted => "dropped_evicted",
-        DropReason::InputPort => "dropped_input_port",
-    }
 }

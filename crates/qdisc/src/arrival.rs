@@ -70,7 +70,11 @@ pub struct Arrival {
 }
 
 macro_rules! reasons {
-    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)* }) => {
+    (
+        $(#[$doc:meta])* $name:ident, counted as $prefix:literal {
+            $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)*
+        }
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
@@ -85,13 +89,19 @@ macro_rules! reasons {
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $text,)* }
             }
+
+            /// The name of the column that counts them in results.
+            #[must_use]
+            pub const fn column(self) -> &'static str {
+                match self { $(Self::$variant => concat!($prefix, $text),)* }
+            }
         }
     };
 }
 
 reasons! {
     /// Why a packet was dropped.
-    DropReason {
+    DropReason, counted as "dropped_" {
         /// The buffer was full.
         Overflow = "overflow",
         /// A probabilistic or early drop that signals congestion.
@@ -117,7 +127,7 @@ reasons! {
 
 reasons! {
     /// Why a packet was marked.
-    MarkReason {
+    MarkReason, counted as "marked_" {
         /// A probabilistic or early mark.
         Early = "early",
         /// The average or the delay was past the upper bound.

@@ -60,9 +60,9 @@ pub fn conformance_law(name: &str, make: impl Fn() -> Box<dyn Admission>) {
     conformance(name, || Box::new(Fifo::<TestPacket>::new(make())));
 }
 
-/// Checks that the discipline's state is bounded: each of ten million packets is of another flow, a quarter more of them
-/// come than the link sends, and at the end the state is at most twice what it was after the first million (twice, since
-/// tables grow by doubling).
+/// Checks that the discipline's state is bounded: each of ten million packets is of another flow, a quarter more of
+/// them come than the link sends, and at the end the state is at most twice what it was after the first million (twice,
+/// since tables grow by doubling).
 ///
 /// # Panics
 /// When the state has grown.

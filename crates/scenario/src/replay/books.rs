@@ -1,6 +1,6 @@
 //! What became of the packets of a replay, flow by flow.
 
-use forebay_engine::{Column, DelayHistogram, Table, drop_column};
+use forebay_engine::{Column, DelayHistogram, Table};
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Sink, Time};
 
 use super::arrivals::CapturedPacket;
@@ -130,7 +130,7 @@ impl Books {
         push("packets_dropped", &|flow| flow.dropped.iter().sum());
         push("bytes_dropped", &|flow| flow.bytes_dropped);
         for &reason in DropReason::ALL {
-            push(drop_column(reason), &|flow| flow.dropped[reason as usize]);
+            push(reason.column(), &|flow| flow.dropped[reason as usize]);
         }
         push("packets_marked", &|flow| flow.marked);
     }
@@ -186,7 +186,7 @@ impl Books {
         push("packets_marked", self.flows.iter().map(|flow| flow.marked).sum());
         push("bytes_dropped", self.flows.iter().map(|flow| flow.bytes_dropped).sum());
         for &reason in DropReason::ALL {
-            push(drop_column(reason), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
+            push(reason.column(), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
         }
         push("length_max_packets", self.length_max_packets);
         push("length_max_bytes", self.length_max_bytes);
