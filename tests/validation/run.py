@@ -36,6 +36,9 @@ T_QUANTILES = (
     2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
 )  # fmt: skip
 
+# Every data packet of these scenarios, on the wire.
+PACKET_BITS = 8 * 1000
+
 Simulator = Literal["forebay", "ns-2"]
 
 
@@ -134,6 +137,7 @@ class Flow:
 class Outcome:
     """What one run measured."""
 
+    span_s: float
     flows: list[Flow]
     queue_mean_packets: float | None
 
@@ -144,9 +148,15 @@ class Outcome:
             return math.nan if self.queue_mean_packets is None else self.queue_mean_packets
         flows = [flow for flow in self.flows if flow.group == group]
         arrivals, drops = (sum(flow.arrivals for flow in flows), sum(flow.drops for flow in flows))
+        goodputs_bps = [flow.goodput_bps for flow in flows]
         shares = [100 * flow.drops / flow.arrivals if flow.arrivals else 0.0 for flow in flows]
         return {
-            "goodput_mbps": statistics.fmean(flow.goodput_bps for flow in flows) / 1e6,
+            "goodput_mbps": statistics.fmean(goodputs_bps) / 1e6,
+            "goodput_kbps": statistics.fmean(goodputs_bps) / 1e3,
+            "goodput_sum_mbps": sum(goodputs_bps) / 1e6,
+            "jain": sum(goodputs_bps) ** 2 / (len(flows) * sum(rate**2 for rate in goodputs_bps) or 1),
+            "at_zero": sum(rate == 0 for rate in goodputs_bps),
+            "loss_mbps": drops * PACKET_BITS / self.span_s / 1e6,
             "drop_percent": 100 * drops / arrivals if arrivals else 0.0,
             "drop_percent_min": min(shares),
             "drop_percent_max": max(shares),
@@ -227,13 +237,14 @@ def forebay_outcome(row: Row, seed: int) -> Outcome:
         wait_s = entry["wait_mean_s"] or 0.0
         group = flow["group"]
         flows.append(Flow(group, flow["goodput_bps"], entry["packets_arrived"], entry["packets_dropped"], wait_s))
-    return Outcome(flows, queue["length_mean_packets"])
+    return Outcome(result["duration_s"] - result["warmup_s"], flows, queue["length_mean_packets"])
 
 
 def ns2_outcome(row: Row, seed: int) -> Outcome:
     """Runs ns-2 and reads the script's JSON line."""
     result = json.loads(standard_output(["ns", str(row.script), *row.script_arguments, f"seed={seed}"]))
-    return Outcome([Flow(**flow) for flow in result["flows"]], result["queue_mean_packets"])
+    flows = [Flow(**flow) for flow in result["flows"]]
+    return Outcome(result["span_s"], flows, result["queue_mean_packets"])
 
 
 def standard_output(command: Sequence[str]) -> str:
@@ -376,7 +387,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
     parser.add_argument(
-        "experiments", nargs="*", help="table2, figure4, figure5, table3, figure8, buffer, loss; default: all"
+        "experiments", nargs="*", help="table2, figure4, figure5, table3, figure8, table1, figure2, buffer, loss; default: all"
     )
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")
