@@ -386,9 +386,8 @@ def print_table(experiment: Experiment, comparisons: list[Comparison], console: 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
-    parser.add_argument(
-        "experiments", nargs="*", help="table2, figure4, figure5, table3, figure8, table1, figure2, buffer, loss; default: all"
-    )
+    known = "table2, figure4, figure5, table3, figure8, table1, figure2, buffer, loss"
+    parser.add_argument("experiments", nargs="*", help=f"{known}; default: all")
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")
     parser.add_argument("--no-ns2", action="store_true", help="do not run ns-2 even where it is installed")
