@@ -57,6 +57,21 @@ demo: build ## Reproduce Table 2 and Figure 4 of the DBL paper, quickly
 	@echo "The figures are here:"
 	@find $(OUT)/demo -name '*.png' | sort | sed 's/^/  /'
 
+COMPARED := examples/comparison
+# The scenario, the folder of its results.
+COMPARE = $(FOREBAY) compare $(COMPARED)/$(1).toml --settings $(COMPARED)/$(1).queues.toml --queues all --seeds 3 \
+		--out $(OUT)/comparison/$(2)
+
+.PHONY: comparison
+comparison: build ## Compare all disciplines on the scenarios of three papers; writes docs/comparison.md anew
+	$(call COMPARE,dbl-table2,dbl-table2)
+	$(call COMPARE,sfb-table1,sfb-table1-45)
+	$(call COMPARE,sfb-table1,sfb-table1-2) \
+		--set "flows.nonresponsive.transport.udp.constant.rate=2 Mbps" --set name=sfb-table1-2 \
+		--set "description=400 TCP flows and one non-responsive flow of 2 Mb/s through a 45 Mb/s link (SFB paper, Table I)"
+	$(call COMPARE,breathe-fig2,breathe-fig2)
+	$(BIN)/python docs/comparison.py $(OUT)/comparison
+
 .PHONY: papers
 papers: build ## Run every experiment at full scale
 	$(FOREBAY) reproduce all --out $(OUT)/papers
@@ -137,7 +152,7 @@ fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fu
 	done
 
 .PHONY: bench
-bench: build ## Packet-hops per CPU second and memory, beside ns-2 and ns-3 where they are installed
+bench: build ## Speed and memory beside ns-2 and ns-3 where installed, and the time each discipline takes for a packet
 	$(BIN)/python benches/run.py
 
 .PHONY: validate

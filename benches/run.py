@@ -44,10 +44,10 @@ NS3_LIBRARIES = (
 
 @dataclass(frozen=True)
 class Goal:
-    """What a scenario is to reach."""
+    """What a scenario is to reach; None where nothing is asked."""
 
-    mhops_per_cpu_s: float
-    memory_mb: float
+    mhops_per_cpu_s: float | None
+    memory_mb: float | None
     times_ns2: float
     times_ns3: float
 
@@ -60,6 +60,7 @@ class Scenario:
     goal: Goal
     ns2_seconds: float
     ns3_seconds: float
+    """0 where ns-3 does not run it."""
 
     @property
     def path(self) -> Path:
@@ -77,7 +78,18 @@ SCENARIOS = (
     Scenario("a", Goal(40, 20, 6, 40), ns2_seconds=300, ns3_seconds=30),
     Scenario("b", Goal(20, 20, 4, 40), ns2_seconds=200, ns3_seconds=30),
     Scenario("c", Goal(20, 30, 8, 40), ns2_seconds=10, ns3_seconds=2),
+    # Its goal is an eighth of ns-2's CPU time for the same 1000 s.
+    Scenario("breathe", Goal(None, None, 8, 0), ns2_seconds=1000, ns3_seconds=0),
 )
+
+
+DISCIPLINES = "disciplines"
+"""The other thing that is measured: what each queue discipline takes for a packet."""
+
+JUDGED_FLOWS = 1000
+MOST_NS = {"sfb": 60.0, "dbl": 60.0}
+MOST_NS_OF_OTHERS = 150.0
+"""Goals at that number of flows."""
 
 
 class ProcessFailedError(Exception):
@@ -209,8 +221,10 @@ def ns3_version() -> str:
     return next((f"3.{match[1]}" for match in found if match), "3")
 
 
-def judged(value: float, digits: int, goal: float, *, at_least: bool = True) -> str:
+def judged(value: float, digits: int, goal: float | None, *, at_least: bool = True) -> str:
     """A value with its goal, in colour."""
+    if goal is None:
+        return f"{value:.{digits}f}"
     reached = value >= goal if at_least else value < goal
     sign = ">=" if at_least else "<"
     return f"{value:.{digits}f} [{'green' if reached else 'red'}]({'' if reached else 'missed: '}{sign} {goal:g})[/]"
@@ -227,6 +241,7 @@ class Report:
             self.table.add_column(column, justify="right", no_wrap=True)
         self.rows: list[dict[str, Any]] = []
         self.skipped: list[str] = []
+        self.disciplines: list[dict[str, Any]] = []
 
     def add_forebay(self, scenario: Scenario, speed: Speed) -> None:
         """Forebay's row."""
@@ -256,6 +271,22 @@ class Report:
         )
         self.rows.append({"scenario": scenario.name, "simulator": peer, "forebay_times": ratio, **vars(speed)})
 
+    def show(self, repeats: int, *, as_json: bool) -> None:
+        """Prints what was measured."""
+        if as_json:
+            document = {"repeats": repeats, "rows": self.rows, "disciplines": self.disciplines, "skipped": self.skipped}
+            print(json.dumps(document, indent=2))
+            return
+        output = Console()
+        if not output.is_terminal:
+            output.width = 160
+        if self.rows:
+            output.print(self.table)
+        if self.disciplines:
+            output.print(discipline_table(self.disciplines))
+        for line in self.skipped:
+            output.print(f"skipped: {line}", style="yellow", highlight=False)
+
     def skip(self, what: str) -> None:
         """Something that was not measured, with the reason."""
         self.skipped.append(what)
@@ -264,7 +295,12 @@ class Report:
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Speed and memory of Forebay, beside ns-2 and ns-3 where installed.")
-    parser.add_argument("scenarios", nargs="*", default=[s.name for s in SCENARIOS], help="a, b, c; default: all")
+    parser.add_argument(
+        "scenarios",
+        nargs="*",
+        default=[*(s.name for s in SCENARIOS), DISCIPLINES],
+        help="a, b, c, breathe, disciplines; default: all",
+    )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
     parser.add_argument("--no-forebay", action="store_true", help="measure the peers alone")
@@ -296,16 +332,44 @@ def main() -> int:
                 forebay = bench_forebay(scenario, options.repeats, bare_mb)
                 report.add_forebay(scenario, forebay)
             bench_peers(scenario, peers, forebay, options.repeats, report)
-    if options.json:
-        print(json.dumps({"repeats": options.repeats, "rows": report.rows, "skipped": report.skipped}, indent=2))
-        return 0
-    output = Console()
-    if not output.is_terminal:
-        output.width = 160
-    output.print(report.table)
-    for line in report.skipped:
-        output.print(f"skipped: {line}", style="yellow", highlight=False)
+    if DISCIPLINES in options.scenarios and not options.no_forebay:
+        console.print("[bold]disciplines[/]: CPU time of each for a packet")
+        report.disciplines = bench_disciplines()
+    report.show(options.repeats, as_json=options.json)
     return 0
+
+
+def bench_disciplines() -> list[dict[str, Any]]:
+    """CPU time of every discipline for each packet, by number of flows: see crates/scenario/src/cost.rs."""
+    command = ["cargo", "run", "--release", "--locked", "--quiet", "--package", "forebay-scenario"]
+    done = subprocess.run(
+        [*command, "--example", DISCIPLINES], capture_output=True, text=True, check=False, cwd=HERE.parent
+    )
+    if done.returncode != 0:
+        message = f"the benchmark of disciplines: {explain_exit(done.returncode, done.stderr)}"
+        raise ProcessFailedError(message)
+    measured: list[dict[str, Any]] = json.loads(done.stdout)[DISCIPLINES]
+    return measured
+
+
+def discipline_table(disciplines: list[dict[str, Any]]) -> Table:
+    """A row for each discipline; those beyond their goal are marked."""
+    table = Table(title="CPU time of a discipline for each packet offered, ns (goal)", title_justify="left")
+    table.caption = "100 Mb/s offered 1.2 times as much, evenly from all flows; enqueue or drop, and dequeue"
+    table.caption_justify = "left"
+    table.add_column("discipline", no_wrap=True)
+    for cost in disciplines[0]["costs"]:
+        table.add_column(f"{cost['flows']:,} flows", justify="right", no_wrap=True)
+    table.add_column("state at most", justify="right", no_wrap=True)
+    for entry in disciplines:
+        most = MOST_NS.get(entry["name"], MOST_NS_OF_OTHERS)
+        cells = [
+            judged(cost["ns_per_packet"], 0, most if cost["flows"] == JUDGED_FLOWS else None, at_least=False)
+            for cost in entry["costs"]
+        ]
+        state = max(cost["state_bytes"] for cost in entry["costs"])
+        table.add_row(entry["name"], *cells, f"{state / 1000:,.1f} kB")
+    return table
 
 
 def bench_peers(
@@ -317,6 +381,8 @@ def bench_peers(
             continue
         is_ns2 = peer == "ns-2"
         simulated_s = scenario.ns2_seconds if is_ns2 else scenario.ns3_seconds
+        if not simulated_s:
+            continue
         goal = scenario.goal.times_ns2 if is_ns2 else scenario.goal.times_ns3
         try:
             speed = bench_peer(command, scenario, simulated_s, repeats)

@@ -16,17 +16,21 @@ from .errors import CaptureError, InputError, InternalError, ScenarioError
 if TYPE_CHECKING:
     from . import types
     from .captures import ReplayResult, replay
+    from .comparison import Comparison, compare, compare_runs
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
 
 # Loaded at their first use: the command line starts without Polars and NumPy.
 _HOMES = {
+    "Comparison": "comparison",
     "Engine": "result",
     "ReplayResult": "captures",
     "Result": "result",
     "Scenario": "scenario",
     "Series": "result",
+    "compare": "comparison",
+    "compare_runs": "comparison",
     "load": "result",
     "replay": "captures",
     "run": "simulate",
@@ -34,6 +38,7 @@ _HOMES = {
 
 __all__ = [
     "CaptureError",
+    "Comparison",
     "Engine",
     "InputError",
     "InternalError",
@@ -43,6 +48,8 @@ __all__ = [
     "ScenarioError",
     "Series",
     "__version__",
+    "compare",
+    "compare_runs",
     "load",
     "replay",
     "run",

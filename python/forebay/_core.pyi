@@ -18,8 +18,10 @@ __all__ = [
     "choices",
     "flow_table_entries",
     "json_schema",
+    "queue_cost",
     "replay",
     "run",
+    "sfb_bins",
 ]
 
 __version__: Final[str]
@@ -90,6 +92,13 @@ class _Replay(TypedDict):
     flows: _Columns
     queue: _Columns
 
+@type_check_only
+class _Cost(TypedDict):
+    ns_per_packet: float
+    drop_share: float
+    queued_packets: int
+    state_bytes: int
+
 @final
 class RawResult:
     @property
@@ -126,6 +135,15 @@ def run(
     out_dir: str | None = None,
     arrays: bool = True,
 ) -> RawResult: ...
+def queue_cost(
+    text: str,
+    file_name: str,
+    overrides: _Overrides,
+    queue: str,
+    flow_weights: Sequence[float],
+    packet_bytes: int,
+    load: float,
+) -> _Cost: ...
 def json_schema() -> str: ...
 def choices() -> list[_Choice]: ...
 def replay(
@@ -145,4 +163,14 @@ def flow_table_entries(
     protocol: NDArray[np.uint8],
     salt: int,
     entries: int,
+) -> NDArray[np.uint32]: ...
+def sfb_bins(
+    source: NDArray[np.uint32],
+    destination: NDArray[np.uint32],
+    source_port: NDArray[np.uint16],
+    destination_port: NDArray[np.uint16],
+    protocol: NDArray[np.uint8],
+    salt: int,
+    levels: int,
+    bins: int,
 ) -> NDArray[np.uint32]: ...

@@ -87,6 +87,354 @@ A size with its unit: "1000 B"; KB is 1000 bytes, KiB 1024.
 """
 
 
+class AredConfig(BaseModel):
+    """
+    Parameters of Adaptive RED.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    min_threshold: QueueSize | None = None
+    """
+    `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of what the link sends in `target_delay`, but at least 5 packets (ns-2).
+    """
+    max_threshold: QueueSize | None = None
+    """
+    `max_th`: average queue at which the probability is `max_p`, in the unit of `min_threshold`. Default: three times `min_threshold` (paper), but at most `limit`.
+    """
+    target_delay: Span = "5 ms"
+    """
+    Queueing delay that the automatic thresholds aim at. Default: 5 ms (paper).
+    """
+    weight: float | None = None
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), with C mean packets that the link sends in a second (paper).
+    """
+    max_probability: float = 0.1
+    """
+    `max_p` at the start. Default: 0.1 (ns-2).
+    """
+    bottom: float = 0.01
+    """
+    Lowest `max_p`. Default: 0.01 (paper).
+    """
+    top: float = 0.5
+    """
+    Highest `max_p`. Default: 0.5 (paper).
+    """
+    alpha: float = 0.01
+    """
+    Step by which `max_p` grows, where a quarter of `max_p` is not less. Default: 0.01 (paper).
+    """
+    beta: float = 0.9
+    """
+    Factor by which `max_p` shrinks. Default: 0.9 (paper).
+    """
+    interval: Span = "500 ms"
+    """
+    Time between two looks at the average. Default: 500 ms (paper).
+    """
+    ns_clock: bool = False
+    """
+    Whether `interval` is counted from the last change and looked at on arrivals only, at most one step each, as in ns-2 and ns-3. Default: no.
+    """
+    gentle: bool = True
+    """
+    Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (paper).
+    """
+    wait: bool = False
+    """
+    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    """
+    small_queue_guard: bool = False
+    """
+    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the automatic thresholds and weight, the idle rule and `byte_mode` refer to it. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    """
+    hard_drop: bool = True
+    """
+    Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    """
+
+
+class FengRedConfig(BaseModel):
+    """
+    Parameters of self-configuring RED.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    min_threshold: QueueSize = "5 packets"
+    """
+    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    """
+    max_threshold: QueueSize = "15 packets"
+    """
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
+    """
+    max_probability: float = 0.02
+    """
+    `max_p` at the start. Default: 0.02 (RED).
+    """
+    alpha: float = 3.0
+    """
+    What `max_p` is divided by when the average falls below `min_threshold`. Default: 3 (paper).
+    """
+    beta: float = 2.0
+    """
+    What `max_p` is multiplied by when the average rises above `max_threshold`. Default: 2 (paper).
+    """
+    bottom: float = 1e-06
+    """
+    Lowest `max_p`. Default: 0.000001.
+    """
+    gentle: bool = False
+    """
+    Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has it on since 2001.
+    """
+    wait: bool = False
+    """
+    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    """
+    small_queue_guard: bool = False
+    """
+    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    """
+    hard_drop: bool = True
+    """
+    Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    """
+
+
+class RedPdConfig(BaseModel):
+    """
+    Parameters of RED-PD.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    target_rtt: Span = "40 ms"
+    """
+    `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (paper).
+    """
+    lists: Annotated[int, Field(ge=0)] = 5
+    """
+    `M`: lists of dropped flows that are kept, one for each period; at most 8. Default: 5 (paper).
+    """
+    lists_to_monitor: Annotated[int, Field(ge=0)] = 3
+    """
+    `K`: lists that a flow has to be in to be monitored. Default: 3 (paper).
+    """
+    list_entries: Annotated[int, Field(ge=0)] = 50
+    """
+    Flows of a list: those with the most bytes dropped. Default: 50 (ns-2).
+    """
+    min_period: Span | None = None
+    """
+    Shortest period. Default: twice `target_rtt` (ns-2).
+    """
+    max_period: Span | None = None
+    """
+    Longest period. Default: ten times `target_rtt` (ns-2).
+    """
+    min_change_time: Span = "400 ms"
+    """
+    Least time between two changes of a flow's probability. Default: 400 ms (ns-2).
+    """
+    max_reduction: float = 0.05
+    """
+    Most by which a flow's probability is lowered at a time. Default: 0.05 (ns-2).
+    """
+    unresponsive_test: bool = True
+    """
+    Whether flows are tested for being unresponsive. Default: yes.
+    """
+    keep_busy: bool = False
+    """
+    Whether the filter spares unresponsive flows, too, while one packet or none is waiting (`noidle_` in ns-2). Default: no.
+    """
+    min_threshold: QueueSize = "5 packets"
+    """
+    `min_th`: average queue below which RED drops nothing, and the filter nothing of responsive flows; in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    """
+    max_threshold: QueueSize = "15 packets"
+    """
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
+    """
+    max_probability: float = 0.1
+    """
+    `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1 (ns-2).
+    """
+    gentle: bool = True
+    """
+    Whether RED's probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1, past which there are no early drops to tell flows by. Default: yes (ns-2).
+    """
+    wait: bool = False
+    """
+    Whether at least 1/p packets pass between two of RED's early drops. Default: no; ns-2 has it on.
+    """
+    small_queue_guard: bool = False
+    """
+    Whether RED's early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    """
+    byte_mode: bool = False
+    """
+    Whether RED's drop probability grows in proportion to a packet's size over `mean_packet_size`. Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether RED marks ECN-capable packets instead of dropping them early; the filter always drops. Default: no.
+    """
+    hard_drop: bool = True
+    """
+    Whether packets past the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
+    """
+
+
+class PenaltyBoxConfig(BaseModel):
+    """
+    Parameters of RED with penalty box.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    log_entries: Annotated[int, Field(ge=0)] = 1000
+    """
+    Drops that the log holds; at most a million. Default: 1000.
+    """
+    interval: Span = "1 s"
+    """
+    Time between two looks at the log. Default: 1 s.
+    """
+    min_drops: Annotated[int, Field(ge=0)] = 10
+    """
+    Drops that a flow has to have in the log to be tested: fewer say too little about its rate. Default: 10.
+    """
+    rtt: Span = "40 ms"
+    """
+    `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (RED-PD's).
+    """
+    packet_size: Bytes = "1.5 KB"
+    """
+    `B`: packet size of that TCP. Default: 1500 B.
+    """
+    min_drop_rate: float = 0.01
+    """
+    Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower ones are those of a few drops. Default: 0.01.
+    """
+    box_share: float = 0.05
+    """
+    Share of the link's rate that the flows in the box have together. Default: 0.05.
+    """
+    box_burst: Bytes = "15 KB"
+    """
+    What they may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
+    """
+    min_threshold: QueueSize = "5 packets"
+    """
+    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    """
+    max_threshold: QueueSize = "15 packets"
+    """
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
+    """
+    max_probability: float = 0.02
+    """
+    `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED).
+    """
+    gentle: bool = False
+    """
+    Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (RED).
+    """
+    wait: bool = False
+    """
+    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    """
+    small_queue_guard: bool = False
+    """
+    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether RED marks ECN-capable packets instead of dropping them early; a mark counts as a drop, and the box always drops. Default: no.
+    """
+    hard_drop: bool = True
+    """
+    Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    """
+
+
 class FredConfig(BaseModel):
     """
     Parameters of FRED.
@@ -190,6 +538,296 @@ What is done about an input port with too many belligerent flows.
 """
 
 
+class BlueConfig(BaseModel):
+    """
+    Parameters of BLUE.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    increment: float = 0.0025
+    """
+    `d1`: what a loss adds to the probability. Default: 0.0025 (paper, configurations B1 and B2).
+    """
+    decrement: float = 0.00025
+    """
+    `d2`: what an idle link takes off the probability. Much less than `increment`, because an idle link can also come of too little load. Default: 0.00025 (paper, configurations B1 and B2).
+    """
+    freeze_time: Span = "100 ms"
+    """
+    Least time between two changes of the probability, in the order of the sources' round-trip times. Default: 100 ms (paper, configuration B2).
+    """
+    separate_freeze: bool = False
+    """
+    Whether a change in one direction leaves the other free to follow at once, as in the authors' simulator. Default: no (paper's pseudo-code).
+    """
+    threshold: QueueSize | None = None
+    """
+    `L`: queue past which an arriving packet counts as a loss, so that some room is left for bursts. Default: none, only losses count.
+    """
+    ecn: bool = True
+    """
+    Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (the paper marks).
+    """
+
+
+SfbDropRule = TypeAliasType("SfbDropRule", Literal["all", "any"])
+"""
+Which bins of a packet have to be over their size for it to be dropped.
+"""
+
+
+SfbRateLimitScope = TypeAliasType("SfbRateLimitScope", Literal["per_bin", "aggregate"])
+"""
+What has a token bucket in the rate limiter.
+"""
+
+
+class SfbFairLimit(BaseModel):
+    """
+    How the fair share is estimated to which identified flows are held.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    interval: Span = "2 s"
+    """
+    Time over which flows are counted: long enough for every flow to send a packet. Default: 2 s.
+    """
+    flow_bits: Annotated[int, Field(ge=0)] = 4096
+    """
+    Bits of the map in which flows are counted; good for about seven times as many flows. Default: 4096.
+    """
+
+
+class SfredConfig(BaseModel):
+    """
+    Parameters of Stochastic Fair RED.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "200 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets, as for SFB.
+    """
+    levels: Annotated[int, Field(ge=0)] = 2
+    """
+    `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2, as for SFB.
+    """
+    bins: Annotated[int, Field(ge=0)] = 23
+    """
+    `N`: bins of a level. Default: 23, as for SFB.
+    """
+    bin_size: Annotated[int | None, Field(ge=0)] = None
+    """
+    `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times the share of `limit` that a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults, as for SFB.
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in a bin's moving average. Default: 0.002, as for RED.
+    """
+    max_probability: float = 0.1
+    """
+    `max_p` with which each bin starts. Default: 0.1.
+    """
+    decrease_factor: float = 3.0
+    """
+    `alpha`: what `max_p` is divided by when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
+    """
+    increase_factor: float = 2.0
+    """
+    `beta`: what `max_p` is multiplied by when the average climbs past the upper threshold. Default: 2 (Feng et al. 1999).
+    """
+    rate_limit: Rate = "160 kbps"
+    """
+    The rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
+    """
+    rate_limit_scope: SfbRateLimitScope = "per_bin"
+    """
+    Whether each of these flows has that rate or all of them together. Default: each.
+    """
+    burst: Bytes = "3 KB"
+    """
+    Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
+    """
+    rehash_interval: Span | None = None
+    """
+    Moving hash: time after which the bins are reset and their hash functions change. Default: never.
+    """
+    mean_packet_size: Bytes = "1 KB"
+    """
+    Mean packet size: a bin's share of the link's rate over it is the number of samples that an empty bin misses. Default: 1000 B, the paper's packets.
+    """
+    ecn: bool = True
+    """
+    Whether ECN-capable packets are marked where they would be dropped at random. Default: yes, as for SFB.
+    """
+
+
+class ChokeConfig(BaseModel):
+    """
+    Parameters of CHOKe.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "300 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets (paper, simulations).
+    """
+    min_threshold: QueueSize = "100 packets"
+    """
+    `min_th`: average queue up to which nothing is dropped, in packets or bytes. Default: 100 packets (paper, simulations).
+    """
+    max_threshold: QueueSize = "200 packets"
+    """
+    `max_th`: average queue from which every packet is dropped, in the unit of `min_threshold`. Default: 200 packets (paper, simulations).
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED's paper).
+    """
+    max_probability: float = 0.02
+    """
+    `max_p`: RED's drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED's paper).
+    """
+    candidates: Annotated[int, Field(ge=0)] = 1
+    """
+    `m`: packets drawn from the queue for each arrival. Default: 1 (paper).
+    """
+    regions: Annotated[int | None, Field(ge=0)] = None
+    """
+    Number of regions of equal width between the thresholds if the number of candidates is to follow the average: 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
+    """
+    all_matches: bool = True
+    """
+    Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first, and only that one is. Default: yes (paper).
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked where RED would drop them early. Default: no.
+    """
+
+
+class SfqConfig(BaseModel):
+    """
+    Parameters of SFQ.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What all buckets together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    buckets: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of buckets. Default: 1024 (Linux); ns-2 has 16.
+    """
+    bucket_limit: QueueSize | None = None
+    """
+    What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
+    """
+    quantum: Bytes | None = None
+    """
+    Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any size (paper).
+    """
+    perturbation_interval: Span | None = None
+    """
+    How long one hash is in use before the next. Default: for ever.
+    """
+    steal_from_head: bool = False
+    """
+    Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
+    """
+    ns2_admission: bool = False
+    """
+    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets. Default: no.
+    """
+
+
+class SfqRedConfig(BaseModel):
+    """
+    Parameters of SFQ with RED in each bucket.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "414 KB"
+    """
+    What all buckets together hold at most, in packets or bytes: each has an even part of it. The packet on the wire is not counted. Default: 414 KB (paper).
+    """
+    buckets: Annotated[int, Field(ge=0)] = 46
+    """
+    Number of buckets. Default: 46 (paper).
+    """
+    quantum: Bytes | None = None
+    """
+    Bytes that a bucket may send in each turn. Default: one packet of any size (McKenney).
+    """
+    min_threshold: QueueSize = "2 KB"
+    """
+    `min_th`: a bucket's average length below which nothing is dropped, in packets or bytes. Default: 2 KB (paper).
+    """
+    max_threshold: QueueSize = "8 KB"
+    """
+    `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002.
+    """
+    max_probability: float = 0.1
+    """
+    `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1.
+    """
+    gentle: bool = False
+    """
+    Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no.
+    """
+    wait: bool = False
+    """
+    Whether at least 1/p packets pass between two early drops (ns-2). Default: no.
+    """
+    small_queue_guard: bool = False
+    """
+    Whether early drops are withheld while one packet or none is waiting in the bucket (ns-2). Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: a bucket's part of the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    """
+    hard_drop: bool = True
+    """
+    Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    """
+
+
 class ClassWeight(BaseModel):
     """
     The weight of the flows of a traffic class.
@@ -228,6 +866,310 @@ class WfqConfig(BaseModel):
     """
 
 
+class SredConfig(BaseModel):
+    """
+    Parameters of SRED.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    B: what the queue holds at most, in packets or bytes; the packet on the wire is not counted. A sixth and a third of it are the steps of the drop probability. Default: 1000 packets.
+    """
+    zombies: Annotated[int, Field(ge=0)] = 1000
+    """
+    M: length of the zombie list. Default: 1000 (paper).
+    """
+    overwrite_probability: float = 0.25
+    """
+    p: probability with which a packet that does not hit takes the place of the zombie it was compared with. Over `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
+    """
+    max_probability: float = 0.15
+    """
+    `p_max`: drop probability from a third of the limit on, before the number of flows is considered. Default: 0.15 (paper).
+    """
+    full: bool = True
+    """
+    Whether a packet that hits is the more likely to be dropped (the paper's "full SRED"), instead of all packets alike ("simple SRED"). Default: yes.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    """
+
+
+class PiDesign(BaseModel):
+    """
+    The traffic that PI's gains are computed for.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    flows: Annotated[int, Field(ge=0)]
+    """
+    N: the fewest long TCP flows that share the link; with more the loop is slower, and stable.
+    """
+    round_trip_time: Span
+    """
+    R: their longest round-trip time, the queue at its reference included.
+    """
+
+
+CsfqRole = TypeAliasType("CsfqRole", Literal["edge", "core"])
+"""
+What a router is to the packets of this queue.
+"""
+
+
+SquareRoot = TypeAliasType("SquareRoot", Literal["exact", "newton16"])
+"""
+How CoDel computes the square root of the number of drops.
+"""
+
+
+class FqCodelConfig(BaseModel):
+    """
+    Parameters of FQ-CoDel.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "10240 packets"
+    """
+    What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 10240 packets (RFC 8290, section 5.2).
+    """
+    memory_limit: Bytes = "33554.432 KB"
+    """
+    What all queues together hold at most in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+    """
+    flows: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of queues that flows are hashed to. Default: 1024 (RFC 8290, section 5.2).
+    """
+    quantum: Bytes = "1.514 KB"
+    """
+    Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290, section 5.2).
+    """
+    drop_batch: Annotated[int, Field(ge=0)] = 64
+    """
+    Packets that the longest queue loses at most when the buffer is full, unless half of its bytes are fewer. Default: 64 (RFC 8290, section 4.1).
+    """
+    target: Span = "5 ms"
+    """
+    CoDel's TARGET: the delay in a queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8290, section 5.2).
+    """
+    interval: Span = "100 ms"
+    """
+    CoDel's INTERVAL: how long the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
+    """
+    max_packet_size: Bytes = "1.5 KB"
+    """
+    The longest packet: with no more than that left in a queue CoDel drops nothing. Default: 1500 B.
+    """
+    square_root: SquareRoot = "exact"
+    """
+    How CoDel computes the square root of the number of drops. Default: `exact`.
+    """
+    ecn: bool = True
+    """
+    Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
+    """
+    ce_threshold: Span | None = None
+    """
+    Delay from which every ECN-capable packet is marked, whatever the control law says (RFC 8290, section 5.2). Default: none.
+    """
+
+
+class CobaltConfig(BaseModel):
+    """
+    Parameters of COBALT.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    target: Span = "5 ms"
+    """
+    Delay in the queue above which the control law counts it as congested; also the least time between two steps of BLUE's probability. Default: 5 ms (CAKE).
+    """
+    interval: Span = "100 ms"
+    """
+    How long the delay has to stay above the target before the first drop, and the longest gap between drops. Default: 100 ms (CAKE).
+    """
+    max_packet_size: Bytes = "1.5 KB"
+    """
+    The longest packet: the delay of four of them at the link's rate is not congestion. Default: 1500 B.
+    """
+    increment: float = 0.00390625
+    """
+    What BLUE's drop probability grows by when the queue overflows. Default: 1/256 (CAKE).
+    """
+    decrement: float = 0.000244140625
+    """
+    What BLUE's drop probability shrinks by when the queue runs empty. Default: 1/4096 (CAKE).
+    """
+    blue_threshold: Span | None = None
+    """
+    Delay above which BLUE's drop probability grows as if the queue had overflowed. Default: none (CAKE); 400 ms in ns-3.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE does so.
+    """
+    ce_threshold: Span | None = None
+    """
+    Delay from which every ECN-capable packet is marked, whatever the control law says. Default: none.
+    """
+
+
+class PieConfig(BaseModel):
+    """
+    Parameters of PIE.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets (Linux).
+    """
+    target: Span = "15 ms"
+    """
+    QDELAY_REF: the queueing delay that is aimed at. Default: 15 ms (RFC 8033, section 4.2).
+    """
+    update_interval: Span = "15 ms"
+    """
+    T_UPDATE: the period of the controller. Default: 15 ms (RFC 8033, section 4.2).
+    """
+    alpha: float = 0.125
+    """
+    Step of the probability a tick for each second of delay above the target, at a probability of 10 % or more. Default: 0.125 (RFC 8033, section 4.2).
+    """
+    beta: float = 1.25
+    """
+    Step of the probability a tick for each second by which the delay has grown, at a probability of 10 % or more. Default: 1.25 (RFC 8033, section 4.2).
+    """
+    max_burst: Span = "150 ms"
+    """
+    MAX_BURST: how long nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
+    """
+    mean_packet_size: Bytes = "1.5 KB"
+    """
+    MEAN_PKTSIZE: with no more than two of these queued nothing is dropped early, and `byte_mode` refers to it. Default: 1500 B, an Ethernet's MTU.
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    """
+    derandomize: bool = False
+    """
+    Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
+    """
+    cap_adjustment: bool = True
+    """
+    Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5). Default: yes.
+    """
+    active_threshold: Span | None = None
+    """
+    Delay at which PIE becomes active, after nothing has been dropped early and the probability has rested; it becomes inactive when the probability is 0 and the delay below half of the target (RFC 8033, section 5.3, where a third of the buffer does what the delay does here and in ns-3). Default: always active.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
+    """
+    mark_threshold: float = 0.1
+    """
+    `mark_ecnth`: probability above which ECN-capable packets are dropped all the same. Default: 0.1 (RFC 8033, section 5.1).
+    """
+
+
+AfdForm = TypeAliasType("AfdForm", Literal["shadow_buffer", "flow_table"])
+"""
+What AFD keeps its sample in.
+"""
+
+
+class BreatheConfig(BaseModel):
+    """
+    Parameters of BREATHe.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "300 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets (paper, section 4).
+    """
+    min_threshold: QueueSize = "100 packets"
+    """
+    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average, and `max_threshold` has to have the same. Default: 100 packets, a third of the default limit.
+    """
+    max_threshold: QueueSize = "200 packets"
+    """
+    `max_th`: average queue above which every packet is dropped. Default: 200 packets, two thirds of the default limit.
+    """
+    weight: float = 0.002
+    """
+    `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
+    """
+    max_probability: float = 0.02
+    """
+    `max_p`: drop probability of packets that are not blocked at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED).
+    """
+    uniform_gaps: bool = True
+    """
+    Whether the gaps between random drops are made uniform, as in RED. Default: yes.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
+    """
+    counters: Annotated[int | None, Field(ge=0)] = None
+    """
+    Number of counters, K: flows are held to 1/(K + 1) of the link. Too few let heavy flows through. Where that share is less than the fair rate there are too many: the counters of all fast flows grow without end, and these share by their rates what is left to them, as the queue falls to `min_threshold` and all are let in. With a counter for each active flow no counter is ever decremented, and nobody is told apart; the gauge `decrements` then stands still. How many flows there will be only the user knows, so that nothing is refused. From 1 to 1048576. Default: as `flow_rate_limit` says, else 32.
+    """
+    flow_rate_limit: Rate | None = None
+    """
+    `r_limit`: rate above which a flow is to be blocked; the counters are then the link's rate over it, rounded up (paper, section 3.1). Not together with `counters`. Default: none.
+    """
+    member_threshold: Annotated[int, Field(ge=0)] = 0
+    """
+    A flow is blocked only if its counter is more than this. Default: 0, every member (paper, section 3).
+    """
+    decay_period: Span | None = None
+    """
+    Time after which all counters are halved, so that old sins are forgotten even where no counter is decremented. Default: never; the paper has no such rule.
+    """
+    bytes_per_count: Bytes | None = None
+    """
+    Bytes that count for one: a packet counts once for each so many that it begins. Default: none, each packet counts once (paper, section 3.1).
+    """
+    count_departures: bool = False
+    """
+    Whether a packet is counted when its transmission begins, instead of when it is let in. A burst that is queued is then not held against its flow at once. Default: no.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
+    """
+
+
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
 
 
@@ -258,6 +1200,12 @@ What a node is.
 CongestionControl = TypeAliasType("CongestionControl", Literal["reno", "newreno"])
 """
 Which window law and which recovery a sender follows.
+"""
+
+
+EcnFloor = TypeAliasType("EcnFloor", Literal["two_segments", "one_segment", "timer"])
+"""
+How far marks reduce the window.
 """
 
 
@@ -381,6 +1329,25 @@ class Poisson(BaseModel):
     """
 
 
+class RateStep(BaseModel):
+    """
+    A rate, and since when it applies.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    from_: Annotated[Span, Field(alias="from")]
+    """
+    When it begins, on the clock of the run.
+    """
+    rate: Rate
+    """
+    Rate on the wire.
+    """
+
+
 OneOrMany1 = TypeAliasType("OneOrMany1", Annotated[list[str], Field(min_length=1)])
 """
 A name, or a list of names.
@@ -453,6 +1420,54 @@ class Trace(BaseModel):
     """
 
 
+class AredQueue(BaseModel):
+    """
+    RED that keeps the average queue half-way between its thresholds by moving its maximum probability.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ared: AredConfig
+
+
+class FengRedQueue(BaseModel):
+    """
+    RED that scales its maximum probability at each crossing of a threshold.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    feng_red: FengRedConfig
+
+
+class RedPdQueue(BaseModel):
+    """
+    RED with preferential dropping: finds the fast flows by RED's drop history and drops them first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    red_pd: RedPdConfig
+
+
+class PenaltyBoxQueue(BaseModel):
+    """
+    RED with penalty box: finds flows that do not respond by a log of drops and holds them to a fixed rate.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    penalty_box: PenaltyBoxConfig
+
+
 class FredQueue(BaseModel):
     """
     RED with a share for each flow: holds back the flows that take more than others.
@@ -465,6 +1480,66 @@ class FredQueue(BaseModel):
     fred: FredConfig
 
 
+class BlueQueue(BaseModel):
+    """
+    BLUE: drops by what the queue has lost and the link has left unused.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    blue: BlueConfig
+
+
+class SfredQueue(BaseModel):
+    """
+    Stochastic Fair RED: the bins of Stochastic Fair BLUE with a RED in each.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sfred: SfredConfig
+
+
+class ChokeQueue(BaseModel):
+    """
+    CHOKe: drops an arrival together with a packet of its flow that was drawn from the queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    choke: ChokeConfig
+
+
+class SfqQueue(BaseModel):
+    """
+    Stochastic fair queueing: flows hashed to a fixed number of queues that take turns.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sfq: SfqConfig
+
+
+class SfqRedQueue(BaseModel):
+    """
+    Stochastic fair queueing over a divided buffer, with RED in each queue.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sfq_red: SfqRedConfig
+
+
 class WfqQueue(BaseModel):
     """
     Weighted fair queueing: each flow gets its share of the link to within one packet.
@@ -475,6 +1550,66 @@ class WfqQueue(BaseModel):
         populate_by_name=True,
     )
     wfq: WfqConfig
+
+
+class SredQueue(BaseModel):
+    """
+    Stabilized RED: drops by the queue and by an estimate of the number of flows.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sred: SredConfig
+
+
+class FqCodelQueue(BaseModel):
+    """
+    Flows hashed to queues that take turns, new ones first, and CoDel on each.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fq_codel: FqCodelConfig
+
+
+class CobaltQueue(BaseModel):
+    """
+    CoDel for flows that respond and BLUE for those that do not.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cobalt: CobaltConfig
+
+
+class PieQueue(BaseModel):
+    """
+    Proportional integral controller enhanced: drops with a probability steered by the queueing delay.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pie: PieConfig
+
+
+class BreatheQueue(BaseModel):
+    """
+    RED that blocks the flows which were served most, until the others have caught up.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    breathe: BreatheConfig
 
 
 class DropTailConfig(BaseModel):
@@ -598,6 +1733,77 @@ class DblInputPorts(BaseModel):
     """
 
 
+class SfbConfig(BaseModel):
+    """
+    Parameters of Stochastic Fair BLUE.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "200 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets, the paper's 200 KB (section III-B).
+    """
+    levels: Annotated[int, Field(ge=0)] = 2
+    """
+    `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2 (paper, section III-B).
+    """
+    bins: Annotated[int, Field(ge=0)] = 23
+    """
+    `N`: bins of a level. Default: 23 (paper, section III-B).
+    """
+    bin_size: Annotated[int | None, Field(ge=0)] = None
+    """
+    Packets past which a bin is over its size. Default: 1.5 times the share of `limit` that a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
+    """
+    increment: float = 0.0025
+    """
+    What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not say).
+    """
+    decrement: float = 0.00025
+    """
+    What an arrival at an empty bin takes off the bin's probability. Default: 0.00025 (BLUE; the paper does not say).
+    """
+    drop_rule: SfbDropRule = "all"
+    """
+    Which of its bins have to be over their size for a packet to be dropped. Default: all.
+    """
+    rate_limit: Rate = "160 kbps"
+    """
+    The rate to which a flow is held that is identified as non-responsive. Default: 160 kb/s (paper, section III-B).
+    """
+    rate_limit_scope: SfbRateLimitScope = "per_bin"
+    """
+    Whether each identified flow has that rate or all of them together. Default: each.
+    """
+    burst: Bytes = "3 KB"
+    """
+    Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
+    """
+    fair_limit: SfbFairLimit | None = None
+    """
+    Holds identified flows to an estimate of their fair share instead of `rate_limit` (paper, section V). Default: none.
+    """
+    parole_time: Span = "100 ms"
+    """
+    How long the limiter must not have had a packet of a bin that stands at probability 1 before an arrival that finds it empty lowers its probability. Default: 100 ms.
+    """
+    rehash_interval: Span | None = None
+    """
+    Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D). Default: never; the paper's experiments with a moving hash take 2 s.
+    """
+    double_buffer: bool = True
+    """
+    Whether the moving hash is double-buffered: the next bins are warmed up by the packets of identified flows, so that these stay identified across the change (paper, section III-D). Default: yes.
+    """
+    ecn: bool = True
+    """
+    Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (paper, section II).
+    """
+
+
 class DrrConfig(BaseModel):
     """
     Parameters of DRR.
@@ -626,6 +1832,198 @@ class DrrConfig(BaseModel):
     steal_from_head: bool = False
     """
     Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2 does so.
+    """
+
+
+class PiConfig(BaseModel):
+    """
+    Parameters of PI.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    reference: QueueSize = "200 packets"
+    """
+    `q_ref`: the length at which the queue is held, in packets or bytes; bytes count as packets of `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
+    """
+    a: float = 1.822e-05
+    """
+    `a`: what one packet over the reference adds to the probability at each tick. Default: 1.822e-5 (paper).
+    """
+    b: float = 1.816e-05
+    """
+    `b`: what one packet over the reference at the tick before takes off it; less than `a`. Default: 1.816e-5 (paper).
+    """
+    sampling_frequency_hz: float = 170.0
+    """
+    `w`: ticks a second. Default: 170 Hz (ns-2); the paper's gains are for 160 Hz.
+    """
+    design: PiDesign | None = None
+    """
+    The traffic for which the gains are computed; they then stand in place of `a` and `b`. Default: none.
+    """
+    byte_mode: bool = False
+    """
+    Whether a packet's probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    """
+    mean_packet_size: Bytes = "500 B"
+    """
+    Mean packet size: for `byte_mode`, a reference in bytes and `design`. Default: 500 B (ns-2).
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped. Default: no.
+    """
+
+
+class CsfqConfig(BaseModel):
+    """
+    Parameters of CSFQ.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "64 KB"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 64 KB (the paper's simulations).
+    """
+    role: CsfqRole = "edge"
+    """
+    `edge` estimates and writes labels, `core` goes by those that packets carry. Default: edge.
+    """
+    threshold: QueueSize = "16 KB"
+    """
+    Queue below which congestion does not begin and, without congestion, nothing is dropped; in packets or bytes. Default: 16 KB (the paper's simulations).
+    """
+    flow_averaging_time: Span = "100 ms"
+    """
+    K: averaging constant of the flows' rates. Default: 100 ms (the paper's simulations).
+    """
+    link_averaging_time: Span = "100 ms"
+    """
+    `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the paper's simulations).
+    """
+    window: Span = "100 ms"
+    """
+    `K_c`: how long the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms (the paper's simulations).
+    """
+    weights: Annotated[list[ClassWeight], Field(validate_default=True)] = []
+    """
+    Weights of flows by traffic class, for an edge router: a flow's label is its rate over its weight (the paper's weighted CSFQ). Default: 1 for all.
+    """
+    idle_timeout: Span = "10 s"
+    """
+    How long a flow is silent before an edge router forgets it. Default: 10 s (ours: a hundred averaging constants).
+    """
+    max_flows: Annotated[int, Field(ge=0)] = 65536
+    """
+    How many flows an edge router knows at most; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
+    """
+
+
+class CodelConfig(BaseModel):
+    """
+    Parameters of CoDel.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets (Linux).
+    """
+    target: Span = "5 ms"
+    """
+    TARGET: the delay in the queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8289).
+    """
+    interval: Span = "100 ms"
+    """
+    INTERVAL: how long the delay has to stay above the target before the first drop: the longest round-trip time to be expected. Default: 100 ms (RFC 8289).
+    """
+    max_packet_size: Bytes = "1.5 KB"
+    """
+    The longest packet: with no more than that left in the queue nothing is dropped. Default: 1500 B.
+    """
+    square_root: SquareRoot = "exact"
+    """
+    How the square root of the number of drops is computed. Default: `exact`.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped by the control law. Default: no.
+    """
+    ce_threshold: Span | None = None
+    """
+    Delay from which every ECN-capable packet is marked, whatever the control law says; for DCTCP and its kin. Default: none.
+    """
+
+
+class AfdConfig(BaseModel):
+    """
+    Parameters of AFD.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    form: AfdForm = "shadow_buffer"
+    """
+    What the sample is kept in. Default: `shadow_buffer`.
+    """
+    shadow_size: Annotated[int, Field(ge=0)] = 500
+    """
+    `b`: sampled packets that are kept. For a rate good to some 15 to 30 %, ten times the number of flows that share the link; BREATHe's authors gave it 30000. Default: 500.
+    """
+    sampling_interval: float = 5.0
+    """
+    `s`: packets that arrive for each one sampled, on average; dropped ones count. At least 1. Default: 5.
+    """
+    target: QueueSize = "50 packets"
+    """
+    `q_target`: the queue at which `m_fair` rests, in packets; in byte mode also in bytes. Default: 50 packets.
+    """
+    alpha: float = 1.7
+    """
+    `alpha`: gain, in sampled packets a packet, on how far the queue was above the target one update ago. Default: 1.7 (paper).
+    """
+    beta: float = 1.8
+    """
+    `beta`: gain on how far it is above the target now; the difference to `alpha` is what brings the queue back to its target, so it has to be the greater one. Default: 1.8 (paper).
+    """
+    scale_gains: bool = True
+    """
+    Whether both gains are multiplied with `shadow_size` / 500. Default: yes.
+    """
+    update_interval: Span = "6.25 ms"
+    """
+    Time between two updates of `m_fair`. The queue swings when it is long: with the default gains, scaled, when the packets that arrive in it times the flows that send more than their share are more than 1000 / `beta`. Default: 6.25 ms, 160 times a second (paper).
+    """
+    byte_mode: bool = False
+    """
+    Whether a flow's rate, and the queue, are measured in bytes instead of packets. Default: no.
+    """
+    mean_packet_size: Bytes = "1 KB"
+    """
+    Mean packet size, the unit in byte mode. Default: 1000 B.
+    """
+    ecn: bool = False
+    """
+    Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
     """
 
 
@@ -724,6 +2122,10 @@ class TcpConfig(BaseModel):
     ecn: bool = False
     """
     Explicit congestion notification (RFC 3168).
+    """
+    ecn_floor: EcnFloor = "two_segments"
+    """
+    How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer).
     """
     handshake: bool = True
     """
@@ -852,6 +2254,18 @@ class RedQueue(BaseModel):
     red: RedConfig
 
 
+class SfbQueue(BaseModel):
+    """
+    Stochastic Fair BLUE: finds flows that do not respond, in a few dozen bins, and holds them to a fixed rate.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sfb: SfbConfig
+
+
 class DrrQueue(BaseModel):
     """
     Deficit round robin: a queue for each flow, each in turn as many bytes.
@@ -862,6 +2276,54 @@ class DrrQueue(BaseModel):
         populate_by_name=True,
     )
     drr: DrrConfig
+
+
+class PiQueue(BaseModel):
+    """
+    A proportional-integral controller: drops with the probability that holds the queue at a reference.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pi: PiConfig
+
+
+class CsfqQueue(BaseModel):
+    """
+    Core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    csfq: CsfqConfig
+
+
+class CodelQueue(BaseModel):
+    """
+    Controlled delay: drops at the head of the queue when packets have waited too long for too long.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    codel: CodelConfig
+
+
+class AfdQueue(BaseModel):
+    """
+    Approximate fair dropping: drops what a flow sends beyond its fair share, as a sample of the arrivals shows it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    afd: AfdConfig
 
 
 class DblConfig(BaseModel):
@@ -973,7 +2435,7 @@ class TcpTransport(BaseModel):
 
 class Udp(BaseModel):
     """
-    UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or `poisson`.
+    UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson` or `steps`.
     """
 
     model_config = ConfigDict(
@@ -995,6 +2457,10 @@ class Udp(BaseModel):
     poisson: Poisson | None = None
     """
     With exponential gaps.
+    """
+    steps: list[RateStep] | None = None
+    """
+    Evenly, at a rate that changes at given times, which ascend: nothing before the first, the last until the end.
     """
 
 
@@ -1229,12 +2695,57 @@ QueueSpec = TypeAliasType(
     "QueueSpec",
     DropTailQueue
     | RedQueue
+    | AredQueue
+    | FengRedQueue
+    | RedPdQueue
+    | PenaltyBoxQueue
     | FredQueue
     | DblQueue
+    | BlueQueue
+    | SfbQueue
+    | SfredQueue
+    | ChokeQueue
+    | SfqQueue
+    | SfqRedQueue
     | DrrQueue
     | WfqQueue
+    | SredQueue
+    | PiQueue
+    | CsfqQueue
+    | CodelQueue
+    | FqCodelQueue
+    | CobaltQueue
+    | PieQueue
+    | AfdQueue
+    | BreatheQueue
     | CbqQueue
-    | Literal["drop_tail", "red", "fred", "dbl", "drr", "wfq"],
+    | Literal[
+        "drop_tail",
+        "red",
+        "ared",
+        "feng_red",
+        "red_pd",
+        "penalty_box",
+        "fred",
+        "dbl",
+        "blue",
+        "sfb",
+        "sfred",
+        "choke",
+        "sfq",
+        "sfq_red",
+        "drr",
+        "wfq",
+        "sred",
+        "pi",
+        "csfq",
+        "codel",
+        "fq_codel",
+        "cobalt",
+        "pie",
+        "afd",
+        "breathe",
+    ],
 )
 """
 The queue discipline of a sending port: exactly one of these.

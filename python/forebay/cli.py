@@ -124,6 +124,59 @@ def reproduce(
     raise typer.Exit(status)
 
 
+@app.command()
+def compare(
+    what: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SCENARIO.toml|RUN…",
+            help="A scenario file, or folders that [bold]forebay run --out[/] wrote.",
+            show_default=False,
+        ),
+    ],
+    queues: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queue",
+            "--queues",
+            metavar="all|NAME,NAME…",
+            help="Disciplines; default: all. With parameters one at a time: [bold]RED=red:gentle=false,wait=true[/]. "
+            "Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    settings: Annotated[
+        Path | None,
+        typer.Option("--settings", metavar="FILE.toml", help="Parameters, in a table for each discipline."),
+    ] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="PATH",
+            help="The queue that is replaced, as a key of the scenario; of runs, its name. Default: the bottleneck's.",
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds of each discipline. Default: 3.")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")
+    ] = None,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
+    ] = None,
+) -> None:
+    """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
+    from .comparison.command import Options, run_command
+
+    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, out)
+    raise typer.Exit(run_command(what, options))
+
+
 @app.command("list")
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],

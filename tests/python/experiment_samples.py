@@ -57,6 +57,23 @@ FILE: dict[str, Any] = {
             ],
             "levels": [{"label": "limit", "y": 3}],
         },
+        {
+            "file": "flows",
+            "title": "t",
+            "kind": "flows",
+            "y_label": "y",
+            "flows": [{"label": "tcp", "group": "tcp", "variant": "B", "x": 2}],
+        },
+        {
+            "file": "histogram",
+            "title": "t",
+            "kind": "histogram",
+            "y_label": "share",
+            "x_range": [0, 10],
+            "x_scale": 1e-6,
+            "bin_width": 2.5,
+            "flows": [{"label": "tcp", "group": "tcp"}],
+        },
     ],
     "claims": [
         {

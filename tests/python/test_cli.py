@@ -217,7 +217,7 @@ def test_schema_is_a_json_schema(forebay: Command) -> None:
 def test_version_and_help(forebay: Command) -> None:
     assert forebay("--version").stdout == f"forebay {fb.__version__}\n"
     overview = forebay("--help").stdout
-    for word in ("run", "reproduce", "list", "explain", "schema", "plot", "replay"):
+    for word in ("run", "reproduce", "compare", "list", "explain", "schema", "plot", "replay"):
         assert f" {word} " in overview
         assert forebay(word, "--help").returncode == 0
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from experiment_samples import every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, computed
@@ -108,6 +108,21 @@ def test_jain_at_its_ends() -> None:
             },
             25.0,
         ),
+        (
+            {
+                "table": "queue_flows",
+                "name": "bf",
+                "column": "packets_dropped",
+                "per": "packets_arrived",
+                "times": "goodput_bps",
+                "unit": "Mb/s",
+            },
+            17.5,
+        ),
+        ({"column": "goodput_bps", "reduce": "share", "at_least": 20e6, "unit": "%"}, 200 / 3),
+        ({"column": "goodput_bps", "reduce": "share", "at_most": 20e6}, 2 / 3),
+        ({"column": "goodput_bps", "reduce": "share", "at_least": 15e6, "at_most": 20e6}, 1 / 3),
+        ({"table": "queue_flows", "column": "classified_at_s", "reduce": "share", "at_least": 0.0}, 1.0),
     ],
 )
 def test_columns(fields: dict[str, Any], value: float) -> None:
@@ -123,6 +138,8 @@ def test_columns(fields: dict[str, Any], value: float) -> None:
         ({"reduce": "first_time", "at_most": 5.0, "unit": "ms"}, 0.0),
         ({"reduce": "first_time", "at_most": 5.0, "after_peak": True}, 1.5),
         ({"reduce": "first_time", "at_least": 9.0}, 0.5),
+        ({"reduce": "share", "at_least": 5.0}, 0.5),
+        ({"reduce": "share", "at_most": 2.0, "from_s": 2.0}, 1.0),
     ],
 )
 def test_series(fields: dict[str, Any], value: float) -> None:
@@ -137,6 +154,20 @@ def test_series_that_never_gets_there_has_no_value() -> None:
 def test_series_of_a_group() -> None:
     total = one(kind="series", of="flow", group="tcp", quantity="goodput_bps", reduce="last", across="sum")
     assert total == 8.0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "column", "column": "goodput_bps", "reduce": "share"},
+        {"kind": "column", "column": "goodput_bps", "at_least": 1.0},
+        {"kind": "series", "of": "queue", "name": "q", "quantity": "dbl", "reduce": "share"},
+        {"kind": "series", "of": "queue", "name": "q", "quantity": "dbl", "reduce": "mean", "at_most": 1.0},
+    ],
+)
+def test_bounds_go_with_shares(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="share"):
+        metric(**fields)
 
 
 def test_windows_are_a_staircase() -> None:
@@ -234,6 +265,30 @@ def test_collisions_of_the_real_hash() -> None:
     share = computed.collision_share(64, 10, 20_000, seed=1)
     expected = computed.collision_probability(64, 10)
     assert abs(share - expected) < 4 * computed.standard_error(expected, 20_000)
+
+
+# The SFB paper, section III-C: 2.65 %, 8.96 %, 8.42 % and 16.12 %.
+@pytest.mark.parametrize(
+    ("levels", "bins", "offenders", "percent"),
+    [(2, 23, 4, 2.654), (2, 23, 8, 8.955), (1, 46, 4, 8.416), (1, 46, 8, 16.12), (3, 23, 0, 0.0), (2, 1, 1, 100.0)],
+)
+def test_misclassification_formula(levels: int, bins: int, offenders: int, percent: float) -> None:
+    probability = computed.misclassification_probability(levels, bins, offenders)
+    assert 100 * probability == pytest.approx(percent, rel=3e-4)
+
+
+@pytest.mark.parametrize(("levels", "bins", "offenders"), [(1, 46, 8), (2, 23, 8), (3, 10, 5)])
+def test_misclassification_of_the_real_hashes(levels: int, bins: int, offenders: int) -> None:
+    share = computed.misclassified_share(levels, bins, offenders, 50_000, seed=1)
+    expected = computed.misclassification_probability(levels, bins, offenders)
+    assert abs(share - expected) < 4 * computed.standard_error(expected, 50_000)
+
+
+def test_one_level_is_best_from_about_half_the_bins() -> None:
+    # For many bins the crossing is where u + u^2 = 1 with u = exp(-M / bins): M = 0.4812 bins.
+    assert computed.single_level_from(900) == 433
+    assert (computed.best_levels(900, 432), computed.best_levels(900, 433)) == (2, 1)
+    assert computed.best_levels(90, 1) == 30
 
 
 # The DBL paper, sections 3 and 5.1.

@@ -1,4 +1,4 @@
-# The benchmark scenarios a, b and c in ns-2, for the comparison of speed: no monitor, no trace.
+# The benchmark scenarios a, b, c and breathe in ns-2, for the comparison of speed: no monitor, no trace.
 #
 #   ns bench.tcl a 60 1        scenario, simulated seconds (0: set up, then stop), seed
 #
@@ -66,7 +66,7 @@ proc udp_flow {from to rate start} {
     $application set rate_ $rate
     $application attach-agent $sender
     $ns at $start "$application start"
-    set udp [list $receiver [expr {$rate / 8000.0}] $start]
+    lappend udp [list $receiver [expr {$rate / 8000.0}] $start]
 }
 
 proc build_a {} {
@@ -119,6 +119,36 @@ proc build_c {} {
     return {1 2}
 }
 
+# A source's node behind a link of its own to `router`, with its routes set by hand.
+proc routed_source {router} {
+    global ns
+    set node [$ns node]
+    $ns duplex-link $node $router 100Mb 1ms DropTail
+    [$node get-module Manual] add-route-to-adj-node -default $router
+    [$router get-module Manual] add-route-to-adj-node $node
+    return $node
+}
+
+# 1000 TCP and 30 UDP flows, each behind a link of its own, before 1 Mb/s. Routes by hand: ns-2 takes half a minute to
+# compute them for so many nodes.
+proc build_breathe {} {
+    global ns
+    $ns rtproto Manual
+    Node enable-module Manual
+    red 100 200 300 50
+    set router [$ns node]
+    set sink [$ns node]
+    $ns simplex-link $router $sink 1Mb 1ms RED
+    $ns simplex-link $sink $router 1Mb 1ms DropTail
+    [$router get-module Manual] add-route-to-adj-node $sink
+    [$sink get-module Manual] add-route-to-adj-node -default $router
+    for {set i 0} {$i < 1000} {incr i} { tcp_flow [routed_source $router] $sink [draw 0 1] }
+    foreach {count rate} {10 10e3 5 100e3 5 500e3 5 1e6 5 10e6} {
+        for {set i 0} {$i < $count} {incr i} { udp_flow [routed_source $router] $sink $rate [draw 0 1] }
+    }
+    return {1 1}
+}
+
 # `before`: links up to the bottleneck's queue; `after`: the bottleneck and the links behind it.
 proc finish {before after} {
     global senders udp ns
@@ -129,8 +159,8 @@ proc finish {before after} {
         set acknowledgements [expr {$acknowledgements + [$sender set nackpack_]}]
     }
     set arrived $acknowledgements
-    if {[llength $udp]} {
-        foreach {receiver rate start} $udp break
+    foreach flow $udp {
+        foreach {receiver rate start} $flow break
         set sent [expr {$sent + $rate * ([$ns now] - $start)}]
         set arrived [expr {$arrived + [$receiver set npkts_]}]
     }

@@ -113,7 +113,7 @@ impl ReceiveBook {
         self.count.packets += 1;
         self.count.bytes += u64::from(packet.len_bytes());
         self.count.marked += u64::from(packet.ecn() == Ecn::CongestionExperienced);
-        self.delay.record(packet.time.since(Time::from_picoseconds(packet.stamp)));
+        self.delay.record(packet.age());
     }
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {

@@ -34,7 +34,7 @@ pub use driver::Network;
 pub use error::RunError;
 pub use histogram::DelayHistogram;
 pub use network::{Application, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
-pub use packet::{FlowId, Packet, PacketFields, flags, flow_key};
+pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};
 pub use process::{Outbox, Process};
 pub use results::{Column, EngineStats, RunResult, Series, Table};
 pub use rng::stream;

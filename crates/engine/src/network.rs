@@ -348,7 +348,7 @@ impl Endpoints<'_> {
         let context = self.context(index, spec);
         let source = UdpSource::new(UdpSourceParts {
             context,
-            pattern: *pattern,
+            pattern: pattern.clone(),
             length: *length,
             ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
             start: spec.start,

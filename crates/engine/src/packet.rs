@@ -1,6 +1,6 @@
 //! The simulated packet: 32 bytes, by value.
 
-use forebay_qdisc::{Ecn, FlowKey, Time};
+use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
 
 /// Which of the network's flows a packet belongs to: an index.
 ///
@@ -35,7 +35,8 @@ pub mod flags {
 pub struct Packet {
     /// When it arrives at the next process.
     pub time: Time,
-    /// Of data: when it left its source, in picoseconds. Of an ACK: its slot in the [`crate::SackTable`] (0: none).
+    /// Of data: when it left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its rate
+    /// label (0: none). Of an ACK: its slot in the [`crate::SackTable`] (0: none).
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
@@ -44,6 +45,17 @@ pub struct Packet {
 }
 
 const _: () = assert!(size_of::<Packet>() == 32);
+
+/// Bits of a data packet's stamp that say when it left: enough for any delay below 2^54 ps, five hours.
+const DEPARTURE_BITS: u32 = u64::BITS - RateLabel::BITS;
+const DEPARTURE_MASK: u64 = (1 << DEPARTURE_BITS) - 1;
+
+/// The [`Packet::stamp`] of a data packet that leaves its source at `now`, without a rate label.
+#[inline]
+#[must_use]
+pub const fn departure_stamp(now: Time) -> u64 {
+    now.picoseconds() & DEPARTURE_MASK
+}
 
 const INPUT_PORT_SHIFT: u32 = 16;
 const FLAGS_SHIFT: u32 = 32;
@@ -138,6 +150,13 @@ impl Packet {
         self.identity as u32 as usize
     }
 
+    /// Of data: the time since it left its source.
+    #[inline]
+    #[must_use]
+    pub const fn age(&self) -> Span {
+        Span::from_picoseconds(self.time.picoseconds().wrapping_sub(self.stamp) & DEPARTURE_MASK)
+    }
+
     /// How many processes of its path it has reached.
     #[inline]
     pub(crate) const fn hop(&self) -> usize {
@@ -207,6 +226,17 @@ impl forebay_qdisc::Packet for Packet {
     fn mark_ce(&mut self) {
         *self = self.marked();
     }
+
+    fn rate_label(&self) -> Option<RateLabel> {
+        if self.is_ack() { None } else { RateLabel::from_code((self.stamp >> DEPARTURE_BITS) as u16) }
+    }
+
+    /// An ACK has no room for it.
+    fn set_rate_label(&mut self, label: RateLabel) {
+        if !self.is_ack() {
+            self.stamp = self.stamp & DEPARTURE_MASK | u64::from(label.code()) << DEPARTURE_BITS;
+        }
+    }
 }
 
 /// The key under which queue disciplines know a simulated flow: its ACKs are a flow of their own, as a five-tuple is.
@@ -252,6 +282,36 @@ mod tests {
             forebay_qdisc::Packet::mark_ce(&mut packet);
             assert_eq!((packet.ecn(), packet.class(), packet.hop()), (Ecn::CongestionExperienced, 0xfd, 2));
         }
+    }
+
+    fn packet(flags: u8, stamp: u64, time: Time) -> Packet {
+        let (len_bytes, ecn) = (1000, Ecn::NotCapable);
+        Packet::new(PacketFields { time, stamp, number: 0, flow: 0, len_bytes, flags, class: 0, ecn })
+    }
+
+    #[test]
+    fn a_rate_label_leaves_the_age_alone_and_the_age_the_label() {
+        let delay = Span::from_milliseconds(20);
+        let wrap = 1_u64 << 54;
+        for sent in [0, 1, wrap - 1, wrap, 21_600_000_000_000_000, 3 * wrap - 5, 1 << 63].map(Time::from_picoseconds) {
+            let mut packet = packet(0, departure_stamp(sent), sent + delay);
+            assert_eq!((packet.age(), packet.rate_label()), (delay, None));
+            for code in [1, 512, 1023, 7] {
+                packet.set_rate_label(RateLabel::from_code(code).unwrap());
+                packet = packet.arriving(packet.time, 3);
+                forebay_qdisc::Packet::mark_ce(&mut packet);
+                assert_eq!((packet.age(), packet.rate_label()), (delay, RateLabel::from_code(code)));
+            }
+        }
+        let longest = Span::from_picoseconds(wrap - 1);
+        assert_eq!(packet(0, departure_stamp(Time::ZERO), Time::ZERO + longest).age(), longest);
+    }
+
+    #[test]
+    fn the_stamp_of_an_ack_is_never_touched() {
+        let mut ack = packet(flags::ACK, 17, Time::ZERO);
+        ack.set_rate_label(RateLabel::nearest(1e6));
+        assert_eq!((ack.stamp, ack.rate_label()), (17, None));
     }
 
     #[test]

@@ -32,11 +32,13 @@ pub(crate) struct Books {
     pub series: Option<QueueSeries>,
     pub watched: Vec<WatchedFlow>,
     pub rng: Pcg64Mcg,
+    /// The most bytes of state that the discipline was seen to take.
+    pub state_bytes: u64,
 }
 
 impl Books {
     pub fn new(discipline: String, book: QueueBook, rng: Pcg64Mcg) -> Self {
-        Self { discipline, book, series: None, watched: Vec::new(), rng }
+        Self { discipline, book, series: None, watched: Vec::new(), rng, state_bytes: 0 }
     }
 }
 
@@ -99,6 +101,7 @@ impl LawPort {
             self.release_until(Time::from_picoseconds(at.picoseconds().saturating_sub(1)));
             self.wire.sample(at, self.checkpoints.interval());
             let Self { books, law, backlog, .. } = self;
+            books.state_bytes = books.state_bytes.max(law.state_bytes());
             if let Some(series) = &mut books.series {
                 series.sample(*backlog, books.book.dropped_total, &|visit| law.gauges(visit));
             }
@@ -164,6 +167,7 @@ impl Process for LawPort {
         self.sample(end);
         self.release_until(end);
         let Self { wire, books, law, backlog, .. } = self;
+        books.state_bytes = books.state_bytes.max(law.state_bytes());
         report.queue(QueueReport {
             name: &wire.record.name,
             books,
@@ -252,6 +256,7 @@ impl QueuePort {
             self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), out);
             self.wire.sample(at, self.checkpoints.interval());
             let Self { books, discipline, .. } = self;
+            books.state_bytes = books.state_bytes.max(discipline.state_bytes());
             if let Some(series) = &mut books.series {
                 series.sample(discipline.backlog(), books.book.dropped_total, &|visit| discipline.gauges(visit));
             }
@@ -304,6 +309,7 @@ impl Process for QueuePort {
         self.integrate(end);
         let Self { wire, books, discipline, .. } = self;
         let backlog = discipline.backlog();
+        books.state_bytes = books.state_bytes.max(discipline.state_bytes());
         report.queue(QueueReport {
             name: &wire.record.name,
             books,

@@ -5,7 +5,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
-use crate::packet::{Packet, PacketFields, flags, unwrap_number};
+use crate::packet::{Packet, PacketFields, departure_stamp, flags, unwrap_number};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -133,7 +133,7 @@ impl SegmentOut for Segments<'_> {
         let bit = |on: bool, flag: u8| if on { flag } else { 0 };
         let packet = Packet::new(PacketFields {
             time: self.now,
-            stamp: self.now.picoseconds(),
+            stamp: departure_stamp(self.now),
             number: segment.seq as u32,
             flow: self.context.flow,
             len_bytes,

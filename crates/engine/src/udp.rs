@@ -5,12 +5,12 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::distribution::Distribution;
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
-use crate::packet::{Packet, PacketFields};
+use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 
 /// When a UDP source sends.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum UdpPattern {
     /// A constant rate: every gap is the transmission time of a packet at that rate, times U(1 - jitter, 1 + jitter).
     Constant {
@@ -35,6 +35,17 @@ pub enum UdpPattern {
         /// The mean rate in bits per second.
         rate_bps: f64,
     },
+    /// A constant rate that changes at given times, which ascend: nothing before the first, the last until the end.
+    Steps(Vec<RateStep>),
+}
+
+/// A rate, and since when it applies.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateStep {
+    /// When it begins.
+    pub from: Time,
+    /// The rate in bits per second, above 0.
+    pub rate_bps: f64,
 }
 
 /// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups,
@@ -95,8 +106,8 @@ impl UdpSource {
     /// Settles the pattern's first packet, at or after the start time.
     fn begin(&mut self) {
         self.started = true;
-        if let (UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
-            (self.pattern, self.length)
+        if let (&UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
+            (&self.pattern, self.length)
         {
             self.steady = Some(((bytes + 0.5) as u16, self.gap_at(rate_bps, bytes)));
         }
@@ -113,6 +124,7 @@ impl UdpSource {
                 first
             }
             UdpPattern::Poisson { rate_bps } => first + self.poisson_gap(rate_bps),
+            UdpPattern::Steps(ref steps) => steps.first().map_or(Time::NEVER, |step| first.max(step.from)),
         };
     }
 
@@ -155,6 +167,7 @@ impl UdpSource {
                 next
             }
             UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
+            UdpPattern::Steps(ref steps) => time_of_bits(steps, self.next, bytes * 8.0),
         }
     }
 
@@ -179,7 +192,7 @@ impl UdpSource {
         }
         let packet = Packet::new(PacketFields {
             time: now,
-            stamp: now.picoseconds(),
+            stamp: departure_stamp(now),
             number: self.book.count.packets as u32,
             flow: self.context.flow,
             len_bytes,
@@ -231,6 +244,22 @@ impl Process for UdpSource {
     }
 }
 
+/// When so many bits have passed after `at`, which is not before the first step. A gap that a change of rate falls into
+/// goes on at the new rate.
+fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
+    let first = steps.partition_point(|step| step.from <= at).saturating_sub(1);
+    for (step, next) in steps[first..].iter().zip(first + 1..) {
+        let end = steps.get(next).map_or(Time::NEVER, |next| next.from);
+        let done = at.saturating_add(Span::from_seconds_f64(bits / step.rate_bps));
+        if done <= end {
+            return done;
+        }
+        bits = (bits - end.since(at).seconds() * step.rate_bps).max(0.0);
+        at = end;
+    }
+    Time::NEVER
+}
+
 /// A UDP sink.
 pub(crate) struct UdpSink {
     context: EndpointContext,
@@ -265,5 +294,30 @@ impl Process for UdpSink {
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.receiver(self.context.flow, std::mem::take(&mut self.book));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_milliseconds(milliseconds)
+    }
+
+    #[test]
+    fn a_gap_goes_on_at_the_new_rate() {
+        let steps = [
+            RateStep { from: at(0), rate_bps: 8000.0 },
+            RateStep { from: at(1500), rate_bps: 80_000.0 },
+            RateStep { from: at(2000), rate_bps: 8000.0 },
+        ];
+        // Packets of 1000 B: one a second, then ten.
+        assert_eq!(time_of_bits(&steps, at(0), 8000.0), at(1000));
+        assert_eq!(time_of_bits(&steps, at(1000), 8000.0), at(1550), "half the gap at each rate");
+        assert_eq!(time_of_bits(&steps, at(1550), 8000.0), at(1650));
+        assert_eq!(time_of_bits(&steps, at(1950), 8000.0), at(2500), "half the gap at each rate");
+        assert_eq!(time_of_bits(&steps, at(1500), 48_000.0), at(3000), "five packets in the middle step, one after it");
+        assert_eq!(time_of_bits(&steps, at(2000), 8000.0), at(3000));
     }
 }

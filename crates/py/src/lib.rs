@@ -2,6 +2,7 @@
 //! users in the Python package beside it.
 
 mod catalogue;
+mod cost;
 mod error;
 mod hashing;
 mod progress;
@@ -17,9 +18,11 @@ mod _core {
     #[pymodule_export]
     use crate::catalogue::choices;
     #[pymodule_export]
+    use crate::cost::queue_cost;
+    #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError};
     #[pymodule_export]
-    use crate::hashing::flow_table_entries;
+    use crate::hashing::{flow_table_entries, sfb_bins};
     #[pymodule_export]
     use crate::replay::replay;
     #[pymodule_export]

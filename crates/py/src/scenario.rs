@@ -69,6 +69,6 @@ pub(crate) fn json_schema() -> String {
     forebay_scenario::json_schema()
 }
 
-fn load(py: Python<'_>, text: &str, file_name: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
+pub(crate) fn load(py: Python<'_>, text: &str, file_name: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
     py.detach(|| Scenario::load(text, file_name, overrides)).map_err(|error| scenario_error(py, &error))
 }

@@ -1,5 +1,7 @@
 //! What a discipline sees of a packet.
 
+use crate::RateLabel;
+
 /// The identity of a flow: equal for the packets of one flow, different (with overwhelming probability) for others.
 /// Disciplines that use a hash table hash it again with a salt of their own ([`crate::hash_flow`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,6 +43,14 @@ pub trait Packet {
     fn input_port(&self) -> u16;
     /// Sets its ECN codepoint to CE.
     fn mark_ce(&mut self);
+
+    /// The rate that an edge router has written on it, if one has and it can carry one.
+    fn rate_label(&self) -> Option<RateLabel> {
+        None
+    }
+
+    /// Writes a rate on it; without effect on a packet that cannot carry one.
+    fn set_rate_label(&mut self, _label: RateLabel) {}
 
     /// All of the above in one record.
     fn arrival(&self) -> Arrival {

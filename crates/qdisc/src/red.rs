@@ -108,7 +108,7 @@ impl RedConfig {
 }
 
 /// The thresholds as numbers and whether they are in bytes.
-fn thresholds(min: QueueSize, max: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
+pub(crate) fn thresholds(min: QueueSize, max: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
     let (min, max, in_bytes) = match (min, max) {
         (QueueSize::Packets(min), QueueSize::Packets(max)) => (min, max, false),
         (QueueSize::Bytes(min), QueueSize::Bytes(max)) => (min, max, true),
@@ -258,13 +258,52 @@ impl Red {
         self.avg
     }
 
+    /// The average as it would be read at `now`: after the decay of an idle period that still lasts.
+    pub(crate) fn average_at(&self, now: Time) -> f64 {
+        match self.idle_since {
+            Some(since) => self.idle_decay.apply(self.avg, since, now),
+            None => self.avg,
+        }
+    }
+
+    /// The thresholds, in the unit of the average.
+    pub(crate) fn thresholds(&self) -> (f64, f64) {
+        (self.profile.min, self.profile.max)
+    }
+
+    /// Sets thresholds that need not be whole numbers, in the unit of the average.
+    pub(crate) fn set_thresholds(&mut self, min: f64, max: f64) {
+        self.profile = Profile::new(min, max, self.profile.max_probability, self.profile.gentle);
+    }
+
+    /// `max_p` as it is now.
+    pub(crate) fn max_probability(&self) -> f64 {
+        self.profile.max_probability
+    }
+
+    /// Sets `max_p`; the profile follows, its gentle part as well.
+    pub(crate) fn set_max_probability(&mut self, max_probability: f64) {
+        let Profile { min, max, gentle, .. } = self.profile;
+        self.profile = Profile::new(min, max, max_probability, gentle);
+    }
+
+    /// The average that the packet of `offer` will be judged by: for laws that change this one before they ask it.
+    pub(crate) fn average_after(&self, offer: &Offer<'_>) -> f64 {
+        let avg = self.average_at(offer.now);
+        avg + self.weight * (self.queue(offer) - avg)
+    }
+
+    /// The queue in the unit of the average.
+    fn queue(&self, offer: &Offer<'_>) -> f64 {
+        (if self.in_bytes { offer.backlog.bytes } else { offer.backlog.packets }) as f64
+    }
+
     /// Paper, section 4, "calculate the average queue size".
     fn update_average(&mut self, offer: &Offer<'_>) {
         if let Some(since) = self.idle_since.take() {
             self.avg = self.idle_decay.apply(self.avg, since, offer.now);
         }
-        let queue = if self.in_bytes { offer.backlog.bytes } else { offer.backlog.packets };
-        self.avg += self.weight * (queue as f64 - self.avg);
+        self.avg += self.weight * (self.queue(offer) - self.avg);
     }
 
     fn reset_count(&mut self) {

@@ -5,14 +5,19 @@ use forebay_qdisc::dbl::{DblFunction, DblPreset, DblTable, InputPortAction};
 use forebay_qdisc::*;
 use forebay_units::{Bytes, QueueSize};
 
-#[test]
-fn an_empty_table_is_the_defaults() {
-    assert_eq!(toml::from_str::<DropTailConfig>(""), Ok(DropTailConfig::default()));
-    assert_eq!(toml::from_str::<RedConfig>(""), Ok(RedConfig::default()));
-    assert_eq!(toml::from_str::<FredConfig>(""), Ok(FredConfig::default()));
-    assert_eq!(toml::from_str::<DblConfig>(""), Ok(DblConfig::default()));
-    assert_eq!(toml::from_str::<DrrConfig>(""), Ok(DrrConfig::default()));
-    assert_eq!(toml::from_str::<WfqConfig>(""), Ok(WfqConfig::default()));
+macro_rules! empty_tables {
+    ($($config:ident)*) => {
+        #[test]
+        fn an_empty_table_is_the_defaults() {
+            $(assert_eq!(toml::from_str::<$config>(""), Ok($config::default()));)*
+        }
+    };
+}
+
+empty_tables! {
+    AfdConfig AredConfig BlueConfig BreatheConfig ChokeConfig CobaltConfig CodelConfig CsfqConfig DblConfig
+    DropTailConfig DrrConfig FengRedConfig FqCodelConfig FredConfig PenaltyBoxConfig PiConfig PieConfig RedConfig
+    RedPdConfig SfbConfig SfqConfig SfqRedConfig SfredConfig SredConfig WfqConfig
 }
 
 #[test]

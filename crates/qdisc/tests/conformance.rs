@@ -49,6 +49,49 @@ fn red() -> RedConfig {
     }
 }
 
+fn ared() -> AredConfig {
+    AredConfig { limit: SMALL, weight: Some(0.3), interval: Span::from_microseconds(100), ..AredConfig::default() }
+}
+
+fn feng_red() -> FengRedConfig {
+    FengRedConfig {
+        limit: SMALL,
+        min_threshold: QueueSize::Packets(3),
+        max_threshold: QueueSize::Packets(9),
+        weight: 0.3,
+        max_probability: 0.3,
+        ..FengRedConfig::default()
+    }
+}
+
+fn red_pd() -> RedPdConfig {
+    RedPdConfig {
+        limit: SMALL,
+        target_rtt: Span::from_microseconds(50),
+        lists_to_monitor: 2,
+        min_change_time: Span::ZERO,
+        min_threshold: QueueSize::Packets(2),
+        max_threshold: QueueSize::Packets(9),
+        weight: 0.3,
+        max_probability: 0.5,
+        ..RedPdConfig::default()
+    }
+}
+
+fn penalty_box() -> PenaltyBoxConfig {
+    PenaltyBoxConfig {
+        limit: SMALL,
+        log_entries: 20,
+        interval: Span::from_microseconds(500),
+        min_drops: 1,
+        min_threshold: QueueSize::Packets(2),
+        max_threshold: QueueSize::Packets(9),
+        weight: 0.3,
+        max_probability: 0.5,
+        ..PenaltyBoxConfig::default()
+    }
+}
+
 fn fred() -> FredConfig {
     FredConfig {
         limit: SMALL,
@@ -84,12 +127,163 @@ fn dbl_shutdown() -> DblConfig {
     DblConfig { mark_probability: Some(1.0), input_ports: Some(ports), ..dbl() }
 }
 
+fn sfb() -> SfbConfig {
+    SfbConfig { limit: SMALL, bins: 5, bin_size: Some(2), increment: 0.3, decrement: 0.1, ..SfbConfig::default() }
+}
+
+fn sfb_with_all() -> SfbConfig {
+    SfbConfig {
+        levels: 3,
+        drop_rule: SfbDropRule::Any,
+        rate_limit_scope: SfbRateLimitScope::Aggregate,
+        fair_limit: Some(SfbFairLimit { interval: Span::from_milliseconds(1), flow_bits: 64 }),
+        rehash_interval: Some(Span::from_milliseconds(1)),
+        ..sfb()
+    }
+}
+
+fn sfred() -> SfredConfig {
+    SfredConfig { limit: SMALL, bins: 5, bin_size: Some(2), weight: 0.3, ..SfredConfig::default() }
+}
+
+fn afd() -> AfdConfig {
+    AfdConfig {
+        limit: SMALL,
+        shadow_size: 10,
+        sampling_interval: 1.5,
+        target: QueueSize::Packets(3),
+        update_interval: Span::from_microseconds(50),
+        ..AfdConfig::default()
+    }
+}
+
+fn breathe() -> BreatheConfig {
+    BreatheConfig {
+        limit: SMALL,
+        min_threshold: QueueSize::Packets(2),
+        max_threshold: QueueSize::Packets(9),
+        weight: 0.3,
+        max_probability: 0.3,
+        counters: Some(4),
+        ..BreatheConfig::default()
+    }
+}
+
+fn breathe_with_all() -> BreatheConfig {
+    BreatheConfig {
+        uniform_gaps: false,
+        member_threshold: 1,
+        decay_period: Some(Span::from_microseconds(700)),
+        bytes_per_count: Some(Bytes(300)),
+        count_departures: true,
+        ecn: true,
+        ..breathe()
+    }
+}
+
 fn weights() -> Vec<ClassWeight> {
     vec![ClassWeight { class: 1, weight: 0.3 }, ClassWeight { class: 2, weight: 5.0 }]
 }
 
+fn choke() -> ChokeConfig {
+    ChokeConfig {
+        limit: SMALL,
+        min_threshold: QueueSize::Packets(2),
+        max_threshold: QueueSize::Packets(9),
+        weight: 0.5,
+        max_probability: 0.3,
+        ..ChokeConfig::default()
+    }
+}
+
+fn sfq() -> SfqConfig {
+    SfqConfig { limit: SMALL, buckets: 4, ..SfqConfig::default() }
+}
+
+fn sfq_red() -> SfqRedConfig {
+    SfqRedConfig {
+        limit: QueueSize::Packets(20),
+        buckets: 3,
+        min_threshold: QueueSize::Packets(1),
+        max_threshold: QueueSize::Packets(4),
+        weight: 0.3,
+        ..SfqRedConfig::default()
+    }
+}
+
 fn drr() -> DrrConfig {
     DrrConfig { limit: SMALL, weights: weights(), ..DrrConfig::default() }
+}
+
+fn pi() -> PiConfig {
+    PiConfig {
+        limit: SMALL,
+        reference: QueueSize::Packets(4),
+        a: 0.02,
+        b: 0.01,
+        sampling_frequency_hz: 1e4,
+        ..PiConfig::default()
+    }
+}
+
+fn csfq() -> CsfqConfig {
+    CsfqConfig {
+        limit: SMALL,
+        threshold: QueueSize::Packets(3),
+        flow_averaging_time: Span::from_milliseconds(1),
+        link_averaging_time: Span::from_milliseconds(1),
+        window: Span::from_milliseconds(1),
+        idle_timeout: Span::from_milliseconds(1),
+        max_flows: 5,
+        weights: weights(),
+        ..CsfqConfig::default()
+    }
+}
+
+fn codel() -> CodelConfig {
+    CodelConfig {
+        limit: SMALL,
+        target: Span::from_microseconds(20),
+        interval: Span::from_microseconds(100),
+        max_packet_size: Bytes(40),
+        ..CodelConfig::default()
+    }
+}
+
+fn fq_codel() -> FqCodelConfig {
+    FqCodelConfig {
+        limit: SMALL,
+        flows: 3,
+        quantum: Bytes(300),
+        drop_batch: 3,
+        target: Span::from_microseconds(20),
+        interval: Span::from_microseconds(100),
+        ..FqCodelConfig::default()
+    }
+}
+
+fn cobalt() -> CobaltConfig {
+    CobaltConfig {
+        limit: SMALL,
+        target: Span::from_microseconds(20),
+        interval: Span::from_microseconds(100),
+        max_packet_size: Bytes(40),
+        increment: 0.3,
+        blue_threshold: Some(Span::from_microseconds(300)),
+        ..CobaltConfig::default()
+    }
+}
+
+fn pie() -> PieConfig {
+    PieConfig {
+        limit: SMALL,
+        target: Span::from_microseconds(20),
+        update_interval: Span::from_microseconds(20),
+        alpha: 1000.0,
+        beta: 1000.0,
+        max_burst: Span::from_microseconds(100),
+        ..PieConfig::default()
+    }
 }
 
 conforms!(drop_tail: law DropTail, DropTailConfig { limit: SMALL });
@@ -98,6 +292,22 @@ conforms!(red_defaults: law Red, RedConfig::default());
 conforms!(red_paper: law Red, red());
 conforms!(red_ecn: law Red, RedConfig { ecn: true, hard_drop: false, gentle: true, ..red() });
 conforms!(red_as_in_ns2: law Red, RedConfig { wait: true, small_queue_guard: true, byte_mode: true, ..red() });
+conforms!(ared_defaults: law Ared, AredConfig::default());
+conforms!(ared_small: law Ared, ared());
+conforms!(ared_as_in_ns2: law Ared,
+    AredConfig { ns_clock: true, wait: true, small_queue_guard: true, byte_mode: true, ..ared() });
+conforms!(ared_in_bytes: law Ared,
+    AredConfig { limit: QueueSize::Bytes(20_000), min_threshold: Some(QueueSize::Bytes(2000)), ecn: true, ..ared() });
+conforms!(feng_red_defaults: law FengRed, FengRedConfig::default());
+conforms!(feng_red_small: law FengRed, feng_red());
+conforms!(red_pd_defaults: law RedPd, RedPdConfig::default());
+conforms!(red_pd_small: law RedPd, red_pd());
+conforms!(red_pd_one_list: law RedPd,
+    RedPdConfig { lists: 1, lists_to_monitor: 1, list_entries: 1, ecn: true, keep_busy: true, ..red_pd() });
+conforms!(penalty_box_defaults: law PenaltyBox, PenaltyBoxConfig::default());
+conforms!(penalty_box_small: law PenaltyBox, penalty_box());
+conforms!(penalty_box_short_log: law PenaltyBox,
+    PenaltyBoxConfig { log_entries: 2, ecn: true, hard_drop: false, gentle: true, ..penalty_box() });
 conforms!(fred_defaults: law Fred, FredConfig::default());
 conforms!(fred_many_flows: law Fred, FredConfig { ecn: true, ..fred() });
 conforms!(fred_few_flows: law Fred, FredConfig { many_flows: false, ..fred() });
@@ -106,20 +316,102 @@ conforms!(dbl_small: law Dbl, dbl());
 conforms!(dbl_with_everything: law Dbl, dbl_with_all());
 conforms!(dbl_with_shutdown: law Dbl, dbl_shutdown());
 conforms!(dbl_catalyst4500: law Dbl, DblConfig { limit: SMALL, ..DblConfig::preset(dbl::DblPreset::Catalyst4500) });
+conforms!(blue_defaults: law Blue, BlueConfig::default());
+conforms!(blue_small: law Blue, BlueConfig {
+    limit: SMALL, increment: 0.3, decrement: 0.1, threshold: Some(QueueSize::Packets(3)), ..BlueConfig::default() });
+conforms!(blue_separate_freeze: law Blue, BlueConfig {
+    limit: QueueSize::Bytes(9000), increment: 0.3, separate_freeze: true, ecn: false, ..BlueConfig::default() });
+conforms!(sfb_defaults: law Sfb, SfbConfig::default());
+conforms!(sfb_small: law Sfb, sfb());
+conforms!(sfb_with_everything: law Sfb, sfb_with_all());
+conforms!(sfb_moving_hash: law Sfb, SfbConfig { double_buffer: false, ecn: false, ..sfb_with_all() });
+conforms!(sfred_defaults: law Sfred, SfredConfig::default());
+conforms!(sfred_small: law Sfred, sfred());
+conforms!(sfred_moving_hash: law Sfred,
+    SfredConfig { rehash_interval: Some(Span::from_milliseconds(1)), max_probability: 1.0, ecn: false, ..sfred() });
+conforms!(choke_defaults: discipline Choke, ChokeConfig::default());
+conforms!(choke_small: discipline Choke, choke());
+conforms!(choke_first_match_of_many: discipline Choke,
+    ChokeConfig { candidates: 10, all_matches: false, ecn: true, ..choke() });
+conforms!(choke_regions: discipline Choke, ChokeConfig { regions: Some(4), weight: 1.0, ..choke() });
+conforms!(choke_in_bytes: discipline Choke, ChokeConfig {
+    limit: QueueSize::Bytes(20_000), min_threshold: QueueSize::Bytes(2000), max_threshold: QueueSize::Bytes(9000),
+    ..choke() });
+conforms!(sfq_defaults: discipline Sfq, SfqConfig::default());
+conforms!(sfq_small: discipline Sfq, sfq());
+conforms!(sfq_perturbed_in_bytes: discipline Sfq, SfqConfig {
+    limit: QueueSize::Bytes(20_000), quantum: Some(Bytes(300)), steal_from_head: true,
+    perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() });
+conforms!(sfq_perturbed_with_full_buckets: discipline Sfq, SfqConfig {
+    bucket_limit: Some(QueueSize::Packets(6)), perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() });
+conforms!(sfq_as_in_ns2: discipline Sfq, SfqConfig { ns2_admission: true, ..sfq() });
+conforms!(sfq_red_defaults: discipline SfqRed, SfqRedConfig::default());
+conforms!(sfq_red_small: discipline SfqRed, sfq_red());
+conforms!(sfq_red_ecn: discipline SfqRed,
+    SfqRedConfig { ecn: true, hard_drop: false, gentle: true, quantum: Some(Bytes(300)), ..sfq_red() });
 conforms!(drr_defaults: discipline Drr, DrrConfig::default());
 conforms!(drr_small: discipline Drr, drr());
 conforms!(drr_from_head: discipline Drr, DrrConfig { steal_from_head: true, ..drr() });
 conforms!(drr_buckets_in_bytes: discipline Drr,
     DrrConfig { buckets: Some(3), limit: QueueSize::Bytes(20_000), quantum: Bytes(100), ..drr() });
+conforms!(sred_defaults: law Sred, SredConfig::default());
+conforms!(sred_small: law Sred, SredConfig { limit: SMALL, zombies: 5, max_probability: 0.5, ..SredConfig::default() });
+conforms!(sred_simple_in_bytes: law Sred,
+    SredConfig { limit: QueueSize::Bytes(20_000), zombies: 5, full: false, ecn: true, ..SredConfig::default() });
+conforms!(pi_defaults: law Pi, PiConfig::default());
+conforms!(pi_small: law Pi, pi());
+conforms!(pi_in_bytes: law Pi,
+    PiConfig { limit: QueueSize::Bytes(20_000), reference: QueueSize::Bytes(4000), ecn: true, byte_mode: true, ..pi() }
+);
+conforms!(csfq_defaults: discipline Csfq, CsfqConfig::default());
+conforms!(csfq_edge: discipline Csfq, csfq());
+conforms!(csfq_core: discipline Csfq, CsfqConfig { role: CsfqRole::Core, limit: QueueSize::Bytes(20_000), ..csfq() });
 conforms!(wfq_defaults: discipline Wfq, WfqConfig::default());
 conforms!(wfq_small: discipline Wfq, WfqConfig { limit: SMALL, weights: weights() });
+conforms!(afd_defaults: law Afd, AfdConfig::default());
+conforms!(afd_small: law Afd, afd());
+conforms!(afd_flow_table: law Afd, AfdConfig { form: AfdForm::FlowTable, scale_gains: false, ecn: true, ..afd() });
+conforms!(afd_in_bytes: law Afd,
+    AfdConfig { byte_mode: true, target: QueueSize::Bytes(2000), limit: QueueSize::Bytes(20_000), ..afd() });
+conforms!(breathe_defaults: law Breathe, BreatheConfig::default());
+conforms!(breathe_small: law Breathe, breathe());
+conforms!(breathe_with_everything: law Breathe, breathe_with_all());
+conforms!(afd_memory: bounded law Afd, AfdConfig::default());
+conforms!(afd_flow_table_memory: bounded law Afd, AfdConfig { form: AfdForm::FlowTable, ..AfdConfig::default() });
+conforms!(breathe_memory: bounded law Breathe, BreatheConfig::default());
 conforms!(drop_tail_memory: bounded law DropTail, DropTailConfig::default());
 conforms!(red_memory: bounded law Red, RedConfig::default());
+conforms!(ared_memory: bounded law Ared, AredConfig::default());
+conforms!(feng_red_memory: bounded law FengRed, FengRedConfig::default());
+conforms!(red_pd_memory: bounded law RedPd, RedPdConfig::default());
+conforms!(penalty_box_memory: bounded law PenaltyBox, PenaltyBoxConfig::default());
 conforms!(fred_memory: bounded law Fred, FredConfig::default());
 conforms!(dbl_memory: bounded law Dbl, DblConfig::default());
+conforms!(blue_memory: bounded law Blue, BlueConfig::default());
+conforms!(sfb_memory: bounded law Sfb, SfbConfig::default());
+conforms!(sfred_memory: bounded law Sfred, SfredConfig::default());
+conforms!(choke_memory: bounded discipline Choke, ChokeConfig::default());
+conforms!(sfq_memory: bounded discipline Sfq, SfqConfig::default());
+conforms!(sfq_red_memory: bounded discipline SfqRed, SfqRedConfig::default());
 conforms!(drr_memory: bounded discipline Drr, DrrConfig::default());
 conforms!(wfq_memory: bounded discipline Wfq, WfqConfig::default());
 conforms!(wfq_in_bytes: discipline Wfq, WfqConfig { limit: QueueSize::Bytes(20_000), weights: weights() });
+conforms!(codel_defaults: discipline Codel, CodelConfig::default());
+conforms!(codel_small: discipline Codel, codel());
+conforms!(codel_ecn_as_in_linux: discipline Codel,
+    CodelConfig { ecn: true, ce_threshold: Some(Span::ZERO), square_root: SquareRoot::Newton16, ..codel() });
+conforms!(fq_codel_defaults: discipline FqCodel, FqCodelConfig::default());
+conforms!(fq_codel_small: discipline FqCodel, fq_codel());
+conforms!(fq_codel_in_bytes: discipline FqCodel,
+    FqCodelConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(15_000), ecn: false, ..fq_codel() });
+conforms!(cobalt_defaults: discipline Cobalt, CobaltConfig::default());
+conforms!(cobalt_small: discipline Cobalt, cobalt());
+conforms!(cobalt_ecn: discipline Cobalt, CobaltConfig { ecn: true, ce_threshold: Some(Span::ZERO), ..cobalt() });
+conforms!(pie_defaults: law Pie, PieConfig::default());
+conforms!(pie_small: law Pie, pie());
+conforms!(pie_ecn: law Pie, PieConfig { ecn: true, mark_threshold: 1.0, derandomize: true, ..pie() });
+conforms!(pie_active_by_delay: law Pie,
+    PieConfig { active_threshold: Some(Span::from_microseconds(50)), byte_mode: true, ..pie() });
 
 #[test]
 fn dbl_beside_another_queue_of_its_table() {

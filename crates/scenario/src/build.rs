@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RunError, TraceSpec, Transport,
-    UdpPattern, stream,
+    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RateStep, RunError, TraceSpec,
+    Transport, UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
 
@@ -152,5 +152,8 @@ fn udp_pattern(pattern: &Pattern) -> UdpPattern {
             UdpPattern::OnOff { rate_bps: bps(on_off.rate), on: on_off.on.picoseconds(), off: on_off.off.picoseconds() }
         }
         Pattern::Poisson(poisson) => UdpPattern::Poisson { rate_bps: bps(poisson.rate) },
+        Pattern::Steps(steps) => UdpPattern::Steps(
+            steps.iter().map(|step| RateStep { from: Time::ZERO + step.from, rate_bps: bps(step.rate) }).collect(),
+        ),
     }
 }

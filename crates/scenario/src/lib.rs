@@ -5,6 +5,7 @@
 
 mod build;
 mod catalogue;
+mod cost;
 mod deserialize;
 mod document;
 mod error;
@@ -18,6 +19,7 @@ pub mod schema;
 mod validate;
 
 pub use catalogue::{Choice, Parameter, choices, json_schema};
+pub use cost::{Cost, Workload, cost, cost_in};
 pub use error::ScenarioError;
 pub use load::Scenario;
 pub use run::run;

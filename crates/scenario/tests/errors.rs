@@ -82,6 +82,11 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("missing_key", "duration = \"10 s\"\n", ""),
     ("missing_key_of_a_link", "delay = \"1 ms\"\n", ""),
     ("missing_key_of_a_bare_name", "transport.tcp = { segment = \"1000 B\" }", "transport = \"udp\""),
+    (
+        "steps_out_of_order",
+        "constant = { rate = \"20 Mbps\", jitter = 0.5 }",
+        "steps = [{ from = \"1 s\", rate = \"1 Mbps\" }, { from = \"1 s\", rate = \"2 Mbps\" }]",
+    ),
     ("text_for_a_number", "count = 5", "count = \"5\""),
     ("fraction_for_a_whole_number", "count = 5", "count = 2.5"),
     ("negative_count", "count = 5", "count = -5"),

@@ -77,9 +77,13 @@ fn transport() -> impl Strategy<Value = String> {
         (packet.clone(), rate()).prop_map(|(packet, rate)| format!(
             "{{ udp = {{ packet = {packet}, poisson = {{ rate = \"{rate}\" }} }} }}"
         )),
-        (packet, rate()).prop_map(|(packet, rate)| format!(
+        (packet.clone(), rate()).prop_map(|(packet, rate)| format!(
             "{{ udp = {{ packet = {packet}, \
              on_off = {{ rate = \"{rate}\", on = {{ exponential = \"1 us\" }}, off = \"0 s\" }} }} }}"
+        )),
+        (packet, rate(), rate(), 0_u64..50).prop_map(|(packet, rate, other, from)| format!(
+            "{{ udp = {{ packet = {packet}, steps = [\
+             {{ from = \"{from} ms\", rate = \"{rate}\" }}, {{ from = \"60 ms\", rate = \"{other}\" }}] }} }}"
         )),
     ]
 }

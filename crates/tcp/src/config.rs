@@ -43,6 +43,21 @@ pub enum FullAckWindow {
     SlowStartThreshold,
 }
 
+/// How far marks reduce the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum EcnFloor {
+    /// To two segments: as Linux.
+    #[default]
+    TwoSegments,
+    /// To one segment, at which the sender goes on: as ns-2.
+    OneSegment,
+    /// To one segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires
+    /// (RFC 3168, section 6.1.2).
+    Timer,
+}
+
 /// The parameters of a TCP connection, both ends.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
@@ -86,6 +101,9 @@ pub struct TcpConfig {
     pub limited_transmit: bool,
     /// Explicit congestion notification (RFC 3168).
     pub ecn: bool,
+    /// How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at
+    /// one segment, a mark makes the sender wait for its timer).
+    pub ecn_floor: EcnFloor,
     /// Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
     pub handshake: bool,
     /// What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
@@ -118,6 +136,7 @@ impl Default for TcpConfig {
             delayed_ack_timeout: Span::from_milliseconds(200),
             limited_transmit: true,
             ecn: false,
+            ecn_floor: EcnFloor::TwoSegments,
             handshake: true,
             partial_ack_timer: PartialAckTimer::Impatient,
             full_ack_window: FullAckWindow::FlightSize,
@@ -156,6 +175,7 @@ impl TcpConfig {
             min_rto: Span::from_milliseconds(200),
             initial_rto: Span::from_seconds(3),
             timer_granularity: Span::from_milliseconds(10),
+            ecn_floor: EcnFloor::OneSegment,
             full_ack_window: FullAckWindow::SlowStartThreshold,
             grow_at_recovery_exit: true,
             ..Self::default()

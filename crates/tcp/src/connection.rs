@@ -1,6 +1,6 @@
 //! The state that every variant shares: sequence numbers, window and timer, and what may be sent by them.
 
-use crate::{CongestionSignal, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
+use crate::{CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
 
 /// What a sender counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,6 +55,10 @@ pub(crate) struct Connection {
     pub closing: bool,
     /// Both ends agreed on ECN.
     pub ecn: bool,
+    /// How far marks reduce the window.
+    ecn_floor: EcnFloor,
+    /// A mark came at a window of one segment: nothing new is sent before the timer expires (RFC 3168, 6.1.2).
+    pub waits_for_timer: bool,
     /// The next new segment tells the receiver that the window was reduced.
     pub cwr_pending: bool,
     /// When the retransmission timer expires.
@@ -96,6 +100,8 @@ impl Connection {
             selective: false,
             closing: false,
             ecn: config.ecn && !config.handshake,
+            ecn_floor: config.ecn_floor,
+            waits_for_timer: false,
             cwr_pending: false,
             deadline: Time::NEVER,
             last_sent: Time::ZERO,
@@ -173,6 +179,9 @@ impl Connection {
 
     /// Sends what the window allows, in order.
     pub fn send_allowed(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        if self.waits_for_timer {
+            return;
+        }
         let limit = self.unacknowledged + self.window_bytes;
         let end = self.end();
         while self.next < end {
@@ -238,7 +247,7 @@ impl Connection {
 
     /// Starts the retransmission timer anew, or stops it where nothing is in flight (RFC 6298, 5.2 and 5.3).
     pub fn restart_timer(&mut self, now: Time) {
-        self.deadline = if self.highest > self.unacknowledged {
+        self.deadline = if self.highest > self.unacknowledged || self.waits_for_timer {
             now.saturating_add(self.round_trip.timeout())
         } else {
             Time::NEVER
@@ -261,14 +270,19 @@ impl Connection {
         if is_full { window } else { flight as f64 / self.segment_bytes as f64 }
     }
 
-    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments).
+    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss).
     pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, now: Time) {
         let target = law.reduce(&self.window, self.used_segments(), signal, now);
         self.window.slow_start_threshold = libm::floor(target).max(2.0);
         self.window.congestion_window = match signal {
             CongestionSignal::Timeout => 1.0,
             // Never more than before: where the window was below two segments, slow start leads back.
-            CongestionSignal::Loss | CongestionSignal::EcnEcho => target.max(2.0).min(self.window.congestion_window),
+            CongestionSignal::Loss => target.max(2.0).min(self.window.congestion_window),
+            CongestionSignal::EcnEcho => {
+                self.waits_for_timer = self.ecn_floor == EcnFloor::Timer && self.window.congestion_window <= 1.0;
+                let floor = if self.ecn_floor == EcnFloor::TwoSegments { 2.0 } else { 1.0 };
+                target.max(floor).min(self.window.congestion_window)
+            }
         };
         self.note_reduction();
     }

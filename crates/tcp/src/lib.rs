@@ -31,7 +31,7 @@ mod scoreboard;
 mod segment;
 mod sender;
 
-pub use config::{ConfigError, CongestionControl, FullAckWindow, PartialAckTimer, TcpConfig};
+pub use config::{ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, TcpConfig};
 pub use connection::SenderCounters;
 pub use forebay_units::{Bytes, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};

@@ -153,6 +153,13 @@ impl Sender {
             return;
         }
         let connection = &mut self.connection;
+        let waited_only = connection.waits_for_timer && connection.highest == connection.unacknowledged;
+        connection.waits_for_timer = false;
+        if waited_only {
+            // RFC 3168, 6.1.2: nothing is lost, the next segment may go.
+            connection.restart_timer(now);
+            return connection.send_allowed(now, out);
+        }
         connection.counters.timeouts += 1;
         connection.round_trip.back_off();
         connection.stop_timing();

@@ -2,7 +2,7 @@
 
 mod network;
 
-use forebay_tcp::{Segment, Span, TcpConfig, Time};
+use forebay_tcp::{EcnFloor, Segment, Span, TcpConfig, Time};
 use network::{Fate, Network, Path, at_ms, at_seconds};
 
 const DELAY: Span = Span::from_milliseconds(50);
@@ -49,6 +49,38 @@ fn marks_on_everything_reduce_once_each_round_trip() {
     // The first echo comes after two round trips; from then on one reduction for each.
     assert_eq!(network.sender.counters().ecn_reductions, 9);
     assert_eq!(network.sender.congestion_window_bytes(), 2 * 1460);
+}
+
+#[test]
+fn marks_on_everything_leave_one_segment_where_that_is_the_floor() {
+    let initial = TcpConfig { initial_window_segments: 64, ecn_floor: EcnFloor::OneSegment, ..config() };
+    let network = run(initial, |_, segment| if segment.ect { Fate::Mark } else { Fate::Pass }, at_ms(1050));
+    assert_eq!(network.sender.congestion_window_bytes(), 1460);
+    // One segment each round trip.
+    let last: Vec<Time> = network.log.iter().rev().take(3).map(|sent| sent.at).collect();
+    assert_eq!(last[0].since(last[1]), DELAY + DELAY);
+}
+
+/// RFC 3168, 6.1.2: at one segment, a marked one makes the sender wait for its timer; that is no loss.
+#[test]
+fn marks_at_one_segment_leave_one_segment_each_timeout() {
+    let config = TcpConfig { min_rto: Span::from_seconds(1), ecn_floor: EcnFloor::Timer, ..config() };
+    let always = |_: usize, segment: &Segment| if segment.ect { Fate::Mark } else { Fate::Pass };
+    let network = run(config, always, at_seconds(20));
+    let last: Vec<Time> = network.log.iter().rev().take(4).map(|sent| sent.at).collect();
+    for pair in last.windows(2) {
+        // The echo arrives after a round trip and starts the timer anew.
+        assert_eq!(pair[0].since(pair[1]), DELAY + DELAY + Span::from_seconds(1));
+    }
+    let counters = network.sender.counters();
+    assert_eq!((counters.timeouts, counters.segments_retransmitted), (0, 0));
+    // Once the marks stop, the window opens again.
+    let network = run(
+        TcpConfig { min_rto: Span::from_seconds(1), ecn_floor: EcnFloor::Timer, ..self::config() },
+        |n, segment| if segment.ect && n < 30 { Fate::Mark } else { Fate::Pass },
+        at_seconds(40),
+    );
+    assert!(network.sender.congestion_window_bytes() > 20 * 1460);
 }
 
 #[test]

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Ecn, Fifo, FlowKey, Span, Time};
+use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Ecn, Fifo, FlowKey, RateLabel, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestRunner};
 use rand_pcg::Pcg64Mcg;
@@ -109,7 +109,9 @@ fn operation() -> impl Strategy<Value = Operation> {
     let len_bytes = prop_oneof![4 => Just(1000_u32), 2 => 40_u32..1500, 1 => 1_u32..=65_535];
     let ecn = prop::sample::select(vec![Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced]);
     let input_port = prop_oneof![6 => 0_u16..4, 1 => Just(u16::MAX)];
-    let packet = (flow(), len_bytes, ecn, input_port).prop_map(|(flow, len_bytes, ecn, input_port)| TestPacket {
+    let rate_label = prop_oneof![1 => Just(0), 3 => 1_u16..1024].prop_map(RateLabel::from_code);
+    let packet = (flow(), len_bytes, ecn, input_port, rate_label);
+    let packet = packet.prop_map(|(flow, len_bytes, ecn, input_port, rate_label)| TestPacket {
         id: 0,
         flow: FlowKey(flow),
         len_bytes,
@@ -117,6 +119,7 @@ fn operation() -> impl Strategy<Value = Operation> {
         // A flow has one class: a discipline may reorder classes.
         class: (flow % 5) as u8,
         input_port,
+        rate_label,
     });
     prop_oneof![
         3 => (after_ps.clone(), packet).prop_map(|(after_ps, packet)| Operation::Enqueue { after_ps, packet }),
@@ -205,7 +208,8 @@ impl Run {
             );
             return Ok(false);
         };
-        let expected = self.leave(packet.id)?;
+        // A router may write a flow's rate on a packet; nothing else changes but for marks.
+        let expected = TestPacket { rate_label: packet.rate_label, ..self.leave(packet.id)? };
         prop_assert_eq!(&packet, &expected, "a packet came out changed");
         let overtaken = self.queued.values().find(|other| other.flow == packet.flow && other.id < packet.id);
         prop_assert!(overtaken.is_none(), "packet {} overtook {:?} of its flow", packet.id, overtaken);

@@ -1,6 +1,6 @@
 //! A packet that can be told from every other, and a sink that keeps what it is given.
 
-use forebay_qdisc::{DropReason, Ecn, FlowKey, MarkReason, Packet, Sink};
+use forebay_qdisc::{DropReason, Ecn, FlowKey, MarkReason, Packet, RateLabel, Sink};
 
 /// A packet for tests.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,6 +17,8 @@ pub struct TestPacket {
     pub class: u8,
     /// Its input port.
     pub input_port: u16,
+    /// The rate that a router has written on it.
+    pub rate_label: Option<RateLabel>,
 }
 
 impl Packet for TestPacket {
@@ -42,6 +44,14 @@ impl Packet for TestPacket {
 
     fn mark_ce(&mut self) {
         self.ecn = Ecn::CongestionExperienced;
+    }
+
+    fn rate_label(&self) -> Option<RateLabel> {
+        self.rate_label
+    }
+
+    fn set_rate_label(&mut self, label: RateLabel) {
+        self.rate_label = Some(label);
     }
 }
 

@@ -1,4 +1,4 @@
-"""The papers' formulae, and the hashing experiment that one of them is checked with."""
+"""The papers' formulae, and the hashing experiments that they are checked with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,13 @@ import numpy as np
 from forebay import _core
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .metrics import DblCost, DblIdentificationBound
+
+    FiveTuples = tuple[
+        NDArray[np.uint32], NDArray[np.uint32], NDArray[np.uint16], NDArray[np.uint16], NDArray[np.uint8]
+    ]
 
 
 def identification_bound_s(metric: DblIdentificationBound, input_rate_bps: float, ratio: float) -> float:
@@ -36,20 +42,63 @@ def collision_share(buckets: int, belligerents: int, trials: int, seed: int) -> 
     chunk = max(1, 2_000_000 // (belligerents + 1))
     hit = 0
     for done in range(0, trials, chunk):
-        count = min(chunk, trials - done)
-        protocol = np.full((count, belligerents + 1), 17, dtype=np.uint8)
-        protocol[:, 0] = 6
-        entries = _core.flow_table_entries(
-            dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
-            dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
-            dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
-            dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
-            protocol.ravel(),
-            salt,
-            buckets,
-        ).reshape(protocol.shape)
+        flows = _one_tcp_among_udp(min(chunk, trials - done), belligerents, dice)
+        entries = _core.flow_table_entries(*flows, salt, buckets).reshape(-1, belligerents + 1)
         hit += int(np.count_nonzero((entries[:, 1:] == entries[:, :1]).any(axis=1)))
     return hit / trials
+
+
+def _one_tcp_among_udp(trials: int, others: int, dice: np.random.Generator) -> FiveTuples:
+    """Random five-tuples, trial after trial: the first of each is of a TCP flow, the others are of UDP flows."""
+    protocol = np.full((trials, others + 1), 17, dtype=np.uint8)
+    protocol[:, 0] = 6
+    return (
+        dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
+        dice.integers(0, 2**32, protocol.size, dtype=np.uint32),
+        dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
+        dice.integers(0, 2**16, protocol.size, dtype=np.uint16),
+        protocol.ravel(),
+    )
+
+
+def misclassification_probability(levels: int, bins: int, offenders: int) -> float:
+    """SFB equation 1: the probability that each of a flow's bins, one a level, is also that of an offender."""
+    return collision_probability(bins, offenders) ** levels if bins > 1 else float(offenders > 0)
+
+
+def misclassified_share(levels: int, bins: int, offenders: int, trials: int, seed: int) -> float:
+    """The share of trials in which each of a TCP flow's bins is also that of one of the offenders.
+
+    Every trial draws all its flows anew and hashes them by the functions that SFB itself uses.
+    """
+    dice = np.random.Generator(np.random.PCG64(seed))
+    salt = int(dice.integers(0, 2**63))
+    chunk = max(1, 2_000_000 // ((offenders + 1) * levels))
+    polluted = 0
+    for done in range(0, trials, chunk):
+        flows = _one_tcp_among_udp(min(chunk, trials - done), offenders, dice)
+        bin_of = _core.sfb_bins(*flows, salt, levels, bins).reshape(-1, offenders + 1, levels)
+        shared = (bin_of[:, 1:] == bin_of[:, :1]).any(axis=1)
+        polluted += int(np.count_nonzero(shared.all(axis=1)))
+    return polluted / trials
+
+
+def level_counts(total_bins: int) -> list[int]:
+    """The ways to cut so many bins into equal levels of at least two bins."""
+    return [levels for levels in range(1, total_bins // 2 + 1) if total_bins % levels == 0]
+
+
+def best_levels(total_bins: int, offenders: int) -> int:
+    """SFB Figure 4: the number of levels that misclassifies least; of equals the smallest."""
+    return min(
+        level_counts(total_bins),
+        key=lambda levels: misclassification_probability(levels, total_bins // levels, offenders),
+    )
+
+
+def single_level_from(total_bins: int) -> int:
+    """SFB Figure 4: the least number of offenders at which no other number of levels beats one level."""
+    return next(offenders for offenders in range(1, 2 * total_bins) if best_levels(total_bins, offenders) == 1)
 
 
 def standard_error(probability: float, trials: int) -> float:

@@ -28,6 +28,10 @@ from .metrics import (
     RatioMetric,
     RecoveryMetric,
     SeriesMetric,
+    SfbBestLevels,
+    SfbCrossing,
+    SfbMisclassification,
+    SfbMisclassificationMeasured,
     StepMetric,
     WindowsMetric,
 )
@@ -228,6 +232,15 @@ class Runs:
                 value = self._collisions(metric, round(self._number(metric.belligerents, at)))
             case DblCost():
                 value = computed.cost(metric)
+            case SfbMisclassification():
+                offenders = round(self._number(metric.offenders, at))
+                value = computed.misclassification_probability(metric.levels, metric.bins, offenders)
+            case SfbMisclassificationMeasured():
+                value = self._misclassified(metric, round(self._number(metric.offenders, at)))
+            case SfbBestLevels():
+                value = float(computed.best_levels(metric.total_bins, round(self._number(metric.offenders, at))))
+            case SfbCrossing():
+                value = computed.single_level_from(metric.total_bins) / metric.total_bins
             case _:
                 message = f"{metric.kind} is no formula"
                 raise TypeError(message)
@@ -241,11 +254,24 @@ class Runs:
         expected = computed.collision_probability(metric.buckets, belligerents)
         return (share - expected) / computed.standard_error(expected, trials)
 
+    def _misclassified(self, metric: SfbMisclassificationMeasured, offenders: int) -> float:
+        trials = metric.quick_trials if self.quick else metric.trials
+        share = _misclassified_share(metric.levels, metric.bins, offenders, trials, metric.seed)
+        if metric.show == "share":
+            return share
+        expected = computed.misclassification_probability(metric.levels, metric.bins, offenders)
+        return (share - expected) / computed.standard_error(expected, trials)
+
 
 @cache
 def _collision_share(buckets: int, belligerents: int, trials: int, seed: int) -> float:
     """The same share is asked for by a claim, a table and a figure; it is computed once."""
     return computed.collision_share(buckets, belligerents, trials, seed)
+
+
+@cache
+def _misclassified_share(levels: int, bins: int, offenders: int, trials: int, seed: int) -> float:
+    return computed.misclassified_share(levels, bins, offenders, trials, seed)
 
 
 if TYPE_CHECKING:
@@ -274,7 +300,24 @@ def column_value(metric: ColumnMetric, outcome: Outcome) -> float:
     if metric.per is not None:
         with np.errstate(invalid="ignore", divide="ignore"):
             values = values / _aligned(outcome, metric, metric.per, rows)
+    if metric.times is not None:
+        values = values * _aligned(outcome, metric, metric.times, rows)
+    if metric.reduce == "share":
+        return _share_within(values, metric.at_least, metric.at_most)
     return _reduce(values, metric.reduce)
+
+
+def _share_within(values: Samples, at_least: float | None, at_most: float | None) -> float:
+    """The part of the values (those that are not NaN) that lie in the bounds given."""
+    values = values[~np.isnan(values)]
+    if len(values) == 0:
+        return math.nan
+    inside = np.ones(len(values), dtype=bool)
+    if at_least is not None:
+        inside &= values >= at_least
+    if at_most is not None:
+        inside &= values <= at_most
+    return float(np.mean(inside))
 
 
 def _column(table: Mapping[str, NDArray[np.float64]], column: str, name: str) -> NDArray[np.float64]:
@@ -352,6 +395,8 @@ def _one_series_value(metric: SeriesMetric, series: Series) -> float:
         return math.nan
     if metric.reduce == "last":
         return float(values[-1])
+    if metric.reduce == "share":
+        return _share_within(values, metric.at_least, metric.at_most)
     if metric.reduce != "first_time":
         return _reduce(values, metric.reduce)
     # The schema allows `first_time` only with one of the two thresholds.

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from .evaluate import Runs
-    from .schema import Figure, SeriesLine, Table
+    from .schema import Figure, FlowValues, SeriesLine, Table
 
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},
@@ -68,6 +69,10 @@ def draw_figure(runs: Runs, figure: Figure) -> Canvas:
         case "bars":
             table = next(table for table in runs.experiment.tables if table.title == figure.table)
             _draw_bars(axes, table, table_rows(runs, table), figure)
+        case "flows":
+            _draw_flows(axes, runs, figure)
+        case "histogram":
+            _draw_histogram(axes, runs, figure)
     for paper in figure.paper:
         axes.plot(paper.x, paper.y, "x", color="black", label=paper.label, markersize=6)
     for level in figure.levels:
@@ -168,3 +173,37 @@ def _draw_bars(axes: Axes, table: Table, rows: list[Row], figure: Figure) -> Non
             drawn = True
     axes.set_xticks(positions, [column.label for column in table.columns])
     axes.grid(visible=False, axis="x")
+
+
+def _draw_flows(axes: Axes, runs: Runs, figure: Figure) -> None:
+    """A point for each flow of the first seed's run, in the order of the flows."""
+    for values, colour in zip(figure.flows, itertools.cycle(_COLOURS)):
+        first = _flow_values(runs, values, figure)[0]
+        numbers = np.arange(1, len(first) + 1)
+        axes.plot(numbers, first * figure.y_scale, ".", markersize=3.5, color=colour, label=values.label)
+
+
+def _draw_histogram(axes: Axes, runs: Runs, figure: Figure) -> None:
+    """The share of the flows of all seeds in each bin; what lies outside the axis counts in the bins at its ends."""
+    # A figure of this kind has both: its schema asks for them.
+    low, high = figure.x_range or [0.0, 1.0]
+    bins = max(1, round((high - low) / (figure.bin_width or 1.0)))
+    edges = np.linspace(low, high, bins + 1)
+    for values, colour in zip(figure.flows, itertools.cycle(_COLOURS)):
+        pooled = np.concatenate(_flow_values(runs, values, figure)) * figure.x_scale
+        counts, _ = np.histogram(np.clip(pooled, low, high), edges)
+        axes.stairs(counts / len(pooled) * figure.y_scale, edges, color=colour, label=values.label, linewidth=1.4)
+
+
+def _flow_values(runs: Runs, values: FlowValues, figure: Figure) -> list[NDArray[np.float64]]:
+    """The column for each flow of the group, one array for each seed."""
+    base = runs.base()
+    at = Coordinates(base.setting, values.variant or base.variant, base.x if values.x is None else values.x)
+    found = []
+    for outcome in runs.outcomes[at]:
+        flows = outcome.tables["flows"]
+        if values.column not in flows:
+            message = f"{runs.experiment.id}: figure `{figure.file}`: there is no column `{values.column}`"
+            raise ExperimentError(message)
+        found.append(flows[values.column][flows["group"] == values.group].astype(np.float64))
+    return found

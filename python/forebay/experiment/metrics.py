@@ -55,9 +55,23 @@ class ColumnMetric(Placed):
     """A column subtracted row by row; in `queue_flows` it may be a column of `flows`."""
     per: str | None = None
     """A column divided by, row by row."""
+    times: str | None = None
+    """A column multiplied by, row by row: drops per packets sent times the offered rate is the rate lost."""
     unit: Unit = ""
-    reduce: Literal["mean", "min", "max", "sum", "jain", "count"] = "mean"
-    """`count` counts the rows that have a value at all (are not NaN)."""
+    reduce: Literal["mean", "min", "max", "sum", "jain", "count", "share"] = "mean"
+    """`count` counts the rows that have a value at all (are not NaN), `share` is the part of those in the bounds."""
+    at_least: float | None = None
+    """For `share`: the lower bound, in the column's own unit."""
+    at_most: float | None = None
+    """For `share`: the upper bound, in the column's own unit."""
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        bounded = self.at_least is not None or self.at_most is not None
+        if bounded != (self.reduce == "share"):
+            message = "`share` needs `at_least`, `at_most` or both, and nothing else takes them"
+            raise ValueError(message)
+        return self
 
 
 class SeriesMetric(Placed):
@@ -70,11 +84,12 @@ class SeriesMetric(Placed):
     name: str | None = None
     """The component; for a `queue_flow` with `group`, the queue."""
     group: str | None = None
-    reduce: Literal["mean", "min", "max", "last", "first_time"]
+    reduce: Literal["mean", "min", "max", "last", "first_time", "share"]
+    """`first_time` is when the bound is first kept, `share` the part of the samples that keep it."""
     at_most: float | None = None
-    """For `first_time`: the time of the first value at or below this."""
+    """For `first_time` and `share`: the value is at or below this."""
     at_least: float | None = None
-    """For `first_time`: the time of the first value at or above this."""
+    """For `first_time` and `share`: the value is at or above this."""
     after_peak: bool = False
     """Look only from the largest value on."""
     from_s: float | None = None
@@ -85,11 +100,11 @@ class SeriesMetric(Placed):
     @model_validator(mode="after")
     def _threshold(self) -> Self:
         given = (self.at_most is not None) + (self.at_least is not None)
-        if self.reduce == "first_time" and given != 1:
-            message = "`first_time` needs `at_most` or `at_least`"
+        if self.reduce in ("first_time", "share") and given != 1:
+            message = f"`{self.reduce}` needs `at_most` or `at_least`"
             raise ValueError(message)
-        if self.reduce != "first_time" and given:
-            message = "`at_most` and `at_least` belong to `first_time`"
+        if self.reduce not in ("first_time", "share") and given:
+            message = "`at_most` and `at_least` belong to `first_time` and `share`"
             raise ValueError(message)
         if self.name is None and self.group is None:
             message = "a series needs `name` or `group`"
@@ -247,6 +262,47 @@ class DblCost(Formula):
     dbl_state_bits: int = 17
 
 
+class SfbMisclassification(Formula):
+    """SFB equation 1: [1 - (1 - 1/B)^M]^L, the probability that every bin of a flow holds an offender as well."""
+
+    kind: Literal["sfb_misclassification"]
+    levels: int = Field(ge=1)
+    """L."""
+    bins: int = Field(ge=1)
+    """B, of each level."""
+    offenders: NumberRef
+    """M, non-responsive flows."""
+
+
+class SfbMisclassificationMeasured(Formula):
+    """The same probability measured: SFB's own hashes over random five-tuples."""
+
+    kind: Literal["sfb_misclassification_measured"]
+    levels: int = Field(ge=1)
+    bins: int = Field(ge=1)
+    offenders: NumberRef
+    trials: int = Field(1_000_000, ge=1)
+    quick_trials: int = Field(100_000, ge=1)
+    seed: int = Field(1, ge=0)
+    show: Literal["share", "standard_errors"] = "share"
+    """The share itself, or its distance from the formula in standard errors of the formula."""
+
+
+class SfbBestLevels(Formula):
+    """SFB Figure 4: of all ways to cut the bins into equal levels, the number of levels that misclassifies least."""
+
+    kind: Literal["sfb_best_levels"]
+    total_bins: int = Field(ge=1)
+    offenders: NumberRef
+
+
+class SfbCrossing(Formula):
+    """SFB Figure 4: the least number of offenders at which one level misclassifies least, as a share of the bins."""
+
+    kind: Literal["sfb_crossing"]
+    total_bins: int = Field(ge=1)
+
+
 _KINDS: dict[str, type[Strict]] = {
     "column": ColumnMetric,
     "series": SeriesMetric,
@@ -260,6 +316,10 @@ _KINDS: dict[str, type[Strict]] = {
     "dbl_collision": DblCollision,
     "dbl_collision_measured": DblCollisionMeasured,
     "dbl_cost": DblCost,
+    "sfb_misclassification": SfbMisclassification,
+    "sfb_misclassification_measured": SfbMisclassificationMeasured,
+    "sfb_best_levels": SfbBestLevels,
+    "sfb_crossing": SfbCrossing,
 }
 
 METRIC_KINDS = tuple(_KINDS)
@@ -287,6 +347,10 @@ Metric = (
     | DblCollision
     | DblCollisionMeasured
     | DblCost
+    | SfbMisclassification
+    | SfbMisclassificationMeasured
+    | SfbBestLevels
+    | SfbCrossing
 )
 """Any metric."""
 
@@ -303,7 +367,11 @@ MetricRef = Annotated[
     | Annotated[DblIdentificationBound, Tag("dbl_identification_bound")]
     | Annotated[DblCollision, Tag("dbl_collision")]
     | Annotated[DblCollisionMeasured, Tag("dbl_collision_measured")]
-    | Annotated[DblCost, Tag("dbl_cost")],
+    | Annotated[DblCost, Tag("dbl_cost")]
+    | Annotated[SfbMisclassification, Tag("sfb_misclassification")]
+    | Annotated[SfbMisclassificationMeasured, Tag("sfb_misclassification_measured")]
+    | Annotated[SfbBestLevels, Tag("sfb_best_levels")]
+    | Annotated[SfbCrossing, Tag("sfb_crossing")],
     Discriminator(
         _tag,
         custom_error_type="metric_kind",

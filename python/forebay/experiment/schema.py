@@ -239,6 +239,16 @@ class SeriesLine(Strict):
     style: Literal["line", "dashed", "points"] = "line"
 
 
+class FlowValues(Strict):
+    """One value of each flow of a group."""
+
+    label: str
+    group: str
+    column: str = "goodput_bps"
+    variant: str | None = None
+    x: float | None = None
+
+
 class Level(Strict):
     """A horizontal line."""
 
@@ -247,11 +257,12 @@ class Level(Strict):
 
 
 class Figure(Strict):
-    """A figure in the paper's axes. Its kind decides which of `lines`, `series` and `table` it draws."""
+    """A figure in the paper's axes. Its kind decides which of `lines`, `series`, `table` and `flows` it draws."""
 
     file: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str
-    kind: Literal["lines", "series", "bars"]
+    kind: Literal["lines", "series", "bars", "flows", "histogram"]
+    """`flows` draws the value of each flow of the first seed's run, `histogram` how those of all seeds spread."""
     x_label: str = ""
     y_label: str
     x_scale: float = 1.0
@@ -263,15 +274,19 @@ class Figure(Strict):
     series: list[SeriesLine] = Field(default_factory=list)
     levels: list[Level] = Field(default_factory=list)
     table: str | None = None
+    flows: list[FlowValues] = Field(default_factory=list)
+    bin_width: float | None = Field(None, gt=0)
+    """Of a histogram, on its x axis. Its `x_range` is cut into bins; what lies outside counts in those at the ends."""
     paper: list[PaperData] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _kind_has_its_data(self) -> Self:
-        needed = {"lines": self.lines, "series": self.series, "bars": self.table}[self.kind]
-        if not needed:
-            key = {"lines": "lines", "series": "series", "bars": "table"}[self.kind]
-            message = f"a figure of kind `{self.kind}` needs `{key}`"
-            raise ValueError(message)
+        data = {"lines": "lines", "series": "series", "bars": "table", "flows": "flows", "histogram": "flows"}
+        needed = [data[self.kind], *(["bin_width", "x_range"] if self.kind == "histogram" else [])]
+        for key in needed:
+            if not getattr(self, key):
+                message = f"a figure of kind `{self.kind}` needs `{key}`"
+                raise ValueError(message)
         return self
 
 
@@ -333,6 +348,7 @@ class Experiment(Strict):
         for figure in self.figures:
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.lines if line.variant]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.series if line.variant]
+            found += [(f"figure `{figure.file}`", line.variant) for line in figure.flows if line.variant]
         for point in self.vary.points if self.vary else []:
             found += [(f"vary, x = {point.x:g}", name) for name in point.by_variant]
         return found

@@ -468,8 +468,7 @@ fn every_packet_is_delivered_or_dropped() {
     for result in [example_through_drop_tail(), example_through_dbl(1)] {
         let flows = &result.flows;
         for (index, packets) in flows.counts("packets").iter().enumerate() {
-            let by_reason: u64 =
-                DropReason::ALL.iter().map(|reason| flows.counts(reason.column())[index]).sum();
+            let by_reason: u64 = DropReason::ALL.iter().map(|reason| flows.counts(reason.column())[index]).sum();
             assert_eq!(by_reason, flows.counts("packets_dropped")[index]);
             assert_eq!(*packets, flows.counts("packets_delivered")[index] + by_reason);
             let bytes = flows.counts("bytes_delivered")[index] + flows.counts("bytes_dropped")[index];

@@ -72,8 +72,8 @@ fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp"]);
 }
 
-/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or
-/// `poisson`.
+/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson`
+/// or `steps`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "UdpTable")]
 #[schemars(with = "UdpTable")]
@@ -85,7 +85,7 @@ pub struct Udp {
 }
 
 /// When UDP packets are sent.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum UdpPattern {
     /// Evenly.
     Constant(Constant),
@@ -93,10 +93,12 @@ pub enum UdpPattern {
     OnOff(OnOff),
     /// With exponential gaps.
     Poisson(Poisson),
+    /// Evenly, at a rate that changes at given times.
+    Steps(Vec<RateStep>),
 }
 
-/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off` or
-/// `poisson`.
+/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson`
+/// or `steps`.
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Udp")]
@@ -112,6 +114,9 @@ struct UdpTable {
     /// With exponential gaps.
     #[serde(default)]
     poisson: Option<Poisson>,
+    /// Evenly, at a rate that changes at given times, which ascend: nothing before the first, the last until the end.
+    #[serde(default)]
+    steps: Option<Vec<RateStep>>,
 }
 
 impl TryFrom<UdpTable> for Udp {
@@ -122,12 +127,13 @@ impl TryFrom<UdpTable> for Udp {
             table.constant.map(|pattern| ("constant", UdpPattern::Constant(pattern))),
             table.on_off.map(|pattern| ("on_off", UdpPattern::OnOff(pattern))),
             table.poisson.map(|pattern| ("poisson", UdpPattern::Poisson(pattern))),
+            table.steps.map(|pattern| ("steps", UdpPattern::Steps(pattern))),
         ];
-        let given: Vec<_> = patterns.into_iter().flatten().collect();
-        match given[..] {
-            [(_, pattern)] => Ok(Self { packet: table.packet, pattern }),
-            [] => Err("no pattern: give one of `constant`, `on_off`, `poisson`".into()),
-            [(one, _), (other, _), ..] => Err(format!("two patterns, `{one}` and `{other}`: give exactly one")),
+        let mut given = patterns.into_iter().flatten();
+        match (given.next(), given.next()) {
+            (Some((_, pattern)), None) => Ok(Self { packet: table.packet, pattern }),
+            (Some((one, _)), Some((other, _))) => Err(format!("two patterns, `{one}` and `{other}`: give exactly one")),
+            (None, _) => Err("no pattern: give one of `constant`, `on_off`, `poisson`, `steps`".into()),
         }
     }
 }
@@ -164,6 +170,16 @@ pub struct OnOff {
 #[serde(deny_unknown_fields)]
 pub struct Poisson {
     /// Mean rate on the wire.
+    pub rate: Rate,
+}
+
+/// A rate, and since when it applies.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// When it begins, on the clock of the run.
+    pub from: Span,
+    /// Rate on the wire.
     pub rate: Rate,
 }
 

@@ -15,8 +15,8 @@ mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};
 pub use flows::{
-    Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RequestResponse, Transport, Udp,
-    UdpPattern,
+    Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep, RequestResponse,
+    Transport, Udp, UdpPattern,
 };
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};

@@ -184,14 +184,52 @@ disciplines! {
     DropTail(qdisc::DropTailConfig) = "drop_tail", law DropTail, "drop_tail.rs";
     /// Random early detection: drops early, by the average queue.
     Red(qdisc::RedConfig) = "red", law Red, "red.rs";
+    /// RED that keeps the average queue half-way between its thresholds by moving its maximum probability.
+    Ared(qdisc::AredConfig) = "ared", law Ared, "ared.rs";
+    /// RED that scales its maximum probability at each crossing of a threshold.
+    FengRed(qdisc::FengRedConfig) = "feng_red", law FengRed, "feng_red.rs";
+    /// RED with preferential dropping: finds the fast flows by RED's drop history and drops them first.
+    RedPd(qdisc::RedPdConfig) = "red_pd", law RedPd, "red_pd.rs";
+    /// RED with penalty box: finds flows that do not respond by a log of drops and holds them to a fixed rate.
+    PenaltyBox(qdisc::PenaltyBoxConfig) = "penalty_box", law PenaltyBox, "penalty_box.rs";
     /// RED with a share for each flow: holds back the flows that take more than others.
     Fred(qdisc::FredConfig) = "fred", law Fred, "fred.rs";
     /// Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet.
     Dbl(DblConfig) = "dbl", shared_law Dbl, "dbl.rs";
+    /// BLUE: drops by what the queue has lost and the link has left unused.
+    Blue(qdisc::BlueConfig) = "blue", law Blue, "blue.rs";
+    /// Stochastic Fair BLUE: finds flows that do not respond, in a few dozen bins, and holds them to a fixed rate.
+    Sfb(qdisc::SfbConfig) = "sfb", law Sfb, "sfb.rs";
+    /// Stochastic Fair RED: the bins of Stochastic Fair BLUE with a RED in each.
+    Sfred(qdisc::SfredConfig) = "sfred", law Sfred, "sfred.rs";
+    /// CHOKe: drops an arrival together with a packet of its flow that was drawn from the queue.
+    Choke(qdisc::ChokeConfig) = "choke", discipline Choke, "choke.rs";
+    /// Stochastic fair queueing: flows hashed to a fixed number of queues that take turns.
+    Sfq(qdisc::SfqConfig) = "sfq", discipline Sfq, "sfq.rs";
+    /// Stochastic fair queueing over a divided buffer, with RED in each queue.
+    SfqRed(qdisc::SfqRedConfig) = "sfq_red", discipline SfqRed, "sfq_red.rs";
     /// Deficit round robin: a queue for each flow, each in turn as many bytes.
     Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs";
     /// Weighted fair queueing: each flow gets its share of the link to within one packet.
     Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs";
+    /// Stabilized RED: drops by the queue and by an estimate of the number of flows.
+    Sred(qdisc::SredConfig) = "sred", law Sred, "sred.rs";
+    /// A proportional-integral controller: drops with the probability that holds the queue at a reference.
+    Pi(qdisc::PiConfig) = "pi", law Pi, "pi.rs";
+    /// Core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
+    Csfq(qdisc::CsfqConfig) = "csfq", discipline Csfq, "csfq.rs";
+    /// Controlled delay: drops at the head of the queue when packets have waited too long for too long.
+    Codel(qdisc::CodelConfig) = "codel", discipline Codel, "codel.rs";
+    /// Flows hashed to queues that take turns, new ones first, and CoDel on each.
+    FqCodel(qdisc::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs";
+    /// CoDel for flows that respond and BLUE for those that do not.
+    Cobalt(qdisc::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs";
+    /// Proportional integral controller enhanced: drops with a probability steered by the queueing delay.
+    Pie(qdisc::PieConfig) = "pie", law Pie, "pie.rs";
+    /// Approximate fair dropping: drops what a flow sends beyond its fair share, as a sample of the arrivals shows it.
+    Afd(qdisc::AfdConfig) = "afd", law Afd, "afd.rs";
+    /// RED that blocks the flows which were served most, until the others have caught up.
+    Breathe(qdisc::BreatheConfig) = "breathe", law Breathe, "breathe.rs";
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs";

@@ -9,7 +9,8 @@ use super::graph::Reach;
 use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use crate::document::Path;
 use crate::schema::{
-    Application, Enters, FlowGroup, OneOrMany, ScenarioSpec, SizeDistribution, Topology, Transport, Udp, UdpPattern,
+    Application, Enters, FlowGroup, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Topology,
+    Transport, Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
@@ -147,7 +148,22 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             require(on, || path.key("on"), || "`on` is zero: it would never send".into(), "expected at least 1 ns")
         }
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
+        UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
     }
+}
+
+fn steps(steps: &[RateStep], path: &Path) -> Validity {
+    let none = || "no steps: it would never send".to_owned();
+    require(!steps.is_empty(), || path.clone(), none, "expected at least one")?;
+    for (index, step) in steps.iter().enumerate() {
+        let at = path.index(index);
+        check_rate(step.rate, &at.key("rate"))?;
+        check_span(&SpanDistribution::Constant(step.from), LONGEST_RUN, &at.key("from"))?;
+        let ascends = index == 0 || steps[index - 1].from < step.from;
+        let message = || format!("a step at {} does not come after the one before it", step.from);
+        require(ascends, || at.key("from"), message, "expected steps in the order of time")?;
+    }
+    Ok(())
 }
 
 fn check_packet(size: Bytes, path: &Path) -> Validity {

@@ -1,0 +1,276 @@
+//! AFD, approximate fair dropping: drops what a flow sends beyond its fair share, as seen in a sample of the arrivals.
+//!
+//! # What it does
+//! Keeps a sample of the recent arrivals, the shadow buffer; how many of its packets are a flow's tells the flow's
+//! rate. A packet of a flow with more than `m_fair` packets there is dropped with the probability that brings the flow
+//! down to its fair share, and no other is. `m_fair` is moved at fixed times such that the queue settles at a target.
+//! Flows that send less than their share lose nothing, and all the others get the same.
+//!
+//! # Source
+//! R. Pan, L. Breslau, B. Prabhakar and S. Shenker, "Approximate Fairness through Differential Dropping", Computer
+//! Communication Review 33(2), 2003; the form without a buffer, with a table of the sampled flows, from the same
+//! authors' "A Flow Table-Based Design to Approximate Fairness", Hot Interconnects 2002.
+//!
+//! # Where we differ
+//! - The gains are scaled with the shadow buffer's size, because `m_fair` is a number of its packets; `scale_gains` off
+//!   takes them as they are.
+//! - `m_fair` starts at the shadow buffer's size, so that nothing is dropped at first, and stays between 0 and there.
+//! - The flow table gives up a packet drawn with equal chances from all that it stands for, so that it behaves exactly
+//!   as the shadow buffer would. Drawing an entry, whatever its count, does not: counts would then no longer be in
+//!   proportion to rates, and all but those of the fastest flows would die out.
+//! - In byte mode a packet is sampled with a probability in proportion to its length, and one longer than
+//!   `sampling_interval` mean packets may be taken in several times; the queue counts in mean packets.
+//! - The timer is evaluated at the next arrival or departure, with the queue as it stood at each of its times.
+//! - Marks in place of drops (`ecn`) are our addition.
+//!
+//! # Cost
+//! 4 bytes for each packet of the shadow buffer and 30 to 60 for each flow that has one there; the flow table has up to
+//! 8 more for each flow and none for packets. A packet takes constant time on average (a hash table); sampled, with the
+//! flow table, a time that grows with the logarithm of the number of flows there. In byte mode that is for each time
+//! that it is taken in: its length over `sampling_interval` mean packets, rounded up.
+//!
+//! # Parameters
+//! See [`AfdConfig`].
+
+mod shadow;
+
+use forebay_units::{Bytes, QueueSize, Rate};
+
+use crate::limit::{Limit, SHORTEST_PACKET_BYTES, require};
+use crate::memory::inline_bytes;
+use crate::{
+    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Rng, Span, Ticket, Time, Verdict,
+    uniform,
+};
+use shadow::Shadow;
+
+/// The shadow buffer's size for which the gains are meant.
+const REFERENCE_SHADOW_SIZE: f64 = 500.0;
+
+/// Parameters of AFD.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct AfdConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    pub limit: QueueSize,
+    /// What the sample is kept in. Default: `shadow_buffer`.
+    pub form: AfdForm,
+    /// `b`: sampled packets that are kept. For a rate good to some 15 to 30 %, ten times the number of flows that share
+    /// the link; BREATHe's authors gave it 30000. Default: 500.
+    pub shadow_size: u32,
+    /// `s`: packets that arrive for each one sampled, on average; dropped ones count. At least 1. Default: 5.
+    pub sampling_interval: f64,
+    /// `q_target`: the queue at which `m_fair` rests, in packets; in byte mode also in bytes. Default: 50 packets.
+    pub target: QueueSize,
+    /// `alpha`: gain, in sampled packets a packet, on how far the queue was above the target one update ago. Default:
+    /// 1.7 (paper).
+    pub alpha: f64,
+    /// `beta`: gain on how far it is above the target now; the difference to `alpha` is what brings the queue back to
+    /// its target, so it has to be the greater one. Default: 1.8 (paper).
+    pub beta: f64,
+    /// Whether both gains are multiplied with `shadow_size` / 500. Default: yes.
+    pub scale_gains: bool,
+    /// Time between two updates of `m_fair`. The queue swings when it is long: with the default gains, scaled, when the
+    /// packets that arrive in it times the flows that send more than their share are more than 1000 / `beta`. Default:
+    /// 6.25 ms, 160 times a second (paper).
+    pub update_interval: Span,
+    /// Whether a flow's rate, and the queue, are measured in bytes instead of packets. Default: no.
+    pub byte_mode: bool,
+    /// Mean packet size, the unit in byte mode. Default: 1000 B.
+    pub mean_packet_size: Bytes,
+    /// Whether ECN-capable packets are marked instead of dropped while the queue has room. Default: no.
+    pub ecn: bool,
+}
+
+/// What AFD keeps its sample in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum AfdForm {
+    /// An entry for each sampled packet (AFD-SB).
+    #[default]
+    ShadowBuffer,
+    /// A count for each sampled flow (AFD-FT).
+    FlowTable,
+}
+
+impl Default for AfdConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(1000),
+            form: AfdForm::ShadowBuffer,
+            shadow_size: 500,
+            sampling_interval: 5.0,
+            target: QueueSize::Packets(50),
+            alpha: 1.7,
+            beta: 1.8,
+            scale_gains: true,
+            update_interval: Span::from_microseconds(6250),
+            byte_mode: false,
+            mean_packet_size: Bytes(1000),
+            ecn: false,
+        }
+    }
+}
+
+impl AfdConfig {
+    /// Checks every field but the limit; gives the target in packets, in byte mode of the mean size.
+    fn check(&self) -> Result<f64, ConfigError> {
+        require((1..=1 << 24).contains(&self.shadow_size), "shadow_size", "be between 1 and 16777216 packets")?;
+        let interval = self.sampling_interval;
+        require((1.0..=1e9).contains(&interval), "sampling_interval", "be between 1 and 1000000000 packets")?;
+        require((0.0..=1e6).contains(&self.alpha), "alpha", "be between 0 and 1000000")?;
+        require(self.beta > self.alpha && self.beta <= 1e6, "beta", "be more than `alpha` and at most 1000000")?;
+        require(self.update_interval > Span::ZERO, "update_interval", "be more than 0 s")?;
+        require(self.mean_packet_size.0 >= SHORTEST_PACKET_BYTES, "mean_packet_size", "be at least 40 B")?;
+        let target = match self.target {
+            QueueSize::Packets(packets) => packets as f64,
+            QueueSize::Bytes(bytes) => {
+                require(self.byte_mode, "target", "be a number of packets unless `byte_mode` is on")?;
+                bytes as f64 / self.mean_packet_size.0 as f64
+            }
+        };
+        // A queue that is empty has to be below the target, or a `m_fair` of zero would never rise again.
+        require(target > 0.0, "target", "be more than 0")?;
+        match (self.target, self.limit) {
+            (QueueSize::Packets(target), QueueSize::Packets(limit))
+            | (QueueSize::Bytes(target), QueueSize::Bytes(limit)) => {
+                require(target <= limit, "target", "be at most `limit`")?;
+            }
+            _ => {}
+        }
+        Ok(target)
+    }
+}
+
+/// AFD: approximate fair dropping.
+#[derive(Clone, Debug)]
+pub struct Afd {
+    limit: Limit,
+    sampling_interval: f64,
+    target: f64,
+    alpha: f64,
+    beta: f64,
+    update_interval: Span,
+    /// Mean packet size, in byte mode.
+    mean_packet_bytes: Option<f64>,
+    ecn: bool,
+
+    shadow: Shadow,
+    shadow_size: f64,
+    /// `m_fair`: sampled packets of a flow that sends its fair share.
+    fair_count: f64,
+    /// `q_old`: the queue at the last update.
+    last_queue: f64,
+    updated_at: Time,
+}
+
+impl Afd {
+    /// An AFD law; `salt` goes into the hash of flows. The link's rate does not matter to it.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &AfdConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        let target = config.check()?;
+        let shadow_size = f64::from(config.shadow_size);
+        let scale = if config.scale_gains { shadow_size / REFERENCE_SHADOW_SIZE } else { 1.0 };
+        Ok(Self {
+            limit,
+            sampling_interval: config.sampling_interval,
+            target,
+            alpha: scale * config.alpha,
+            beta: scale * config.beta,
+            update_interval: config.update_interval,
+            mean_packet_bytes: config.byte_mode.then_some(config.mean_packet_size.0 as f64),
+            ecn: config.ecn,
+            shadow: Shadow::new(config.form, config.shadow_size, salt),
+            shadow_size,
+            fair_count: shadow_size,
+            last_queue: 0.0,
+            updated_at: Time::ZERO,
+        })
+    }
+
+    /// Whether, and in byte mode how often, a packet goes into the sample. All arrivals count, those that are dropped
+    /// as well: it is the arrival rate that is wanted.
+    fn sample(&mut self, arrival: &Arrival, rng: &mut dyn Rng) {
+        let packets = self.mean_packet_bytes.map_or(1.0, |mean| f64::from(arrival.len_bytes) / mean);
+        let expected = packets / self.sampling_interval;
+        let whole = libm::floor(expected);
+        let rest = expected - whole;
+        let extra = rest > 0.0 && uniform(rng) < rest;
+        for _ in 0..whole as u32 + u32::from(extra) {
+            self.shadow.insert(arrival.flow, rng);
+        }
+    }
+
+    /// `D_i = (1 - m_fair / m_i)+`: what a flow sends beyond its fair share, as a part of what it sends.
+    fn drop_probability(&self, flow: FlowKey) -> f64 {
+        match f64::from(self.shadow.count(flow)) {
+            count if count > self.fair_count => 1.0 - self.fair_count / count,
+            _ => 0.0,
+        }
+    }
+
+    /// The updates of `m_fair` up to `now`, the queue having been `backlog` since the last call.
+    fn update(&mut self, backlog: Backlog, now: Time) {
+        let updates = now.since(self.updated_at).picoseconds() / self.update_interval.picoseconds();
+        if updates == 0 {
+            return;
+        }
+        self.updated_at += self.update_interval * updates;
+        let queue = self.mean_packet_bytes.map_or(backlog.packets as f64, |mean| backlog.bytes as f64 / mean);
+        let (before, excess) = (self.last_queue - self.target, queue - self.target);
+        self.last_queue = queue;
+        self.move_fair_count(self.alpha * before - self.beta * excess);
+        // From the second on the queue is what it was before, and all go the same way: they may be taken at once.
+        self.move_fair_count((updates - 1) as f64 * (self.alpha - self.beta) * excess);
+    }
+
+    fn move_fair_count(&mut self, by: f64) {
+        self.fair_count = (self.fair_count + by).clamp(0.0, self.shadow_size);
+    }
+}
+
+impl Admission for Afd {
+    fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        self.update(offer.backlog, offer.now);
+        self.sample(arrival, offer.rng);
+        let probability = self.drop_probability(arrival.flow);
+        let signal = probability > 0.0 && uniform(offer.rng) < probability;
+        let mark = signal && self.ecn && arrival.ecn.is_capable();
+        if signal && !mark {
+            return Verdict::Drop(DropReason::FairShare);
+        }
+        if !self.limit.fits(offer.backlog, arrival.len_bytes) {
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        if mark { Verdict::Mark(Ticket::default(), MarkReason::FairShare) } else { Verdict::Enqueue(Ticket::default()) }
+    }
+
+    fn release(&mut self, _ticket: Ticket, len_bytes: u32, backlog: Backlog, now: Time) {
+        let before = Backlog { packets: backlog.packets + 1, bytes: backlog.bytes + u64::from(len_bytes) };
+        self.update(before, now);
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + self.shadow.heap_bytes()
+    }
+
+    /// `m_fair` is that of the last arrival or departure.
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("m_fair", self.fair_count);
+        visit("shadow_packets", f64::from(self.shadow.len()));
+        visit("shadow_flows", self.shadow.flows() as f64);
+    }
+
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("shadow_count", f64::from(self.shadow.count(flow)));
+        visit("drop_probability", self.drop_probability(flow));
+    }
+}
+
+#[cfg(test)]
+mod tests;

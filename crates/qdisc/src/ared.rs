@@ -1,0 +1,309 @@
+//! Adaptive RED: RED that moves its maximum probability to keep the average queue half-way between the thresholds.
+//!
+//! # What it does
+//! RED, whose `max_p` is looked at in fixed intervals: it grows by a small step while the average is above a target
+//! band in the middle between the thresholds, and shrinks by a factor while it is below. Thresholds and averaging
+//! weight follow from the link's rate and a target delay unless they are set. So the delay stays near the target
+//! whatever the load, which RED with a fixed `max_p` reaches at one load only. Flows are not told apart.
+//!
+//! # Source
+//! S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
+//! Management", 2001; it extends [`crate::Red`]. The automatic settings and `ns_clock` follow ns-2 2.35.
+//!
+//! # Where we differ
+//! - `max_p` is held between `bottom` and `top`. In ns-2 the last step may lead past them, by up to a tenth or 0.01.
+//! - Intervals are counted from the start, as if by a timer, and evaluated at the next arrival: an idle link's
+//!   average has decayed meanwhile, and each interval that went by takes its step. ns-2 and ns-3 look at arrivals
+//!   only and count the interval from the last change (`ns_clock`).
+//! - The gentle part of the profile follows `max_p`; ns-2 and ns-3 compute it once, from the first one.
+//! - An automatic upper threshold is at most the limit, and the automatic lower one then a third of it.
+//! - ns-2's automatic `bottom` for links of more than 8 Mb/s is not offered: 0.01, as in the paper.
+//!
+//! # Cost
+//! A few numbers, whatever the flows; O(1) a packet. After a silence at most as many steps as lead from one end of
+//! `max_p`'s range to the other, each with one power.
+//!
+//! # Parameters
+//! See [`AredConfig`].
+
+use forebay_units::{Bytes, QueueSize, Rate, Span};
+
+use crate::limit::require;
+use crate::memory::inline_bytes;
+use crate::{Admission, Arrival, ConfigError, Offer, Red, RedConfig, Time, Verdict};
+
+/// Parameters of Adaptive RED.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct AredConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    pub limit: QueueSize,
+    /// `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of
+    /// what the link sends in `target_delay`, but at least 5 packets (ns-2).
+    pub min_threshold: Option<QueueSize>,
+    /// `max_th`: average queue at which the probability is `max_p`, in the unit of `min_threshold`. Default: three
+    /// times `min_threshold` (paper), but at most `limit`.
+    pub max_threshold: Option<QueueSize>,
+    /// Queueing delay that the automatic thresholds aim at. Default: 5 ms (paper).
+    pub target_delay: Span,
+    /// `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), with C mean packets that the
+    /// link sends in a second (paper).
+    pub weight: Option<f64>,
+    /// `max_p` at the start. Default: 0.1 (ns-2).
+    pub max_probability: f64,
+    /// Lowest `max_p`. Default: 0.01 (paper).
+    pub bottom: f64,
+    /// Highest `max_p`. Default: 0.5 (paper).
+    pub top: f64,
+    /// Step by which `max_p` grows, where a quarter of `max_p` is not less. Default: 0.01 (paper).
+    pub alpha: f64,
+    /// Factor by which `max_p` shrinks. Default: 0.9 (paper).
+    pub beta: f64,
+    /// Time between two looks at the average. Default: 500 ms (paper).
+    pub interval: Span,
+    /// Whether `interval` is counted from the last change and looked at on arrivals only, at most one step each, as in
+    /// ns-2 and ns-3. Default: no.
+    pub ns_clock: bool,
+    /// Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
+    /// Default: yes (paper).
+    pub gentle: bool,
+    /// Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    pub wait: bool,
+    /// Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    pub small_queue_guard: bool,
+    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    pub byte_mode: bool,
+    /// Mean packet size: the automatic thresholds and weight, the idle rule and `byte_mode` refer to it. Default: 500 B
+    /// (ns-2).
+    pub mean_packet_size: Bytes,
+    /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
+    pub ecn: bool,
+    /// Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    pub hard_drop: bool,
+}
+
+impl Default for AredConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(1000),
+            min_threshold: None,
+            max_threshold: None,
+            target_delay: Span::from_milliseconds(5),
+            weight: None,
+            max_probability: 0.1,
+            bottom: 0.01,
+            top: 0.5,
+            alpha: 0.01,
+            beta: 0.9,
+            interval: Span::from_milliseconds(500),
+            ns_clock: false,
+            gentle: true,
+            wait: false,
+            small_queue_guard: false,
+            byte_mode: false,
+            mean_packet_size: Bytes(500),
+            ecn: false,
+            hard_drop: true,
+        }
+    }
+}
+
+impl AredConfig {
+    /// Checks what [`Red`] does not.
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
+        require((1e-4..=1.0).contains(&self.bottom), "bottom", "be between 0.0001 and 1")?;
+        require((self.bottom..=1.0).contains(&self.top), "top", "be between `bottom` and 1")?;
+        let range = self.bottom..=self.top;
+        require(range.contains(&self.max_probability), "max_probability", "be between `bottom` and `top`")?;
+        require((1e-4..=1.0).contains(&self.alpha), "alpha", "be between 0.0001 and 1")?;
+        require((0.0..=0.999).contains(&self.beta), "beta", "be between 0 and 0.999")?;
+        require(self.interval > Span::ZERO, "interval", "be more than 0")
+    }
+
+    /// The thresholds as set or, where they are not, for a link of `packets_per_second` (paper, section on automatic
+    /// settings); and whether they are in bytes.
+    fn thresholds(&self, packets_per_second: f64) -> (f64, f64, bool) {
+        let in_bytes = matches!(self.min_threshold.or(self.max_threshold), Some(QueueSize::Bytes(_)));
+        let mean_packet = self.mean_packet_size.0 as f64;
+        let packet = if in_bytes { mean_packet } else { 1.0 };
+        let value = |size| match size {
+            QueueSize::Packets(value) | QueueSize::Bytes(value) => value as f64,
+        };
+        let limit = match (self.limit, in_bytes) {
+            (QueueSize::Packets(packets), true) => packets as f64 * mean_packet,
+            (QueueSize::Bytes(bytes), false) => (bytes as f64 / mean_packet).max(1.0),
+            (limit, _) => value(limit),
+        };
+        let aim = packet * (self.target_delay.seconds() * packets_per_second / 2.0).max(5.0);
+        let max = self.max_threshold.map_or_else(|| (3.0 * self.min_threshold.map_or(aim, value)).min(limit), value);
+        (self.min_threshold.map_or_else(|| aim.min(max / 3.0), value), max, in_bytes)
+    }
+
+    /// RED's configuration with whole thresholds, which is what is checked.
+    fn red(&self, min: f64, max: f64, in_bytes: bool, packets_per_second: f64) -> RedConfig {
+        let whole = if in_bytes { QueueSize::Bytes } else { QueueSize::Packets };
+        RedConfig {
+            limit: self.limit,
+            min_threshold: self.min_threshold.unwrap_or(whole(min as u64)),
+            max_threshold: self.max_threshold.unwrap_or(whole(max as u64)),
+            weight: self.weight.unwrap_or(-libm::expm1(-1.0 / packets_per_second)),
+            max_probability: self.max_probability,
+            gentle: self.gentle,
+            wait: self.wait,
+            small_queue_guard: self.small_queue_guard,
+            byte_mode: self.byte_mode,
+            mean_packet_size: self.mean_packet_size,
+            ecn: self.ecn,
+            hard_drop: self.hard_drop,
+        }
+    }
+}
+
+/// Where the average is relative to the target band.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Below,
+    Within,
+    Above,
+}
+
+/// How `max_p` follows the average.
+#[derive(Clone, Copy, Debug)]
+struct Adaptation {
+    /// Lower and upper end of the target band.
+    band: (f64, f64),
+    bottom: f64,
+    top: f64,
+    alpha: f64,
+    beta: f64,
+}
+
+impl Adaptation {
+    fn side(&self, avg: f64) -> Side {
+        if avg < self.band.0 {
+            Side::Below
+        } else if avg > self.band.1 {
+            Side::Above
+        } else {
+            Side::Within
+        }
+    }
+
+    /// Paper, "every interval seconds": one step; whether it changed anything.
+    fn step(&self, red: &mut Red, side: Side) -> bool {
+        let before = red.max_probability();
+        let after = match side {
+            Side::Below => (before * self.beta).max(self.bottom),
+            Side::Within => before,
+            Side::Above => (before + self.alpha.min(before / 4.0)).min(self.top),
+        };
+        let changed = after != before;
+        if changed {
+            red.set_max_probability(after);
+        }
+        changed
+    }
+}
+
+/// Adaptive RED.
+#[derive(Clone, Debug)]
+pub struct Ared {
+    red: Red,
+    adaptation: Adaptation,
+    interval: Span,
+    ns_clock: bool,
+    /// When the average was last looked at; with `ns_clock`, when `max_p` last changed.
+    adapted: Time,
+}
+
+impl Ared {
+    /// An Adaptive RED law for a link of `link_rate`, from which the automatic settings follow.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &AredConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+        config.check()?;
+        let packets_per_second = link_rate.bytes_per_second() / config.mean_packet_size.0 as f64;
+        let (min, max, in_bytes) = config.thresholds(packets_per_second);
+        let mut red = Red::new(&config.red(min, max, in_bytes, packets_per_second), link_rate, salt)?;
+        red.set_thresholds(min, max);
+        let band = (min + 0.4 * (max - min), min + 0.6 * (max - min));
+        let AredConfig { bottom, top, alpha, beta, interval, ns_clock, .. } = *config;
+        let adaptation = Adaptation { band, bottom, top, alpha, beta };
+        Ok(Self { red, adaptation, interval, ns_clock, adapted: Time::ZERO })
+    }
+
+    /// Takes the steps that are due at `now`, each by the average at its own time.
+    fn run_timer(&mut self, now: Time) {
+        loop {
+            let due = now.since(self.adapted).picoseconds() / self.interval.picoseconds();
+            if due == 0 {
+                return;
+            }
+            let side = self.side_after(1);
+            let changed = self.adaptation.step(&mut self.red, side);
+            // A step that changes nothing leads to others like it while the average stays on this side.
+            let intervals = if changed { 1 } else { self.intervals_on(side, due) };
+            self.adapted += self.interval * intervals;
+        }
+    }
+
+    /// Side of the average so many intervals from now, if nothing arrives.
+    fn side_after(&self, intervals: u64) -> Side {
+        self.adaptation.side(self.red.average_at(self.adapted + self.interval * intervals))
+    }
+
+    /// For how many of the next `due` intervals the average stays on `side`, at least 1: without arrivals it only
+    /// falls.
+    fn intervals_on(&self, side: Side, due: u64) -> u64 {
+        if self.side_after(due) == side {
+            return due;
+        }
+        let (mut on, mut off) = (1, due);
+        while off - on > 1 {
+            let middle = on + (off - on) / 2;
+            if self.side_after(middle) == side { on = middle } else { off = middle }
+        }
+        on
+    }
+}
+
+impl Admission for Ared {
+    fn watches_departures(&self) -> bool {
+        false
+    }
+
+    fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        let since = offer.now.since(self.adapted);
+        if self.ns_clock {
+            if since > self.interval {
+                let side = self.adaptation.side(self.red.average_after(offer));
+                if self.adaptation.step(&mut self.red, side) {
+                    self.adapted = offer.now;
+                }
+            }
+        } else if since >= self.interval {
+            self.run_timer(offer.now);
+        }
+        self.red.admit(arrival, offer)
+    }
+
+    fn idle(&mut self, since: Time) {
+        self.red.idle(since);
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self)
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        self.red.gauges(visit);
+        visit("max_p", self.red.max_probability());
+    }
+}
+
+#[cfg(test)]
+#[path = "ared_tests.rs"]
+mod tests;

@@ -1,0 +1,317 @@
+//! COBALT: CoDel for flows that respond and BLUE for those that do not, on one queue.
+//!
+//! # What it does
+//! CoDel's control law runs on the delay of the packet at the head, with one difference: the number of drops is not
+//! forgotten when the delay falls below the target but runs down by the same schedule by which it ran up, so that the
+//! law finds its rate again at once. Beside it BLUE keeps a drop probability that grows when the queue overflows and
+//! shrinks when it runs empty: a flood that ignores CoDel's signals is met by a loss rate that it cannot outrun.
+//!
+//! # Source
+//! Cake's queue management in Linux, described in T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A
+//! Comprehensive Queue Management Solution for Home Gateways", LANMAN 2018; and J. Palmei et al., "Design and
+//! Evaluation of COBALT Queue Discipline", LANMAN 2019, which puts it in ns-3. `blue_threshold` is ns-3's.
+//!
+//! # Where we differ
+//! - A full queue drops the arriving packet, as in ns-3; in CAKE the head of its longest queue.
+//! - The last packet in the queue is marked but not dropped, and the delay has to be above four transmissions of the
+//!   longest packet as well as above the target, both as in CAKE; ns-3 has neither rule.
+//! - BLUE decides first: a packet that it drops is not reported as marked before. It never marks, as in both.
+//! - BLUE's probability is a double instead of a 32-bit fraction.
+//!
+//! # Cost
+//! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent, and the count of
+//! drops runs down by what it ran up.
+//!
+//! # Parameters
+//! See [`CobaltConfig`].
+
+use forebay_units::{Bytes, QueueSize, Rate};
+
+use crate::inverse_sqrt::{ONE, newton_step, shortened};
+use crate::limit::{Limit, check_probability, require};
+use crate::memory::inline_bytes;
+use crate::timed_fifo::{TimedFifo, TimedQueue};
+use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, MarkReason, Packet, Span, Time, uniform};
+
+/// Parameters of COBALT.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct CobaltConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    pub limit: QueueSize,
+    /// Delay in the queue above which the control law counts it as congested; also the least time between two steps of
+    /// BLUE's probability. Default: 5 ms (CAKE).
+    pub target: Span,
+    /// How long the delay has to stay above the target before the first drop, and the longest gap between drops.
+    /// Default: 100 ms (CAKE).
+    pub interval: Span,
+    /// The longest packet: the delay of four of them at the link's rate is not congestion. Default: 1500 B.
+    pub max_packet_size: Bytes,
+    /// What BLUE's drop probability grows by when the queue overflows. Default: 1/256 (CAKE).
+    pub increment: f64,
+    /// What BLUE's drop probability shrinks by when the queue runs empty. Default: 1/4096 (CAKE).
+    pub decrement: f64,
+    /// Delay above which BLUE's drop probability grows as if the queue had overflowed. Default: none (CAKE); 400 ms in
+    /// ns-3.
+    pub blue_threshold: Option<Span>,
+    /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE does so.
+    pub ecn: bool,
+    /// Delay from which every ECN-capable packet is marked, whatever the control law says. Default: none.
+    pub ce_threshold: Option<Span>,
+}
+
+impl Default for CobaltConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(1000),
+            target: Span::from_milliseconds(5),
+            interval: Span::from_milliseconds(100),
+            max_packet_size: Bytes(1500),
+            increment: 1.0 / 256.0,
+            decrement: 1.0 / 4096.0,
+            blue_threshold: None,
+            ecn: false,
+            ce_threshold: None,
+        }
+    }
+}
+
+/// 1/sqrt(n) for n = 0, 1, … in units of 2^-32: four steps of Newton's method from one to the next.
+const INVERSE_SQRT: [u32; 16] = {
+    let mut table = [ONE; 16];
+    let mut count = 1;
+    while count < table.len() {
+        let mut inverse = table[count - 1];
+        let mut step = 0;
+        while step < 4 {
+            inverse = newton_step(inverse, count as u32);
+            step += 1;
+        }
+        table[count] = inverse;
+        count += 1;
+    }
+    table
+};
+
+/// BLUE, as far as COBALT has it: a drop probability by overflow and emptiness.
+#[derive(Clone, Copy, Debug)]
+struct Blue {
+    increment: f64,
+    decrement: f64,
+    /// The least time between two steps.
+    freeze: Span,
+    /// `p_drop`.
+    probability: f64,
+    stepped_at: Time,
+}
+
+impl Blue {
+    fn raise(&mut self, now: Time) {
+        if now.since(self.stepped_at) > self.freeze {
+            self.probability = (self.probability + self.increment).min(1.0);
+            self.stepped_at = now;
+        }
+    }
+
+    fn lower(&mut self, now: Time) {
+        if self.probability > 0.0 && now.since(self.stepped_at) > self.freeze {
+            self.probability = (self.probability - self.decrement).max(0.0);
+            self.stepped_at = now;
+        }
+    }
+}
+
+/// COBALT: CoDel and BLUE alternate.
+#[derive(Clone, Debug)]
+pub struct Cobalt<P> {
+    limit: Limit,
+    /// Delay above which the queue is congested.
+    congestion_delay: Span,
+    interval: Span,
+    blue_threshold: Option<Span>,
+    ecn: bool,
+    ce_threshold: Option<Span>,
+
+    queue: TimedFifo<P>,
+    blue: Blue,
+    /// Drops that the control law has made and not yet run down.
+    count: u32,
+    /// 1/sqrt(`count`) in units of 2^-32.
+    inverse_sqrt: u32,
+    /// When `count` changes next, up or down.
+    drop_next: Time,
+    dropping: bool,
+    /// How long the last packet that was taken out had been queued.
+    sojourn_time: Span,
+}
+
+impl<P: Packet> Cobalt<P> {
+    /// An empty COBALT queue for a link of `link_rate`. The salt does not matter.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &CobaltConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        require(config.target > Span::ZERO, "target", "be more than 0")?;
+        require(config.interval >= config.target, "interval", "be at least `target`")?;
+        require(config.max_packet_size.0 > 0, "max_packet_size", "be at least 1 B")?;
+        check_probability(config.increment, "increment")?;
+        check_probability(config.decrement, "decrement")?;
+        let four_packets = link_rate.transmission_time(config.max_packet_size.0.saturating_mul(4));
+        Ok(Self {
+            limit,
+            congestion_delay: config.target.max(four_packets),
+            interval: config.interval,
+            blue_threshold: config.blue_threshold,
+            ecn: config.ecn,
+            ce_threshold: config.ce_threshold,
+            queue: TimedFifo::new(),
+            blue: Blue {
+                increment: config.increment,
+                decrement: config.decrement,
+                freeze: config.target,
+                probability: 0.0,
+                stepped_at: Time::ZERO,
+            },
+            count: 0,
+            inverse_sqrt: ONE,
+            drop_next: Time::ZERO,
+            dropping: false,
+            sojourn_time: Span::ZERO,
+        })
+    }
+
+    fn next_drop_after(&self, time: Time) -> Time {
+        time.saturating_add(shortened(self.interval, self.inverse_sqrt))
+    }
+
+    fn set_count(&mut self, count: u32) {
+        self.count = count;
+        self.inverse_sqrt = match INVERSE_SQRT.get(count as usize) {
+            Some(inverse) => *inverse,
+            None => newton_step(self.inverse_sqrt, count),
+        };
+    }
+
+    /// Counts one drop less, as is due.
+    fn run_down(&mut self) {
+        self.set_count(self.count - 1);
+        self.drop_next = self.next_drop_after(self.drop_next);
+    }
+
+    /// The queue has overflowed.
+    fn overflowed(&mut self, now: Time) {
+        self.blue.raise(now);
+        self.dropping = true;
+        self.drop_next = now;
+        self.count = self.count.max(1);
+    }
+
+    /// The link asked in vain.
+    fn ran_empty(&mut self, now: Time) {
+        self.blue.lower(now);
+        self.dropping = false;
+        if self.count > 0 && now >= self.drop_next {
+            self.run_down();
+        }
+    }
+
+    /// The control law and BLUE at the head of the queue: whether the packet is to be dropped. It is marked here.
+    fn should_drop(&mut self, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
+        let now = cx.now;
+        // Both as they stand before this packet.
+        let due = self.count > 0 && now >= self.drop_next;
+        let mut overdue = now > self.drop_next;
+        if self.sojourn_time > self.congestion_delay {
+            if !self.dropping {
+                self.dropping = true;
+                self.drop_next = self.next_drop_after(now);
+            }
+            self.count = self.count.max(1);
+        } else {
+            self.dropping = false;
+        }
+        let signal = due && self.dropping;
+        if signal {
+            self.set_count(self.count.saturating_add(1));
+            self.drop_next = self.next_drop_after(self.drop_next);
+            overdue = now > self.drop_next;
+        } else if due {
+            while self.count > 0 && now >= self.drop_next {
+                self.run_down();
+            }
+            overdue = now > self.drop_next;
+        }
+        if self.blue_threshold.is_some_and(|threshold| self.sojourn_time > threshold) {
+            self.blue.raise(now);
+        }
+        let blue = self.blue.probability > 0.0 && uniform(cx.rng) < self.blue.probability;
+        let drop = blue || self.signal(signal, packet, cx);
+        // While nothing is due, `drop_next` says when the law was last active.
+        if self.count == 0 {
+            self.drop_next = now.saturating_add(self.interval);
+        } else if overdue && !drop {
+            self.drop_next = now;
+        }
+        drop
+    }
+
+    /// Marks a packet for the control law's `signal` or for its delay, if it may be marked; whether it is to be dropped
+    /// instead.
+    fn signal(&self, signal: bool, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
+        let capable = packet.ecn().is_capable();
+        if signal && !(self.ecn && capable) {
+            return true;
+        }
+        let late = self.ce_threshold.is_some_and(|threshold| self.sojourn_time > threshold);
+        if signal || (late && capable) {
+            packet.mark_ce();
+            cx.sink.marked(packet, if signal { MarkReason::Early } else { MarkReason::Forced });
+        }
+        false
+    }
+}
+
+impl<P: Packet> Discipline<P> for Cobalt<P> {
+    fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
+        if !self.limit.fits(self.queue.backlog(), packet.len_bytes()) {
+            self.overflowed(cx.now);
+            return cx.sink.dropped(packet, DropReason::Overflow, false);
+        }
+        self.queue.push(packet, cx.now);
+    }
+
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+        while let Some((mut packet, came_at)) = self.queue.pop() {
+            self.sojourn_time = cx.now.since(came_at);
+            let drop = self.should_drop(&mut packet, cx);
+            if !drop || self.queue.backlog().packets == 0 {
+                return Some(packet);
+            }
+            cx.sink.dropped(packet, DropReason::Early, true);
+        }
+        self.ran_empty(cx.now);
+        None
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.queue.backlog()
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self)
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("sojourn_time_s", self.sojourn_time.seconds());
+        visit("p_drop", self.blue.probability);
+        visit("count", f64::from(self.count));
+        visit("dropping", f64::from(u8::from(self.dropping)));
+        visit("drop_next_s", self.drop_next.seconds());
+    }
+}
+
+#[cfg(test)]
+#[path = "cobalt_tests.rs"]
+mod tests;

@@ -1,0 +1,244 @@
+//! CSFQ, core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
+//!
+//! # What it does
+//! The router where a packet enters the network estimates the rate of the packet's flow and writes it on the packet.
+//! Each router estimates, from the traffic as a whole, the fair share of its link: the rate at which the flows have to
+//! be cut off for the rest to fill it. A packet is dropped with probability 1 - share/label, so that a flow over the
+//! share is left with it and a flow below loses nothing; what a flow is cut to becomes its label for the next router.
+//! So a core router gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
+//!
+//! # Source
+//! I. Stoica, S. Shenker and H. Zhang, "Core-Stateless Fair Queueing: Achieving Approximately Fair Bandwidth
+//! Allocations in High Speed Networks", SIGCOMM 1998.
+//!
+//! # Where we differ
+//! - The packet carries its label in ten bits ([`crate::RateLabel`]), off by at most 1.6 %; an edge router decides by
+//!   the estimate itself.
+//! - A core router treats a packet without a label as an edge router would. So do captured packets pass, and the
+//!   simulator's ACKs, which have no room for a label.
+//! - The queue threshold acts as follows: congestion does not begin while the queue is shorter, and while there is no
+//!   congestion a shorter queue drops nothing, for then the share is the largest label of the past and would only hold
+//!   back a flow that begins to send more. Congestion once begun ends with the arrival rate.
+//! - The share starts as the link's rate. It is never set above the larger of the link's rate and the largest label of
+//!   the window, nor below 1 b/s.
+//! - F, the rate of accepted packets, is updated by accepted packets. If a window of congestion had none, it counts
+//!   with what it would have faded to, or a share so small that nothing passes would never be corrected.
+//! - The packet that ends a window without congestion counts in it: the paper's share would be 0 after a window with no
+//!   packet.
+//! - The first packet of a flow is estimated as if it had come together with another, l/K, the limit of the average for
+//!   short gaps; packets at one time are averaged by the same limit.
+//! - An edge router forgets flows. After `idle_timeout` nothing is left of an average but the gap itself, and at
+//!   `max_flows` the flow that was silent longest makes room. A flow that comes back counts as new.
+//!
+//! # Cost
+//! An edge router keeps 40 to 80 bytes for each flow that sent within `idle_timeout`, for `max_flows` at most; a core
+//! router a few numbers. O(1) a packet: up to three exponentials on an edge router, two on a core router. A packet lets
+//! at most two silent flows be forgotten.
+//!
+//! # Parameters
+//! See [`CsfqConfig`]. The paper asks for averaging times of at least twice the longest delay in the queue.
+
+mod fair_share;
+mod flow_rates;
+mod rate_estimator;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use forebay_units::{QueueSize, Rate, Span};
+
+use self::fair_share::FairShare;
+use self::flow_rates::FlowRates;
+use self::rate_estimator::AveragingTime;
+use crate::class_weight::{ClassWeight, weights_by_class};
+use crate::limit::{Limit, require};
+use crate::memory::{heap_bytes, inline_bytes};
+use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, RateLabel, Time, uniform};
+
+/// What a router is to the packets of this queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum CsfqRole {
+    /// The router where packets enter the network: estimates each flow's rate and labels its packets, whatever label
+    /// they came with.
+    #[default]
+    Edge,
+    /// A router inside: goes by the labels.
+    Core,
+}
+
+/// Parameters of CSFQ.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct CsfqConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 64 KB (the
+    /// paper's simulations).
+    pub limit: QueueSize,
+    /// `edge` estimates and writes labels, `core` goes by those that packets carry. Default: edge.
+    pub role: CsfqRole,
+    /// Queue below which congestion does not begin and, without congestion, nothing is dropped; in packets or bytes.
+    /// Default: 16 KB (the paper's simulations).
+    pub threshold: QueueSize,
+    /// K: averaging constant of the flows' rates. Default: 100 ms (the paper's simulations).
+    pub flow_averaging_time: Span,
+    /// `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the paper's
+    /// simulations).
+    pub link_averaging_time: Span,
+    /// `K_c`: how long the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms
+    /// (the paper's simulations).
+    pub window: Span,
+    /// Weights of flows by traffic class, for an edge router: a flow's label is its rate over its weight (the
+    /// paper's weighted CSFQ). Default: 1 for all.
+    pub weights: Vec<ClassWeight>,
+    /// How long a flow is silent before an edge router forgets it. Default: 10 s (ours: a hundred averaging constants).
+    pub idle_timeout: Span,
+    /// How many flows an edge router knows at most; a new one displaces the flow that has been silent longest. Default:
+    /// 65536 (ours).
+    pub max_flows: u32,
+}
+
+impl Default for CsfqConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Bytes(64_000),
+            role: CsfqRole::Edge,
+            threshold: QueueSize::Bytes(16_000),
+            flow_averaging_time: Span::from_milliseconds(100),
+            link_averaging_time: Span::from_milliseconds(100),
+            window: Span::from_milliseconds(100),
+            weights: Vec::new(),
+            idle_timeout: Span::from_seconds(10),
+            max_flows: 1 << 16,
+        }
+    }
+}
+
+impl CsfqConfig {
+    /// Checks every field but the limit and the weights.
+    fn check(&self) -> Result<(), ConfigError> {
+        if let (QueueSize::Packets(threshold), QueueSize::Packets(limit))
+        | (QueueSize::Bytes(threshold), QueueSize::Bytes(limit)) = (self.threshold, self.limit)
+        {
+            require(threshold <= limit, "threshold", "be at most `limit`")?;
+        }
+        require(self.flow_averaging_time > Span::ZERO, "flow_averaging_time", "be more than 0 s")?;
+        require(self.link_averaging_time > Span::ZERO, "link_averaging_time", "be more than 0 s")?;
+        require(self.window > Span::ZERO, "window", "be more than 0 s")?;
+        require(self.idle_timeout >= self.flow_averaging_time, "idle_timeout", "be at least `flow_averaging_time`")?;
+        require((1..=1 << 24).contains(&self.max_flows), "max_flows", "be between 1 and 16777216")
+    }
+}
+
+/// CSFQ: core-stateless fair queueing.
+#[derive(Clone, Debug)]
+pub struct Csfq<P> {
+    limit: Limit,
+    role: CsfqRole,
+    threshold: QueueSize,
+    weights: Vec<f64>,
+    flows: FlowRates,
+    fair_share: FairShare,
+    packets: VecDeque<P>,
+    backlog: Backlog,
+}
+
+impl<P: Packet> Csfq<P> {
+    /// An empty CSFQ queue for a link of `link_rate`, whose fair share it estimates. `salt` goes into the hash of
+    /// flows.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &CsfqConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        config.check()?;
+        let averaging_time = AveragingTime::new(config.flow_averaging_time);
+        Ok(Self {
+            limit,
+            role: config.role,
+            threshold: config.threshold,
+            weights: weights_by_class(&config.weights)?,
+            flows: FlowRates::new(averaging_time, config.idle_timeout, config.max_flows, salt),
+            fair_share: FairShare::new(link_rate, AveragingTime::new(config.link_averaging_time), config.window),
+            packets: VecDeque::new(),
+            backlog: Backlog::default(),
+        })
+    }
+
+    /// The label of an arriving packet in bits per second, and whether it has to be written on it.
+    fn label(&mut self, packet: &P, len_bits: f64, now: Time) -> (f64, bool) {
+        if self.role == CsfqRole::Core
+            && let Some(label) = packet.rate_label()
+        {
+            return (label.bits_per_second(), false);
+        }
+        let rate = self.flows.update(packet.flow(), len_bits, now);
+        (rate / self.weights[usize::from(packet.class())], true)
+    }
+
+    fn queue_is_long(&self) -> bool {
+        match self.threshold {
+            QueueSize::Packets(packets) => self.backlog.packets >= packets,
+            QueueSize::Bytes(bytes) => self.backlog.bytes >= bytes,
+        }
+    }
+}
+
+impl<P: Packet> Discipline<P> for Csfq<P> {
+    /// The paper's pseudocode, for edge and core routers.
+    fn enqueue(&mut self, mut packet: P, cx: &mut Cx<'_, P>) {
+        let len_bytes = packet.len_bytes();
+        let len_bits = f64::from(len_bytes) * 8.0;
+        let (label, is_new) = self.label(&packet, len_bits, cx.now);
+        let queue_is_long = self.queue_is_long();
+        let probability = self.fair_share.drop_probability(label, queue_is_long);
+        let accepted = probability <= 0.0 || uniform(cx.rng) >= probability;
+        self.fair_share.update(label, len_bits, accepted, queue_is_long, cx.now);
+        if !accepted {
+            return cx.sink.dropped(packet, DropReason::FairShare, false);
+        }
+        if !self.limit.fits(self.backlog, len_bytes) {
+            self.fair_share.overflow();
+            return cx.sink.dropped(packet, DropReason::Overflow, false);
+        }
+        // What is left of a flow that is cut off is the share as it has become with this packet.
+        let cut = probability > 0.0;
+        if cut || is_new {
+            let label = if cut { label.min(self.fair_share.bits_per_second()) } else { label };
+            packet.set_rate_label(RateLabel::nearest(label));
+        }
+        self.backlog.packets += 1;
+        self.backlog.bytes += u64::from(len_bytes);
+        self.packets.push_back(packet);
+    }
+
+    fn dequeue(&mut self, _cx: &mut Cx<'_, P>) -> Option<P> {
+        let packet = self.packets.pop_front()?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len_bytes());
+        Some(packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + heap_bytes(&self.weights) + self.flows.heap_bytes()
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("fair_share_bps", self.fair_share.bits_per_second());
+        visit("arrival_rate_bps", self.fair_share.arrival_rate());
+        visit("accepted_rate_bps", self.fair_share.accepted_rate());
+        visit("congested", f64::from(u8::from(self.fair_share.is_congested())));
+        visit("active_flows", self.flows.len() as f64);
+    }
+
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("rate_bps", self.flows.rate(flow).unwrap_or(0.0));
+    }
+}

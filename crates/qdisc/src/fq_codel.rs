@@ -1,0 +1,371 @@
+//! FQ-CoDel: flows hashed to queues that take turns, new ones first, and CoDel on each.
+//!
+//! # What it does
+//! A packet joins the queue to which its flow is hashed. The queues take turns by bytes, as in deficit round robin, but
+//! on two lists: a queue that has just become active is on the list of new ones, which is served first, and goes to
+//! the list of old ones when it has sent a quantum or runs empty. A flow that sends less than a quantum a round is
+//! therefore served at once: queries, ACKs and voice do not wait behind downloads. In each queue CoDel keeps the delay
+//! down. When the buffer is full the longest queue pays, so that a flood cannot push others out.
+//!
+//! # Source
+//! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys and E. Dumazet, "The Flow Queue CoDel Packet Scheduler and
+//! Active Queue Management Algorithm", RFC 8290, 2018. The memory limit is that of Linux.
+//!
+//! # Where we differ
+//! - The longest queue is found in an indexed heap in O(log n) instead of by a walk over all queues (RFC 8290, section
+//!   4.1); of equally long ones the first in the table pays.
+//! - CoDel's rule not to drop with one packet left looks at the queue's own bytes, as RFC 8289 has it; Linux looks at
+//!   the bytes of all queues together.
+//! - A new queue that runs empty always goes to the old list (RFC 8290, section 4.2); in Linux only if that list has
+//!   others.
+//! - `memory_limit` counts the bytes of packets, not the kernel's buffers.
+//! - ns-3's and CAKE's set-associative hash is not offered: a flow that found its set full shares a queue, and may come
+//!   by one of its own while packets of it still wait in the other, which reorders them.
+//!
+//! # Cost
+//! About 110 bytes for each of `flows` queues, and 12 bytes beside each packet queued, however many flows there are.
+//! O(log n) a packet in n queues with packets, for the heap, as long as `quantum` is no less than a packet; else up to
+//! one more round for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others.
+//!
+//! # Parameters
+//! See [`FqCodelConfig`].
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
+
+use forebay_units::{Bytes, QueueSize, Rate};
+
+use crate::codel::{CodelConfig, ControlLaw, ControlState, SquareRoot};
+use crate::indexed_heap::IndexedHeap;
+use crate::limit::{Limit, require};
+use crate::memory::{heap_bytes, inline_bytes};
+use crate::timed_fifo::TimedQueue;
+use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, Span, Time, hash_flow, table_index};
+
+mod packet_pool;
+
+use packet_pool::{Chain, PacketPool};
+
+/// Parameters of FQ-CoDel.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct FqCodelConfig {
+    /// What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default:
+    /// 10240 packets (RFC 8290, section 5.2).
+    pub limit: QueueSize,
+    /// What all queues together hold at most in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+    pub memory_limit: Bytes,
+    /// Number of queues that flows are hashed to. Default: 1024 (RFC 8290, section 5.2).
+    pub flows: u32,
+    /// Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290,
+    /// section 5.2).
+    pub quantum: Bytes,
+    /// Packets that the longest queue loses at most when the buffer is full, unless half of its bytes are fewer.
+    /// Default: 64 (RFC 8290, section 4.1).
+    pub drop_batch: u32,
+    /// CoDel's TARGET: the delay in a queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8290,
+    /// section 5.2).
+    pub target: Span,
+    /// CoDel's INTERVAL: how long the delay has to stay above the target before the first drop. Default: 100 ms (RFC
+    /// 8290, section 5.2).
+    pub interval: Span,
+    /// The longest packet: with no more than that left in a queue CoDel drops nothing. Default: 1500 B.
+    pub max_packet_size: Bytes,
+    /// How CoDel computes the square root of the number of drops. Default: `exact`.
+    pub square_root: SquareRoot,
+    /// Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
+    pub ecn: bool,
+    /// Delay from which every ECN-capable packet is marked, whatever the control law says (RFC 8290, section 5.2).
+    /// Default: none.
+    pub ce_threshold: Option<Span>,
+}
+
+impl Default for FqCodelConfig {
+    fn default() -> Self {
+        let codel = CodelConfig::default();
+        Self {
+            limit: QueueSize::Packets(10_240),
+            memory_limit: Bytes(32 << 20),
+            flows: 1024,
+            quantum: Bytes(1514),
+            drop_batch: 64,
+            target: codel.target,
+            interval: codel.interval,
+            max_packet_size: codel.max_packet_size,
+            square_root: codel.square_root,
+            ecn: true,
+            ce_threshold: None,
+        }
+    }
+}
+
+impl FqCodelConfig {
+    /// The configuration of the CoDel on each queue.
+    fn codel(&self) -> CodelConfig {
+        CodelConfig {
+            limit: self.limit,
+            target: self.target,
+            interval: self.interval,
+            max_packet_size: self.max_packet_size,
+            square_root: self.square_root,
+            ecn: self.ecn,
+            ce_threshold: self.ce_threshold,
+        }
+    }
+}
+
+/// The end of a list of queues.
+const NONE: u32 = u32::MAX;
+
+/// On which list a queue is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Activity {
+    Inactive,
+    New,
+    Old,
+}
+
+/// A queue of the table.
+#[derive(Clone, Copy, Debug)]
+struct FlowQueue {
+    packets: Chain,
+    /// Bytes that it may still send in its turn; negative when it has overdrawn.
+    deficit: i64,
+    activity: Activity,
+    /// The next queue of the list on which it is.
+    next: u32,
+    /// CoDel's state. It outlives the packets.
+    codel: ControlState,
+}
+
+const INACTIVE: FlowQueue =
+    FlowQueue { packets: Chain::EMPTY, deficit: 0, activity: Activity::Inactive, next: NONE, codel: ControlState::NEW };
+
+/// A list of active queues, linked through [`FlowQueue::next`].
+#[derive(Clone, Copy, Debug)]
+struct ActiveList {
+    first: u32,
+    last: u32,
+    len: u32,
+}
+
+impl ActiveList {
+    const EMPTY: Self = Self { first: NONE, last: NONE, len: 0 };
+
+    fn push_back(&mut self, index: u32, queues: &mut [FlowQueue]) {
+        queues[index as usize].next = NONE;
+        match core::mem::replace(&mut self.last, index) {
+            NONE => self.first = index,
+            last => queues[last as usize].next = index,
+        }
+        self.len += 1;
+    }
+
+    fn pop_front(&mut self, queues: &[FlowQueue]) {
+        self.first = queues[self.first as usize].next;
+        if self.first == NONE {
+            self.last = NONE;
+        }
+        self.len -= 1;
+    }
+}
+
+/// The queue whose turn it is, as CoDel sees it.
+struct Head<'a, P> {
+    pool: &'a mut PacketPool<P>,
+    packets: &'a mut Chain,
+    backlog: &'a mut Backlog,
+}
+
+impl<P: Packet> TimedQueue<P> for Head<'_, P> {
+    fn pop(&mut self) -> Option<(P, Time)> {
+        let (packet, came_at) = self.pool.pop(self.packets)?;
+        self.backlog.packets -= 1;
+        self.backlog.bytes -= u64::from(packet.len_bytes());
+        Some((packet, came_at))
+    }
+
+    fn bytes(&self) -> u64 {
+        self.packets.bytes()
+    }
+}
+
+/// FQ-CoDel: flow queues with controlled delay.
+#[derive(Clone, Debug)]
+pub struct FqCodel<P> {
+    limit: Limit,
+    memory_limit: u64,
+    quantum: i64,
+    drop_batch: u32,
+    law: ControlLaw,
+    salt: u64,
+
+    queues: Vec<FlowQueue>,
+    new: ActiveList,
+    old: ActiveList,
+    longest: IndexedHeap<Reverse<u64>>,
+    pool: PacketPool<P>,
+    backlog: Backlog,
+    /// How long the packet that was sent last had been queued.
+    sojourn_time: Span,
+}
+
+impl<P: Packet> FqCodel<P> {
+    /// An empty FQ-CoDel. `salt` goes into the hash of flows; the link's rate does not matter.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &FqCodelConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        Limit::new(QueueSize::Bytes(config.memory_limit.0), "memory_limit")?;
+        require((1..=65_536).contains(&config.flows), "flows", "be between 1 and 65536")?;
+        require((1..=1 << 32).contains(&config.quantum.0), "quantum", "be between 1 B and 4294967296 B")?;
+        require(config.drop_batch > 0, "drop_batch", "be at least 1")?;
+        let law = ControlLaw::new(&config.codel())?;
+        Ok(Self {
+            limit,
+            memory_limit: config.memory_limit.0,
+            quantum: config.quantum.0 as i64,
+            drop_batch: config.drop_batch,
+            law,
+            salt,
+            queues: vec![INACTIVE; config.flows as usize],
+            new: ActiveList::EMPTY,
+            old: ActiveList::EMPTY,
+            longest: IndexedHeap::new(),
+            pool: PacketPool::new(),
+            backlog: Backlog::default(),
+            sojourn_time: Span::ZERO,
+        })
+    }
+
+    /// RFC 8290, section 4.1: the queue to which a flow is hashed.
+    fn queue_of(&self, flow: FlowKey) -> u32 {
+        table_index(hash_flow(flow, self.salt), self.queues.len() as u32)
+    }
+
+    fn is_over_limit(&self) -> bool {
+        self.limit.is_exceeded_by(self.backlog) || self.backlog.bytes > self.memory_limit
+    }
+
+    /// Keeps the heap after packets have left the queue.
+    fn rank(&mut self, index: u32) {
+        let packets = self.queues[index as usize].packets;
+        match packets.len() {
+            0 => self.longest.remove(index),
+            _ => self.longest.set(index, Reverse(packets.bytes())),
+        }
+    }
+
+    /// RFC 8290, section 4.1: drops from the head of the longest queue, until half of its bytes are gone or a batch.
+    /// `arrived` is the queue whose last packet has just come.
+    fn drop_from_longest(&mut self, arrived: u32, cx: &mut Cx<'_, P>) {
+        let Some((Reverse(length), victim)) = self.longest.first() else { return };
+        let (mut dropped, mut dropped_bytes) = (0, 0);
+        while dropped < self.drop_batch && (dropped == 0 || dropped_bytes < length / 2) {
+            let packets = &mut self.queues[victim as usize].packets;
+            let is_arrival = victim == arrived && packets.len() == 1;
+            let mut head = Head { pool: &mut self.pool, packets, backlog: &mut self.backlog };
+            let Some((packet, _)) = head.pop() else { break };
+            dropped += 1;
+            dropped_bytes += u64::from(packet.len_bytes());
+            let reason = if is_arrival { DropReason::Overflow } else { DropReason::Evicted };
+            cx.sink.dropped(packet, reason, !is_arrival);
+        }
+        self.rank(victim);
+    }
+
+    /// Moves a queue to the end of the old list.
+    fn retire(&mut self, index: u32) {
+        self.queues[index as usize].activity = Activity::Old;
+        self.old.push_back(index, &mut self.queues);
+    }
+}
+
+impl<P: Packet> Discipline<P> for FqCodel<P> {
+    /// RFC 8290, section 4.1.
+    fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
+        let len_bytes = u64::from(packet.len_bytes());
+        if !self.limit.fits(Backlog::default(), packet.len_bytes()) || len_bytes > self.memory_limit {
+            // Longer than the whole buffer: nobody should lose a packet for it.
+            return cx.sink.dropped(packet, DropReason::Overflow, false);
+        }
+        let index = self.queue_of(packet.flow());
+        let queue = &mut self.queues[index as usize];
+        self.pool.push(&mut queue.packets, packet, cx.now);
+        self.longest.set(index, Reverse(queue.packets.bytes()));
+        self.backlog.packets += 1;
+        self.backlog.bytes += len_bytes;
+        if queue.activity == Activity::Inactive {
+            queue.activity = Activity::New;
+            queue.deficit = self.quantum;
+            self.new.push_back(index, &mut self.queues);
+        }
+        while self.is_over_limit() {
+            self.drop_from_longest(index, cx);
+        }
+    }
+
+    /// RFC 8290, section 4.2.
+    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
+        loop {
+            let list = if self.new.len > 0 { &mut self.new } else { &mut self.old };
+            let index = list.first;
+            if index == NONE {
+                return None;
+            }
+            let queue = &mut self.queues[index as usize];
+            if queue.deficit <= 0 {
+                queue.deficit += self.quantum;
+                list.pop_front(&self.queues);
+                self.retire(index);
+                continue;
+            }
+            let mut head = Head { pool: &mut self.pool, packets: &mut queue.packets, backlog: &mut self.backlog };
+            let packet = queue.codel.dequeue(&self.law, &mut head, cx);
+            if let Some(packet) = packet {
+                queue.deficit -= i64::from(packet.len_bytes());
+                self.sojourn_time = queue.codel.sojourn_time;
+                self.rank(index);
+                return Some(packet);
+            }
+            list.pop_front(&self.queues);
+            match self.queues[index as usize].activity {
+                // Once through the old list, so that a flow cannot be new again before the others had their turns.
+                Activity::New => self.retire(index),
+                _ => self.queues[index as usize].activity = Activity::Inactive,
+            }
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + heap_bytes(&self.queues) + self.longest.heap_bytes()
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("new_flows", f64::from(self.new.len));
+        visit("old_flows", f64::from(self.old.len));
+        visit("longest_queue_bytes", self.longest.first().map_or(0.0, |(Reverse(bytes), _)| bytes as f64));
+        visit("sojourn_time_s", self.sojourn_time.seconds());
+    }
+
+    fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
+        let queue = &self.queues[self.queue_of(flow) as usize];
+        visit("length_bytes", queue.packets.bytes() as f64);
+        visit("deficit_bytes", queue.deficit as f64);
+        visit("sojourn_time_s", queue.codel.sojourn_time.seconds());
+        visit("count", f64::from(queue.codel.count));
+        visit("dropping", f64::from(u8::from(queue.codel.dropping)));
+        visit("drop_next_s", queue.codel.drop_next.seconds());
+    }
+}
+
+#[cfg(test)]
+#[path = "fq_codel_tests.rs"]
+mod tests;

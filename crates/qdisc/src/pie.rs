@@ -1,0 +1,282 @@
+//! PIE, proportional integral controller enhanced: drops at arrival with a probability steered by the queueing delay.
+//!
+//! # What it does
+//! Every 15 ms a controller looks at the queueing delay and moves the drop probability: up while the delay is above the
+//! target or growing, down while it is below or shrinking, in steps that are the smaller the smaller the probability.
+//! Arriving packets are dropped or marked with that probability. Short bursts after a quiet time pass unharmed. Delay
+//! is what is held, whatever the rate of the link, and no flow is told apart from others.
+//!
+//! # Source
+//! R. Pan, P. Natarajan, F. Baker and G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control
+//! Scheme to Address the Bufferbloat Problem", RFC 8033, 2017.
+//!
+//! # Where we differ
+//! - The queueing delay is that of the last packet that left, and 0 once the queue is empty (RFC 8033, section 4.3);
+//!   the estimate from the rate of departures (section 5.2) is not offered.
+//! - The ticks of the controller are at whole multiples of its period since the start of the run. They are made up for
+//!   when a packet comes or goes, with what was known at each; one that falls on the same time comes first.
+//! - The probability and its steps are whole multiples of 2^-52, so that any number of equal steps may be taken at
+//!   once, with the very same result.
+//! - The burst allowance follows RFC 8033, section 4.4; ns-3 gives it only after the first packet, holds the
+//!   probability at 0 meanwhile and renews it after 1.5 s of quiet. Linux counts it down by departures.
+//! - Linux's additions (a faster rise above 250 ms of delay, another decay) are not offered.
+//! - The accumulated probability of `derandomize` starts again at 0 after a mark as well as after a drop.
+//!
+//! # Cost
+//! About 200 bytes, and 8 bytes for each packet queued: its time of arrival. O(1) a packet. Ticks that were missed cost
+//! about as much as 40 of them at most, and 2000 on an empty queue, where the probability decays: however long the
+//! silence.
+//!
+//! # Parameters
+//! See [`PieConfig`].
+
+use alloc::collections::VecDeque;
+
+use forebay_units::{Bytes, QueueSize, Rate};
+
+use crate::limit::{Limit, check_probability, require};
+use crate::memory::inline_bytes;
+use crate::{
+    Admission, Arrival, Backlog, ConfigError, DropReason, MarkReason, Offer, Span, Ticket, Time, Verdict, uniform,
+};
+
+mod controller;
+
+use controller::{Controller, ControllerState};
+
+/// Parameters of PIE.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct PieConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets
+    /// (Linux).
+    pub limit: QueueSize,
+    /// QDELAY_REF: the queueing delay that is aimed at. Default: 15 ms (RFC 8033, section 4.2).
+    pub target: Span,
+    /// T_UPDATE: the period of the controller. Default: 15 ms (RFC 8033, section 4.2).
+    pub update_interval: Span,
+    /// Step of the probability a tick for each second of delay above the target, at a probability of 10 % or more.
+    /// Default: 0.125 (RFC 8033, section 4.2).
+    pub alpha: f64,
+    /// Step of the probability a tick for each second by which the delay has grown, at a probability of 10 % or more.
+    /// Default: 1.25 (RFC 8033, section 4.2).
+    pub beta: f64,
+    /// MAX_BURST: how long nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
+    pub max_burst: Span,
+    /// MEAN_PKTSIZE: with no more than two of these queued nothing is dropped early, and `byte_mode` refers to it.
+    /// Default: 1500 B, an Ethernet's MTU.
+    pub mean_packet_size: Bytes,
+    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    pub byte_mode: bool,
+    /// Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and
+    /// one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
+    pub derandomize: bool,
+    /// Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5). Default:
+    /// yes.
+    pub cap_adjustment: bool,
+    /// Delay at which PIE becomes active, after nothing has been dropped early and the probability has rested; it
+    /// becomes inactive when the probability is 0 and the delay below half of the target (RFC 8033, section 5.3, where
+    /// a third of the buffer does what the delay does here and in ns-3). Default: always active.
+    pub active_threshold: Option<Span>,
+    /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
+    pub ecn: bool,
+    /// `mark_ecnth`: probability above which ECN-capable packets are dropped all the same. Default: 0.1 (RFC 8033,
+    /// section 5.1).
+    pub mark_threshold: f64,
+}
+
+impl Default for PieConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(1000),
+            target: Span::from_milliseconds(15),
+            update_interval: Span::from_milliseconds(15),
+            alpha: 0.125,
+            beta: 1.25,
+            max_burst: Span::from_milliseconds(150),
+            mean_packet_size: Bytes(1500),
+            byte_mode: false,
+            derandomize: false,
+            cap_adjustment: true,
+            active_threshold: None,
+            ecn: false,
+            mark_threshold: 0.1,
+        }
+    }
+}
+
+/// The largest gain of the controller that is accepted: far beyond any that is stable.
+const MAX_GAIN: f64 = 1000.0;
+
+impl PieConfig {
+    /// Checks every field but the limit.
+    fn check(&self) -> Result<(), ConfigError> {
+        require(self.target > Span::ZERO, "target", "be more than 0")?;
+        require(self.update_interval > Span::ZERO, "update_interval", "be more than 0")?;
+        require((0.0..=MAX_GAIN).contains(&self.alpha), "alpha", "be between 0 and 1000")?;
+        require((0.0..=MAX_GAIN).contains(&self.beta), "beta", "be between 0 and 1000")?;
+        require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
+        check_probability(self.mark_threshold, "mark_threshold")
+    }
+}
+
+/// PIE: proportional integral controller enhanced.
+#[derive(Clone, Debug)]
+pub struct Pie {
+    limit: Limit,
+    controller: Controller,
+    /// Bytes with which nothing is dropped early.
+    small_queue_bytes: u64,
+    /// 1 / mean packet size, in byte mode.
+    size_factor: Option<f64>,
+    derandomize: bool,
+    active_threshold: Option<Span>,
+    ecn: bool,
+    mark_threshold: f64,
+
+    state: ControllerState,
+    active: bool,
+    /// Time of the next tick.
+    next_tick: Time,
+    /// `current_qdelay`: queueing delay of the packet that left last, 0 once the queue is empty.
+    delay: Span,
+    /// `accu_prob`: the probabilities of the packets since the last drop, added up.
+    accumulated: f64,
+    /// When the packets that are queued came, in their order.
+    came_at: VecDeque<Time>,
+}
+
+impl Pie {
+    /// A PIE law. Neither the link's rate nor the salt matters.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn new(config: &PieConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+        let limit = Limit::new(config.limit, "limit")?;
+        config.check()?;
+        Ok(Self {
+            limit,
+            controller: Controller::new(config),
+            small_queue_bytes: config.mean_packet_size.0.saturating_mul(2),
+            size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
+            derandomize: config.derandomize,
+            active_threshold: config.active_threshold,
+            ecn: config.ecn,
+            mark_threshold: config.mark_threshold,
+            state: ControllerState::quiet(config.max_burst),
+            active: config.active_threshold.is_none(),
+            next_tick: Time::ZERO.saturating_add(config.update_interval),
+            delay: Span::ZERO,
+            accumulated: 0.0,
+            came_at: VecDeque::new(),
+        })
+    }
+
+    /// The drop probability, as of the last packet that came or went.
+    #[must_use]
+    pub fn probability(&self) -> f64 {
+        self.state.probability
+    }
+
+    /// Makes up for the ticks until `now`. Between packets nothing changes of what they depend on.
+    fn catch_up(&mut self, now: Time) {
+        if now < self.next_tick {
+            return;
+        }
+        let period = self.controller.update_interval.picoseconds();
+        let ticks = now.since(self.next_tick).picoseconds() / period + 1;
+        // Beyond the end of time there are no ticks.
+        let passed = Span::from_picoseconds(ticks.saturating_mul(period));
+        self.next_tick = self.next_tick.saturating_add(passed);
+        if !self.active {
+            return;
+        }
+        self.state = self.controller.ticks(self.state, self.delay, ticks);
+        // RFC 8033, section 5.3.
+        if self.active_threshold.is_some() && self.state.is_quiet {
+            self.active = false;
+        }
+    }
+
+    /// RFC 8033, section 4.1: whether congestion is to be signalled by this packet.
+    fn signals(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> bool {
+        let ControllerState { probability, delay_before, burst_allowance, .. } = self.state;
+        if !self.active || burst_allowance > Span::ZERO {
+            return false;
+        }
+        let is_short = self.controller.is_low(delay_before) && probability < 0.2;
+        if is_short || offer.backlog.bytes <= self.small_queue_bytes {
+            return false;
+        }
+        let probability = match self.size_factor {
+            Some(size_factor) => probability * f64::from(arrival.len_bytes) * size_factor,
+            None => probability,
+        };
+        // RFC 8033, section 5.4.
+        if self.derandomize {
+            if probability == 0.0 {
+                self.accumulated = 0.0;
+            }
+            self.accumulated += probability;
+            if self.accumulated < 0.85 {
+                return false;
+            }
+            if self.accumulated >= 8.5 {
+                return true;
+            }
+        }
+        uniform(offer.rng) < probability
+    }
+
+    /// RFC 8033, section 5.3: with the first delay at the threshold everything starts as new.
+    fn activate_if_due(&mut self) {
+        if !self.active && self.active_threshold.is_some_and(|threshold| self.delay >= threshold) {
+            self.active = true;
+            self.state = ControllerState::quiet(self.controller.max_burst);
+            self.accumulated = 0.0;
+        }
+    }
+}
+
+impl Admission for Pie {
+    fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        self.catch_up(offer.now);
+        if !self.limit.fits(offer.backlog, arrival.len_bytes) {
+            self.accumulated = 0.0;
+            return Verdict::Drop(DropReason::Overflow);
+        }
+        let signal = self.signals(arrival, offer);
+        if signal {
+            self.accumulated = 0.0;
+            // RFC 8033, section 5.1.
+            if !(self.ecn && arrival.ecn.is_capable() && self.state.probability <= self.mark_threshold) {
+                return Verdict::Drop(DropReason::Early);
+            }
+        }
+        self.came_at.push_back(offer.now);
+        if signal { Verdict::Mark(Ticket::default(), MarkReason::Early) } else { Verdict::Enqueue(Ticket::default()) }
+    }
+
+    fn release(&mut self, _ticket: Ticket, _len_bytes: u32, backlog: Backlog, now: Time) {
+        self.catch_up(now);
+        let sojourn_time = self.came_at.pop_front().map_or(Span::ZERO, |came_at| now.since(came_at));
+        self.delay = if backlog.packets == 0 { Span::ZERO } else { sojourn_time };
+        self.activate_if_due();
+    }
+
+    fn state_bytes(&self) -> u64 {
+        inline_bytes(self) + (self.came_at.capacity() * size_of::<Time>()) as u64
+    }
+
+    fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
+        visit("p_drop", self.state.probability);
+        visit("queueing_delay_s", self.delay.seconds());
+        visit("burst_allowance_s", self.state.burst_allowance.seconds());
+        visit("active", f64::from(u8::from(self.active)));
+    }
+}
+
+#[cfg(test)]
+#[path = "pie_tests.rs"]
+mod tests;

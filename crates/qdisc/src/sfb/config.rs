@@ -1,0 +1,164 @@
+//! Parameters of Stochastic Fair BLUE.
+
+use forebay_units::{Bytes, QueueSize, Rate, Span};
+
+use super::bins::MAX_LEVELS;
+use crate::ConfigError;
+use crate::limit::{check_probability, require};
+
+/// The packets by which a buffer in bytes is counted where bins are sized: the paper's.
+const PAPER_PACKET_BYTES: u64 = 1000;
+
+/// Parameters of Stochastic Fair BLUE.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct SfbConfig {
+    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets,
+    /// the paper's 200 KB (section III-B).
+    pub limit: QueueSize,
+    /// `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2 (paper, section III-B).
+    pub levels: u32,
+    /// `N`: bins of a level. Default: 23 (paper, section III-B).
+    pub bins: u32,
+    /// Packets past which a bin is over its size. Default: 1.5 times the share of `limit` that a bin has among those of
+    /// its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper,
+    /// section III-B).
+    pub bin_size: Option<u32>,
+    /// What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not
+    /// say).
+    pub increment: f64,
+    /// What an arrival at an empty bin takes off the bin's probability. Default: 0.00025 (BLUE; the paper does not
+    /// say).
+    pub decrement: f64,
+    /// Which of its bins have to be over their size for a packet to be dropped. Default: all.
+    pub drop_rule: SfbDropRule,
+    /// The rate to which a flow is held that is identified as non-responsive. Default: 160 kb/s (paper, section III-B).
+    pub rate_limit: Rate,
+    /// Whether each identified flow has that rate or all of them together. Default: each.
+    pub rate_limit_scope: SfbRateLimitScope,
+    /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
+    pub burst: Bytes,
+    /// Holds identified flows to an estimate of their fair share instead of `rate_limit` (paper, section V). Default:
+    /// none.
+    pub fair_limit: Option<SfbFairLimit>,
+    /// How long the limiter must not have had a packet of a bin that stands at probability 1 before an arrival that
+    /// finds it empty lowers its probability. Default: 100 ms.
+    pub parole_time: Span,
+    /// Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D).
+    /// Default: never; the paper's experiments with a moving hash take 2 s.
+    pub rehash_interval: Option<Span>,
+    /// Whether the moving hash is double-buffered: the next bins are warmed up by the packets of identified flows, so
+    /// that these stay identified across the change (paper, section III-D). Default: yes.
+    pub double_buffer: bool,
+    /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (paper, section II).
+    pub ecn: bool,
+}
+
+/// Which bins of a packet have to be over their size for it to be dropped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SfbDropRule {
+    /// Those of every level, so that one good bin protects a flow, as the paper's text has it, and Linux.
+    #[default]
+    All,
+    /// That of any level: the paper's figure 1, read literally.
+    Any,
+}
+
+/// What has a token bucket in the rate limiter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SfbRateLimitScope {
+    /// Each bin: an identified flow passes while one of its bins has tokens left. Table II of the paper fits this.
+    #[default]
+    PerBin,
+    /// All identified flows together have one, as in Linux.
+    Aggregate,
+}
+
+/// How the fair share is estimated to which identified flows are held.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct SfbFairLimit {
+    /// Time over which flows are counted: long enough for every flow to send a packet. Default: 2 s.
+    pub interval: Span,
+    /// Bits of the map in which flows are counted; good for about seven times as many flows. Default: 4096.
+    pub flow_bits: u32,
+}
+
+impl Default for SfbFairLimit {
+    fn default() -> Self {
+        Self { interval: Span::from_seconds(2), flow_bits: 4096 }
+    }
+}
+
+impl Default for SfbConfig {
+    fn default() -> Self {
+        Self {
+            limit: QueueSize::Packets(200),
+            levels: 2,
+            bins: 23,
+            bin_size: None,
+            increment: 0.0025,
+            decrement: 0.00025,
+            drop_rule: SfbDropRule::All,
+            rate_limit: DEFAULT_RATE_LIMIT,
+            rate_limit_scope: SfbRateLimitScope::PerBin,
+            burst: Bytes(3000),
+            fair_limit: None,
+            parole_time: Span::from_milliseconds(100),
+            rehash_interval: None,
+            double_buffer: true,
+            ecn: true,
+        }
+    }
+}
+
+/// The paper's 0.16 Mb/s.
+pub(crate) const DEFAULT_RATE_LIMIT: Rate = match Rate::new(160_000) {
+    Some(rate) => rate,
+    None => panic!("a rate must not be zero"),
+};
+
+impl SfbConfig {
+    /// Checks every field but `limit`; gives the size of a bin in packets.
+    pub(super) fn check(&self) -> Result<u32, ConfigError> {
+        let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
+        check_probability(self.increment, "increment")?;
+        require(self.increment > 0.0, "increment", "be more than 0")?;
+        check_probability(self.decrement, "decrement")?;
+        require(self.burst.0 > 0, "burst", "be at least 1 B")?;
+        check_rehash_interval(self.rehash_interval)?;
+        if let Some(fair) = &self.fair_limit {
+            let millisecond = Span::from_milliseconds(1);
+            require(fair.interval >= millisecond, "fair_limit.interval", "be at least 1 ms")?;
+            let bits = 64..=1 << 24;
+            require(bits.contains(&fair.flow_bits), "fair_limit.flow_bits", "be between 64 and 16777216")?;
+        }
+        Ok(bin_size)
+    }
+}
+
+/// Checks the layout of the bins; gives the size of a bin in packets.
+pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<u32>) -> Result<u32, ConfigError> {
+    require((1..=MAX_LEVELS as u32).contains(&levels), "levels", "be between 1 and 16")?;
+    require((1..=65_536).contains(&bins), "bins", "be between 1 and 65536")?;
+    let packets = match limit {
+        QueueSize::Packets(packets) => packets,
+        QueueSize::Bytes(bytes) => bytes / PAPER_PACKET_BYTES,
+    };
+    let overbooked = packets.saturating_mul(3) / (2 * u64::from(bins));
+    let size = size.unwrap_or(u32::try_from(overbooked).unwrap_or(u32::MAX).max(1));
+    require(size > 0, "bin_size", "be at least 1 packet")?;
+    Ok(size)
+}
+
+/// At a change of hash every queued packet is counted again; the bound keeps that rare beside the packets themselves.
+pub(crate) fn check_rehash_interval(interval: Option<Span>) -> Result<(), ConfigError> {
+    let holds = interval.is_none_or(|interval| interval >= Span::from_milliseconds(1));
+    require(holds, "rehash_interval", "be at least 1 ms")
+}

@@ -1,0 +1,130 @@
+"""`forebay compare`: what the command line asks for, and what it prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from forebay import terminal
+from forebay.errors import InputError
+from forebay.scenario import Scenario
+
+from .contenders import ALL, read_settings
+from .finished import compare_runs
+from .result import STEM, Comparison
+from .run import OnStep, compare
+from .table import terminal_tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DONE, INTERRUPTED = 0, 130
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line."""
+
+    queues: Sequence[str]
+    settings: Path | None
+    at: str | None
+    overrides: Mapping[str, str]
+    seeds: int | None
+    jobs: int | None
+    as_json: bool
+    out: Path | None
+
+
+def run_command(what: Sequence[Path], options: Options) -> int:
+    """Compares, prints, and gives the exit status. Raises InputError and ScenarioError."""
+    folders = [path for path in what if path.is_dir()]
+    if len(folders) == len(what):
+        return _finished(folders, options)
+    if len(what) > 1:
+        stranger = next(path for path in what if not path.is_dir())
+        message = f"{stranger} is no folder\nhint: give one scenario file, or folders that `forebay run --out` wrote"
+        raise InputError(message)
+    return _scenario(what[0], options)
+
+
+def _finished(folders: list[Path], options: Options) -> int:
+    given = {
+        "--queue": options.queues,
+        "--settings": options.settings,
+        "--set": options.overrides,
+        "--seeds": options.seeds,
+        "--jobs": options.jobs,
+    }
+    for option, value in given.items():
+        if value:
+            message = f"{option} is of no use with finished runs\nhint: give a scenario file instead of {folders[0]}"
+            raise InputError(message)
+    comparison = compare_runs(folders, queue=options.at)
+    if options.out is not None:
+        comparison.save(options.out)
+    _print(comparison, options.out, as_json=options.as_json)
+    return DONE
+
+
+def _scenario(path: Path, options: Options) -> int:
+    scenario = Scenario.load(path, options.overrides)
+    settings = {} if options.settings is None else read_settings(options.settings)
+    out = options.out or Path("out") / STEM / path.stem
+    last = (0, 0)
+
+    def note(done: int, steps: int) -> None:
+        nonlocal last
+        last = (done, steps)
+
+    try:
+        with _bar(note) as progress:
+            comparison = compare(
+                scenario,
+                options.queues or ALL,
+                at=options.at,
+                settings=settings,
+                seeds=3 if options.seeds is None else options.seeds,
+                jobs=options.jobs,
+                out=out,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        done, steps = last
+        terminal.note(
+            f"stopped after {done} of {steps} steps; finished runs are in {out}, and the same command goes on"
+        )
+        return INTERRUPTED
+    _print(comparison, out, as_json=options.as_json)
+    return DONE
+
+
+@contextmanager
+def _bar(note: OnStep) -> Iterator[OnStep]:
+    """A progress bar on a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=terminal.messages(), transient=True, disable=hidden) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def progress(done: int, steps: int) -> None:
+            note(done, steps)
+            bar.update(task, completed=done, total=steps)
+
+        yield progress
+
+
+def _print(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:
+    if as_json:
+        terminal.write(comparison.to_json())
+    else:
+        terminal.show(*terminal_tables(comparison, terminal.output().width))
+    if out is not None:
+        terminal.note(
+            f"written to {out}: {STEM}.html is a page to show, .png and .svg its figure, .csv and .json its data"
+        )

@@ -1,0 +1,272 @@
+"""Which queue of a scenario is replaced, and by which disciplines."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.errors import InputError, ScenarioError
+from forebay.scenario import Scenario, override_texts
+
+Settings = Mapping[str, Mapping[str, object]]
+"""Parameters by the name of a discipline: `{"red": {"min_threshold": "64 packets"}}`; under "all" for each that has
+them."""
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A discipline with the parameters that were asked for."""
+
+    label: str
+    discipline: str
+    parameters: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The queue that is replaced."""
+
+    path: str
+    """The path of its key in the scenario: `topology.star.bottleneck.queue`."""
+    links: tuple[str, ...]
+    """The links that it stands in front of; queues have the names of their links."""
+
+
+@cache
+def disciplines() -> dict[str, dict[str, bool]]:
+    """The names of all disciplines with their parameters, and whether each of these has to be given."""
+    return {
+        choice["name"]: {it["name"]: it["required"] for it in choice["parameters"] if "." not in it["name"]}
+        for choice in _core.choices()
+        if choice["kind"] == "discipline"
+    }
+
+
+def contenders_of(queues: str | Iterable[str] | Mapping[str, object]) -> list[Contender]:
+    """Takes names, lists "a,b,c", `[LABEL=]NAME:KEY=VALUE,…`, "all", or a mapping from labels to queues.
+
+    Raises InputError for what is no discipline, and for a label that is given twice.
+    """
+    if isinstance(queues, Mapping):
+        found = [_from_scenario(str(label), queue) for label, queue in queues.items()]
+    else:
+        words = [queues] if isinstance(queues, str) else list(queues)
+        found = [contender for word in words for contender in _from_word(word)]
+    if not found:
+        message = "there is nothing to compare\nhint: name disciplines, such as red,dbl, or all"
+        raise InputError(message)
+    seen: dict[str, Contender] = {}
+    for contender in found:
+        if seen.setdefault(contender.label, contender) != contender:
+            message = f"two queues are called {contender.label}\nhint: give one a label: label={contender.discipline}"
+            raise InputError(message)
+    return list(seen.values())
+
+
+def _from_word(word: str) -> list[Contender]:
+    if word.strip() == ALL:
+        return [Contender(name, name) for name, keys in disciplines().items() if not any(keys.values())]
+    if "," in word and ":" not in word:
+        return [contender for part in word.split(",") for contender in _from_word(part)]
+    head, colon, rest = word.partition(":")
+    label, equals, name = head.rpartition("=")
+    discipline = known(name.strip(), word)
+    parameters: dict[str, object] = {}
+    for part in _split(rest) if colon else []:
+        key, given, value = part.partition("=")
+        if not given or not key.strip():
+            message = f"{word}: `{part.strip()}` is no parameter\nhint: write {discipline}:key=value,key=value"
+            raise InputError(message)
+        parameters[key.strip()] = value.strip()
+    plain = discipline if not colon else f"{discipline}:{rest.strip()}"
+    return [Contender(label.strip() if equals and label.strip() else plain, discipline, parameters)]
+
+
+def _from_scenario(label: str, queue: object) -> Contender:
+    if isinstance(queue, str):
+        return Contender(label, known(queue, label))
+    match queue:
+        case Mapping() if len(queue) == 1:
+            ((name, parameters),) = queue.items()
+            if isinstance(parameters, Mapping):
+                return Contender(label, known(str(name), label), dict(parameters))
+    message = f'{label}: expected a queue as in a scenario: "red", or {{"red": {{"min_threshold": "64 packets"}}}}'
+    raise InputError(message)
+
+
+def known(name: str, where: str) -> str:
+    """The discipline of that name. Raises InputError with the nearest names for any other."""
+    names = list(disciplines())
+    wanted = name.lower().replace("-", "_")
+    if wanted in names:
+        return wanted
+    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+    remedy = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    place = "" if where == name else f" in `{where}`"
+    message = f"there is no discipline named {name or '(nothing)'}{place}\nhint: {remedy}"
+    raise InputError(message)
+
+
+def _split(text: str) -> list[str]:
+    """Splits at commas that stand in no bracket and in no quotes."""
+    parts, depth, quoted = [""], 0, False
+    for letter in text:
+        quoted ^= letter == '"'
+        if not quoted:
+            depth += (letter in "[{") - (letter in "]}")
+        if letter == "," and depth == 0 and not quoted:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return parts
+
+
+def read_settings(path: Path) -> dict[str, dict[str, object]]:
+    """Reads a TOML file with a table of parameters for each discipline. Raises InputError."""
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        message = f"cannot read {path}: {error.strerror}\nhint: --settings wants a TOML file"
+        raise InputError(message) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        message = f"{path}: {error}\nhint: write a table for each discipline: [red]"
+        raise InputError(message) from None
+    for name, table in tables.items():
+        if name != ALL:
+            known(name, f"{path}: {name}")
+        if not isinstance(table, dict):
+            message = f"{path}: {name}: expected a table\nhint: write [{name}], and its parameters below"
+            raise InputError(message)
+    return tables
+
+
+def find_place(scenario: Scenario, at: str | None) -> Place:
+    """Where the compared queue stands: at the bottleneck unless `at` says where. Raises InputError."""
+    topology = tomllib.loads(scenario.to_toml())["topology"]
+    kind, table = next(iter(topology.items()))
+    path = at or _default_path(kind, table)
+    keys = path.split(".")
+    if keys[-1] != "queue":
+        message = f"--at {path}: this is no queue\nhint: name its key, such as topology.{kind}.bottleneck.queue"
+        raise InputError(message)
+    return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind))
+
+
+def _default_path(kind: str, table: dict[str, Any]) -> str:
+    if kind in ("star", "dumbbell"):
+        return f"topology.{kind}.bottleneck.queue"
+    if kind == "chain":
+        return "topology.chain.link.queue"
+    described = [index for index, link in enumerate(table["links"]) if "queue" in link]
+    if len(described) == 1:
+        return f"topology.graph.links.{described[0]}.queue"
+    names = " or ".join(f"topology.graph.links.{index}.queue" for index in described[:3])
+    message = f"a graph has no single bottleneck: {len(described)} of its links have a queue"
+    message += f"\nhint: say which one is compared: --at {names or 'topology.graph.links.0.queue'}"
+    raise InputError(message)
+
+
+def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence[str]) -> tuple[str, ...]:
+    match keys:
+        case ["topology", _, "bottleneck" | "reverse" as name, "queue"]:
+            return (name,) if name in links else ()
+        case ["topology", "chain", "link", "queue"]:
+            return tuple(name for name in links if name.startswith("hop-") and not name.endswith("/back"))
+        case ["topology", "graph", "links", which, *back, "queue"] if kind == "graph" and back in ([], ["back"]):
+            for index, link in enumerate(table["links"]):
+                ends = (link["from"], link["to"])
+                if which in (str(index), "->".join(ends)):
+                    return ("->".join(reversed(ends) if back else ends),)
+    return ()
+
+
+def _no_queue(path: str, kind: str) -> tuple[str, ...]:
+    remedy = "links.0.queue" if kind == "graph" else "link.queue" if kind == "chain" else "bottleneck.queue"
+    message = f"--at {path}: the scenario has no such queue\nhint: try --at topology.{kind}.{remedy}"
+    raise InputError(message)
+
+
+def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
+    """The scenario with that queue, and with what a comparison need not record left out.
+
+    The queue keeps the limit of the one it replaces; where the scenario has the same discipline there already, it keeps
+    all of its parameters. `settings`, then the contender's own parameters, come on top. Raises ScenarioError.
+    """
+    present = _present(scenario, place.path)
+    name = contender.discipline
+    overrides: list[tuple[str, object]] = [
+        # Seldom enough to cost nothing: what a discipline's state takes is looked at then.
+        ("probes", {"interval": f"{max(1, round(scenario.duration_s / 64 * 1e12))} ps", "series": []}),
+        ("traces", []),
+    ]
+    own = present.get(name)
+    keys = disciplines()[name]
+    limits = [table["limit"] for table in present.values() if "limit" in table and "limit" in keys]
+    kept = {"limit": limits[0]} if limits else {}
+    overrides.append((place.path, {name: own if own is not None else kept}))
+    shared = {key: value for key, value in settings.get(ALL, {}).items() if key in keys}
+    parameters = {**shared, **settings.get(name, {}), **contender.parameters}
+    overrides += [(f"{place.path}.{name}.{key}", value) for key, value in parameters.items()]
+    return scenario.override(dict(overrides))
+
+
+def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:
+    """The queue that stands there: its discipline with its parameters; nothing where there is none."""
+    place: Any = tomllib.loads(scenario.to_toml())
+    for key in path.split("."):
+        if isinstance(place, list):
+            named = {f"{it.get('from')}->{it.get('to')}": it for it in place} | {
+                str(i): it for i, it in enumerate(place)
+            }
+            place = named.get(key)
+        else:
+            place = place.get(key) if isinstance(place, dict) else None
+    if isinstance(place, str):
+        return {place: {}}
+    return place if isinstance(place, dict) else {}
+
+
+def fitting(
+    scenario: Scenario, place: Place, contenders: Sequence[Contender], settings: Settings, *, lenient: bool
+) -> tuple[list[tuple[Contender, Scenario]], list[str]]:
+    """Each contender with its scenario, and why others were left out.
+
+    With `lenient`, for all disciplines at once, one that does not fit the scenario is left out; else it is an error.
+    """
+    fit, left_out = [], []
+    for contender in contenders:
+        try:
+            fit.append((contender, with_queue(scenario, place, contender, settings)))
+        except ScenarioError as error:
+            if not lenient:
+                raise
+            reason = str(error).splitlines()[0].strip(" \u00d7")
+            left_out.append(f"{contender.label} is left out: {reason}")
+    return fit, left_out
+
+
+def queue_text(scenario: Scenario, place: Place) -> str:
+    """The queue as TOML on one line."""
+    return override_texts({"queue": _present(scenario, place.path)})[0][1]
+
+
+def queue_before(scenario: Scenario, link: str) -> str:
+    """The queue in front of that link as TOML on one line; empty where the scenario describes none."""
+    kind, _ = next(iter(tomllib.loads(scenario.to_toml())["topology"].items()))
+    start, arrow, end = link.partition("->")
+    paths = {
+        "bottleneck": f"topology.{kind}.bottleneck.queue",
+        "reverse": f"topology.{kind}.reverse.queue",
+        link if arrow else "": f"topology.graph.links.{start}->{end}.queue",
+        link if link.startswith("hop-") else "": "topology.chain.link.queue",
+    }
+    path = paths.get(link)
+    return queue_text(scenario, Place(path, (link,))) if path and _present(scenario, path) else ""

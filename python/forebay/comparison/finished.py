@@ -1,0 +1,131 @@
+"""Finished runs beside each other."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from itertools import takewhile
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from forebay.errors import InputError
+from forebay.folder import RESULT_FILE
+from forebay.result import Result
+from forebay.scenario import Scenario
+from forebay.simulate import SCENARIO_FILE
+
+from .contenders import queue_before
+from .metrics import Measures, measure
+from .result import Comparison, Row, frames_of, measure_cost
+
+
+def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = None) -> Comparison:
+    """Compares finished runs, each a folder that `forebay run --out` or `Result.save` wrote.
+
+    `queue` is the name of the queue that is looked at, `bottleneck` by default, or the only one that they all have.
+    Runs of one and the same scenario under several seeds become one row.
+
+    Raises InputError for a folder without a complete result and for runs that have no such queue.
+    """
+    if not folders:
+        message = "there is nothing to compare\nhint: name folders that `forebay run --out` wrote"
+        raise InputError(message)
+    paths = [Path(folder) for folder in dict.fromkeys(os.fspath(folder) for folder in folders)]
+    results = {path: Result.load(path) for path in paths}
+    name = _queue_name(results, queue)
+    together: dict[tuple[str, float, float] | Path, list[Path]] = {}
+    for path, result in results.items():
+        text = _scenario_text(path)
+        key = path if text is None else (text, result.warmup_s, result.duration_s)
+        together.setdefault(key, []).append(path)
+    rows = []
+    for label, members in _labels(list(together.values())).items():
+        rows.append(_row(label, members, results, name))
+    first = results[paths[0]]
+    names = list(dict.fromkeys(result.scenario for result in results.values()))
+    texts = {_scenario_text(path) for path in paths}
+    table, groups, runs = frames_of(rows)
+    return Comparison(
+        scenario=", ".join(names),
+        description=None,
+        warmup_s=first.warmup_s,
+        duration_s=first.duration_s,
+        rate_bps=rows[0].runs[0][1].rate_bps,
+        parameters={row.label: row.queue for row in rows},
+        toml=texts.pop() or "" if len(texts) == 1 else "",
+        table=table,
+        groups=groups,
+        runs=runs,
+    )
+
+
+def is_run(path: Path) -> bool:
+    """Whether the path is a folder with a result."""
+    return (path / RESULT_FILE).is_file()
+
+
+def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
+    names = {path: result.queues.get_column("name").to_list() for path, result in results.items()}
+    shared = [name for name in next(iter(names.values())) if all(name in those for those in names.values())]
+    if wanted is None:
+        wanted = "bottleneck" if "bottleneck" in shared or len(shared) != 1 else shared[0]
+    if wanted in shared:
+        return wanted
+    lacking = next(path for path, those in names.items() if wanted not in those)
+    there = f"they all have {', '.join(shared[:8])}" if shared else "there is no queue that they all have"
+    message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}: say which with --at"
+    raise InputError(message)
+
+
+def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
+    """A name for each row: that of its folder; of several, what their names begin with."""
+    labels: dict[str, list[Path]] = {}
+    for members in groups:
+        label = _shared_start([path.resolve().name for path in members]).rstrip("-_. ")
+        if not label or label in labels:
+            label = str(members[0])
+        labels[label] = members
+    return labels
+
+
+def _shared_start(names: list[str]) -> str:
+    """What all of them begin with."""
+    return "".join(
+        letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    )
+
+
+def _row(label: str, members: list[Path], results: dict[Path, Result], queue: str) -> Row:
+    runs: list[tuple[int, Measures]] = []
+    for path in members:
+        result = results[path]
+        tables: dict[str, Any] = {
+            table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
+            for table, frame in (
+                ("flows", result.flows),
+                ("queues", result.queues),
+                ("links", result.links),
+                ("queue_flows", result.queue_flows),
+            )
+        }
+        if "state_bytes" not in tables["queues"]:
+            message = f"{path} was written by an older version: it has no state_bytes\nhint: run the scenario again"
+            raise InputError(message)
+        runs.append((result.seed, measure(tables, [queue], result.duration_s - result.warmup_s)))
+    first = results[members[0]].queues
+    discipline = str(first.row(first.get_column("name").to_list().index(queue), named=True)["discipline"])
+    text = _scenario_text(members[0])
+    if text is None:
+        return Row(label, discipline, discipline, runs, math.nan)
+    scenario = Scenario.from_toml(text, str(members[0] / SCENARIO_FILE))
+    return Row(label, discipline, queue_before(scenario, queue) or discipline, runs, measure_cost(text, queue, runs))
+
+
+def _scenario_text(folder: Path) -> str | None:
+    """The scenario as it was run; None where it was not kept."""
+    try:
+        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return None

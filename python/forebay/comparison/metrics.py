@@ -1,0 +1,122 @@
+"""What a comparison counts of one run: for the compared queue, and for each group of flows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from forebay.experiment.statistics import jain
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Tables = Mapping[str, Mapping[str, NDArray[Any]]]
+
+QUEUE_METRICS = (
+    "jain",
+    "loss",
+    "delay_p50_s",
+    "delay_p99_s",
+    "utilization",
+    "length_mean_packets",
+    "state_bytes",
+)
+"""Of all flows, and of the queue and its link."""
+
+GROUP_METRICS = ("goodput_bps", "goodput_total_bps", "jain", "loss", "delay_p50_s", "delay_p99_s")
+"""Of each group of flows; `goodput_bps` is the mean of its flows."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The numbers of one run; NaN where there is none."""
+
+    queue: dict[str, float]
+    groups: dict[str, dict[str, float]]
+    flows: dict[str, int]
+    """How many flows each group has."""
+    arrivals: dict[str, float]
+    """Packets of each flow that arrived at the queue: what its cost is measured with."""
+    load: float
+    """What arrived at the queue, as a multiple of its link's rate."""
+    packet_bytes: float
+    """Mean length of the packets that the link sent."""
+    rate_bps: float
+    """Rate of the link."""
+
+
+def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures:
+    """Reduces the result tables of a run to what is compared, at the queues in front of `links`."""
+    flows, at_queue = tables["flows"], _flows_at(tables, links)
+    names = [str(name) for name in flows["name"]]
+    groups = [str(group) for group in flows["group"]]
+    arrived = np.array([at_queue.get(name, (0.0, 0.0))[0] for name in names])
+    dropped = np.array([at_queue.get(name, (0.0, 0.0))[1] for name in names])
+    goodput = np.asarray(flows["goodput_bps"], dtype=np.float64)
+    by_group: dict[str, dict[str, float]] = {}
+    for group in dict.fromkeys(groups):
+        members = np.array([it == group for it in groups])
+        by_group[group] = {
+            "goodput_bps": float(goodput[members].mean()),
+            "goodput_total_bps": float(goodput[members].sum()),
+            "jain": jain(goodput[members]),
+            "loss": _ratio(dropped[members].sum(), arrived[members].sum()),
+            **_delays(flows, members),
+        }
+    everyone = np.ones(len(names), dtype=bool)
+    queues, wires = _rows(tables["queues"], links), _rows(tables["links"], links)
+    packets = float(queues["packets_arrived"].sum())
+    packet_bytes = _ratio(float(wires["bytes"].sum()), float(wires["packets"].sum()))
+    queue = {
+        "jain": jain(goodput),
+        "loss": _ratio(float(queues["packets_dropped"].sum()), packets),
+        **_delays(flows, everyone),
+        "utilization": float(wires["utilization"].mean()),
+        "length_mean_packets": float(queues["length_mean_packets"].mean()),
+        "state_bytes": float(queues["state_bytes"].sum()),
+    }
+    capacity_bits = float(wires["rate_bps"].sum()) * measured_s
+    return Measures(
+        queue=queue,
+        groups=by_group,
+        flows={group: groups.count(group) for group in by_group},
+        arrivals=dict(zip(names, arrived.tolist(), strict=True)),
+        load=_ratio(packets * packet_bytes * 8.0, capacity_bits),
+        packet_bytes=packet_bytes,
+        rate_bps=float(wires["rate_bps"].mean()),
+    )
+
+
+def _flows_at(tables: Tables, links: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Arrivals and drops of each flow at the queues together."""
+    table = tables["queue_flows"]
+    found: dict[str, tuple[float, float]] = {}
+    columns = (table["queue"], table["flow"], table["packets_arrived"], table["packets_dropped"])
+    for queue, flow, arrived, dropped in zip(*columns, strict=True):
+        if str(queue) in links:
+            before = found.get(str(flow), (0.0, 0.0))
+            found[str(flow)] = (before[0] + float(arrived), before[1] + float(dropped))
+    return found
+
+
+def _rows(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    chosen = np.isin(table["name"].astype(str), list(names))
+    return {column: values[chosen] for column, values in table.items()}
+
+
+def _delays(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_]) -> dict[str, float]:
+    """The percentiles of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
+    weights = np.asarray(flows["packets_delivered"], dtype=np.float64)[members]
+    found = {}
+    for name in ("delay_p50_s", "delay_p99_s"):
+        values = np.asarray(flows[name], dtype=np.float64)[members]
+        known = np.isfinite(values)
+        found[name] = _ratio(float((values[known] * weights[known]).sum()), float(weights[known].sum()))
+    return found
+
+
+def _ratio(above: float, below: float) -> float:
+    return float(above / below) if below > 0 else float("nan")

@@ -1,0 +1,195 @@
+"""The result of a comparison: frames, a figure, and files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from forebay import _core
+from forebay.document import Document, json_text
+from forebay.errors import InputError
+from forebay.experiment.statistics import estimate_mean
+from forebay.folder import RESULT_FILE, staged
+
+from .metrics import GROUP_METRICS, QUEUE_METRICS, Measures
+
+if TYPE_CHECKING:
+    from forebay.figure import Figure
+
+CI = "_ci95"
+"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
+
+STEM = "compare"
+"""The files of a comparison are called so."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One queue of a comparison with its runs."""
+
+    label: str
+    discipline: str
+    queue: str
+    """The queue as it was run, as TOML on one line."""
+    runs: Sequence[tuple[int, Measures]]
+    """Seed and numbers of each run."""
+    cpu_ns_per_packet: float
+    """CPU time of the discipline for each packet offered, NaN where it is unknown."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """One scenario under several queues. Numbers are means over seeds, with half their 95 % intervals beside them."""
+
+    scenario: str
+    """The scenario's name; for runs of several scenarios their names."""
+    description: str | None
+    warmup_s: float
+    duration_s: float
+    rate_bps: float
+    """Rate of the link behind the queue."""
+    table: pl.DataFrame = field(repr=False)
+    """One row a queue: `queue`, `discipline`, `seeds`, `jain`, `loss`, `delay_p50_s`, `delay_p99_s`, `utilization`,
+    `length_mean_packets`, `state_bytes`, each with its `…_ci95`, and `cpu_ns_per_packet`."""
+    groups: pl.DataFrame = field(repr=False)
+    """One row for each queue and group of flows: `goodput_bps` (mean of a flow), `goodput_total_bps`, `jain`, `loss`,
+    `delay_p50_s`, `delay_p99_s`, each with its `…_ci95`."""
+    runs: pl.DataFrame = field(repr=False)
+    """One row a run: what `table` is the mean of."""
+    parameters: Mapping[str, str] = field(repr=False)
+    """Each queue as TOML on one line, as it was run."""
+    toml: str = field(repr=False)
+    """The scenario, for the record; empty for finished runs of several scenarios."""
+    left_out: tuple[str, ...] = ()
+    """Disciplines that were left out of "all", with the reason."""
+
+    def plot(self) -> Figure:
+        """All of it as one figure, a row for each queue."""
+        # Imported here: matplotlib takes longer to load than many a run.
+        from .figure import draw
+
+        return draw(self)
+
+    def wide(self) -> pl.DataFrame:
+        """One row a queue, with a column for each metric of each group, `tcp.goodput_bps`: what the CSV file holds."""
+        wide = self.table
+        for group in self.group_names:
+            columns = self.groups.filter(pl.col("group") == group).drop("discipline", "group")
+            wide = wide.join(columns.rename({name: f"{group}.{name}" for name in columns.columns[1:]}), on="queue")
+        return wide
+
+    @property
+    def group_names(self) -> list[str]:
+        """The groups of flows, in the scenario's order."""
+        return self.groups.get_column("group").unique(maintain_order=True).to_list()
+
+    def of_group(self, group: str) -> pl.DataFrame:
+        """The rows of one group, in the order of `table`."""
+        return self.groups.filter(pl.col("group") == group)
+
+    def to_dict(self) -> Document:
+        """All of it as plain values; what has no value is None."""
+        facts = ("scenario", "description", "warmup_s", "duration_s", "rate_bps")
+        rows = []
+        for row in self.table.to_dicts():
+            groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
+            rows.append({**row, "parameters": self.parameters[row["queue"]], "groups": groups})
+        document = {name: getattr(self, name) for name in facts}
+        return document | {"queues": rows, "runs": self.runs.to_dicts(), "left_out": list(self.left_out)}
+
+    def to_json(self) -> str:
+        """The whole comparison as one JSON document: what `forebay compare --json` prints."""
+        return json_text(self.to_dict())
+
+    def to_markdown(self) -> str:
+        """The table as Markdown."""
+        from .table import markdown
+
+        return markdown(self)
+
+    def to_html(self) -> str:
+        """A page of its own with table and figure in it; it needs nothing beside it."""
+        from .page import html_page
+
+        return html_page(self)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Writes `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`. Raises InputError if it cannot."""
+        from forebay.figure import style
+
+        if (Path(folder) / RESULT_FILE).exists():
+            message = f"{folder} holds the result of a run\nhint: name another folder for the comparison"
+            raise InputError(message)
+        with staged(folder) as staging:
+            self.wide().write_csv(staging / f"{STEM}.csv")
+            (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
+            (staging / f"{STEM}.html").write_text(self.to_html(), encoding="utf-8")
+            figure = self.plot()
+            with style():
+                figure.savefig(staging / f"{STEM}.png")
+                figure.savefig(staging / f"{STEM}.svg", metadata={"Date": None})
+
+
+def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]]) -> float:
+    """CPU time of the queue in front of `link` for each packet, in ns, under what arrived there in the runs.
+
+    Measured in a loop of its own, apart from the simulator: flows in the proportion in which their packets arrived, as
+    much of them, at random times. NaN where nothing arrived.
+    """
+    if not runs:
+        return math.nan
+    measures = [run for _, run in runs]
+    weights = np.mean([list(run.arrivals.values()) for run in measures], axis=0)
+    load = float(np.mean([run.load for run in measures]))
+    packet_bytes = float(np.mean([run.packet_bytes for run in measures]))
+    if not (weights.sum() > 0 and math.isfinite(load) and load > 0 and math.isfinite(packet_bytes)):
+        return math.nan
+    cost = _core.queue_cost(text, STEM, (), link, weights.tolist(), max(1, round(packet_bytes)), load)
+    return cost["ns_per_packet"]
+
+
+def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The frames `table`, `groups` and `runs` of a comparison."""
+    table, groups, runs = [], [], []
+    for row in rows:
+        head = {"queue": row.label, "discipline": row.discipline}
+        means = _means(QUEUE_METRICS, [run.queue for _, run in row.runs])
+        cost = None if math.isnan(row.cpu_ns_per_packet) else row.cpu_ns_per_packet
+        table.append({**head, "seeds": len(row.runs), **means, "cpu_ns_per_packet": cost})
+        for group, flows in row.runs[0][1].flows.items():
+            present = [run.groups[group] for _, run in row.runs if group in run.groups]
+            groups.append({**head, "group": group, "flows": flows, **_means(GROUP_METRICS, present)})
+        runs += [
+            {**head, "seed": seed, **{name: _known(run.queue[name]) for name in QUEUE_METRICS}}
+            for seed, run in row.runs
+        ]
+    return _frame(table), _frame(groups), _frame(runs)
+
+
+def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    texts = dict.fromkeys(("queue", "discipline", "group"), pl.String)
+    whole = dict.fromkeys(("seeds", "seed", "flows"), pl.Int64)
+    kinds: dict[str, Any] = {**texts, **whole}
+    return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in rows[0]}, orient="row")
+
+
+def _means(names: Iterable[str], runs: Sequence[Mapping[str, float]]) -> dict[str, float | None]:
+    found: dict[str, float | None] = {}
+    for name in names:
+        values = np.array([value for run in runs if math.isfinite(value := run[name])])
+        estimate = estimate_mean(values) if values.size else None
+        found[name] = None if estimate is None else estimate.mean
+        found[name + CI] = None if estimate is None else estimate.ci95
+    return found
+
+
+def _known(value: float) -> float | None:
+    return value if math.isfinite(value) else None

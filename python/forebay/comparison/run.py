@@ -1,0 +1,152 @@
+"""Runs a scenario under every queue and every seed, on all cores."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from forebay.errors import InputError
+from forebay.experiment.execute import default_threads, execute, version_key
+from forebay.experiment.outcome import Outcome
+from forebay.experiment.plan import Coordinates, Job
+from forebay.experiment.simulate import simulate
+from forebay.scenario import Scenario
+
+from .contenders import ALL, Contender, Place, Settings, contenders_of, find_place, fitting, queue_text
+from .metrics import Measures, measure
+from .result import Comparison, Row, frames_of, measure_cost
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RUNS = "runs"
+"""The folder of finished runs within that of a comparison: a call that was stopped goes on from them."""
+
+OnStep = Callable[[int, int], object]
+"""Told of the steps done and of all."""
+
+
+def compare(
+    scenario: Scenario | str | PathLike[str],
+    queues: str | Iterable[str] | Mapping[str, object] = ALL,
+    *,
+    at: str | None = None,
+    settings: Settings | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seeds: int = 3,
+    jobs: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: OnStep | None = None,
+) -> Comparison:
+    """Runs a scenario under several queue disciplines and gives their results side by side.
+
+    `queues` are names of disciplines, "all", or a mapping from labels to queues as a scenario has them:
+    `{"RED": {"red": {"min_threshold": "64 packets"}}}`. They take the place of the bottleneck's queue, or of that at
+    the path `at`, and keep its limit. `settings` are parameters by the name of a discipline. Each runs under `seeds`
+    seeds, from the scenario's own on, `jobs` at a time (default: one a core). With `out`, tables, figure and page are
+    written to that folder, and finished runs are kept there, so that the same call goes on where it was stopped.
+    `progress` is told of steps done and of all.
+
+    Raises InputError for what cannot be compared, and ScenarioError for a scenario that is not valid.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    scenario = scenario.override(overrides) if overrides else scenario
+    if seeds < 1:
+        message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more give an interval"
+        raise InputError(message)
+    if jobs is not None and jobs < 1:
+        message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
+        raise InputError(message)
+    contenders = contenders_of(queues)
+    place = find_place(scenario, at)
+    fit, left_out = fitting(scenario, place, contenders, settings or {}, lenient=queues in (ALL, [ALL]))
+    if not fit:
+        message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
+        raise InputError(message)
+    with _folder(out) as folder:
+        rows = _rows(fit, place, scenario, seeds, jobs or default_threads(), folder / RUNS, progress or _nobody)
+    table, groups, runs = frames_of(rows)
+    comparison = Comparison(
+        scenario=scenario.name,
+        description=scenario.description,
+        warmup_s=scenario.warmup_s,
+        duration_s=scenario.duration_s,
+        rate_bps=rows[0].runs[0][1].rate_bps,
+        parameters={row.label: row.queue for row in rows},
+        toml=scenario.to_toml(),
+        left_out=tuple(left_out),
+        table=table,
+        groups=groups,
+        runs=runs,
+    )
+    if out is not None:
+        comparison.save(out)
+    return comparison
+
+
+def _rows(
+    fit: list[tuple[Contender, Scenario]],
+    place: Place,
+    scenario: Scenario,
+    seeds: int,
+    threads: int,
+    folder: Path,
+    progress: OnStep,
+) -> list[Row]:
+    """Every contender under every seed, then the cost of each, one after the other."""
+    texts = {contender.label: variant.to_toml() for contender, variant in fit}
+    todo = [
+        Job(scenario.name, Coordinates("", label, None), seed, text)
+        for label, text in texts.items()
+        for seed in range(scenario.seed, scenario.seed + seeds)
+    ]
+    steps, done = len(todo) + len(texts), 0
+
+    def step(*_: object) -> None:
+        nonlocal done
+        done += 1
+        progress(done, steps)
+
+    progress(0, steps)
+    measured_s = scenario.duration_s - scenario.warmup_s
+    found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
+    finished = execute(todo, lambda _: folder, _simulate, threads=threads, version=version_key(), on_done=step)
+    for job, outcome in finished:
+        found[job.at.variant][job.seed] = measure(outcome.tables, place.links, measured_s)
+    rows = []
+    for contender, variant in fit:
+        runs = sorted(found[contender.label].items())
+        cost = measure_cost(texts[contender.label], place.links[0], runs)
+        rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))
+        step()
+    return rows
+
+
+def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+    """One run without its time series, which a comparison has no use for."""
+    return Outcome(simulate(text, name, seed, go_on).tables)
+
+
+@contextmanager
+def _folder(out: str | PathLike[str] | None) -> Iterator[Path]:
+    """Where finished runs are kept: in `out`, or nowhere for long."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
+            yield Path(folder)
+        return
+    path = Path(out)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
+        raise InputError(message) from None
+    yield path
+
+
+def _nobody(_done: int, _steps: int) -> None:
+    """Nobody wants to know how far it is."""

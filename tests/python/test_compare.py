@@ -1,0 +1,374 @@
+"""One scenario under many queues, and finished runs beside each other."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import forebay as fb
+from conftest import Command
+from forebay.comparison.contenders import contenders_of, disciplines, find_place, with_queue
+from forebay.comparison.metrics import GROUP_METRICS, QUEUE_METRICS, measure
+from forebay.comparison.table import columns_of, terminal_tables
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SCENARIO = """
+duration = "3 s"
+warmup = "500 ms"
+
+[topology.star]
+access = { rate = "100 Mbps", delay = "1 ms" }
+bottleneck = { rate = "10 Mbps", delay = "5 ms", queue.drop_tail = { limit = "50 packets" } }
+
+[[flows]]
+name = "tcp"
+count = 3
+transport = "tcp"
+start = { uniform = ["0 s", "100 ms"] }
+
+[[flows]]
+name = "flood"
+transport.udp = { packet = "1000 B", constant = { rate = "12 Mbps", jitter = 0.5 } }
+
+[[traces]]
+link = "bottleneck"
+file = "bottleneck.pcapng"
+"""
+
+NAMES = ["drop_tail", "red", "drr"]
+
+
+@pytest.fixture(scope="module")
+def scenario() -> fb.Scenario:
+    return fb.Scenario.from_toml(SCENARIO, "office.toml")
+
+
+@pytest.fixture(scope="module")
+def comparison(scenario: fb.Scenario) -> fb.Comparison:
+    return fb.compare(scenario, NAMES, seeds=3)
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> Path:
+    path = tmp_path / "office.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+def test_frames_have_a_row_for_each_queue_group_and_run(comparison: fb.Comparison) -> None:
+    assert comparison.table.get_column("queue").to_list() == NAMES
+    assert comparison.table.get_column("seeds").to_list() == [3, 3, 3]
+    assert comparison.groups.height == len(NAMES) * 2
+    assert comparison.group_names == ["tcp", "flood"]
+    assert comparison.runs.select("queue", "seed").rows() == [(name, seed) for name in NAMES for seed in (1, 2, 3)]
+    assert {*QUEUE_METRICS, "cpu_ns_per_packet", "loss_ci95"} <= set(comparison.table.columns)
+    assert set(GROUP_METRICS) <= set(comparison.groups.columns)
+    fair = dict(comparison.table.select("queue", "jain").rows())
+    assert fair["drr"] > 0.95
+    assert fair["drop_tail"] < 0.7
+    assert (comparison.table.get_column("cpu_ns_per_packet") > 0).all()
+    assert comparison.table.filter(pl.col("queue") == "drr").item(0, "state_bytes") > 100
+
+
+def test_a_row_is_the_mean_of_its_runs(scenario: fb.Scenario, comparison: fb.Comparison) -> None:
+    runs = [
+        fb.run(scenario, seed=seed, overrides={"topology.star.bottleneck.queue": {"red": {"limit": "50 packets"}}})
+        for seed in (1, 2, 3)
+    ]
+    row = comparison.table.row(NAMES.index("red"), named=True)
+    queues = [run.queues.row(0, named=True) for run in runs]
+    losses = [queue["packets_dropped"] / queue["packets_arrived"] for queue in queues]
+    assert row["loss"] == pytest.approx(np.mean(losses))
+    assert row["loss_ci95"] == pytest.approx(4.302653 * np.std(losses, ddof=1) / math.sqrt(3))
+    tcp = comparison.of_group("tcp").row(NAMES.index("red"), named=True)
+    goodputs = [run.flows.filter(pl.col("group") == "tcp").get_column("goodput_bps") for run in runs]
+    assert tcp["flows"] == 3
+    assert tcp["goodput_bps"] == pytest.approx(np.mean([column.to_numpy().mean() for column in goodputs]))
+    assert tcp["goodput_total_bps"] == pytest.approx(3 * tcp["goodput_bps"])
+    at_queue = [run.queue_flows.filter(pl.col("flow") == "flood").row(0, named=True) for run in runs]
+    flood = comparison.of_group("flood").row(NAMES.index("red"), named=True)
+    assert flood["loss"] == pytest.approx(np.mean([it["packets_dropped"] / it["packets_arrived"] for it in at_queue]))
+
+
+def test_delays_are_weighted_by_what_was_delivered() -> None:
+    tables = {
+        "flows": {
+            "name": np.array(["a-0", "a-1", "b"]),
+            "group": np.array(["a", "a", "b"]),
+            "goodput_bps": np.array([1.0, 3.0, 0.0]),
+            "packets_delivered": np.array([1, 3, 0]),
+            "delay_p50_s": np.array([0.1, 0.2, np.nan]),
+            "delay_p99_s": np.array([1.0, 2.0, np.nan]),
+        },
+        "queues": {
+            "name": np.array(["bottleneck", "reverse"]),
+            "packets_arrived": np.array([10, 99]),
+            "packets_dropped": np.array([5, 99]),
+            "length_mean_packets": np.array([2.0, 9.0]),
+            "state_bytes": np.array([16, 99]),
+        },
+        "links": {
+            "name": np.array(["bottleneck", "reverse"]),
+            "bytes": np.array([5000, 9]),
+            "packets": np.array([5, 9]),
+            "utilization": np.array([0.5, 0.9]),
+            "rate_bps": np.array([8000.0, 1.0]),
+        },
+        "queue_flows": {
+            "queue": np.array(["bottleneck", "bottleneck", "bottleneck", "reverse"]),
+            "flow": np.array(["a-0", "a-1", "b", "b"]),
+            "packets_arrived": np.array([2, 4, 4, 99]),
+            "packets_dropped": np.array([1, 0, 4, 99]),
+        },
+    }
+    found = measure(tables, ["bottleneck"], 5.0)
+    assert found.queue["delay_p50_s"] == pytest.approx((0.1 + 3 * 0.2) / 4)
+    assert found.queue["loss"] == 0.5
+    assert found.queue["jain"] == pytest.approx(16 / (3 * 10))
+    assert found.groups["a"]["loss"] == pytest.approx(1 / 6)
+    assert found.groups["b"]["loss"] == 1.0
+    assert math.isnan(found.groups["b"]["delay_p99_s"])
+    assert (found.queue["state_bytes"], found.queue["utilization"], found.load) == (16.0, 0.5, 2.0)
+
+
+def test_a_queue_keeps_the_limit_it_replaces_and_settings_come_on_top(scenario: fb.Scenario) -> None:
+    place = find_place(scenario, None)
+    (red,) = contenders_of("RED=red:gentle=false,max_threshold=30 packets")
+    settings: dict[str, dict[str, object]] = {
+        "all": {"min_threshold": "9 packets", "no_such_key": 1},
+        "red": {"max_threshold": "20 packets"},
+    }
+    text = with_queue(scenario, place, red, settings).to_toml()
+    for expected in (
+        'limit = "50 packets"',
+        'min_threshold = "9 packets"',
+        'max_threshold = "30 packets"',
+        "gentle = false",
+    ):
+        assert expected in text
+    assert "pcapng" not in text
+    (plain,) = contenders_of({"plain": {"drop_tail": {"limit": "7 packets"}}})
+    assert '"7 packets"' in with_queue(scenario, place, plain, {}).to_toml()
+
+
+def test_contenders() -> None:
+    assert [it.label for it in contenders_of("red,dbl")] == ["red", "dbl"]
+    everything = [it.label for it in contenders_of("all")]
+    assert "cbq" not in everything
+    assert set(everything) < set(disciplines())
+    two = contenders_of(["red", "red:gentle=false"])
+    assert [(it.label, dict(it.parameters)) for it in two] == [("red", {}), ("red:gentle=false", {"gentle": "false"})]
+    for wrong, named in {
+        "rde": "did you mean red",
+        "red,": "(nothing)",
+        "red:gentle": "is no parameter",
+    }.items():
+        with pytest.raises(fb.InputError, match=named.replace("(", r"\(").replace(")", r"\)")):
+            contenders_of(wrong)
+    with pytest.raises(fb.InputError, match="two queues are called a"):
+        contenders_of(["a=red", "a=dbl"])
+
+
+def test_all_leaves_out_what_does_not_fit_and_says_so(scenario: fb.Scenario) -> None:
+    short = scenario.override({"duration": "600 ms"})
+    comparison = fb.compare(short, "all", seeds=1)
+    assert any(line.startswith("fred is left out") and "max_threshold" in line for line in comparison.left_out)
+    assert "fred" not in comparison.table.get_column("queue").to_list()
+    with pytest.raises(fb.ScenarioError, match="max_threshold"):
+        fb.compare(short, ["fred"], seeds=1)
+
+
+def test_queues_of_other_places() -> None:
+    chain = fb.Scenario.from_toml("""
+        duration = "1 s"
+        [topology.chain]
+        hops = 2
+        access = { rate = "100 Mbps", delay = "1 ms" }
+        link = { rate = "10 Mbps", delay = "1 ms", queue = "red" }
+        [[flows]]
+        name = "tcp"
+        transport = "tcp"
+    """)
+    assert find_place(chain, None).links == ("hop-1", "hop-2")
+    assert fb.compare(chain, ["drop_tail"], seeds=1).table.item(0, "utilization") > 0.1
+    graph = fb.Scenario.from_toml("""
+        duration = "1 s"
+        [topology.graph]
+        nodes = [{ name = "a" }, { name = "r", kind = "router" }, { name = "b" }]
+        [[topology.graph.links]]
+        from = "a"
+        to = "r"
+        rate = "100 Mbps"
+        delay = "1 ms"
+        [[topology.graph.links]]
+        from = "r"
+        to = "b"
+        rate = "10 Mbps"
+        delay = "1 ms"
+        queue.red = { limit = "40 packets" }
+        [[flows]]
+        name = "tcp"
+        transport = "tcp"
+        from = "a"
+        to = "b"
+    """)
+    assert find_place(graph, None).links == ("r->b",)
+    assert find_place(graph, "topology.graph.links.r->b.queue").links == ("r->b",)
+    assert fb.compare(graph, ["drop_tail"], seeds=1).parameters["drop_tail"].count("40 packets") == 1
+    for path in ("topology.graph.links.7.queue", "topology.graph.links.0", "topology.star.bottleneck.queue"):
+        with pytest.raises(fb.InputError, match="--at"):
+            find_place(graph, path)
+
+
+def test_files_hold_what_the_frames_do(comparison: fb.Comparison, tmp_path: Path) -> None:
+    comparison.save(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"compare.{it}" for it in ("csv", "json", "md", "html", "png", "svg")
+    }
+    document = json.loads((tmp_path / "compare.json").read_text())
+    assert document == comparison.to_dict()
+    assert [row["queue"] for row in document["queues"]] == NAMES
+    assert document["queues"][0]["groups"][0].keys() >= set(GROUP_METRICS)
+    wide = pl.read_csv(tmp_path / "compare.csv")
+    assert wide.get_column("tcp.goodput_bps").to_list() == pytest.approx(
+        comparison.of_group("tcp").get_column("goodput_bps").to_list()
+    )
+    page = (tmp_path / "compare.html").read_text(encoding="utf-8")
+    assert page.count("<tr>") == 2 + len(NAMES)
+    assert "<svg" in page
+    for outside in ('src="', "@import", "<link", "url(http"):
+        assert outside not in page
+    assert (tmp_path / "compare.md").read_text().count("\n") == 2 + len(NAMES)
+
+
+def test_a_page_cannot_be_broken_by_names(scenario: fb.Scenario) -> None:
+    named = fb.Scenario.from_toml(SCENARIO.replace('name = "flood"', 'name = "<b>&"'))
+    page = fb.compare(named, {"<script>|": "red"}, seeds=1).to_html()
+    assert "<script>|" not in page
+    assert "<b>&" not in page
+
+
+def test_terminal_tables_fit_their_width(comparison: fb.Comparison) -> None:
+    from rich.console import Console
+
+    for width in (60, 100, 200):
+        console = Console(width=width, record=True, file=io.StringIO())
+        console.print(*terminal_tables(comparison, width), sep="\n")
+        text = console.export_text()
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+        for column in columns_of(comparison, every=False):
+            assert column.cell(0) in text
+
+
+def test_the_command(forebay: Command, office: Path, tmp_path: Path) -> None:
+    done = forebay("compare", office, "--queues", "drop_tail,dbl", "--queue", "R=red", "--seeds", "2")
+    assert done.returncode == 0
+    for expected in ("drop_tail", "dbl", "Jain's index", "Mb/s", "±"):
+        assert expected in done.stdout
+    assert (tmp_path / "out/compare/office/compare.html").exists()
+    again = forebay("compare", office, "--queues", "drop_tail", "--seeds", "2", "--json")
+    document = json.loads(again.stdout)
+    assert [row["queue"] for row in document["queues"]] == ["drop_tail"]
+
+
+def test_finished_runs(forebay: Command, office: Path, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        forebay("run", office, "--seed", str(seed), "--out", tmp_path / f"plain-{seed}")
+    forebay("run", office, "--set", "topology.star.bottleneck.queue=drr", "--out", tmp_path / "fair")
+    done = forebay("compare", tmp_path / "plain-1", tmp_path / "plain-2", tmp_path / "fair", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = json.loads(done.stdout)["queues"]
+    assert [(row["queue"], row["discipline"], row["seeds"]) for row in rows] == [
+        ("plain", "drop_tail", 2),
+        ("fair", "drr", 1),
+    ]
+    assert rows[0]["groups"][1]["goodput_bps_ci95"] is not None
+    assert "50 packets" in rows[0]["parameters"]
+    assert rows[1]["cpu_ns_per_packet"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["missing.toml"], "missing.toml"),
+        (["office.toml", "--queue", "rde"], "did you mean red"),
+        (["office.toml", "--queue", "red:min_treshold=5 packets"], "min_threshold"),
+        (["office.toml", "--at", "topology.star.botleneck.queue"], "topology.star.bottleneck.queue"),
+        (["office.toml", "--seeds", "0"], "--seeds"),
+        (["office.toml", "--settings", "nothing.toml"], "nothing.toml"),
+        (["office.toml", "office.toml"], "is no folder"),
+        (["empty"], "no complete result"),
+        (["empty", "--seeds", "2"], "--seeds"),
+        (["office.toml", "--out", "office.toml/below"], "office.toml/below"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    forebay: Command, office: Path, tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    done = forebay("compare", *arguments, "--json")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: Path) -> None:
+    words = [
+        "compare",
+        "office.toml",
+        "--queue",
+        "drop_tail",
+        "--queue",
+        "drr",
+        "--seeds",
+        "2",
+        "--jobs",
+        "1",
+        "--out",
+        "o",
+    ]
+    words += ["--set", "duration=100 s"]
+    command = [sys.executable, "-m", "forebay", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    while not list(tmp_path.glob("o/runs/*.npz")) and process.poll() is None:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=60)
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o/runs/*.npz")}
+    assert kept
+    if process.returncode != 0:  # It may have been quicker than the signal.
+        assert process.returncode == 130
+        assert "the same command goes on" in stderr
+        assert not (tmp_path / "o/compare.json").exists()
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+    assert done.returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in kept} == kept
+    assert len(list(tmp_path.glob("o/runs/*.npz"))) == 4
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("examples/comparison/*.toml")), ids=lambda path: path.stem)
+def test_the_scenarios_of_the_comparison_page(path: Path) -> None:
+    from forebay.comparison.contenders import read_settings
+
+    if path.stem.endswith(".queues"):
+        assert read_settings(path)["all"]
+        return
+    settings = read_settings(path.with_suffix(".queues.toml"))
+    scenario = fb.Scenario.load(path, {"duration": "2 s", "warmup": "1 s"})
+    assert scenario.description
+    comparison = fb.compare(scenario, settings=settings, seeds=1)
+    assert comparison.left_out == ()
+    assert comparison.table.height == len(contenders_of("all"))
