@@ -365,6 +365,7 @@ mod tests {
         assert_eq!(discipline_of("crates/qdisc/src/dbl/law.rs", law).as_deref(), Some("dbl"));
         assert_eq!(discipline_of("crates/qdisc/src/fifo.rs", law), None);
         assert_eq!(discipline_of("crates/qdisc/src/hash.rs", "#[cfg(test)]\nimpl Admission for Probe {"), None);
-        assert_eq!(missing_headings("# What it does\ntext\n# Source\n# Parameters"), ["# Where we differ"]);
+        let without_two = "# What it does\ntext\n# Source\n# Parameters";
+        assert_eq!(missing_headings(without_two), ["# Where we differ", "# Cost"]);
     }
 }
