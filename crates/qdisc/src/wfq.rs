@@ -20,9 +20,9 @@
 //!
 //! # Cost
 //! An entry for each flow that is backlogged in the fluid system. O(log n) a packet in n such flows; an arrival may
-//! first have to see off several flows that the fluid system has finished with, each of them once. With a thousand flows
-//! a packet costs about twice what DRR's does, and more than with any other discipline here: there is a heap for what
-//! finishes next in the fluid system, one for what is sent next, and one for the longest queue.
+//! first have to see off several flows that the fluid system has finished with, each of them once. With a thousand
+//! flows a packet costs about twice what DRR's does, and more than with any other discipline here: there is a heap for
+//! what finishes next in the fluid system, one for what is sent next, and one for the longest queue.
 //!
 //! # Parameters
 //! See [`WfqConfig`].
