@@ -79,72 +79,62 @@ pub struct Arrival {
     pub input_port: u16,
 }
 
-macro_rules! reasons {
-    (
-        $(#[$doc:meta])* $name:ident, counted as $prefix:literal {
-            $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)*
-        }
-    ) => {
+/// Declares [`DropReason`]: each reason with the column of the results that counts it.
+macro_rules! drop_reasons {
+    ($(#[$doc:meta])* { $($(#[$variant_doc:meta])* $variant:ident = $column:literal,)* }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         #[repr(u8)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)* }
+        pub enum DropReason { $($(#[$variant_doc])* $variant,)* }
 
-        impl $name {
+        impl DropReason {
             /// All of them, in the order of their numbers.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name used in results.
-            #[must_use]
-            pub const fn name(self) -> &'static str {
-                match self { $(Self::$variant => $text,)* }
-            }
-
-            /// The name of the column that counts them in results.
+            /// The column that counts them in results.
             #[must_use]
             pub const fn column(self) -> &'static str {
-                match self { $(Self::$variant => concat!($prefix, $text),)* }
+                match self { $(Self::$variant => $column,)* }
             }
         }
     };
 }
 
-reasons! {
+drop_reasons! {
     /// Why a packet was dropped.
-    DropReason, counted as "dropped_" {
+    {
         /// The buffer was full.
-        Overflow = "overflow",
+        Overflow = "dropped_overflow",
         /// A probabilistic or early drop that signals congestion.
-        Early = "early",
+        Early = "dropped_early",
         /// The average or the delay was past the upper bound, so that every packet goes.
-        Forced = "forced",
+        Forced = "dropped_forced",
         /// The flow was over its own limit (FRED's strikes, DBL's first drop at `dbl`).
-        FlowLimit = "flow_limit",
+        FlowLimit = "dropped_flow_limit",
         /// The flow is classified belligerent (DBL).
-        Belligerent = "belligerent",
+        Belligerent = "dropped_belligerent",
         /// Evicted to make room for another flow's packet.
-        Evicted = "evicted",
+        Evicted = "dropped_evicted",
         /// The input port is shut or throttled.
-        InputPort = "input_port",
+        InputPort = "dropped_input_port",
         /// The flow is held to a fixed rate (SFB's limiter, the penalty box).
-        RateLimit = "rate_limit",
+        RateLimit = "dropped_rate_limit",
         /// The flow is over its fair share (AFD, CSFQ, RED-PD, BREATHe).
-        FairShare = "fair_share",
+        FairShare = "dropped_fair_share",
         /// It matched a packet drawn from the queue, or was drawn (CHOKe).
-        Match = "match",
+        Match = "dropped_match",
     }
 }
 
-reasons! {
-    /// Why a packet was marked.
-    MarkReason, counted as "marked_" {
-        /// A probabilistic or early mark.
-        Early = "early",
-        /// The average or the delay was past the upper bound.
-        Forced = "forced",
-        /// The flow was over its own limit.
-        FlowLimit = "flow_limit",
-        /// The flow is over its fair share (AFD).
-        FairShare = "fair_share",
-    }
+/// Why a packet was marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MarkReason {
+    /// A probabilistic or early mark.
+    Early,
+    /// The average or the delay was past the upper bound.
+    Forced,
+    /// The flow was over its own limit.
+    FlowLimit,
+    /// The flow is over its fair share (AFD).
+    FairShare,
 }

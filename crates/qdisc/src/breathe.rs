@@ -121,10 +121,7 @@ impl Default for BreatheConfig {
 impl BreatheConfig {
     /// Checks every field but the limit and the counters; gives the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
-        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold)?;
-        if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (self.limit, in_bytes) {
-            require(max <= limit as f64, "max_threshold", "be at most `limit`")?;
-        }
+        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
         require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;

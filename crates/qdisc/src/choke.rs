@@ -91,10 +91,7 @@ impl Default for ChokeConfig {
 impl ChokeConfig {
     /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
-        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold)?;
-        if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (self.limit, in_bytes) {
-            require(max <= limit as f64, "max_threshold", "be at most `limit`")?;
-        }
+        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
         require((1..=1000).contains(&self.candidates), "candidates", "be between 1 and 1000")?;

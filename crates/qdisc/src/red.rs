@@ -96,10 +96,7 @@ impl Default for RedConfig {
 impl RedConfig {
     /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
-        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold)?;
-        if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (self.limit, in_bytes) {
-            require(max <= limit as f64, "max_threshold", "be at most `limit`")?;
-        }
+        let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
         require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
@@ -107,14 +104,17 @@ impl RedConfig {
     }
 }
 
-/// The thresholds as numbers and whether they are in bytes.
-pub(crate) fn thresholds(min: QueueSize, max: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
+/// The thresholds as numbers and whether they are in bytes; checked against a limit of the same unit.
+pub(crate) fn thresholds(min: QueueSize, max: QueueSize, limit: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
     let (min, max, in_bytes) = match (min, max) {
         (QueueSize::Packets(min), QueueSize::Packets(max)) => (min, max, false),
         (QueueSize::Bytes(min), QueueSize::Bytes(max)) => (min, max, true),
         _ => return Err(ConfigError { field: "max_threshold", bound: "have the unit of `min_threshold`" }),
     };
     require(min < max, "max_threshold", "be more than `min_threshold`")?;
+    if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (limit, in_bytes) {
+        require(max <= limit, "max_threshold", "be at most `limit`")?;
+    }
     Ok((min as f64, max as f64, in_bytes))
 }
 
