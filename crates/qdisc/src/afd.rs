@@ -25,9 +25,11 @@
 //!
 //! # Cost
 //! 4 bytes for each packet of the shadow buffer and 30 to 60 for each flow that has one there; the flow table has up to
-//! 8 more for each flow and none for packets. A packet takes constant time on average (a hash table); sampled, with the
-//! flow table, a time that grows with the logarithm of the number of flows there. In byte mode that is for each time
-//! that it is taken in: its length over `sampling_interval` mean packets, rounded up.
+//! 8 more for each flow and none for packets. A packet takes constant time on average (a hash table; when it doubles,
+//! one call moves its entries); sampled, with the flow table, a time that grows with the logarithm of the number of
+//! flows there. At most three draws: one whether it is sampled, one for the packet that it displaces, one whether it is
+//! dropped. In byte mode there is a displaced one for each time that it is taken in: its length over
+//! `sampling_interval` mean packets, rounded up.
 //!
 //! # Parameters
 //! See [`AfdConfig`].

@@ -20,8 +20,9 @@
 //! - ns-2's automatic `bottom` for links of more than 8 Mb/s is not offered: 0.01, as in the paper.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet. After a silence at most as many steps as lead from one end of
-//! `max_p`'s range to the other, each with one power.
+//! A few numbers, whatever the flows; O(1) a packet, and at most one draw. After a silence at most as many steps as
+//! lead from one end of `max_p`'s range to the other, each with one power, and where the average leaves a side in the
+//! meantime a search with a power for each doubling of the intervals passed.
 //!
 //! # Parameters
 //! See [`AredConfig`].

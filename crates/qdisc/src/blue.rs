@@ -21,7 +21,7 @@
 //! - The public port for ns-3 lowers the probability at every departure and drops without a draw; it is no oracle.
 //!
 //! # Cost
-//! One probability and two times, whatever the number of flows; O(1) a packet.
+//! One probability and two times, whatever the number of flows; O(1) a packet, and at most one draw.
 //!
 //! # Parameters
 //! See [`BlueConfig`].

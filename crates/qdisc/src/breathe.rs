@@ -26,8 +26,8 @@
 //! # Cost
 //! 68 to 76 bytes a counter, all taken at the start, whatever the number of flows; with `count_departures` 8 more for
 //! each packet queued. A packet takes constant time in the worst case, whatever the counters and the flows are: three
-//! walks in the set's index of at most 65 steps, and of about one in the mean. `bytes_per_count` multiplies that by the
-//! counts of a packet; a decay visits every counter, once in `decay_period`.
+//! walks in the set's index of at most 65 steps, and of about one in the mean, and at most one draw. `bytes_per_count`
+//! multiplies that by the counts of a packet; a decay visits every counter, once in `decay_period`.
 //!
 //! # Parameters
 //! See [`BreatheConfig`].

@@ -21,7 +21,9 @@
 //!   one packet.
 //!
 //! # Cost
-//! A few numbers for each class beside its queue. O(c) a packet in c classes, plus the work of the queue of its class.
+//! A few numbers for each class beside its queue. O(c) a packet in c classes, plus the work of the queue of its class;
+//! when the link asks, each class that gives nothing although it has packets (it shapes, or drops all it has) costs
+//! O(c) and its queue's work more, and none is asked twice.
 //!
 //! # Parameters
 //! See [`CbqConfig`] and [`CbqClass`].

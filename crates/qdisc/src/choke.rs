@@ -20,9 +20,11 @@
 //!   in [`crate::Red`]. ECN marks take the place of RED's early drops only, never of a match.
 //!
 //! # Cost
-//! No state for flows; a list of as many positions as there are candidates. A packet costs as many draws as there are
-//! candidates, of two tries on average at most. The holes that matches leave are closed in O(queue) once they outnumber
-//! the packets, which is O(1) for each packet that was dropped on a match.
+//! No state for flows; a list of as many positions as there are candidates. A packet costs a look at each candidate,
+//! and at most the candidates themselves. Each is drawn with two tries on average at most, and no number of tries is
+//! certain to be enough: one more is needed at most every other time. One draw decides for RED. The holes that matches
+//! leave are closed in O(queue) once they outnumber the packets, which is O(1) for each packet that was dropped on a
+//! match.
 //!
 //! # Parameters
 //! See [`ChokeConfig`].

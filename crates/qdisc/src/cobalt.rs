@@ -20,7 +20,8 @@
 //!
 //! # Cost
 //! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent, and the count of
-//! drops runs down by what it ran up.
+//! drops runs down by what it ran up. One call may drop all packets but the last, with a draw for each packet while
+//! BLUE's probability is not 0.
 //!
 //! # Parameters
 //! See [`CobaltConfig`].

@@ -20,8 +20,9 @@
 //!   is scheduled from when this one was due, as after a drop; ns-3 does so from the present.
 //!
 //! # Cost
-//! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet, each packet being either dropped or sent;
-//! a call takes as long as there are packets to drop, a square root for each drop.
+//! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet, each packet being either dropped or sent; a
+//! call takes as long as there are packets to drop, a square root for each drop: after a silence that may be all
+//! packets but the last. No draws.
 //!
 //! # Parameters
 //! See [`CodelConfig`].

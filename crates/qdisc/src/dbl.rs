@@ -23,7 +23,8 @@
 //!   them their last credit; a port with more than `limit` of them is throttled by a token bucket or shut down.
 //!
 //! # Cost
-//! The flow table: 32 bytes an entry here and 72 bits in the paper's hardware, whatever the flows. O(1) a packet.
+//! The flow table: 32 bytes an entry here and 72 bits in the paper's hardware, whatever the flows. O(1) a packet, also
+//! when the hash changes, and at most one draw.
 //!
 //! # Parameters
 //! See [`DblConfig`].

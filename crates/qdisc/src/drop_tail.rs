@@ -13,7 +13,7 @@
 //! packet's own bytes, not a mean size.
 //!
 //! # Cost
-//! No state but its limit; O(1) a packet.
+//! No state but its limit; O(1) a packet, and no draw.
 //!
 //! # Parameters
 //! See [`DropTailConfig`].

@@ -18,8 +18,12 @@
 //!   instead of a walk over all; of equally long queues the one with the smallest slot number is taken.
 //!
 //! # Cost
-//! An entry for each flow with packets queued, or for each of `buckets`. O(1) a packet, and O(log n) in n such flows to
-//! know the longest queue. A packet that comes into a full buffer evicts one, or several if they are shorter.
+//! An entry for each flow with packets queued, or for each of `buckets`. A packet takes O(1) on average (a hash table;
+//! when it doubles, one call moves its entries), and O(log n) in n such flows to know the longest queue, as long as a
+//! flow's quantum is no less than a packet. Else flows take turns until the first has saved enough: up to one turn less
+//! than the longest packet has quanta for each of the n flows, 43 000 turns for 1000 flows with packets of 65535 B and
+//! quanta of 1500 B. A packet that comes into a full buffer evicts one; where the limit is in bytes as many as make
+//! room for it. No draws.
 //!
 //! # Parameters
 //! See [`DrrConfig`].

@@ -16,7 +16,7 @@
 //!   by the first packet into an empty queue. In ns-2 that is undefined, in the paper open.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet.
+//! A few numbers, whatever the flows; O(1) a packet, and at most one draw.
 //!
 //! # Parameters
 //! See [`FengRedConfig`].

@@ -25,7 +25,9 @@
 //! # Cost
 //! About 110 bytes for each of `flows` queues, and 12 bytes beside each packet queued, however many flows there are.
 //! O(log n) a packet in n queues with packets, for the heap, as long as `quantum` is no less than a packet; else up to
-//! one more round for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others.
+//! one more round for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others;
+//! where it is full by bytes (`memory_limit`, or a `limit` in bytes) as many batches as make room for its length. One
+//! call may drop all packets of a queue but the last, as with CoDel. No draws.
 //!
 //! # Parameters
 //! See [`FqCodelConfig`].

@@ -19,7 +19,8 @@
 //! - The queue's physical limit is tested after the rules; ECN marking in place of random drops is our addition.
 //!
 //! # Cost
-//! An entry for each flow with packets queued, at most one for each packet of the queue; O(1) a packet.
+//! An entry for each flow with packets queued, at most one for each packet of the queue. O(1) a packet on average (a
+//! hash table; when it doubles, one call moves its entries), and at most one draw.
 //!
 //! # Parameters
 //! See [`FredConfig`].

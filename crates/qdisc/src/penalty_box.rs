@@ -22,9 +22,10 @@
 //! - Packets of flows in the box count neither for the drop rate nor for the log.
 //!
 //! # Cost
-//! An entry of about 80 bytes for each flow in the log or in the box, and 8 for each drop in the log: at
-//! most `log_entries` and the flows in the box, each of which sends more than it is allowed to. O(1) a packet,
-//! O(`log_entries`) an interval.
+//! An entry of about 80 bytes for each flow in the log or in the box, and 8 for each drop in the log: at most
+//! `log_entries` and the flows in the box, each of which sends more than it is allowed to. O(1) a packet on average (a
+//! hash table; when it doubles, one call moves its entries), and at most one draw; O(`log_entries`) and a visit to each
+//! flow in the box an interval.
 //!
 //! # Parameters
 //! See [`PenaltyBoxConfig`].

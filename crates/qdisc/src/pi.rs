@@ -23,7 +23,7 @@
 //! - With `ecn`, packets are marked at any probability.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet, however many ticks have passed.
+//! A few numbers, whatever the flows; O(1) a packet, however many ticks have passed, and at most one draw.
 //!
 //! # Parameters
 //! See [`PiConfig`]. The published gains suit 3750 packets a second, at least 60 flows and round-trip times of up to

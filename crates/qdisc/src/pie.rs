@@ -23,9 +23,9 @@
 //! - The accumulated probability of `derandomize` starts again at 0 after a mark as well as after a drop.
 //!
 //! # Cost
-//! About 200 bytes, and 8 bytes for each packet queued: its time of arrival. O(1) a packet. Ticks that were missed cost
-//! about as much as 40 of them at most, and 2000 on an empty queue, where the probability decays: however long the
-//! silence.
+//! About 200 bytes, and 8 bytes for each packet queued: its time of arrival. O(1) a packet, and at most one draw. Ticks
+//! that were missed cost about as much as 40 of them at most, and 2000 on an empty queue, where the probability decays:
+//! however long the silence.
 //!
 //! # Parameters
 //! See [`PieConfig`].

@@ -24,7 +24,8 @@
 //!   `hard_drop` decides.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet. The average after an idle period takes one power.
+//! A few numbers, whatever the flows; O(1) a packet, and at most one draw. The average after an idle period takes one
+//! power.
 //!
 //! # Parameters
 //! See [`RedConfig`]. ns-2's RED of fixed thresholds is `wait = true`, `small_queue_guard = true`.

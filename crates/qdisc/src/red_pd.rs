@@ -23,7 +23,8 @@
 //!
 //! # Cost
 //! An entry of about 240 bytes for each flow monitored, listed or dropped in this period: at most `lists` x
-//! `list_entries`, the drops of one period, and those whose probability is still being lowered. O(1) a packet, and
+//! `list_entries`, the drops of one period, and those whose probability is still being lowered. O(1) a packet on
+//! average (a hash table; when it doubles, one call moves its entries), and at most two draws, the filter's and RED's;
 //! O(n log n) at the end of a period for n such flows.
 //!
 //! # Parameters

@@ -32,7 +32,8 @@
 //! # Cost
 //! 32 B for each of the `levels` times `bins` bins, twice that with a double-buffered moving hash, whatever the number
 //! of flows; `fair_limit` adds its map of bits. A queued packet has a note of 16 B and 4 B for each of its bins. Work
-//! is O(`levels`) a packet; at a change of hash, O(`levels`) for each packet queued.
+//! is O(`levels`) a packet, and at most one draw; at a change of hash, O(`levels`) for each packet queued and O(1) for
+//! each bin; with `fair_limit`, a visit to each bin and each 64 bits of the map an interval.
 //!
 //! # Parameters
 //! See [`SfbConfig`].

@@ -23,8 +23,10 @@
 //!
 //! # Cost
 //! 60 to 100 bytes a bucket, whatever the number of flows. O(log n) a packet in the number n of buckets that hold
-//! packets, for the longest of them; with a quantum below the longest packet L also L / quantum turns. A change of the
-//! hash is linear in the buckets and the queued packets, once an interval.
+//! packets, for the longest of them; with a quantum below the longest packet L also L / quantum turns for each of them.
+//! A packet that comes into a full buffer costs one; where the limit is in bytes as many as make room for it. A change
+//! of the hash is linear in the buckets and the queued packets, each of which is looked at four times, once an
+//! interval. No draws.
 //!
 //! # Parameters
 //! See [`SfqConfig`].

@@ -17,8 +17,8 @@
 //! - The hash does not change, as in the paper.
 //!
 //! # Cost
-//! A RED and 40 bytes a bucket, about 200 together, whatever the number of flows. O(1) a packet; with a quantum below
-//! the longest packet L, L / quantum turns.
+//! A RED and 40 bytes a bucket, about 200 together, whatever the number of flows. O(1) a packet, and at most one draw;
+//! with a quantum below the longest packet L, L / quantum turns for each bucket that holds packets.
 //!
 //! # Parameters
 //! See [`SfqRedConfig`].

@@ -25,8 +25,8 @@
 //!
 //! # Cost
 //! 56 B for each of the `levels` times `bins` bins, whatever the number of flows; a queued packet has a note of 16 B
-//! and 4 B for each of its bins. Work is O(`levels`) a packet; at a change of hash, O(`levels`) for each packet
-//! queued.
+//! and 4 B for each of its bins. Work is O(`levels`) a packet, and at most one draw; at a change of hash, O(`levels`)
+//! for each packet queued and O(1) for each bin.
 //!
 //! # Parameters
 //! See [`SfredConfig`].

@@ -19,7 +19,7 @@
 //! - ECN marking in place of early drops is our addition.
 //!
 //! # Cost
-//! 24 bytes for each of the `zombies`, whatever the flows; O(1) a packet.
+//! 24 bytes for each of the `zombies`, whatever the flows; O(1) a packet, and at most three draws.
 //!
 //! # Parameters
 //! See [`SredConfig`].

@@ -19,10 +19,12 @@
 //! - Packets that would finish at the same time leave in the order of their arrival. Flows are told apart exactly.
 //!
 //! # Cost
-//! An entry for each flow that is backlogged in the fluid system. O(log n) a packet in n such flows; an arrival may
-//! first have to see off several flows that the fluid system has finished with, each of them once. With a thousand
-//! flows a packet costs about twice what DRR's does, and more than with any other discipline here: there is a heap for
-//! what finishes next in the fluid system, one for what is sent next, and one for the longest queue.
+//! An entry for each flow that is backlogged in the fluid system. O(log n) a packet in n such flows (found by a hash
+//! table: on average; when it doubles, one call moves its entries); an arrival may first have to see off several flows
+//! that the fluid system has finished with, each of them once. A packet that comes into a full buffer evicts one; where
+//! the limit is in bytes as many as make room for it. No draws. With a thousand flows a packet costs about twice what
+//! DRR's does, and more than with any other discipline here: there is a heap for what finishes next in the fluid
+//! system, one for what is sent next, and one for the longest queue.
 //!
 //! # Parameters
 //! See [`WfqConfig`].

@@ -2,38 +2,98 @@
 
 use forebay_qdisc::dbl::{DblFunction, DblInputPorts, InputPortAction, SharedFlowTable};
 use forebay_qdisc::*;
-use forebay_testkit::{TestPacket, bounded_memory, conformance, conformance_law};
+use forebay_testkit::{Call, TestPacket, Work, bounded_memory, conformance, conformance_law};
 use forebay_units::{Bytes, QueueSize};
 
 const LINK: Rate = Rate::megabits(100);
 const SMALL: QueueSize = QueueSize::Packets(20);
 
-/// Names a law, or a discipline, and a configuration of it. `bounded` checks its memory instead of its calls: once for
-/// each discipline, for it takes a second or two.
+/// The longest packet of IP.
+const LONGEST: u64 = 65_535;
+
+/// How many of the shortest packets make room for one of so many bytes.
+const fn room_for(bytes: u64) -> u64 {
+    bytes.div_ceil(40)
+}
+
+/// Looks at the first packets of so many `flows`, each of `length` bytes, until the first has a quantum for it.
+const fn turns(flows: u64, length: u64, quantum: u64) -> u64 {
+    flows * (length.div_ceil(quantum) - 1) + 1
+}
+
+/// A packet may cost up to so many others, or itself, and comes out after so many looks at packets.
+const fn fair_queue(dropped: u64, looks: u64) -> Work {
+    let enqueue = Call::new(3 + dropped, dropped, 0);
+    Work::new(if dropped > 1 { enqueue.at_most() } else { enqueue }, Call::new(looks, 0, 0))
+}
+
+/// SFQ that moves all packets when the hash changes, each with four looks, and so may lose so many of them to buckets
+/// that are full. An arrival may cost up to `dropped` packets besides.
+const fn perturbed(packets: u64, refused: u64, dropped: u64, looks: u64) -> Work {
+    let enqueue = Call::new(4 * packets + 3 + dropped, refused + dropped, 0).at_most();
+    let dequeue = Call::new(4 * packets + looks, refused, 0);
+    Work::new(enqueue, if refused > 0 { dequeue.at_most() } else { dequeue })
+}
+
+/// CHOKe with so many candidates, all of which may be dropped with the arriving packet. No number of draws is enough
+/// for certain: one in two, or more, finds a packet, and 64 in a row miss once in 10^19 times.
+const fn choke_work(candidates: u64) -> Work {
+    Work::new(Call::new(4 + 2 * candidates, 1 + candidates, 64 * candidates + 1).at_most(), Call::new(1, 0, 0))
+}
+
+/// CoDel may drop all packets but the last in a call.
+const fn codel_work(packets: u64, looks_each: u64) -> Work {
+    let dequeue = Call::new(looks_each * packets, packets - 1, 0);
+    Work::new(Call::new(2, 1, 0), if looks_each > 1 { dequeue.at_most() } else { dequeue })
+}
+
+/// COBALT as well; BLUE draws for each.
+const fn cobalt_work(packets: u64) -> Work {
+    Work::new(Call::new(2, 1, 0), Call::new(2 * packets, packets - 1, packets).at_most())
+}
+
+/// FQ-CoDel: an arrival may cost so many packets, one batch or, for its bytes, several; CoDel may drop all packets of a
+/// queue but the last.
+const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
+    let enqueue = Call::new(4 + 3 * evicted, evicted, 0);
+    Work::new(
+        if evicted > 64 { enqueue.at_most() } else { enqueue },
+        Call::new(3 * packets + 1, packets - 1, 0).at_most(),
+    )
+}
+
+/// Names a law, or a discipline, a configuration of it, and the most that a call does. `bounded` checks its memory
+/// under ten million flows: once for each discipline, for it takes a second or two.
 macro_rules! conforms {
-    ($test:ident: law $law:ident, $config:expr) => {
+    ($test:ident: law $law:ident, $config:expr, $work:expr) => {
         #[test]
         fn $test() {
-            conformance_law(stringify!($test), || Box::new($law::new(&$config, LINK, 7).unwrap()));
+            conformance_law(stringify!($test), $work, || Box::new($law::new(&$config, LINK, 7).unwrap()));
         }
     };
-    ($test:ident: bounded law $law:ident, $config:expr) => {
+    ($test:ident: bounded law $law:ident, $config:expr, $work:expr) => {
         #[test]
         fn $test() {
             let law: Box<dyn Admission> = Box::new($law::new(&$config, LINK, 7).unwrap());
-            bounded_memory(stringify!($law), Box::new(Fifo::new(law)));
+            bounded_memory(stringify!($law), $work, Box::new(Fifo::new(law)));
         }
     };
-    ($test:ident: bounded discipline $discipline:ident, $config:expr) => {
+    ($test:ident: bounded discipline $discipline:ident, $config:expr, $work:expr) => {
         #[test]
         fn $test() {
-            bounded_memory(stringify!($test), Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap()));
+            bounded_memory(
+                stringify!($test),
+                $work,
+                Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap()),
+            );
         }
     };
-    ($test:ident: discipline $discipline:ident, $config:expr) => {
+    ($test:ident: discipline $discipline:ident, $config:expr, $work:expr) => {
         #[test]
         fn $test() {
-            conformance(stringify!($test), || Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap()));
+            conformance(stringify!($test), $work, || {
+                Box::new($discipline::<TestPacket>::new(&$config, LINK, 7).unwrap())
+            });
         }
     };
 }
@@ -286,136 +346,162 @@ fn pie() -> PieConfig {
     }
 }
 
-conforms!(drop_tail: law DropTail, DropTailConfig { limit: SMALL });
-conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::Bytes(20_000) });
-conforms!(red_defaults: law Red, RedConfig::default());
-conforms!(red_paper: law Red, red());
-conforms!(red_ecn: law Red, RedConfig { ecn: true, hard_drop: false, gentle: true, ..red() });
-conforms!(red_as_in_ns2: law Red, RedConfig { wait: true, small_queue_guard: true, byte_mode: true, ..red() });
-conforms!(ared_defaults: law Ared, AredConfig::default());
-conforms!(ared_small: law Ared, ared());
+conforms!(drop_tail: law DropTail, DropTailConfig { limit: SMALL }, Work::law(0));
+conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::Bytes(20_000) }, Work::law(0));
+conforms!(red_defaults: law Red, RedConfig::default(), Work::law(1));
+conforms!(red_paper: law Red, red(), Work::law(1));
+conforms!(red_ecn: law Red, RedConfig { ecn: true, hard_drop: false, gentle: true, ..red() }, Work::law(1));
+conforms!(red_as_in_ns2: law Red,
+    RedConfig { wait: true, small_queue_guard: true, byte_mode: true, ..red() }, Work::law(1));
+conforms!(ared_defaults: law Ared, AredConfig::default(), Work::law(1));
+conforms!(ared_small: law Ared, ared(), Work::law(1));
 conforms!(ared_as_in_ns2: law Ared,
-    AredConfig { ns_clock: true, wait: true, small_queue_guard: true, byte_mode: true, ..ared() });
+    AredConfig { ns_clock: true, wait: true, small_queue_guard: true, byte_mode: true, ..ared() }, Work::law(1));
 conforms!(ared_in_bytes: law Ared,
-    AredConfig { limit: QueueSize::Bytes(20_000), min_threshold: Some(QueueSize::Bytes(2000)), ecn: true, ..ared() });
-conforms!(feng_red_defaults: law FengRed, FengRedConfig::default());
-conforms!(feng_red_small: law FengRed, feng_red());
-conforms!(red_pd_defaults: law RedPd, RedPdConfig::default());
-conforms!(red_pd_small: law RedPd, red_pd());
+    AredConfig { limit: QueueSize::Bytes(20_000), min_threshold: Some(QueueSize::Bytes(2000)), ecn: true, ..ared() },
+    Work::law(1));
+conforms!(feng_red_defaults: law FengRed, FengRedConfig::default(), Work::law(1));
+conforms!(feng_red_small: law FengRed, feng_red(), Work::law(1));
+conforms!(red_pd_defaults: law RedPd, RedPdConfig::default(), Work::law(2));
+conforms!(red_pd_small: law RedPd, red_pd(), Work::law(2));
 conforms!(red_pd_one_list: law RedPd,
-    RedPdConfig { lists: 1, lists_to_monitor: 1, list_entries: 1, ecn: true, keep_busy: true, ..red_pd() });
-conforms!(penalty_box_defaults: law PenaltyBox, PenaltyBoxConfig::default());
-conforms!(penalty_box_small: law PenaltyBox, penalty_box());
+    RedPdConfig { lists: 1, lists_to_monitor: 1, list_entries: 1, ecn: true, keep_busy: true, ..red_pd() },
+    Work::law(2));
+conforms!(penalty_box_defaults: law PenaltyBox, PenaltyBoxConfig::default(), Work::law(1));
+conforms!(penalty_box_small: law PenaltyBox, penalty_box(), Work::law(1));
 conforms!(penalty_box_short_log: law PenaltyBox,
-    PenaltyBoxConfig { log_entries: 2, ecn: true, hard_drop: false, gentle: true, ..penalty_box() });
-conforms!(fred_defaults: law Fred, FredConfig::default());
-conforms!(fred_many_flows: law Fred, FredConfig { ecn: true, ..fred() });
-conforms!(fred_few_flows: law Fred, FredConfig { many_flows: false, ..fred() });
-conforms!(dbl_defaults: law Dbl, DblConfig::default());
-conforms!(dbl_small: law Dbl, dbl());
-conforms!(dbl_with_everything: law Dbl, dbl_with_all());
-conforms!(dbl_with_shutdown: law Dbl, dbl_shutdown());
-conforms!(dbl_catalyst4500: law Dbl, DblConfig { limit: SMALL, ..DblConfig::preset(dbl::DblPreset::Catalyst4500) });
-conforms!(blue_defaults: law Blue, BlueConfig::default());
+    PenaltyBoxConfig { log_entries: 2, ecn: true, hard_drop: false, gentle: true, ..penalty_box() }, Work::law(1));
+conforms!(fred_defaults: law Fred, FredConfig::default(), Work::law(1));
+conforms!(fred_many_flows: law Fred, FredConfig { ecn: true, ..fred() }, Work::law(1));
+conforms!(fred_few_flows: law Fred, FredConfig { many_flows: false, ..fred() }, Work::law(1));
+conforms!(dbl_defaults: law Dbl, DblConfig::default(), Work::law(1));
+conforms!(dbl_small: law Dbl, dbl(), Work::law(1));
+conforms!(dbl_with_everything: law Dbl, dbl_with_all(), Work::law(1));
+conforms!(dbl_with_shutdown: law Dbl, dbl_shutdown(), Work::law(1));
+conforms!(dbl_catalyst4500: law Dbl,
+    DblConfig { limit: SMALL, ..DblConfig::preset(dbl::DblPreset::Catalyst4500) }, Work::law(1));
+conforms!(blue_defaults: law Blue, BlueConfig::default(), Work::law(1));
 conforms!(blue_small: law Blue, BlueConfig {
-    limit: SMALL, increment: 0.3, decrement: 0.1, threshold: Some(QueueSize::Packets(3)), ..BlueConfig::default() });
+    limit: SMALL, increment: 0.3, decrement: 0.1, threshold: Some(QueueSize::Packets(3)), ..BlueConfig::default() },
+    Work::law(1));
 conforms!(blue_separate_freeze: law Blue, BlueConfig {
-    limit: QueueSize::Bytes(9000), increment: 0.3, separate_freeze: true, ecn: false, ..BlueConfig::default() });
-conforms!(sfb_defaults: law Sfb, SfbConfig::default());
-conforms!(sfb_small: law Sfb, sfb());
-conforms!(sfb_with_everything: law Sfb, sfb_with_all());
-conforms!(sfb_moving_hash: law Sfb, SfbConfig { double_buffer: false, ecn: false, ..sfb_with_all() });
-conforms!(sfred_defaults: law Sfred, SfredConfig::default());
-conforms!(sfred_small: law Sfred, sfred());
+    limit: QueueSize::Bytes(9000), increment: 0.3, separate_freeze: true, ecn: false, ..BlueConfig::default() },
+    Work::law(1));
+conforms!(sfb_defaults: law Sfb, SfbConfig::default(), Work::law(1));
+conforms!(sfb_small: law Sfb, sfb(), Work::law(1));
+conforms!(sfb_with_everything: law Sfb, sfb_with_all(), Work::law(1));
+conforms!(sfb_moving_hash: law Sfb, SfbConfig { double_buffer: false, ecn: false, ..sfb_with_all() }, Work::law(1));
+conforms!(sfred_defaults: law Sfred, SfredConfig::default(), Work::law(1));
+conforms!(sfred_small: law Sfred, sfred(), Work::law(1));
 conforms!(sfred_moving_hash: law Sfred,
-    SfredConfig { rehash_interval: Some(Span::from_milliseconds(1)), max_probability: 1.0, ecn: false, ..sfred() });
-conforms!(choke_defaults: discipline Choke, ChokeConfig::default());
-conforms!(choke_small: discipline Choke, choke());
+    SfredConfig { rehash_interval: Some(Span::from_milliseconds(1)), max_probability: 1.0, ecn: false, ..sfred() },
+    Work::law(1));
+conforms!(choke_defaults: discipline Choke, ChokeConfig::default(), choke_work(1));
+conforms!(choke_small: discipline Choke, choke(), choke_work(1));
 conforms!(choke_first_match_of_many: discipline Choke,
-    ChokeConfig { candidates: 10, all_matches: false, ecn: true, ..choke() });
-conforms!(choke_regions: discipline Choke, ChokeConfig { regions: Some(4), weight: 1.0, ..choke() });
+    ChokeConfig { candidates: 10, all_matches: false, ecn: true, ..choke() }, choke_work(10));
+conforms!(choke_regions: discipline Choke, ChokeConfig { regions: Some(4), weight: 1.0, ..choke() }, choke_work(8));
 conforms!(choke_in_bytes: discipline Choke, ChokeConfig {
     limit: QueueSize::Bytes(20_000), min_threshold: QueueSize::Bytes(2000), max_threshold: QueueSize::Bytes(9000),
-    ..choke() });
-conforms!(sfq_defaults: discipline Sfq, SfqConfig::default());
-conforms!(sfq_small: discipline Sfq, sfq());
+    ..choke() }, choke_work(1));
+conforms!(sfq_defaults: discipline Sfq, SfqConfig::default(), fair_queue(1, 1));
+conforms!(sfq_small: discipline Sfq, sfq(), fair_queue(1, 1));
 conforms!(sfq_perturbed_in_bytes: discipline Sfq, SfqConfig {
     limit: QueueSize::Bytes(20_000), quantum: Some(Bytes(300)), steal_from_head: true,
-    perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() });
+    perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() }, perturbed(500, 0, 500, 2));
 conforms!(sfq_perturbed_with_full_buckets: discipline Sfq, SfqConfig {
-    bucket_limit: Some(QueueSize::Packets(6)), perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() });
-conforms!(sfq_as_in_ns2: discipline Sfq, SfqConfig { ns2_admission: true, ..sfq() });
-conforms!(sfq_red_defaults: discipline SfqRed, SfqRedConfig::default());
-conforms!(sfq_red_small: discipline SfqRed, sfq_red());
+    bucket_limit: Some(QueueSize::Packets(6)), perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() },
+    perturbed(20, 14, 1, 1));
+conforms!(sfq_as_in_ns2: discipline Sfq,
+    SfqConfig { ns2_admission: true, ..sfq() }, Work::new(Call::new(3, 1, 0), Call::new(1, 0, 0)));
+conforms!(sfq_red_defaults: discipline SfqRed,
+    SfqRedConfig::default(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
+conforms!(sfq_red_small: discipline SfqRed, sfq_red(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
 conforms!(sfq_red_ecn: discipline SfqRed,
-    SfqRedConfig { ecn: true, hard_drop: false, gentle: true, quantum: Some(Bytes(300)), ..sfq_red() });
-conforms!(drr_defaults: discipline Drr, DrrConfig::default());
-conforms!(drr_small: discipline Drr, drr());
-conforms!(drr_from_head: discipline Drr, DrrConfig { steal_from_head: true, ..drr() });
+    SfqRedConfig { ecn: true, hard_drop: false, gentle: true, quantum: Some(Bytes(300)), ..sfq_red() },
+    Work::new(Call::new(3, 1, 1), Call::new(2, 0, 0)));
+conforms!(drr_defaults: discipline Drr, DrrConfig::default(), fair_queue(1, turns(1000, LONGEST, 1500)));
+conforms!(drr_small: discipline Drr, drr(), fair_queue(1, turns(20, LONGEST, 450)));
+conforms!(drr_from_head: discipline Drr,
+    DrrConfig { steal_from_head: true, ..drr() }, fair_queue(1, turns(20, LONGEST, 450)));
 conforms!(drr_buckets_in_bytes: discipline Drr,
-    DrrConfig { buckets: Some(3), limit: QueueSize::Bytes(20_000), quantum: Bytes(100), ..drr() });
-conforms!(sred_defaults: law Sred, SredConfig::default());
-conforms!(sred_small: law Sred, SredConfig { limit: SMALL, zombies: 5, max_probability: 0.5, ..SredConfig::default() });
+    DrrConfig { buckets: Some(3), limit: QueueSize::Bytes(20_000), quantum: Bytes(100), ..drr() },
+    fair_queue(500, turns(1, 20_000, 30)));
+conforms!(sred_defaults: law Sred, SredConfig::default(), Work::law(3));
+conforms!(sred_small: law Sred,
+    SredConfig { limit: SMALL, zombies: 5, max_probability: 0.5, ..SredConfig::default() }, Work::law(3));
 conforms!(sred_simple_in_bytes: law Sred,
-    SredConfig { limit: QueueSize::Bytes(20_000), zombies: 5, full: false, ecn: true, ..SredConfig::default() });
-conforms!(pi_defaults: law Pi, PiConfig::default());
-conforms!(pi_small: law Pi, pi());
+    SredConfig { limit: QueueSize::Bytes(20_000), zombies: 5, full: false, ecn: true, ..SredConfig::default() },
+    Work::law(3));
+conforms!(pi_defaults: law Pi, PiConfig::default(), Work::law(1));
+conforms!(pi_small: law Pi, pi(), Work::law(1));
 conforms!(pi_in_bytes: law Pi,
-    PiConfig { limit: QueueSize::Bytes(20_000), reference: QueueSize::Bytes(4000), ecn: true, byte_mode: true, ..pi() }
-);
-conforms!(csfq_defaults: discipline Csfq, CsfqConfig::default());
-conforms!(csfq_edge: discipline Csfq, csfq());
-conforms!(csfq_core: discipline Csfq, CsfqConfig { role: CsfqRole::Core, limit: QueueSize::Bytes(20_000), ..csfq() });
-conforms!(wfq_defaults: discipline Wfq, WfqConfig::default());
-conforms!(wfq_small: discipline Wfq, WfqConfig { limit: SMALL, weights: weights() });
-conforms!(afd_defaults: law Afd, AfdConfig::default());
-conforms!(afd_small: law Afd, afd());
-conforms!(afd_flow_table: law Afd, AfdConfig { form: AfdForm::FlowTable, scale_gains: false, ecn: true, ..afd() });
+    PiConfig { limit: QueueSize::Bytes(20_000), reference: QueueSize::Bytes(4000), ecn: true, byte_mode: true, ..pi() },
+    Work::law(1));
+conforms!(csfq_defaults: discipline Csfq, CsfqConfig::default(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
+conforms!(csfq_edge: discipline Csfq, csfq(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
+conforms!(csfq_core: discipline Csfq,
+    CsfqConfig { role: CsfqRole::Core, limit: QueueSize::Bytes(20_000), ..csfq() },
+    Work::new(Call::new(4, 1, 1), Call::new(1, 0, 0)));
+conforms!(wfq_defaults: discipline Wfq, WfqConfig::default(), fair_queue(1, 1));
+conforms!(wfq_small: discipline Wfq, WfqConfig { limit: SMALL, weights: weights() }, fair_queue(1, 1));
+conforms!(afd_defaults: law Afd, AfdConfig::default(), Work::law(3));
+conforms!(afd_small: law Afd, afd(), Work::law(3));
+conforms!(afd_flow_table: law Afd,
+    AfdConfig { form: AfdForm::FlowTable, scale_gains: false, ecn: true, ..afd() }, Work::law(3));
 conforms!(afd_in_bytes: law Afd,
-    AfdConfig { byte_mode: true, target: QueueSize::Bytes(2000), limit: QueueSize::Bytes(20_000), ..afd() });
-conforms!(breathe_defaults: law Breathe, BreatheConfig::default());
-conforms!(breathe_small: law Breathe, breathe());
-conforms!(breathe_with_everything: law Breathe, breathe_with_all());
-conforms!(afd_memory: bounded law Afd, AfdConfig::default());
-conforms!(afd_flow_table_memory: bounded law Afd, AfdConfig { form: AfdForm::FlowTable, ..AfdConfig::default() });
-conforms!(breathe_memory: bounded law Breathe, BreatheConfig::default());
-conforms!(drop_tail_memory: bounded law DropTail, DropTailConfig::default());
-conforms!(red_memory: bounded law Red, RedConfig::default());
-conforms!(ared_memory: bounded law Ared, AredConfig::default());
-conforms!(feng_red_memory: bounded law FengRed, FengRedConfig::default());
-conforms!(red_pd_memory: bounded law RedPd, RedPdConfig::default());
-conforms!(penalty_box_memory: bounded law PenaltyBox, PenaltyBoxConfig::default());
-conforms!(fred_memory: bounded law Fred, FredConfig::default());
-conforms!(dbl_memory: bounded law Dbl, DblConfig::default());
-conforms!(blue_memory: bounded law Blue, BlueConfig::default());
-conforms!(sfb_memory: bounded law Sfb, SfbConfig::default());
-conforms!(sfred_memory: bounded law Sfred, SfredConfig::default());
-conforms!(choke_memory: bounded discipline Choke, ChokeConfig::default());
-conforms!(sfq_memory: bounded discipline Sfq, SfqConfig::default());
-conforms!(sfq_red_memory: bounded discipline SfqRed, SfqRedConfig::default());
-conforms!(drr_memory: bounded discipline Drr, DrrConfig::default());
-conforms!(wfq_memory: bounded discipline Wfq, WfqConfig::default());
-conforms!(wfq_in_bytes: discipline Wfq, WfqConfig { limit: QueueSize::Bytes(20_000), weights: weights() });
-conforms!(codel_defaults: discipline Codel, CodelConfig::default());
-conforms!(codel_small: discipline Codel, codel());
+    AfdConfig { byte_mode: true, target: QueueSize::Bytes(2000), limit: QueueSize::Bytes(20_000), ..afd() },
+    Work::law(LONGEST.div_ceil(1500) + 2));
+conforms!(breathe_defaults: law Breathe, BreatheConfig::default(), Work::law(1));
+conforms!(breathe_small: law Breathe, breathe(), Work::law(1));
+conforms!(breathe_with_everything: law Breathe, breathe_with_all(), Work::law(1));
+conforms!(afd_memory: bounded law Afd, AfdConfig::default(), Work::law(3));
+conforms!(afd_flow_table_memory: bounded law Afd,
+    AfdConfig { form: AfdForm::FlowTable, ..AfdConfig::default() }, Work::law(3));
+conforms!(breathe_memory: bounded law Breathe, BreatheConfig::default(), Work::law(1));
+conforms!(drop_tail_memory: bounded law DropTail, DropTailConfig::default(), Work::law(0));
+conforms!(red_memory: bounded law Red, RedConfig::default(), Work::law(1));
+conforms!(ared_memory: bounded law Ared, AredConfig::default(), Work::law(1));
+conforms!(feng_red_memory: bounded law FengRed, FengRedConfig::default(), Work::law(1));
+conforms!(red_pd_memory: bounded law RedPd, RedPdConfig::default(), Work::law(2));
+conforms!(penalty_box_memory: bounded law PenaltyBox, PenaltyBoxConfig::default(), Work::law(1));
+conforms!(fred_memory: bounded law Fred, FredConfig::default(), Work::law(1));
+conforms!(dbl_memory: bounded law Dbl, DblConfig::default(), Work::law(1));
+conforms!(blue_memory: bounded law Blue, BlueConfig::default(), Work::law(1));
+conforms!(sfb_memory: bounded law Sfb, SfbConfig::default(), Work::law(1));
+conforms!(sfred_memory: bounded law Sfred, SfredConfig::default(), Work::law(1));
+conforms!(choke_memory: bounded discipline Choke, ChokeConfig::default(), choke_work(1));
+conforms!(sfq_memory: bounded discipline Sfq, SfqConfig::default(), fair_queue(1, 1));
+conforms!(sfq_red_memory: bounded discipline SfqRed,
+    SfqRedConfig::default(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
+conforms!(drr_memory: bounded discipline Drr, DrrConfig::default(), fair_queue(1, turns(1000, LONGEST, 1500)));
+conforms!(wfq_memory: bounded discipline Wfq, WfqConfig::default(), fair_queue(1, 1));
+conforms!(wfq_in_bytes: discipline Wfq,
+    WfqConfig { limit: QueueSize::Bytes(20_000), weights: weights() }, fair_queue(500, 1));
+conforms!(codel_defaults: discipline Codel, CodelConfig::default(), codel_work(1000, 1));
+conforms!(codel_small: discipline Codel, codel(), codel_work(20, 1));
 conforms!(codel_ecn_as_in_linux: discipline Codel,
-    CodelConfig { ecn: true, ce_threshold: Some(Span::ZERO), square_root: SquareRoot::Newton16, ..codel() });
-conforms!(fq_codel_defaults: discipline FqCodel, FqCodelConfig::default());
-conforms!(fq_codel_small: discipline FqCodel, fq_codel());
+    CodelConfig { ecn: true, ce_threshold: Some(Span::ZERO), square_root: SquareRoot::Newton16, ..codel() },
+    codel_work(20, 2));
+conforms!(fq_codel_defaults: discipline FqCodel,
+    FqCodelConfig::default(), fq_codel_work(room_for(LONGEST) + 63, 10_240));
+conforms!(fq_codel_small: discipline FqCodel, fq_codel(), fq_codel_work(3, 20));
 conforms!(fq_codel_in_bytes: discipline FqCodel,
-    FqCodelConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(15_000), ecn: false, ..fq_codel() });
-conforms!(cobalt_defaults: discipline Cobalt, CobaltConfig::default());
-conforms!(cobalt_small: discipline Cobalt, cobalt());
-conforms!(cobalt_ecn: discipline Cobalt, CobaltConfig { ecn: true, ce_threshold: Some(Span::ZERO), ..cobalt() });
-conforms!(pie_defaults: law Pie, PieConfig::default());
-conforms!(pie_small: law Pie, pie());
-conforms!(pie_ecn: law Pie, PieConfig { ecn: true, mark_threshold: 1.0, derandomize: true, ..pie() });
+    FqCodelConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(15_000), ecn: false, ..fq_codel() },
+    fq_codel_work(room_for(15_000) + 2, 375));
+conforms!(cobalt_defaults: discipline Cobalt, CobaltConfig::default(), cobalt_work(1000));
+conforms!(cobalt_small: discipline Cobalt, cobalt(), cobalt_work(20));
+conforms!(cobalt_ecn: discipline Cobalt,
+    CobaltConfig { ecn: true, ce_threshold: Some(Span::ZERO), ..cobalt() }, cobalt_work(20));
+conforms!(pie_defaults: law Pie, PieConfig::default(), Work::law(1));
+conforms!(pie_small: law Pie, pie(), Work::law(1));
+conforms!(pie_ecn: law Pie, PieConfig { ecn: true, mark_threshold: 1.0, derandomize: true, ..pie() }, Work::law(1));
 conforms!(pie_active_by_delay: law Pie,
-    PieConfig { active_threshold: Some(Span::from_microseconds(50)), byte_mode: true, ..pie() });
+    PieConfig { active_threshold: Some(Span::from_microseconds(50)), byte_mode: true, ..pie() }, Work::law(1));
 
 #[test]
 fn dbl_beside_another_queue_of_its_table() {
-    conformance_law("dbl_beside_another_queue_of_its_table", || {
+    conformance_law("dbl_beside_another_queue_of_its_table", Work::law(1), || {
         let table = SharedFlowTable::new(16);
         let mut other = Dbl::with_shared_table(&dbl(), LINK, 1, &table).unwrap();
         let arrival = Arrival { flow: FlowKey(1), len_bytes: 1000, ..Arrival::default() };
@@ -427,7 +513,10 @@ fn dbl_beside_another_queue_of_its_table() {
 
 #[test]
 fn cbq_of_several_disciplines() {
-    conformance("cbq_of_several_disciplines", || {
+    // Each class asks its queue once at most: DBL's, WFQ's, and DRR's with a look more for each level of classes.
+    let most_of_drr = turns(20, LONGEST, 450);
+    let work = Work::new(Call::new(6, 1, 1), Call::new(2 + 1 + most_of_drr + 2 + 2, 0, 0).at_most());
+    conformance("cbq_of_several_disciplines", work, || {
         let shaped = CbqClass { rate: Some(Rate::megabits(10)), priority: 1, ..CbqClass::new("shaped", &[1], ()) };
         let first = CbqClass { share: 3.0, ..CbqClass::new("first", &[0, 2], ()) };
         let classes = vec![first, shaped, CbqClass::new("rest", &[], ())];

@@ -7,17 +7,18 @@
 //! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue
 //!   can be emptied.
 //! - Determinism: the same operations and the same seed give the same decisions.
+//! - Work: no call does more than the discipline says: looks at packets, packets dropped, numbers drawn. Traffic that
+//!   is hard on buffers reaches what it says, so that it says no more than it has to.
 //! - Memory: ten million distinct flows leave no more state behind than the first million did.
 
 use std::collections::BTreeMap;
 
-use forebay_qdisc::{Admission, Backlog, Cx, Discipline, Ecn, Fifo, FlowKey, RateLabel, Span, Time};
+use forebay_qdisc::{Admission, Backlog, Discipline, Ecn, Fifo, FlowKey, RateLabel, Span, Time};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestRunner};
-use rand_pcg::Pcg64Mcg;
-use rand_pcg::rand_core::SeedableRng;
 
 use crate::packet::{Recorder, TestPacket};
+use crate::work::{Metered, Work, worst_case};
 
 /// A call to a discipline; each takes place so many picoseconds after the one before.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,40 +37,41 @@ pub enum Operation {
     },
 }
 
-/// Runs the suite on the disciplines that `make` makes; `name` is in every failure.
+/// Runs the suite on the disciplines that `make` makes; `work` bounds each call, and `name` is in every failure.
 ///
 /// # Panics
 /// When the discipline breaks a rule, with the shortest sequence of operations found that shows it.
-pub fn conformance(name: &str, make: impl Fn() -> Box<dyn Discipline<TestPacket>>) {
+pub fn conformance(name: &str, work: Work, make: impl Fn() -> Box<dyn Discipline<TestPacket>>) {
     let persistence = Some(Box::new(FileFailurePersistence::Off) as Box<_>);
     let config = Config { cases: 128, failure_persistence: persistence, ..Config::default() };
     let strategy = (prop::collection::vec(operation(), 1..300), any::<u64>());
     let result = TestRunner::new(config).run(&strategy, |(operations, seed)| {
-        let first = Run::new(make(), seed).all(&operations)?;
-        let second = Run::new(make(), seed).all(&operations)?;
+        let first = Run::new(Metered::new(make(), seed, work)).all(&operations)?;
+        let second = Run::new(Metered::new(make(), seed, work)).all(&operations)?;
         prop_assert_eq!(first, second, "the same seed gave other decisions");
         Ok(())
     });
     if let Err(failure) = result {
         panic!("{name} does not conform: {failure}");
     }
+    worst_case(name, work, make);
 }
 
 /// Runs the suite on an admission law in front of a FIFO queue.
-pub fn conformance_law(name: &str, make: impl Fn() -> Box<dyn Admission>) {
-    conformance(name, || Box::new(Fifo::<TestPacket>::new(make())));
+pub fn conformance_law(name: &str, work: Work, make: impl Fn() -> Box<dyn Admission>) {
+    conformance(name, work, || Box::new(Fifo::<TestPacket>::new(make())));
 }
 
 /// Checks that the discipline's state is bounded: each of ten million packets is of another flow, a quarter more of
 /// them come than the link sends, and at the end the state is at most twice what it was after the first million (twice,
-/// since tables grow by doubling).
+/// since tables grow by doubling). No call does more than `work`.
 ///
 /// # Panics
-/// When the state has grown.
-pub fn bounded_memory(name: &str, mut discipline: Box<dyn Discipline<TestPacket>>) {
+/// When the state has grown, or a call has done more.
+pub fn bounded_memory(name: &str, work: Work, discipline: Box<dyn Discipline<TestPacket>>) {
     const FLOWS: u64 = 10_000_000;
     const INTERARRIVAL: Span = Span::from_microseconds(80);
-    let mut rng = Pcg64Mcg::seed_from_u64(1);
+    let mut metered = Metered::new(discipline, 1, work);
     let mut now = Time::ZERO;
     let mut after_a_million = 0;
     for id in 0..FLOWS {
@@ -77,16 +79,18 @@ pub fn bounded_memory(name: &str, mut discipline: Box<dyn Discipline<TestPacket>
         let packet = TestPacket { id, flow, len_bytes: 1000, ..TestPacket::default() };
         now += INTERARRIVAL;
         let mut recorder = Recorder::default();
-        let mut cx = Cx { now, rng: &mut rng, sink: &mut recorder };
-        discipline.enqueue(packet, &mut cx);
+        let mut calls = metered.enqueue(packet, now, &mut recorder);
         if id % 5 != 4 {
-            discipline.dequeue(&mut cx);
+            calls = calls.and(metered.dequeue(now, &mut recorder).map(drop));
+        }
+        if let Err(excess) = calls {
+            panic!("{name}: {excess}");
         }
         if id == FLOWS / 10 {
-            after_a_million = discipline.state_bytes();
+            after_a_million = metered.discipline.state_bytes();
         }
     }
-    let at_the_end = discipline.state_bytes();
+    let at_the_end = metered.discipline.state_bytes();
     assert!(
         at_the_end <= 2 * after_a_million,
         "{name}: {after_a_million} bytes of state after a million flows, {at_the_end} after ten million"
@@ -129,8 +133,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 
 /// A discipline beside a model of what it should hold.
 struct Run {
-    discipline: Box<dyn Discipline<TestPacket>>,
-    rng: Pcg64Mcg,
+    metered: Metered,
     now: Time,
     arrived: u64,
     /// What is queued, by id.
@@ -146,10 +149,9 @@ struct Run {
 type Decisions = (Vec<(Time, u64)>, Recorder, Vec<(String, u64)>);
 
 impl Run {
-    fn new(discipline: Box<dyn Discipline<TestPacket>>, seed: u64) -> Self {
+    fn new(metered: Metered) -> Self {
         Self {
-            discipline,
-            rng: Pcg64Mcg::seed_from_u64(seed),
+            metered,
             now: Time::ZERO,
             arrived: 0,
             queued: BTreeMap::new(),
@@ -186,20 +188,18 @@ impl Run {
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(packet.len_bytes);
         self.queued.insert(packet.id, packet.clone());
-        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.recorder };
-        self.discipline.enqueue(packet, &mut cx);
+        self.metered.enqueue(packet, self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
         self.check_drops(Some(self.arrived - 1))
     }
 
     /// Asks for a packet; whether one came.
     fn dequeue(&mut self) -> Result<bool, TestCaseError> {
-        let mut cx = Cx { now: self.now, rng: &mut self.rng, sink: &mut self.recorder };
-        let packet = self.discipline.dequeue(&mut cx);
+        let packet = self.metered.dequeue(self.now, &mut self.recorder).map_err(TestCaseError::fail)?;
         self.check_marks()?;
         self.check_drops(None)?;
         let Some(packet) = packet else {
-            let wake = self.discipline.poll_at();
+            let wake = self.metered.discipline.poll_at();
             prop_assert!(
                 self.queued.is_empty() || wake.is_some_and(|at| at > self.now),
                 "nothing to send with {} packets queued, and to ask again at {:?}",
@@ -259,20 +259,22 @@ impl Run {
     }
 
     fn check_backlog(&self) -> Result<(), TestCaseError> {
-        prop_assert_eq!(self.discipline.backlog(), self.backlog);
+        prop_assert_eq!(self.metered.discipline.backlog(), self.backlog);
         Ok(())
     }
 
     /// Gauges have distinct names, and values that are alike in runs alike.
     fn check_gauges(&self, seen: &mut Vec<(String, u64)>) -> Result<(), TestCaseError> {
         let mut gauges: Vec<(String, u64)> = Vec::new();
-        self.discipline.gauges(&mut |name, value| gauges.push((name.into(), value.to_bits())));
+        self.metered.discipline.gauges(&mut |name, value| gauges.push((name.into(), value.to_bits())));
         let mut names: Vec<&String> = gauges.iter().map(|(name, _)| name).collect();
         names.sort();
         names.dedup();
         prop_assert_eq!(names.len(), gauges.len(), "two gauges of one name");
         for flow in [0, 7, u64::MAX] {
-            self.discipline.flow_gauges(FlowKey(flow), &mut |name, value| gauges.push((name.into(), value.to_bits())));
+            self.metered
+                .discipline
+                .flow_gauges(FlowKey(flow), &mut |name, value| gauges.push((name.into(), value.to_bits())));
         }
         *seen = gauges;
         Ok(())
@@ -288,7 +290,7 @@ impl Run {
             }
             waits += 1;
             prop_assert!(waits < 10_000, "{} packets stay queued for ever", self.queued.len());
-            if let Some(at) = self.discipline.poll_at() {
+            if let Some(at) = self.metered.discipline.poll_at() {
                 self.now = self.now.max(at);
             }
         }
@@ -301,9 +303,11 @@ impl Run {
 mod tests {
     use std::collections::VecDeque;
 
-    use forebay_qdisc::{MarkReason, Packet};
+    use forebay_qdisc::{Cx, DropTail, DropTailConfig, MarkReason, Packet, Rate};
+    use forebay_units::QueueSize;
 
     use super::*;
+    use crate::work::Call;
 
     /// A FIFO queue with a fault.
     #[derive(Default)]
@@ -364,9 +368,34 @@ mod tests {
         }
     }
 
+    /// A FIFO queue without bound looks at nothing; with a fault it may drop the arriving packet.
+    const FREE: Work = Work::new(Call::new(0, 1, 0).at_most(), Call::new(0, 0, 0));
+
     #[test]
     fn a_plain_fifo_conforms() {
-        conformance("fifo", || Box::new(Faulty::default()));
+        conformance("fifo", FREE, || Box::new(Faulty::default()));
+    }
+
+    #[test]
+    fn a_bound_that_is_too_low_or_too_high_is_found() {
+        let drop_tail = || -> Box<dyn Discipline<TestPacket>> {
+            let config = DropTailConfig { limit: QueueSize::Packets(20) };
+            Box::new(Fifo::<TestPacket, DropTail>::new(Box::new(DropTail::new(&config, Rate::megabits(1), 0).unwrap())))
+        };
+        let (enqueue, dequeue) = (Call::new(1, 1, 0), Call::new(2, 0, 0));
+        worst_case("drop_tail", Work::new(enqueue, dequeue), drop_tail);
+        worst_case("drop_tail", Work::new(Call::new(9, 9, 9).at_most(), dequeue), drop_tail);
+        for (work, words) in [
+            (Work::new(Call::new(0, 1, 0), dequeue), "an enqueue did"),
+            (Work::new(Call::new(1, 0, 0), dequeue), "an enqueue did"),
+            (Work::new(enqueue, Call::new(1, 0, 0)), "a dequeue did"),
+            (Work::new(Call::new(1, 1, 1), dequeue), "no call did more"),
+            (Work::new(enqueue, Call::new(3, 0, 0)), "no call did more"),
+        ] {
+            let run = || worst_case("drop_tail", work, drop_tail);
+            let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();
+            assert!(message.contains(words), "{message}");
+        }
     }
 
     #[test]
@@ -380,7 +409,7 @@ mod tests {
             (Fault::Miscounts, ""),
             (Fault::UsesOtherDice, "other decisions"),
         ] {
-            let run = || conformance("faulty", || Box::new(Faulty { fault: Some(fault), ..Faulty::default() }));
+            let run = || conformance("faulty", FREE, || Box::new(Faulty { fault: Some(fault), ..Faulty::default() }));
             let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();
             assert!(message.contains(words), "{message}");
         }

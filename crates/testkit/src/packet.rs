@@ -1,8 +1,10 @@
 //! A packet that can be told from every other, and a sink that keeps what it is given.
 
-use forebay_qdisc::{DropReason, Ecn, FlowKey, MarkReason, Packet, RateLabel, Sink};
+use forebay_qdisc::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet, RateLabel, Sink};
 
-/// A packet for tests.
+use crate::work::look;
+
+/// A packet for tests. Every look at it through [`Packet`] counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestPacket {
     /// Unlike that of any other packet of the test, and larger than that of every earlier one.
@@ -23,23 +25,34 @@ pub struct TestPacket {
 
 impl Packet for TestPacket {
     fn flow(&self) -> FlowKey {
+        look();
         self.flow
     }
 
     fn len_bytes(&self) -> u32 {
+        look();
         self.len_bytes
     }
 
     fn ecn(&self) -> Ecn {
+        look();
         self.ecn
     }
 
     fn class(&self) -> u8 {
+        look();
         self.class
     }
 
     fn input_port(&self) -> u16 {
+        look();
         self.input_port
+    }
+
+    fn arrival(&self) -> Arrival {
+        look();
+        let Self { flow, len_bytes, ecn, class, input_port, .. } = *self;
+        Arrival { flow, len_bytes, ecn, class, input_port }
     }
 
     fn mark_ce(&mut self) {
@@ -47,6 +60,7 @@ impl Packet for TestPacket {
     }
 
     fn rate_label(&self) -> Option<RateLabel> {
+        look();
         self.rate_label
     }
 
