@@ -1,0 +1,479 @@
+//! A slotted switch by itself: cells of one length, no network around it, so that theory can be held against it.
+//!
+//! In each slot, first cells arrive, then the crossbar has its phases, then each output sends a cell. A cell can come
+//! and go in the same slot; its delay is then 0.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt;
+
+use rand_core::Rng;
+
+use crate::batch_means::BatchMeans;
+use crate::cell_arrivals::CellSource;
+use crate::{
+    CellArrivals, Estimate, InputFifos, LoadError, LoadMatrix, LoadPattern, Matching, Scheduler, SchedulerConfig,
+    SchedulerError, Speedup, VirtualOutputQueues,
+};
+
+/// What joins inputs and outputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case", deny_unknown_fields))]
+pub enum Fabric {
+    /// A crossbar behind virtual output queues.
+    Crossbar {
+        /// Who decides which pairs are joined.
+        scheduler: SchedulerConfig,
+        /// Phases in a slot. Default: 1.
+        #[cfg_attr(feature = "config", serde(default))]
+        speedup: Speedup,
+    },
+    /// A crossbar behind one FIFO at each input; among the heads for an output one is drawn at random.
+    InputFifo,
+    /// No crossbar: every cell is at its output at once.
+    OutputQueued,
+}
+
+/// Parameters of a slotted switch.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
+pub struct CellSwitchConfig {
+    /// Inputs, and outputs: 1 to 64.
+    pub ports: usize,
+    /// What joins them.
+    pub fabric: Fabric,
+    /// How the traffic of each input is spread. Default: uniform.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub pattern: LoadPattern,
+    /// Cells that come to each input in a slot, on average.
+    pub load: f64,
+    /// Whether inputs and outputs may be loaded with more than their lines can carry. Default: no.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub allow_overload: bool,
+    /// When cells come. Default: Bernoulli.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub arrivals: CellArrivals,
+    /// Cells that a queue at an input holds at most, each VOQ for itself. Default: no limit.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub input_limit: Option<u32>,
+    /// Cells that an output's queue holds at most. Default: no limit.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub output_limit: Option<u32>,
+    /// Whether cells for a full output wait at their input; otherwise they cross and are dropped. Default: no.
+    #[cfg_attr(feature = "config", serde(default))]
+    pub backpressure: bool,
+}
+
+impl CellSwitchConfig {
+    /// A switch without limits under uniform Bernoulli traffic.
+    #[must_use]
+    pub fn new(ports: usize, fabric: Fabric, load: f64) -> Self {
+        Self {
+            ports,
+            fabric,
+            pattern: LoadPattern::Uniform,
+            load,
+            allow_overload: false,
+            arrivals: CellArrivals::Bernoulli,
+            input_limit: None,
+            output_limit: None,
+            backpressure: false,
+        }
+    }
+
+    fn check(&self) -> Result<LoadMatrix, CellSwitchError> {
+        let loads = self.pattern.matrix(self.ports, self.load)?;
+        if !self.allow_overload {
+            loads.check_admissible()?;
+        }
+        SchedulerError::unless(self.input_limit != Some(0), "input_limit", "be at least 1 cell")?;
+        SchedulerError::unless(self.output_limit != Some(0), "output_limit", "be at least 1 cell")?;
+        let needs_limit = self.backpressure && self.output_limit.is_none();
+        SchedulerError::unless(!needs_limit, "backpressure", "come with an `output_limit`")?;
+        let no_inputs = self.backpressure && self.fabric == Fabric::OutputQueued;
+        SchedulerError::unless(!no_inputs, "backpressure", "be left out: this fabric has no queues at its inputs")?;
+        if let CellArrivals::Bursty(bursty) = &self.arrivals {
+            let long_enough = bursty.mean_burst_cells.is_finite() && bursty.mean_burst_cells >= 1.0;
+            SchedulerError::unless(long_enough, "mean_burst_cells", "be at least 1")?;
+            let line_rate = (0..self.ports).all(|input| loads.input_load(input) <= 1.0 + 1e-9);
+            SchedulerError::unless(line_rate, "load", "be at most 1 for bursts, which come at the line rate")?;
+        }
+        Ok(loads)
+    }
+}
+
+/// Why a slotted switch cannot be built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CellSwitchError {
+    /// A parameter of the switch or of its scheduler is outside its bounds.
+    Parameter(SchedulerError),
+    /// The load is none, or is more than the lines can carry.
+    Load(LoadError),
+}
+
+impl fmt::Display for CellSwitchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter(error) => error.fmt(f),
+            Self::Load(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for CellSwitchError {}
+
+impl From<SchedulerError> for CellSwitchError {
+    fn from(error: SchedulerError) -> Self {
+        Self::Parameter(error)
+    }
+}
+
+impl From<LoadError> for CellSwitchError {
+    fn from(error: LoadError) -> Self {
+        Self::Load(error)
+    }
+}
+
+/// The switch's random streams: two, so that the same cells come whatever the scheduler draws.
+pub struct CellSwitchDice<'a> {
+    /// When cells come and for which outputs.
+    pub arrivals: &'a mut dyn Rng,
+    /// What the scheduler draws.
+    pub scheduler: &'a mut dyn Rng,
+}
+
+/// A cell in the switch.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    arrived: u64,
+}
+
+/// The input side and the crossbar.
+enum Inputs {
+    Crossbar { queues: VirtualOutputQueues<Cell>, scheduler: Box<dyn Scheduler>, speedup: Speedup },
+    Fifo(InputFifos<Cell>),
+    None,
+}
+
+impl Inputs {
+    fn new(config: &CellSwitchConfig) -> Result<Self, CellSwitchError> {
+        let (ports, limit) = (config.ports, config.input_limit);
+        Ok(match &config.fabric {
+            Fabric::Crossbar { scheduler, speedup } => {
+                speedup.check(ports)?;
+                let queues = VirtualOutputQueues::new(ports, limit);
+                Self::Crossbar { queues, scheduler: scheduler.build(ports)?, speedup: *speedup }
+            }
+            Fabric::InputFifo => Self::Fifo(InputFifos::new(ports, limit)),
+            Fabric::OutputQueued => Self::None,
+        })
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Crossbar { queues, .. } => queues.len(),
+            Self::Fifo(fifos) => fifos.len(),
+            Self::None => 0,
+        }
+    }
+
+    fn phases_in_slot(&self, slot: u64) -> u64 {
+        match self {
+            Self::Crossbar { speedup, .. } => speedup.phases_in_slot(slot),
+            Self::Fifo(_) => 1,
+            Self::None => 0,
+        }
+    }
+
+    fn schedule(&mut self, outputs: u64, rng: &mut dyn Rng, matching: &mut Matching) {
+        match self {
+            Self::Crossbar { queues, scheduler, .. } => scheduler.schedule(queues.occupancy(), outputs, rng, matching),
+            Self::Fifo(fifos) => fifos.phase(outputs, rng, matching),
+            Self::None => matching.clear(),
+        }
+    }
+
+    fn pop(&mut self, input: usize, output: usize) -> Option<Cell> {
+        match self {
+            Self::Crossbar { queues, .. } => queues.pop(input, output),
+            Self::Fifo(fifos) => fifos.pop(input).map(|(_, cell)| cell),
+            Self::None => None,
+        }
+    }
+}
+
+/// What has happened since the warm-up.
+#[derive(Clone, Debug)]
+struct Counters {
+    since: u64,
+    arrived: u64,
+    dropped_at_inputs: u64,
+    dropped_at_outputs: u64,
+    departed: Vec<u64>,
+    delays: BatchMeans,
+    at_inputs: Level,
+    at_outputs: Level,
+}
+
+/// Cells that are left at the end of a slot.
+#[derive(Clone, Copy, Debug, Default)]
+struct Level {
+    sum: u64,
+    most: u64,
+}
+
+impl Level {
+    fn observe(&mut self, cells: u64) {
+        self.sum += cells;
+        self.most = self.most.max(cells);
+    }
+}
+
+impl Counters {
+    fn new(ports: usize, since: u64, slots: u64) -> Self {
+        Self {
+            since,
+            arrived: 0,
+            dropped_at_inputs: 0,
+            dropped_at_outputs: 0,
+            departed: vec![0; ports],
+            delays: BatchMeans::new(slots),
+            at_inputs: Level::default(),
+            at_outputs: Level::default(),
+        }
+    }
+}
+
+/// What a run of a slotted switch has shown, after its warm-up. Means are NaN if it had no slots.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellSwitchReport {
+    /// Slots that were measured.
+    pub slots: u64,
+    /// Cells that came.
+    pub arrived: u64,
+    /// Cells that were sent.
+    pub departed: u64,
+    /// Cells that a full queue at an input turned away.
+    pub dropped_at_inputs: u64,
+    /// Cells that crossed to a full output.
+    pub dropped_at_outputs: u64,
+    /// Cells that each output sent in a slot, on average.
+    pub throughput: Vec<f64>,
+    /// Slots between the arrival of a cell and its departure, of those that departed.
+    pub delay_slots: Estimate,
+    /// Cells at all inputs at the end of a slot, on average.
+    pub mean_at_inputs: f64,
+    /// Cells at all inputs at the end of a slot, at most.
+    pub max_at_inputs: u64,
+    /// Cells at all outputs at the end of a slot, on average.
+    pub mean_at_outputs: f64,
+    /// Cells at all outputs at the end of a slot, at most.
+    pub max_at_outputs: u64,
+}
+
+impl CellSwitchReport {
+    /// Cells sent in a slot by an output, on average over the outputs.
+    #[must_use]
+    pub fn mean_throughput(&self) -> f64 {
+        self.throughput.iter().sum::<f64>() / self.throughput.len() as f64
+    }
+}
+
+/// A slotted switch.
+pub struct CellSwitch {
+    traffic: Traffic,
+    queues: Queues,
+}
+
+/// Where the cells come from.
+struct Traffic {
+    loads: LoadMatrix,
+    sources: Vec<CellSource>,
+    saturated: bool,
+}
+
+/// The queues on both sides of the crossbar.
+struct Queues {
+    inputs: Inputs,
+    outputs: Vec<VecDeque<Cell>>,
+    output_limit: usize,
+    backpressure: bool,
+    matching: Matching,
+    slot: u64,
+    counters: Counters,
+}
+
+impl CellSwitch {
+    /// An empty switch.
+    ///
+    /// # Errors
+    /// The first parameter outside its bounds, or a load that the lines cannot carry.
+    pub fn new(config: &CellSwitchConfig) -> Result<Self, CellSwitchError> {
+        let loads = config.check()?;
+        let ports = config.ports;
+        let sources = (0..ports).map(|input| CellSource::new(loads.loads_of_input(input), &config.arrivals)).collect();
+        let queues = Queues {
+            inputs: Inputs::new(config)?,
+            outputs: vec![VecDeque::new(); ports],
+            output_limit: config.output_limit.map_or(usize::MAX, |limit| limit as usize),
+            backpressure: config.backpressure,
+            matching: Matching::new(ports),
+            slot: 0,
+            counters: Counters::new(ports, 0, 0),
+        };
+        let saturated = config.arrivals == CellArrivals::Saturated;
+        Ok(Self { traffic: Traffic { loads, sources, saturated }, queues })
+    }
+
+    /// Runs for `warm_up` slots and then for `slots` more, of which it reports.
+    pub fn run(&mut self, warm_up: u64, slots: u64, dice: &mut CellSwitchDice<'_>) -> CellSwitchReport {
+        for _ in 0..warm_up {
+            self.advance(dice);
+        }
+        let queues = &mut self.queues;
+        queues.counters = Counters::new(queues.outputs.len(), queues.slot, slots);
+        for _ in 0..slots {
+            self.advance(dice);
+        }
+        self.report()
+    }
+
+    /// One slot: arrivals, phases, departures.
+    pub fn advance(&mut self, dice: &mut CellSwitchDice<'_>) {
+        let phases = self.queues.inputs.phases_in_slot(self.queues.slot);
+        if self.traffic.saturated {
+            self.traffic.saturate(&mut self.queues, phases, dice.arrivals);
+        } else {
+            self.traffic.arrive(&mut self.queues, dice.arrivals);
+        }
+        for _ in 0..phases {
+            self.queues.cross(dice.scheduler);
+        }
+        self.queues.depart();
+    }
+
+    /// Cells in the switch.
+    #[must_use]
+    pub fn cells(&self) -> u64 {
+        self.queues.inputs.len() + self.queues.at_outputs()
+    }
+
+    /// What has happened since the last warm-up.
+    #[must_use]
+    pub fn report(&self) -> CellSwitchReport {
+        let counters = &self.queues.counters;
+        let slots = self.queues.slot - counters.since;
+        let in_a_slot = |count: u64| count as f64 / slots as f64;
+        CellSwitchReport {
+            slots,
+            arrived: counters.arrived,
+            departed: counters.departed.iter().sum(),
+            dropped_at_inputs: counters.dropped_at_inputs,
+            dropped_at_outputs: counters.dropped_at_outputs,
+            throughput: counters.departed.iter().map(|count| in_a_slot(*count)).collect(),
+            delay_slots: counters.delays.estimate(),
+            mean_at_inputs: in_a_slot(counters.at_inputs.sum),
+            max_at_inputs: counters.at_inputs.most,
+            mean_at_outputs: in_a_slot(counters.at_outputs.sum),
+            max_at_outputs: counters.at_outputs.most,
+        }
+    }
+}
+
+impl Traffic {
+    fn arrive(&mut self, queues: &mut Queues, rng: &mut dyn Rng) {
+        for (input, source) in self.sources.iter_mut().enumerate() {
+            source.slot(rng, |output| queues.accept(input, output));
+        }
+    }
+
+    /// Brings so many cells that no queue with a load runs empty before the last of the coming phases.
+    fn saturate(&self, queues: &mut Queues, phases: u64, rng: &mut dyn Rng) {
+        for (input, source) in self.sources.iter().enumerate() {
+            let missing = match &queues.inputs {
+                Inputs::Crossbar { .. } => {
+                    self.fill(queues, input, phases);
+                    0
+                }
+                Inputs::Fifo(fifos) => phases.saturating_sub(fifos.length(input) as u64),
+                Inputs::None => 1,
+            };
+            (0..missing).for_each(|_| queues.accept(input, source.draw_output(rng)));
+        }
+    }
+
+    fn fill(&self, queues: &mut Queues, input: usize, phases: u64) {
+        for (output, load) in self.loads.loads_of_input(input).iter().enumerate() {
+            let Inputs::Crossbar { queues: voqs, .. } = &queues.inputs else { return };
+            let missing = phases.saturating_sub(u64::from(voqs.occupancy().length(input, output)));
+            if *load > 0.0 {
+                (0..missing).for_each(|_| queues.accept(input, output));
+            }
+        }
+    }
+}
+
+impl Queues {
+    /// A cell comes to `input` for `output`.
+    fn accept(&mut self, input: usize, output: usize) {
+        let cell = Cell { arrived: self.slot };
+        self.counters.arrived += 1;
+        let refused = match &mut self.inputs {
+            Inputs::Crossbar { queues, .. } => queues.push(input, output, cell).is_err(),
+            Inputs::Fifo(fifos) => fifos.push(input, output, cell).is_err(),
+            Inputs::None => return self.deliver(output, cell),
+        };
+        self.counters.dropped_at_inputs += u64::from(refused);
+    }
+
+    /// One phase of the crossbar.
+    fn cross(&mut self, rng: &mut dyn Rng) {
+        let outputs = if self.backpressure { self.outputs_with_room() } else { u64::MAX };
+        self.inputs.schedule(outputs, rng, &mut self.matching);
+        for input in 0..self.outputs.len() {
+            let Some(output) = self.matching.output_of(input) else { continue };
+            if let Some(cell) = self.inputs.pop(input, output) {
+                self.deliver(output, cell);
+            }
+        }
+    }
+
+    fn outputs_with_room(&self) -> u64 {
+        let has_room = |queue: &VecDeque<Cell>| u64::from(queue.len() < self.output_limit);
+        self.outputs.iter().enumerate().map(|(output, queue)| has_room(queue) << output).sum()
+    }
+
+    fn deliver(&mut self, output: usize, cell: Cell) {
+        if self.outputs[output].len() < self.output_limit {
+            self.outputs[output].push_back(cell);
+        } else {
+            self.counters.dropped_at_outputs += 1;
+        }
+    }
+
+    /// Each output sends a cell; the slot ends.
+    fn depart(&mut self) {
+        let since = self.counters.since;
+        for (output, queue) in self.outputs.iter_mut().enumerate() {
+            if let Some(cell) = queue.pop_front() {
+                self.counters.departed[output] += 1;
+                self.counters.delays.observe(self.slot - since, (self.slot - cell.arrived) as f64);
+            }
+        }
+        self.counters.at_inputs.observe(self.inputs.len());
+        self.counters.at_outputs.observe(self.at_outputs());
+        self.slot += 1;
+    }
+
+    fn at_outputs(&self) -> u64 {
+        self.outputs.iter().map(|queue| queue.len() as u64).sum()
+    }
+}
+
+#[cfg(test)]
+#[path = "cell_switch_tests.rs"]
+mod tests;

@@ -1,0 +1,59 @@
+//! Crossbar schedulers, and the input side of the switch that they serve.
+//!
+//! A crossbar joins each input to at most one output at a time. Packets wait at the inputs in virtual output queues
+//! (VOQs), one for each pair of an input and an output; in every *scheduling phase* a [`Scheduler`] sees which of them
+//! hold packets ([`Occupancy`]) and says which pairs are joined ([`Matching`]). How many phases there are in the time
+//! of one packet is the switch's [`Speedup`]. Everything here is a pure state machine: time and dice are arguments.
+//!
+//! | file | what |
+//! |---|---|
+//! | `mwm.rs`, `islip.rs`, `pim.rs`, `longest_queue_first.rs`, `maximum_size.rs`, `wavefront.rs` | the schedulers |
+//! | `virtual_output_queues.rs`, `input_fifos.rs` | what waits at the inputs |
+//! | `speedup.rs` | when phases happen, exactly |
+//! | `load_matrix.rs` | how traffic is spread over pairs of ports |
+//! | `cell_switch.rs` | a whole switch by itself, in slots, to be held against theory |
+#![no_std]
+
+extern crate alloc;
+
+mod batch_means;
+mod cell_arrivals;
+mod cell_switch;
+mod input_fifos;
+mod islip;
+mod load_matrix;
+mod longest_queue_first;
+mod matching;
+mod maximum_size;
+mod mwm;
+mod occupancy;
+mod pim;
+mod port_set;
+mod scheduler;
+mod speedup;
+#[cfg(test)]
+mod test_support;
+mod virtual_output_queues;
+mod wavefront;
+
+pub use batch_means::Estimate;
+pub use cell_arrivals::{BurstyCells, CellArrivals};
+pub use cell_switch::{CellSwitch, CellSwitchConfig, CellSwitchDice, CellSwitchError, CellSwitchReport, Fabric};
+pub use forebay_units::{Span, Time};
+pub use input_fifos::InputFifos;
+pub use islip::IslipConfig;
+pub use load_matrix::{HotSpot, LoadError, LoadMatrix, LoadPattern};
+pub use longest_queue_first::IlqfConfig;
+pub use matching::Matching;
+pub use maximum_size::MaximumSizeConfig;
+pub use mwm::MwmConfig;
+pub use occupancy::Occupancy;
+pub use pim::PimConfig;
+pub use rand_core::Rng;
+pub use scheduler::{Scheduler, SchedulerConfig, SchedulerError};
+pub use speedup::{Speedup, SpeedupError};
+pub use virtual_output_queues::VirtualOutputQueues;
+pub use wavefront::WavefrontConfig;
+
+/// The most ports that a switch has here: sets of ports are the bits of one word.
+pub const MAX_PORTS: usize = 64;

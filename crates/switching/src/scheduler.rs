@@ -1,0 +1,149 @@
+//! What a crossbar scheduler is, and how one is chosen by configuration.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use rand_core::Rng;
+
+use crate::islip::{Islip, IslipConfig};
+use crate::longest_queue_first::{Ilqf, IlqfConfig};
+use crate::maximum_size::{MaximumSize, MaximumSizeConfig};
+use crate::mwm::{self, MwmConfig};
+use crate::pim::{Pim, PimConfig};
+use crate::wavefront::{Wavefront, WavefrontConfig};
+use crate::{MAX_PORTS, Matching, Occupancy};
+
+/// A crossbar scheduler.
+pub trait Scheduler: Send {
+    /// One scheduling phase: makes `matching` anew. Only pairs are joined whose virtual output queue holds a packet and
+    /// whose output is in `outputs`, the set of those that may receive (all ones without backpressure).
+    ///
+    /// `occupancy` and `matching` have the number of ports that the scheduler was built for. `rng` is the scheduler's
+    /// own random stream.
+    fn schedule(&mut self, occupancy: &Occupancy, outputs: u64, rng: &mut dyn Rng, matching: &mut Matching);
+}
+
+/// Which scheduler serves a crossbar: exactly one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "config", schemars(transform = bare_names))]
+pub enum SchedulerConfig {
+    /// Maximum weight matching, the weight of a pair being its queue: the best there is, and the dearest.
+    Mwm(MwmConfig),
+    /// iSLIP: round-robin grants and accepts, whose pointers fall out of step.
+    Islip(IslipConfig),
+    /// Parallel iterative matching: random grants and accepts.
+    Pim(PimConfig),
+    /// Longest queue first: greedy, or iLQF with a fixed number of iterations.
+    Ilqf(IlqfConfig),
+    /// A matching of as many pairs as can be.
+    MaximumSize(MaximumSizeConfig),
+    /// A wave along the diagonals of the crossbar.
+    Wavefront(WavefrontConfig),
+}
+
+/// All parameters have defaults, so that the bare name will do.
+#[cfg(feature = "config")]
+fn bare_names(schema: &mut schemars::Schema) {
+    let bare = schemars::json_schema!({
+        "type": "string",
+        "enum": ["mwm", "islip", "pim", "ilqf", "maximum_size", "wavefront"],
+        "description": "The name alone: with its defaults.",
+    });
+    if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
+        alternatives.push(bare.to_value());
+    }
+}
+
+impl SchedulerConfig {
+    /// The scheduler for a crossbar of `ports` inputs and `ports` outputs.
+    ///
+    /// # Errors
+    /// The first parameter outside its bound; `ports` is one of them.
+    pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+        SchedulerError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
+        Ok(match self {
+            Self::Mwm(MwmConfig {}) => mwm::build(ports),
+            Self::Islip(config) => Box::new(Islip::new(config, ports)?),
+            Self::Pim(config) => Box::new(Pim::new(config, ports)?),
+            Self::Ilqf(config) => Box::new(Ilqf::new(config, ports)?),
+            Self::MaximumSize(MaximumSizeConfig {}) => Box::new(MaximumSize::new()),
+            Self::Wavefront(WavefrontConfig {}) => Box::new(Wavefront::new()),
+        })
+    }
+
+    /// The scheduler's name, as in a scenario.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Mwm(_) => "mwm",
+            Self::Islip(_) => "islip",
+            Self::Pim(_) => "pim",
+            Self::Ilqf(_) => "ilqf",
+            Self::MaximumSize(_) => "maximum_size",
+            Self::Wavefront(_) => "wavefront",
+        }
+    }
+}
+
+/// A parameter outside its bounds: names the field and the bound it breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchedulerError {
+    /// The field's name in the configuration.
+    pub field: &'static str,
+    /// The bound that it breaks, to be read after "`field` must ": "be between 1 and 64".
+    pub bound: &'static str,
+}
+
+impl SchedulerError {
+    /// An error about `field` unless `holds`.
+    pub(crate) fn unless(holds: bool, field: &'static str, bound: &'static str) -> Result<(), Self> {
+        if holds { Ok(()) } else { Err(Self { field, bound }) }
+    }
+}
+
+impl fmt::Display for SchedulerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` must {}", self.field, self.bound)
+    }
+}
+
+impl core::error::Error for SchedulerError {}
+
+/// The number of iterations of an iterative scheduler: `configured`, or enough that a matching is maximal nearly
+/// always, which takes about log2 of the ports (Anderson et al. 1993), and one more.
+pub(crate) fn iterations(configured: Option<u32>, ports: usize) -> Result<u32, SchedulerError> {
+    let holds = configured.is_none_or(|count| (1..=MAX_PORTS as u32).contains(&count));
+    SchedulerError::unless(holds, "iterations", "be between 1 and 64")?;
+    Ok(configured.unwrap_or(ports.next_power_of_two().trailing_zeros() + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_support::every_scheduler;
+
+    #[test]
+    fn errors_name_the_field_and_its_bound() {
+        let error = |config: SchedulerConfig, ports| config.build(ports).err().map(|error| alloc::format!("{error}"));
+        for config in every_scheduler() {
+            assert_eq!(error(config.clone(), 65).as_deref(), Some("`ports` must be between 1 and 64"));
+            assert_eq!(error(config.clone(), 0).as_deref(), Some("`ports` must be between 1 and 64"));
+            assert_eq!(error(config, 64), None);
+        }
+        for config in [
+            SchedulerConfig::Islip(IslipConfig { iterations: Some(0) }),
+            SchedulerConfig::Pim(PimConfig { iterations: Some(65) }),
+            SchedulerConfig::Ilqf(IlqfConfig { iterations: Some(0) }),
+        ] {
+            assert_eq!(error(config, 8).as_deref(), Some("`iterations` must be between 1 and 64"));
+        }
+    }
+
+    #[test]
+    fn iterations_follow_the_ports_by_default() {
+        assert_eq!([1, 2, 4, 8, 9, 32].map(|ports| iterations(None, ports)), [1, 2, 3, 4, 5, 6].map(Ok));
+        assert_eq!(iterations(Some(1), 32), Ok(1));
+    }
+}

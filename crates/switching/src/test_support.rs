@@ -1,0 +1,53 @@
+//! What the unit tests of this crate share.
+
+use alloc::vec;
+use alloc::vec::Vec;
+
+use proptest::prelude::*;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::{
+    IlqfConfig, IslipConfig, MaximumSizeConfig, MwmConfig, Occupancy, PimConfig, SchedulerConfig, WavefrontConfig,
+};
+
+pub fn rng(seed: u64) -> Pcg64Mcg {
+    Pcg64Mcg::seed_from_u64(seed)
+}
+
+/// Every scheduler, with its defaults and with as few iterations as there can be.
+pub fn every_scheduler() -> Vec<SchedulerConfig> {
+    vec![
+        SchedulerConfig::Mwm(MwmConfig {}),
+        SchedulerConfig::Islip(IslipConfig::default()),
+        SchedulerConfig::Islip(IslipConfig { iterations: Some(1) }),
+        SchedulerConfig::Pim(PimConfig::default()),
+        SchedulerConfig::Pim(PimConfig { iterations: Some(1) }),
+        SchedulerConfig::Ilqf(IlqfConfig::default()),
+        SchedulerConfig::Ilqf(IlqfConfig { iterations: Some(1) }),
+        SchedulerConfig::MaximumSize(MaximumSizeConfig {}),
+        SchedulerConfig::Wavefront(WavefrontConfig {}),
+    ]
+}
+
+/// Occupancies as hard as they come: of any number of ports up to `most`, sparse or full, all alike, with ties, or with
+/// queues as long as can be counted.
+pub fn hostile_occupancy(most: usize) -> impl Strategy<Value = Occupancy> {
+    let length = prop_oneof![
+        4 => Just(0_u32),
+        4 => 1_u32..=3,
+        2 => 1_u32..=1000,
+        1 => Just(u32::MAX),
+        1 => (1_u32 << 22) - 2..=1 << 22,
+    ];
+    let lengths = move |ports: usize| {
+        prop_oneof![
+            4 => prop::collection::vec(length.clone(), ports * ports),
+            1 => prop::collection::vec(1_u32..=2, ports * ports),
+            1 => prop::collection::vec(prop_oneof![9 => Just(0_u32), 1 => 1_u32..=9], ports * ports),
+            1 => any::<u32>().prop_map(move |length| vec![length; ports * ports]),
+        ]
+    };
+    (1..=most)
+        .prop_flat_map(move |ports| lengths(ports).prop_map(move |lengths| Occupancy::from_lengths(ports, &lengths)))
+}
