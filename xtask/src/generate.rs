@@ -30,6 +30,7 @@ const GENERATED: &str = "<!-- Generated from the source by `cargo xtask generate
 /// The kinds of choices, the folder of their pages and its title.
 const KINDS: &[(&str, &str, &str)] = &[
     ("discipline", "disciplines", "Disciplines"),
+    ("scheduler", "schedulers", "Schedulers"),
     ("transport", "transports", "Transports"),
     ("topology", "topologies", "Topologies"),
 ];

@@ -1,9 +1,11 @@
 //! The event driver: decides in which order the processes run.
 //!
 //! Lanes are FIFO queues of packets on their way from one process to the next. Only the head of a lane has an entry in
-//! the event queue. Processes come in two kinds:
+//! the event queue. Processes come in three kinds:
 //!
 //! - a process that several others feed gets its packets through the event queue, in the order of (time, lane);
+//! - a process that puts what arrives aside until a timer of its own (a switch fabric) gets packets from any number of
+//!   feeders at once, while they are sent, each feeder's in order;
 //! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the
 //!   feeder's event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
 //!
@@ -70,9 +72,13 @@ impl Routes {
         self.processes[packet.direction_index() * self.stride + packet.hop()]
     }
 
-    /// Notes in the paths which processes run inside their feeder: those with one feeder, but for `in_global_order`.
-    pub fn fuse(&mut self, process_count: usize, in_global_order: &[u32]) {
-        let fused = self.fused(process_count, in_global_order);
+    /// Notes in the paths which processes run inside their feeder: those with one feeder, but for `in_global_order`;
+    /// and those that take packets early from any number of feeders, and send nothing when they do.
+    pub fn fuse(&mut self, process_count: usize, in_global_order: &[u32], early: &[u32]) {
+        let mut fused = self.fused(process_count, in_global_order);
+        for &process in early {
+            fused[process as usize] = true;
+        }
         for (row, &length) in self.processes.chunks_mut(self.stride).zip(&self.lengths) {
             for process in &mut row[..length as usize] {
                 *process |= if fused[*process as usize] { FUSED } else { 0 };

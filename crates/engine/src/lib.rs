@@ -4,7 +4,9 @@
 //! packets by value with their arrival time. [`NetworkBuilder`] makes one, [`Network::run`] runs it and gives a
 //! [`RunResult`]. Time is an integer number of picoseconds; equal seeds give equal results to the last bit.
 
+mod cells;
 mod conversation;
+mod crossbar;
 mod distribution;
 mod driver;
 mod endpoint;
@@ -29,11 +31,13 @@ mod udp;
 mod window;
 mod wire;
 
+pub use cells::CellArrivals;
+pub use crossbar::{FabricSpec, Inputs};
 pub use distribution::Distribution;
 pub use driver::Network;
 pub use error::RunError;
 pub use histogram::DelayHistogram;
-pub use network::{Application, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
+pub use network::{Application, FabricId, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
 pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};
 pub use process::{Outbox, Process};
 pub use results::{Column, EngineStats, RunResult, Series, Table};

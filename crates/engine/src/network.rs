@@ -5,7 +5,9 @@ use std::rc::Rc;
 use forebay_qdisc::{Ecn, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
 
+use crate::cells::{CellArrivals, CellFlow, CellSource, CellSourceParts};
 use crate::conversation::{Client, Conversation, ConversationParts, Role};
+use crate::crossbar::{Crossbar, FabricSpec};
 use crate::distribution::Distribution;
 use crate::driver::{Network, Path, Routes};
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
@@ -25,6 +27,9 @@ use crate::wire::Wire;
 /// Index of a link, in the order of [`NetworkBuilder::add_link`].
 pub type LinkId = u32;
 
+/// Index of a switch fabric, in the order of [`NetworkBuilder::add_fabric`].
+pub type FabricId = u32;
+
 /// One direction of a link, with the queue at its sending end.
 pub struct LinkSpec {
     /// Its name in results; also that of its random stream.
@@ -41,6 +46,9 @@ pub struct LinkSpec {
     pub loss: f64,
     /// The link's number among the inputs of the node at its far end.
     pub far_input_port: u16,
+    /// The switch whose output the link is, and the number of that output. A packet that comes to the link from another
+    /// one has to cross the switch's fabric first.
+    pub fabric: Option<(FabricId, u8)>,
     /// Where its packets are recorded.
     pub trace: Option<TraceSpec>,
     /// Flows whose gauges at this queue become time series.
@@ -89,6 +97,20 @@ pub enum Transport {
         /// Whether its packets are ECT(0).
         ecn: bool,
     },
+    /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
+    /// draws for each cell whose it is.
+    Cells {
+        /// The line.
+        line: u32,
+        /// How likely a cell of the line is this flow's, relative to the others'.
+        share: f64,
+        /// When the line's cells come; the first flow of the line decides.
+        arrivals: CellArrivals,
+        /// Length of a cell in bytes on the wire.
+        len_bytes: u16,
+        /// Time of a cell on the line.
+        slot: Span,
+    },
 }
 
 /// A flow.
@@ -130,6 +152,7 @@ pub struct NetworkBuilder {
     window: Window,
     probes: Probes,
     links: Vec<LinkSpec>,
+    fabrics: Vec<FabricSpec>,
     flows: Vec<FlowSpec>,
 }
 
@@ -137,13 +160,26 @@ impl NetworkBuilder {
     /// A network without anything, to be run until `end` and measured from `warmup` on.
     #[must_use]
     pub fn new(seed: u64, warmup: Time, end: Time, probes: Probes) -> Self {
-        Self { seed, window: Window { from: warmup, to: end }, probes, links: Vec::new(), flows: Vec::new() }
+        Self {
+            seed,
+            window: Window { from: warmup, to: end },
+            probes,
+            links: Vec::new(),
+            fabrics: Vec::new(),
+            flows: Vec::new(),
+        }
     }
 
     /// Adds one direction of a link.
     pub fn add_link(&mut self, link: LinkSpec) -> LinkId {
         self.links.push(link);
         self.links.len() as LinkId - 1
+    }
+
+    /// Adds the fabric of a switch, between the links that lead to its inputs and those that name it.
+    pub fn add_fabric(&mut self, fabric: FabricSpec) -> FabricId {
+        self.fabrics.push(fabric);
+        self.fabrics.len() as FabricId - 1
     }
 
     /// Adds a flow. A request/response flow becomes two: its requests travel as a flow of their own, named
@@ -175,13 +211,8 @@ impl NetworkBuilder {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
-        let Self { seed, window, probes, links, flows } = self;
-        let labels = flows.iter().map(|flow| FlowLabel {
-            name: flow.name.clone(),
-            group: flow.group.clone(),
-            kind: if matches!(flow.transport, Transport::Tcp { .. }) { "tcp" } else { "udp" },
-        });
-        let report = Report::new(window, labels.collect());
+        let Self { seed, window, probes, links, fabrics, flows } = self;
+        let report = Report::new(window, flows.iter().map(label).collect());
         let traced: Rc<[TracedFlow]> = flows.iter().map(|flow| traced_flow(&flow.transport)).collect();
         // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at
         // the same instant come in the order of their senders' numbers.
@@ -190,6 +221,7 @@ impl NetworkBuilder {
         let booked_from = links.iter().filter(|link| link.queue.is_none()).count() as u32;
         let mut process_of = Vec::with_capacity(links.len());
         let mut in_global_order = Vec::new();
+        let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
         for (link, number) in links.into_iter().zip(0..) {
             let shares_state = link.shares_state;
             let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
@@ -205,6 +237,13 @@ impl NetworkBuilder {
                 }
             }
         }
+        let first_fabric = booked_from + processes.len() as u32;
+        for (fabric, number) in fabrics.into_iter().zip(0..) {
+            // One input or several: what it sends comes from its own timer, so it is no link in a chain of fusion.
+            in_global_order.push(booked_from + processes.len() as u32);
+            processes.push(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes)));
+        }
+        let first_endpoint = booked_from + processes.len() as u32;
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
             processes: &mut processes,
@@ -219,22 +258,69 @@ impl NetworkBuilder {
             index += endpoints.add(&flows, index);
         }
         let ends = endpoints.ends;
-        let ids = |links: &[LinkId]| links.iter().map(|&link| process_of[link as usize]).collect();
+        let ids = |links: &[LinkId]| {
+            let mut ids = Vec::with_capacity(links.len());
+            for &link in links {
+                if let Some((fabric, _)) = outputs[link as usize].filter(|_| !ids.is_empty()) {
+                    ids.push(first_fabric + fabric);
+                }
+                ids.push(process_of[link as usize]);
+            }
+            ids
+        };
         let mut routes = Routes::new(flows.iter().zip(ends).flat_map(|(flow, (source, destination))| {
             let forward = Path { source, processes: ids(&flow.forward), destination };
             let backward = Path { source: destination, processes: ids(&flow.backward), destination: source };
             [forward, backward]
         }));
-        routes.fuse(booked_from as usize + processes.len(), &in_global_order);
+        let fabrics: Vec<u32> = (first_fabric..first_endpoint).collect();
+        routes.fuse(booked_from as usize + processes.len(), &in_global_order, &fabrics);
         Ok(Network::new(wires, processes, routes, report, window, probes.interval))
     }
+}
+
+fn label(flow: &FlowSpec) -> FlowLabel {
+    let kind = match flow.transport {
+        Transport::Tcp { .. } => "tcp",
+        Transport::Udp { .. } => "udp",
+        Transport::Cells { .. } => "cells",
+    };
+    FlowLabel { name: flow.name.clone(), group: flow.group.clone(), kind }
 }
 
 fn traced_flow(transport: &Transport) -> TracedFlow {
     match transport {
         Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header.0 as u16 },
         Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
+        Transport::Cells { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
     }
+}
+
+/// The fabric `number`, with books for each of its inputs.
+fn crossbar(
+    fabric: FabricSpec,
+    number: FabricId,
+    outputs: &[Option<(FabricId, u8)>],
+    flows: &[FlowSpec],
+    seed: u64,
+    window: Window,
+    probes: Probes,
+) -> Crossbar {
+    // A path without loops crosses a fabric once, in each direction.
+    let crossing = |links: &[LinkId]| {
+        links.iter().find_map(|&link| outputs[link as usize].filter(|&(id, _)| id == number)).map_or(0, |(_, to)| to)
+    };
+    let outputs = flows.iter().flat_map(|flow| [crossing(&flow.forward), crossing(&flow.backward)]).collect();
+    let sampled = probes.queues && probes.interval.is_some();
+    let books = |input: usize| {
+        let rng = stream(seed, &format!("switch/{}/input/{input}", fabric.name));
+        let mut books = Books::new(fabric.inputs.name().to_owned(), QueueBook::new(window), rng);
+        books.series = sampled.then(QueueSeries::default);
+        books
+    };
+    let books = (0..fabric.ports).map(books).collect();
+    let rng = stream(seed, &format!("switch/{}", fabric.name));
+    Crossbar::new(fabric, books, outputs, rng, Checkpoints::new(None, probes.interval.filter(|_| sampled)))
 }
 
 /// The queue of a port, with its books.
@@ -323,6 +409,7 @@ impl Endpoints<'_> {
         let spec = &flows[index];
         match &spec.transport {
             Transport::Udp { .. } => self.udp(index, spec),
+            Transport::Cells { .. } => return self.cells(flows, index),
             Transport::Tcp { config, application } => {
                 let bulk = match application {
                     Application::Unlimited => Bulk::Until(spec.stop),
@@ -359,6 +446,36 @@ impl Endpoints<'_> {
         let source = self.push(source);
         let sink = self.push(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)));
         self.ends.push((source, sink));
+    }
+
+    /// The source of a line, with all flows that share it; gives how many.
+    fn cells(&mut self, flows: &[FlowSpec], index: usize) -> usize {
+        let line_of = |spec: &FlowSpec| match spec.transport {
+            Transport::Cells { line, .. } => Some((spec.group.clone(), line)),
+            _ => None,
+        };
+        let Transport::Cells { arrivals, len_bytes, slot, .. } = flows[index].transport else { return 0 };
+        let line = line_of(&flows[index]);
+        let sharing = flows[index..].iter().take_while(|spec| line_of(spec) == line);
+        let of_line: Vec<CellFlow> = sharing
+            .zip(index..)
+            .map(|(spec, index)| CellFlow {
+                context: self.context(index, spec),
+                share: if let Transport::Cells { share, .. } = spec.transport { share } else { 0.0 },
+                book: SendBook::new(self.sampled),
+            })
+            .collect();
+        let count = of_line.len();
+        let spec = &flows[index];
+        let rng = stream(self.seed, &format!("flow/{}", spec.name));
+        let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
+        let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
+        let source = self.push(CellSource::new(parts));
+        for (index, spec) in flows[index..index + count].iter().enumerate().map(|(at, spec)| (index + at, spec)) {
+            let sink = self.push(UdpSink::new(self.context(index, spec), 0, ReceiveBook::new(self.sampled)));
+            self.ends.push((source, sink));
+        }
+        count
     }
 
     /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way

@@ -34,6 +34,7 @@ fn two_routers(first: Queue<Packet>, rates_mbps: &[f64], start: Time) -> RunResu
             shares_state: false,
             loss: 0.0,
             far_input_port: 0,
+            fabric: None,
             trace: None,
             watched_flows: Vec::new(),
         })

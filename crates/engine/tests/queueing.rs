@@ -22,6 +22,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
         shares_state: false,
         loss: 0.0,
         far_input_port: 0,
+        fabric: None,
         trace: None,
         watched_flows: Vec::new(),
     });

@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use forebay_engine::{
-    Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Probes, RateStep, RunError, TraceSpec,
-    Transport, UdpPattern, stream,
+    Application, CellArrivals, Distribution, FabricSpec, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, Probes,
+    RateStep, RunError, TraceSpec, Transport, UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
+use forebay_switching::{InputFifos, VirtualOutputQueues};
+use forebay_units::QueueSize;
 
-use crate::layout::{Layout, Line, Route};
-use crate::schema::{self, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
+use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route};
+use crate::schema::{self, Cells, Fabric, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
 ///
@@ -25,8 +27,11 @@ pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) ->
         let switch = switches.entry(line.node).or_default();
         builder.add_link(link(line, switch, &layout, scenario, seed, out)?);
     }
+    for fabric in &layout.fabrics {
+        builder.add_fabric(self::fabric(fabric, scenario)?);
+    }
     for route in &layout.routes {
-        builder.add_flow(flow(route, scenario, seed));
+        builder.add_flow(flow(route, scenario, seed)?);
     }
     builder.build()
 }
@@ -73,6 +78,7 @@ fn link(
         shares_state,
         loss: line.spec.loss,
         far_input_port: line.far_input_port,
+        fabric: line.fabric,
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
@@ -102,7 +108,30 @@ fn flows_of(app: &schema::Application) -> u32 {
     if matches!(app, schema::Application::RequestResponse(_)) { 2 } else { 1 }
 }
 
-fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> FlowSpec {
+fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
+    let packets = |limit: Option<QueueSize>| match limit {
+        // Validation refuses a limit in bytes.
+        Some(QueueSize::Packets(packets) | QueueSize::Bytes(packets)) => Some(packets.min(u64::from(u32::MAX)) as u32),
+        None => None,
+    };
+    let ports = fabric.ports;
+    let (inputs, cell, speedup) = match &fabric.spec {
+        Fabric::Cioq(cioq) => {
+            // Validation has built it once before.
+            let scheduler = cioq.scheduler.build(ports).map_err(|error| RunError::Invariant(error.to_string()))?;
+            let queues = VirtualOutputQueues::new(ports, packets(cioq.voq_limit));
+            (Inputs::VirtualOutputQueues(queues, scheduler), cioq.cell, cioq.speedup)
+        }
+        Fabric::InputQueued(fifos) => {
+            (Inputs::Fifos(InputFifos::new(ports, packets(fifos.limit))), fifos.cell, fifos.speedup)
+        }
+        Fabric::OutputQueued => return Err(RunError::Invariant("an output-queued switch has no fabric".into())),
+    };
+    let slot = fabric.line_rate.transmission_time(cell.map_or_else(|| scenario.largest_packet(), |cell| cell.0).max(1));
+    Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
+}
+
+fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[route.group];
     let draw = |what: &str, from: Distribution| from.draw(&mut stream(seed, &format!("flow/{}/{what}", route.name)));
     let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
@@ -127,8 +156,9 @@ fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> FlowSpec {
             header_bytes: 0,
             ecn: group.ecn,
         },
+        schema::Transport::Cells(cells) => cells_transport(cells, route)?,
     };
-    FlowSpec {
+    Ok(FlowSpec {
         name: route.name.clone(),
         group: group.name.clone(),
         transport,
@@ -137,7 +167,25 @@ fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> FlowSpec {
         start: Time::ZERO + start + group.stagger * u64::from(route.index),
         stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,
-    }
+    })
+}
+
+fn cells_transport(cells: &Cells, route: &Route) -> Result<Transport, RunError> {
+    let Some(CellsOfLine { line, share, total, rate }) = route.cells else {
+        return Err(RunError::Invariant(format!("`{}`: cells without a line", route.name)));
+    };
+    // A line that is asked for more than it carries is full.
+    let load = (cells.load * total).min(1.0);
+    Ok(Transport::Cells {
+        line,
+        share,
+        arrivals: match cells.burst_cells {
+            None => CellArrivals::Bernoulli { load },
+            Some(burst_cells) => CellArrivals::Bursty { load, burst_cells },
+        },
+        len_bytes: cells.size.0 as u16,
+        slot: rate.transmission_time(cells.size.0),
+    })
 }
 
 fn udp_pattern(pattern: &Pattern) -> UdpPattern {

@@ -1,4 +1,4 @@
-//! What can be listed and explained: disciplines, transports and topologies, each with its parameters.
+//! What can be listed and explained: disciplines, schedulers, transports and topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
@@ -7,12 +7,15 @@ use forebay_tcp::TcpConfig;
 use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
-use crate::schema::{Chain, DISCIPLINES, Dumbbell, Graph, ScenarioSpec, Star, Topology, Transport, Udp};
+use crate::schema::{
+    Algorithm, Cells, Chain, DISCIPLINES, Dumbbell, Graph, SCHEDULERS, ScenarioSpec, Star, SwitchTopology,
+    TCP_VARIANTS, Topology, Transport, Udp,
+};
 
 /// Something that a scenario can choose by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// `"discipline"`, `"transport"` or `"topology"`.
+    /// `"discipline"`, `"scheduler"`, `"transport"` or `"topology"`.
     pub kind: &'static str,
     /// Its name in a scenario.
     pub name: String,
@@ -82,26 +85,35 @@ fn unwrapped(text: &str) -> String {
     out
 }
 
-/// Everything that can be listed: disciplines, transports, topologies.
+/// Everything that can be listed: disciplines, schedulers, transports, topologies.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
-    let mut choices: Vec<Choice> = DISCIPLINES
-        .iter()
-        .map(|entry| {
-            let (summary, sections) = manual(entry.source);
-            let parameters = parameters(entry.parameters);
-            Choice { kind: "discipline", name: entry.name.to_owned(), summary, sections, parameters }
-        })
-        .collect();
+    let documented = |kind: &'static str, algorithms: &[Algorithm]| -> Vec<Choice> {
+        algorithms.iter().map(|algorithm| algorithm_choice(kind, algorithm)).collect()
+    };
+    let mut choices = documented("discipline", DISCIPLINES);
+    choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp"),
         described::<Transport, Udp>("transport", "udp"),
+        described::<Transport, Cells>("transport", "cells"),
+    ]);
+    choices.extend(documented("transport", TCP_VARIANTS));
+    choices.extend([
         described::<Topology, Star>("topology", "star"),
         described::<Topology, Dumbbell>("topology", "dumbbell"),
         described::<Topology, Chain>("topology", "chain"),
+        described::<Topology, SwitchTopology>("topology", "switch"),
         described::<Topology, Graph>("topology", "graph"),
     ]);
     choices
+}
+
+/// An algorithm with a source file of its own.
+fn algorithm_choice(kind: &'static str, algorithm: &Algorithm) -> Choice {
+    let (summary, sections) = manual(algorithm.source);
+    let parameters = parameters(algorithm.parameters);
+    Choice { kind, name: algorithm.name.to_owned(), summary, sections, parameters }
 }
 
 /// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use forebay_engine::stream;
-use forebay_qdisc::{Rng, Span};
+use forebay_qdisc::{Rate, Rng, Span, uniform};
 use petgraph::algo::astar;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef};
 
 use crate::names;
 use crate::schema::{
-    Chain, Dumbbell, Enters, FlowGroup, Graph, HostCount, LinkSpec, NodeKind, Placement, ScenarioSpec, Star, Topology,
+    Chain, Dumbbell, Enters, Fabric, FlowGroup, Graph, HostCount, LinkSpec, NodeKind, Placement, ScenarioSpec, Star,
+    SwitchTopology, Topology, Transport,
 };
 
 /// One direction of a link.
@@ -23,6 +24,29 @@ pub(crate) struct Line {
     pub node: usize,
     /// Its number among the inputs of the node at its far end.
     pub far_input_port: u16,
+    /// The switch at its sending end, as an index of [`Layout::fabrics`], and its number among the outputs there.
+    pub fabric: Option<(u32, u8)>,
+}
+
+/// The fabric of a switch.
+pub(crate) struct FabricLine {
+    /// The switch's name.
+    pub name: String,
+    pub ports: usize,
+    pub spec: Fabric,
+    /// The rate of its lines.
+    pub line_rate: Rate,
+}
+
+/// A flow that is a part of the cells of a line.
+#[derive(Clone, Copy)]
+pub(crate) struct CellsOfLine {
+    pub line: u32,
+    /// The part of the line's slots, at a load of 1.
+    pub share: f64,
+    /// The sum of these over the flows of the line.
+    pub total: f64,
+    pub rate: Rate,
 }
 
 /// A flow and the lines that its data and its ACKs take.
@@ -34,6 +58,7 @@ pub(crate) struct Route {
     pub index: u32,
     pub forward: Vec<u32>,
     pub backward: Vec<u32>,
+    pub cells: Option<CellsOfLine>,
 }
 
 /// Lines and routes of a scenario.
@@ -41,6 +66,7 @@ pub(crate) struct Route {
 pub(crate) struct Layout {
     pub lines: Vec<Line>,
     pub routes: Vec<Route>,
+    pub fabrics: Vec<FabricLine>,
     nodes: usize,
     inputs: Vec<u16>,
 }
@@ -60,6 +86,7 @@ impl Layout {
             Topology::Star(star) => layout.star(star, &scenario.flows, seed),
             Topology::Dumbbell(dumbbell) => layout.dumbbell(dumbbell, &scenario.flows, seed),
             Topology::Chain(chain) => layout.chain(chain, &scenario.flows, seed),
+            Topology::Switch(switch) => layout.switch(switch, &scenario.flows, seed),
             Topology::Graph(graph) => layout.graph(graph, &scenario.flows, seed),
         }
         layout
@@ -78,7 +105,7 @@ impl Layout {
         let propagation = spec.delay.picoseconds().draw_span(&mut rng);
         let far_input_port = self.inputs[to];
         self.inputs[to] = far_input_port.saturating_add(1);
-        self.lines.push(Line { name, spec: spec.clone(), propagation, node: from, far_input_port });
+        self.lines.push(Line { name, spec: spec.clone(), propagation, node: from, far_input_port, fabric: None });
         self.lines.len() as u32 - 1
     }
 
@@ -111,7 +138,7 @@ impl Layout {
             let link = spec.access.as_ref().unwrap_or(&star.access);
             let access = self.access(&names::access(&name), link, host, router, seed);
             let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
-            self.routes.push(Route { name, group, index, forward, backward });
+            self.routes.push(Route { name, group, index, forward, backward, cells: None });
         });
     }
 
@@ -164,7 +191,7 @@ impl Layout {
             });
             let (forward, backward) =
                 (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
-            self.routes.push(Route { name, group, index, forward, backward });
+            self.routes.push(Route { name, group, index, forward, backward, cells: None });
         });
     }
 
@@ -195,8 +222,69 @@ impl Layout {
             let hops = &pairs[router..];
             let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
             let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
-            self.routes.push(Route { name, group, index, forward, backward });
+            self.routes.push(Route { name, group, index, forward, backward, cells: None });
         });
+    }
+
+    fn switch(&mut self, switch: &SwitchTopology, groups: &[FlowGroup], seed: u64) {
+        let ports = switch.ports as usize;
+        let node = self.node();
+        let muxes: Vec<usize> = (0..ports).map(|_| self.node()).collect();
+        let sinks: Vec<usize> = (0..ports).map(|_| self.node()).collect();
+        let fabric = !matches!(switch.fabric, Fabric::OutputQueued);
+        if fabric {
+            let (name, spec, line_rate) = (names::SWITCH.to_owned(), switch.fabric.clone(), switch.input.rate);
+            self.fabrics.push(FabricLine { name, ports, spec, line_rate });
+        }
+        let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
+        for (port, &mux) in muxes.iter().enumerate() {
+            let name = names::switch_input(port + 1);
+            inputs.push(self.line(name.clone(), &name, &switch.input, (mux, node), seed));
+        }
+        for (port, &sink) in sinks.iter().enumerate() {
+            let name = names::switch_output(port + 1);
+            let line = self.line(name.clone(), &name, &switch.output, (node, sink), seed);
+            self.lines[line as usize].fabric = fabric.then_some((0, port as u8));
+            outputs.push(line);
+        }
+        let pairs: Vec<(usize, usize, f64)> = names::pairs(switch).collect();
+        let mut placer = PairPlacer::new(ports, &pairs);
+        for (group, spec) in groups.iter().enumerate() {
+            if matches!(spec.transport, Transport::Cells(_)) {
+                for (index, &(input, output, share)) in pairs.iter().enumerate() {
+                    let total = pairs.iter().filter(|pair| pair.0 == input).map(|pair| pair.2).sum();
+                    self.routes.push(Route {
+                        name: names::cell_flow(&spec.name, input, output),
+                        group,
+                        index: index as u32,
+                        forward: vec![inputs[input], outputs[output]],
+                        backward: Vec::new(),
+                        cells: Some(CellsOfLine { line: input as u32, share, total, rate: switch.input.rate }),
+                    });
+                }
+                continue;
+            }
+            for index in 0..spec.flows() {
+                let name = spec.flow_name(index);
+                let (input, output) = match switch.placement {
+                    Placement::RoundRobin => placer.next(),
+                    Placement::Random => placer.draw(&mut stream(seed, &format!("flow/{name}/placement"))),
+                };
+                let Some(access) = spec.access.as_ref().or(switch.access.as_ref()) else { continue };
+                let host = self.node();
+                let access_name = names::access(&name);
+                let there = self.line(access_name.clone(), &access_name, access, (host, muxes[input]), seed);
+                let forward = vec![there, inputs[input], outputs[output]];
+                let back_name = names::back(&name);
+                let back_spec = switch.back.clone().unwrap_or_else(|| access.plain());
+                let back = self.line(back_name.clone(), &back_name, &back_spec, (sinks[output], host), seed);
+                if switch.back.is_none() {
+                    let way_there = forward.iter().map(|&line| self.lines[line as usize].propagation);
+                    self.lines[back as usize].propagation = way_there.fold(Span::ZERO, |sum, span| sum + span);
+                }
+                self.routes.push(Route { name, group, index, forward, backward: vec![back], cells: None });
+            }
+        }
     }
 
     fn graph(&mut self, graph: &Graph, groups: &[FlowGroup], seed: u64) {
@@ -213,7 +301,8 @@ impl Layout {
             let line = self.line(back.clone(), &back, &link.backward(), (to, from), seed);
             map.add_edge(indices[to], indices[from], (line, link.metric));
         }
-        let is_host = |node: NodeIndex| graph.nodes[node.index()].kind == NodeKind::Host;
+        self.graph_fabrics(graph);
+        let is_host = |node: NodeIndex| !graph.nodes[node.index()].kind.forwards();
         Self::flows(groups, |group, spec, index, name| {
             let end = |list: &Option<crate::schema::OneOrMany>| {
                 let host = list.as_ref()?.at(index as usize)?;
@@ -225,8 +314,72 @@ impl Layout {
             else {
                 return;
             };
-            self.routes.push(Route { name, group, index, forward, backward });
+            self.routes.push(Route { name, group, index, forward, backward, cells: None });
         });
+    }
+}
+
+impl Layout {
+    /// The fabrics of those nodes of a graph that are switches. Inputs and outputs are numbered in the order of the
+    /// links.
+    fn graph_fabrics(&mut self, graph: &Graph) {
+        for (node, spec) in graph.nodes.iter().enumerate() {
+            let fabric = match &spec.kind {
+                NodeKind::Host | NodeKind::Router => continue,
+                NodeKind::Cioq(cioq) => Fabric::Cioq(cioq.clone()),
+                NodeKind::InputQueued(fifos) => Fabric::InputQueued(fifos.clone()),
+            };
+            let id = self.fabrics.len() as u32;
+            let mut line_rate = None;
+            let mut ports = 0_u8;
+            for line in self.lines.iter_mut().filter(|line| line.node == node) {
+                line.fabric = Some((id, ports));
+                line_rate = line_rate.max(Some(line.spec.rate));
+                ports += 1;
+            }
+            let Some(line_rate) = line_rate else { continue };
+            self.fabrics.push(FabricLine { name: spec.name.clone(), ports: ports.into(), spec: fabric, line_rate });
+        }
+    }
+}
+
+/// Puts flows onto the pairs of ports of a switch, to each pair its share.
+struct PairPlacer {
+    /// (input, output, share of all flows), in the order in which equally good pairs are taken.
+    pairs: Vec<(usize, usize, f64)>,
+    /// Flows on each pair so far.
+    placed: Vec<u32>,
+    total: u32,
+}
+
+impl PairPlacer {
+    fn new(ports: usize, pairs: &[(usize, usize, f64)]) -> Self {
+        let sum: f64 = pairs.iter().map(|pair| pair.2).sum();
+        let mut pairs: Vec<_> = pairs.iter().map(|&(input, output, share)| (input, output, share / sum)).collect();
+        // Along the diagonals: so many flows as there are ports go to as many different outputs, if they are alike.
+        pairs.sort_by_key(|&(input, output, _)| ((output + ports - input) % ports, input));
+        Self { placed: vec![0; pairs.len()], pairs, total: 0 }
+    }
+
+    /// The pair that lags furthest behind its share.
+    fn next(&mut self) -> (usize, usize) {
+        self.total += 1;
+        let lag = |at: usize| self.pairs[at].2 * f64::from(self.total) - f64::from(self.placed[at]);
+        // Lags that differ only by rounding are equal.
+        let best = (1..self.pairs.len()).fold(0, |best, at| if lag(at) > lag(best) + 1e-9 { at } else { best });
+        self.placed[best] += 1;
+        (self.pairs[best].0, self.pairs[best].1)
+    }
+
+    /// A pair drawn by the shares.
+    fn draw(&self, rng: &mut dyn Rng) -> (usize, usize) {
+        let mut point = uniform(rng);
+        let found = self.pairs.iter().find(|pair| {
+            point -= pair.2;
+            point < 0.0
+        });
+        let pair = found.or(self.pairs.last()).expect("validation refuses a load without any traffic");
+        (pair.0, pair.1)
     }
 }
 

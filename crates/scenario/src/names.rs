@@ -1,7 +1,7 @@
 //! The names that follow from a scenario: of flows, of links, and of the queues at their sending ends, which have the
 //! names of their links.
 
-use crate::schema::{HostCount, ScenarioSpec, Topology};
+use crate::schema::{FlowGroup, HostCount, ScenarioSpec, SwitchTopology, Topology, Transport};
 
 /// The link from the router to the sink (star) or to the other router (dumbbell).
 pub const BOTTLENECK: &str = "bottleneck";
@@ -51,15 +51,75 @@ pub fn graph_link(from: &str, to: &str) -> String {
     format!("{from}->{to}")
 }
 
+/// From the multiplexer of an input, from 1, to the switch.
+#[must_use]
+pub fn switch_input(input: usize) -> String {
+    format!("in-{input}")
+}
+
+/// From an output of the switch, from 1, to the sinks.
+#[must_use]
+pub fn switch_output(output: usize) -> String {
+    format!("out-{output}")
+}
+
+/// The way of a flow's ACKs back around the switch.
+#[must_use]
+pub fn back(flow: &str) -> String {
+    format!("back-{flow}")
+}
+
+/// The switch of the topology that has only one.
+pub const SWITCH: &str = "switch";
+
+/// The queue at an input, from 1, of a switch.
+#[must_use]
+pub fn input_queue(switch: &str, input: usize) -> String {
+    format!("{switch}/input-{input}")
+}
+
 /// Names of all flows, group after group.
 pub fn flows(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
-    spec.flows.iter().flat_map(|group| (0..group.flows()).map(|index| group.flow_name(index)))
+    spec.flows.iter().flat_map(|group| flows_of(spec, group))
+}
+
+/// Names of a group's flows.
+pub fn flows_of<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Box<dyn Iterator<Item = String> + 'a> {
+    match (&group.transport, &spec.topology) {
+        (Transport::Cells(_), Topology::Switch(switch)) => {
+            Box::new(pairs(switch).map(|(input, output, _)| cell_flow(&group.name, input, output)))
+        }
+        _ => Box::new((0..group.flows()).map(|index| group.flow_name(index))),
+    }
+}
+
+/// The cells of `group` from an input to an output, both from 0.
+#[must_use]
+pub fn cell_flow(group: &str, input: usize, output: usize) -> String {
+    format!("{group}/{}-{}", input + 1, output + 1)
+}
+
+/// The pairs of ports, from 0, that the load of `switch` uses, and the part of the input's line that goes there.
+pub fn pairs(switch: &SwitchTopology) -> impl Iterator<Item = (usize, usize, f64)> {
+    let ports = switch.ports as usize;
+    let matrix = switch.load_matrix().ok();
+    (0..ports * ports).filter_map(move |at| {
+        let (input, output) = (at / ports, at % ports);
+        let share = matrix.as_ref()?.load(input, output);
+        (share > 0.0).then_some((input, output, share))
+    })
 }
 
 /// Number of all flows.
 #[must_use]
 pub fn flow_count(spec: &ScenarioSpec) -> u64 {
-    spec.flows.iter().map(|group| u64::from(group.flows())).sum()
+    spec.flows.iter().map(|group| flows_of(spec, group).count() as u64).sum()
+}
+
+/// Names of the flows that have an access link of their own.
+fn flows_with_access(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
+    let with_access = spec.flows.iter().filter(|group| !matches!(group.transport, Transport::Cells(_)));
+    with_access.flat_map(|group| flows_of(spec, group))
 }
 
 /// Names of all links; each direction is a link. A queue has the name of the link that it feeds.
@@ -77,6 +137,11 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
         ),
         Topology::Chain(chain) => Box::new(
             (1..=chain.hops).flat_map(|number| [hop(number), hop_back(number)]).chain(flows(spec).flat_map(both_ways)),
+        ),
+        Topology::Switch(switch) => Box::new(
+            (1..=switch.ports as usize)
+                .flat_map(|port| [switch_input(port), switch_output(port)])
+                .chain(flows_with_access(spec).flat_map(|flow| [access(&flow), back(&flow)])),
         ),
         Topology::Graph(graph) => Box::new(
             graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),
@@ -96,6 +161,7 @@ pub fn link_count(spec: &ScenarioSpec) -> u64 {
         Topology::Star(_) => 2 + 2 * flows,
         Topology::Dumbbell(dumbbell) => 2 + 2 * hosts(dumbbell.sources) + 2 * hosts(dumbbell.sinks),
         Topology::Chain(chain) => 2 * u64::from(chain.hops) + 2 * flows,
+        Topology::Switch(switch) => 2 * u64::from(switch.ports) + 2 * flows_with_access(spec).count() as u64,
         Topology::Graph(graph) => 2 * graph.links.len() as u64,
     }
 }

@@ -6,6 +6,7 @@ mod flows;
 mod graph;
 mod links;
 mod probes;
+mod switch;
 
 use forebay_units::{Rate, Span};
 
@@ -62,7 +63,13 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     if let Topology::Graph(graph) = &spec.topology {
         graph::validate(graph, &root.key("topology.graph"))?;
     }
+    if let Topology::Switch(switch) = &spec.topology {
+        switch::validate(switch, spec, &root.key("topology.switch"))?;
+    }
     flows::validate(spec, &root.key("flows"))?;
+    if let Topology::Graph(graph) = &spec.topology {
+        graph::switches(graph, spec, &root.key("topology.graph.nodes"))?;
+    }
     links::validate(spec, &root.key("topology"))?;
     probes::validate(spec, &root)
 }

@@ -55,6 +55,30 @@ from = "a"
 to = "b"
 "#;
 
+const SWITCH: &str = r#"duration = "1 s"
+
+[topology.switch]
+ports = 3
+access = { rate = "10 Mbps", delay = "1 ms" }
+input = { rate = "100 Mbps", delay = "1 ms" }
+output = { rate = "100 Mbps", delay = "1 ms", queue = "drop_tail" }
+load.matrix = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]
+
+[topology.switch.fabric.cioq]
+scheduler.islip = { iterations = 4 }
+speedup = "6/5"
+voq_limit = "3 packets"
+
+[[flows]]
+name = "tcp"
+count = 9
+transport = "tcp"
+
+[[flows]]
+name = "cells"
+transport.cells = { size = "1000 B", load = 0.4 }
+"#;
+
 fn render(text: &str, overrides: &[(&str, &str)]) -> String {
     let overrides: Vec<_> = overrides.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
     match Scenario::load(text, "scenarios/demo.toml", &overrides) {
@@ -196,4 +220,53 @@ fn the_valid_scenarios_are_valid() {
     for text in [STAR, GRAPH] {
         Scenario::load(text, "demo.toml", &[]).map_err(|error| error.render(false)).unwrap();
     }
+}
+
+#[test]
+fn each_mistake_in_a_switch_gets_its_message() {
+    let mistakes: &[(&str, &str, &str)] = &[
+        ("switch_of_one_port", "ports = 3", "ports = 1"),
+        ("switch_of_too_many_ports", "ports = 3", "ports = 65"),
+        ("switch_slower_than_its_lines", "speedup = \"6/5\"", "speedup = 0.9"),
+        ("switch_speedup_not_rational", "speedup = \"6/5\"", "speedup = \"fast\""),
+        ("switch_faster_than_useful", "speedup = \"6/5\"", "speedup = 3.5"),
+        ("switch_without_buffer", "voq_limit = \"3 packets\"", "voq_limit = \"0 packets\""),
+        ("switch_buffer_in_bytes", "voq_limit = \"3 packets\"", "voq_limit = \"3 KB\""),
+        ("switch_output_without_buffer", "queue = \"drop_tail\"", "queue.drop_tail = { limit = \"0 packets\" }"),
+        ("switch_scheduler_without_iterations", "iterations = 4", "iterations = 0"),
+        ("switch_unknown_scheduler", "scheduler.islip = { iterations = 4 }", "scheduler = \"slip\""),
+        ("switch_cell_too_short", "speedup = \"6/5\"", "speedup = \"6/5\"\ncell = \"500 B\""),
+        ("switch_load_missing_row", "[[0.5, 0.3, 0.2], ", "["),
+        ("switch_load_short_row", "[0.5, 0.3, 0.2]", "[0.5, 0.3]"),
+        ("switch_load_negative", "[0.5, 0.3, 0.2]", "[0.5, -0.3, 0.2]"),
+        ("switch_row_overloaded", "[0.5, 0.3, 0.2]", "[0.5, 0.3, 0.4]"),
+        ("switch_column_overloaded", "[0.2, 0.5, 0.3], [0.3, 0.2, 0.5]", "[0.6, 0.1, 0.3], [0.3, 0.2, 0.5]"),
+        (
+            "switch_hot_spot_nowhere",
+            "load.matrix = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]",
+            "load.hot_spot = { output = 4 }",
+        ),
+        ("switch_without_access", "access = { rate = \"10 Mbps\", delay = \"1 ms\" }\n", ""),
+        ("switch_cells_overloaded", "load = 0.4", "load = 1.4"),
+        ("switch_cells_counted", "name = \"cells\"", "name = \"cells\"\ncount = 2"),
+    ];
+    assert!(Scenario::load(SWITCH, "scenarios/demo.toml", &[]).is_ok());
+    for (name, from, to) in mistakes {
+        assert_eq!(SWITCH.matches(from).count(), 1, "{name}");
+        insta::assert_snapshot!(*name, render(&SWITCH.replace(from, to), &[]));
+    }
+    let allowed = SWITCH
+        .replace("[0.2, 0.5, 0.3], [0.3", "[0.6, 0.1, 0.3], [0.3")
+        .replace("ports = 3", "ports = 3\nallow_overload = true");
+    assert!(Scenario::load(&allowed, "scenarios/demo.toml", &[]).is_ok());
+    insta::assert_snapshot!(
+        "cells_without_a_switch",
+        render(
+            &STAR.replace(
+                "transport.udp = { packet = \"1000 B\", constant = { rate = \"20 Mbps\", jitter = 0.5 } }",
+                "transport.cells = { size = \"1000 B\", load = 0.5 }"
+            ),
+            &[]
+        )
+    );
 }

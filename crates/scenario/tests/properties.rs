@@ -8,6 +8,7 @@ const VALID: &[&str] = &[
     include_str!("scenarios/star.toml"),
     include_str!("scenarios/dumbbell.toml"),
     include_str!("scenarios/chain.toml"),
+    include_str!("scenarios/switch.toml"),
     include_str!("scenarios/graph.toml"),
 ];
 

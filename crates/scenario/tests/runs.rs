@@ -8,6 +8,7 @@ const SCENARIOS: &[&str] = &[
     include_str!("scenarios/star.toml"),
     include_str!("scenarios/dumbbell.toml"),
     include_str!("scenarios/chain.toml"),
+    include_str!("scenarios/switch.toml"),
     include_str!("scenarios/graph.toml"),
 ];
 
@@ -16,6 +17,7 @@ const QUEUES: &[&str] = &[
     "topology.star.bottleneck.queue",
     "topology.dumbbell.bottleneck.queue",
     "topology.chain.link.queue",
+    "topology.switch.output.queue",
     "topology.graph.links.r1->r2.queue",
 ];
 
@@ -24,6 +26,7 @@ const RATES: &[&str] = &[
     "topology.star.bottleneck.rate",
     "topology.dumbbell.bottleneck.rate",
     "topology.chain.link.rate",
+    "topology.switch.output.rate",
     "topology.graph.links.r1->r2.rate",
 ];
 

@@ -76,6 +76,7 @@ impl Star {
             shares_state: false,
             loss,
             far_input_port: 0,
+            fabric: None,
             trace: None,
             watched_flows: Vec::new(),
         };

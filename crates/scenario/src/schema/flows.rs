@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use forebay_tcp::TcpConfig;
+use forebay_tcp::{BicConfig, CubicConfig, TcpConfig};
 use forebay_units::{Bytes, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
-use super::tagged;
-use super::{LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use super::tagged::{self, Algorithm};
+use super::{Cells, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 
 /// A group of flows that differ in nothing but their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -17,11 +17,11 @@ use super::{LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 pub struct FlowGroup {
     /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
     pub name: String,
-    /// Number of flows. Default: one, which has the group's name.
+    /// Number of flows. Default: one, which has the group's name. Not for cells.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Who sends: TCP or UDP.
+    /// Who sends: TCP, UDP, or the sources of cells before a switch.
     pub transport: Transport,
     /// What is sent; TCP only.
     #[serde(default)]
@@ -61,11 +61,39 @@ pub struct FlowGroup {
 #[schemars(transform = bare_transports)]
 #[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
 pub enum Transport {
-    /// TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC
-    /// 6298), and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    /// TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681,
+    /// 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC
+    /// 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
     /// UDP: packets at a rate of their own, whatever the network does.
     Udp(Udp),
+    /// Cells in the slots of a line, as switch theory has them; only in front of a switch.
+    Cells(Cells),
+}
+
+/// What TCP's congestion control and slow start can be, as the manual shows them.
+pub(crate) const TCP_VARIANTS: &[Algorithm] = &[
+    Algorithm { name: "reno", source: include_str!("../../../tcp/src/reno.rs"), parameters: none },
+    Algorithm { name: "newreno", source: include_str!("../../../tcp/src/newreno.rs"), parameters: none },
+    Algorithm { name: "bic", source: include_str!("../../../tcp/src/bic.rs"), parameters: BicConfig::json_schema },
+    Algorithm {
+        name: "cubic",
+        source: include_str!("../../../tcp/src/cubic.rs"),
+        parameters: CubicConfig::json_schema,
+    },
+    Algorithm { name: "linux_bic", source: include_str!("../../../tcp/src/linux_bic.rs"), parameters: none },
+    Algorithm { name: "linux_cubic", source: include_str!("../../../tcp/src/linux_cubic.rs"), parameters: none },
+    Algorithm { name: "hystart", source: include_str!("../../../tcp/src/hystart.rs"), parameters: none },
+    Algorithm {
+        name: "hystart_plus_plus",
+        source: include_str!("../../../tcp/src/hystart_plus_plus.rs"),
+        parameters: none,
+    },
+];
+
+/// The parameters of what has none of its own.
+fn none(generator: &mut SchemaGenerator) -> Schema {
+    <()>::json_schema(generator)
 }
 
 fn bare_transports(schema: &mut Schema) {
@@ -257,6 +285,7 @@ impl FlowGroup {
                 SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
                 SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),
             },
+            Transport::Cells(cells) => cells.size.0,
         }
     }
 }

@@ -10,10 +10,12 @@ mod one_or_many;
 mod probes;
 mod queue;
 mod scenario;
+mod switch;
 mod tagged;
 mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};
+pub(crate) use flows::TCP_VARIANTS;
 pub use flows::{
     Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep, RequestResponse,
     Transport, Udp, UdpPattern,
@@ -23,4 +25,7 @@ pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub(crate) use queue::DISCIPLINES;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;
+pub(crate) use switch::SCHEDULERS;
+pub use switch::{Cells, Cioq, Fabric, InputQueued, SwitchTopology};
+pub(crate) use tagged::Algorithm;
 pub use topology::{Chain, Dumbbell, Graph, GraphLink, HostCount, LinkSpec, Node, NodeKind, Placement, Star, Topology};

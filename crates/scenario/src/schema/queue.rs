@@ -4,18 +4,9 @@ use forebay_qdisc as qdisc;
 use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
 use forebay_qdisc::{CbqConfig, ConfigError, Dbl, DblConfig, Discipline, FlowKey, Packet, Queue, Rate, hash_flow};
 use forebay_units::QueueSize;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema};
 
-use super::tagged;
-
-/// A queue discipline as the manual shows it.
-pub(crate) struct DisciplineEntry {
-    pub name: &'static str,
-    /// The source file, whose opening comment is the manual page.
-    pub source: &'static str,
-    /// The schema of its parameters.
-    pub parameters: fn(&mut SchemaGenerator) -> Schema,
-}
+use super::tagged::{self, Algorithm};
 
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
 /// with its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table
@@ -31,8 +22,8 @@ macro_rules! disciplines {
         }
 
         /// Every discipline, in the order in which they are listed.
-        pub(crate) const DISCIPLINES: &[DisciplineEntry] = &[
-            $(DisciplineEntry {
+        pub(crate) const DISCIPLINES: &[Algorithm] = &[
+            $(Algorithm {
                 name: $name,
                 source: include_str!(concat!("../../../qdisc/src/", $file)),
                 parameters: <$config as JsonSchema>::json_schema,

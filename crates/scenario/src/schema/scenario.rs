@@ -24,7 +24,7 @@ pub struct ScenarioSpec {
     /// All random numbers follow from it.
     #[serde(default = "first")]
     pub seed: u64,
-    /// The network: exactly one of `star`, `dumbbell`, `chain`, `graph`.
+    /// The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`.
     pub topology: Topology,
     /// The traffic: at least one group.
     #[schemars(length(min = 1))]
@@ -35,6 +35,14 @@ pub struct ScenarioSpec {
     /// Packet traces.
     #[serde(default)]
     pub traces: Vec<Trace>,
+}
+
+impl ScenarioSpec {
+    /// The largest packet that any flow sends, in bytes on the wire; for drawn sizes the largest that can be drawn.
+    #[must_use]
+    pub fn largest_packet(&self) -> u64 {
+        self.flows.iter().map(FlowGroup::largest_packet).max().unwrap_or(0)
+    }
 }
 
 fn first() -> u64 {

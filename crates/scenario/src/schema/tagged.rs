@@ -1,7 +1,7 @@
 //! What a table of alternatives looks like in the JSON Schema: derived by schemars as a `oneOf` of one-key tables, to
 //! which the bare names are added here.
 
-use schemars::Schema;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::json;
 
 /// Adds the bare names of those alternatives whose parameters all have defaults.
@@ -10,4 +10,14 @@ pub(crate) fn allow_bare(schema: &mut Schema, names: &[&str]) {
     if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
         alternatives.push(bare);
     }
+}
+
+/// An algorithm with a source file of its own, as the manual shows it.
+pub(crate) struct Algorithm {
+    /// Its name in a scenario.
+    pub name: &'static str,
+    /// The source file, whose opening comment is the manual page.
+    pub source: &'static str,
+    /// The schema of its parameters.
+    pub parameters: fn(&mut SchemaGenerator) -> Schema,
 }

@@ -7,7 +7,8 @@ use forebay_units::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
-use super::{QueueSpec, SpanDistribution};
+use super::tagged;
+use super::{Cioq, InputQueued, QueueSpec, SpanDistribution, SwitchTopology};
 
 /// The network: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -19,6 +20,8 @@ pub enum Topology {
     Dumbbell(Dumbbell),
     /// Routers in a row, at each of which flows may join, and one sink at the end.
     Chain(Chain),
+    /// Sources, a multiplexer before each input of a switch, the switch, sinks.
+    Switch(SwitchTopology),
     /// Any nodes and links, with shortest-path routes.
     Graph(Graph),
 }
@@ -119,13 +122,13 @@ pub struct Chain {
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
-    /// Hosts and routers.
+    /// Hosts, routers and switches.
     pub nodes: Vec<Node>,
     /// Full-duplex links between them.
     pub links: Vec<GraphLink>,
 }
 
-/// A host or a router.
+/// A host, a router or a switch.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Node {
@@ -137,14 +140,24 @@ pub struct Node {
 }
 
 /// What a node is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = bare_kinds)]
 pub enum NodeKind {
     /// Carries flows; passes no packets on.
     #[default]
     Host,
     /// Passes packets on; each of its ports has a queue.
     Router,
+    /// Passes packets on through a crossbar with virtual output queues; the fastest of its links is its line. Queues of
+    /// the inputs: `<node>/input-<number>`, in the order of the links.
+    Cioq(Cioq),
+    /// Passes packets on from one FIFO queue at each input; the fastest of its links is its line.
+    InputQueued(InputQueued),
+}
+
+fn bare_kinds(schema: &mut Schema) {
+    tagged::allow_bare(schema, &["cioq", "input_queued"]);
 }
 
 /// A full-duplex link between two nodes.
@@ -177,6 +190,22 @@ pub struct GraphLink {
 
 fn one_hop() -> u32 {
     1
+}
+
+impl Topology {
+    /// The switch, if the topology is one.
+    #[must_use]
+    pub fn switch(&self) -> Option<&SwitchTopology> {
+        if let Self::Switch(switch) = self { Some(switch) } else { None }
+    }
+}
+
+impl NodeKind {
+    /// Whether it passes packets on.
+    #[must_use]
+    pub fn forwards(&self) -> bool {
+        !matches!(self, Self::Host)
+    }
 }
 
 impl LinkSpec {

@@ -6,6 +6,7 @@ use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
 use super::graph::Reach;
+use super::switch;
 use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use crate::document::Path;
 use crate::schema::{
@@ -46,6 +47,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         match &group.transport {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
+            Transport::Cells(cells) => switch::cells(group, cells, spec.topology.switch(), &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
     }
@@ -166,7 +168,7 @@ fn steps(steps: &[RateStep], path: &Path) -> Validity {
     Ok(())
 }
 
-fn check_packet(size: Bytes, path: &Path) -> Validity {
+pub(super) fn check_packet(size: Bytes, path: &Path) -> Validity {
     let holds = (1..=LARGEST_PACKET).contains(&size.0);
     require(holds, || path.clone(), || format!("no packet has {} B", size.0), "expected 1 B to 65535 B")
 }

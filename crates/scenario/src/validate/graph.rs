@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use forebay_switching::MAX_PORTS;
 use petgraph::unionfind::UnionFind;
 
-use super::{Invalid, Validity, check_name, require};
+use super::{Invalid, Validity, check_name, require, switch};
 use crate::document::Path;
 use crate::error::did_you_mean;
 use crate::names;
-use crate::schema::{Graph, NodeKind};
+use crate::schema::{Graph, NodeKind, ScenarioSpec};
 
 /// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
 const MOST_NODES: usize = 1_000_000;
@@ -72,6 +73,25 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
     Ok(())
 }
 
+/// Checks the nodes that are switches, whose links are known to be good.
+pub(super) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Validity {
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let kind = path.index(index).key("kind");
+        if !node.kind.forwards() || node.kind == NodeKind::Router {
+            continue;
+        }
+        let ports = graph.links.iter().filter(|link| link.from == node.name || link.to == node.name).count();
+        let message = || format!("the switch `{}` has {ports} links", node.name);
+        require((1..=MAX_PORTS).contains(&ports), || kind.clone(), message, "expected at most 64")?;
+        match &node.kind {
+            NodeKind::Cioq(cioq) => switch::cioq(cioq, ports, spec, &kind.key("cioq"))?,
+            NodeKind::InputQueued(fifos) => switch::input_queued(fifos, ports, spec, &kind.key("input_queued"))?,
+            NodeKind::Host | NodeKind::Router => {}
+        }
+    }
+    Ok(())
+}
+
 /// Which host can reach which, hosts passing nothing on.
 pub(super) struct Reach<'a> {
     graph: &'a Graph,
@@ -87,7 +107,7 @@ impl<'a> Reach<'a> {
             graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
         let mut neighbours = vec![Vec::new(); graph.nodes.len()];
         let mut routers = UnionFind::new(graph.nodes.len());
-        let is_router = |index: usize| graph.nodes[index].kind == NodeKind::Router;
+        let is_router = |index: usize| graph.nodes[index].kind.forwards();
         for link in &graph.links {
             let (Some(&from), Some(&to)) = (nodes.get(link.from.as_str()), nodes.get(link.to.as_str())) else {
                 continue;
@@ -108,7 +128,7 @@ impl<'a> Reach<'a> {
             return true;
         }
         let regions = |host: usize| -> BTreeSet<usize> {
-            let routers = self.neighbours[host].iter().filter(|&&node| self.graph.nodes[node].kind == NodeKind::Router);
+            let routers = self.neighbours[host].iter().filter(|&&node| self.graph.nodes[node].kind.forwards());
             routers.map(|&router| self.routers.find(router)).collect()
         };
         !regions(from).is_disjoint(&regions(to))
@@ -116,13 +136,12 @@ impl<'a> Reach<'a> {
 
     /// Checks that `name` is that of a host.
     pub fn check_host(&self, name: &str, path: &Path) -> Validity {
-        let hosts =
-            || self.graph.nodes.iter().filter(|node| node.kind == NodeKind::Host).map(|node| node.name.as_str());
+        let hosts = || self.graph.nodes.iter().filter(|node| !node.kind.forwards()).map(|node| node.name.as_str());
         match self.nodes.get(name) {
-            Some(&index) if self.graph.nodes[index].kind == NodeKind::Host => Ok(()),
+            Some(&index) if !self.graph.nodes[index].kind.forwards() => Ok(()),
             Some(_) => Err(Invalid::new(
                 path.clone(),
-                format!("`{name}` is a router"),
+                format!("`{name}` passes packets on"),
                 "expected a host: only hosts carry flows",
             )
             .with_help(format!("join a host to `{name}` by a link, or make it one: kind = \"host\""))),

@@ -52,6 +52,16 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             link(&chain.access, largest.data, &path.key("access"))?;
             link(&chain.link, largest.data, &path.key("link"))
         }
+        Topology::Switch(switch) => {
+            let path = path.key("switch");
+            for group in &spec.flows {
+                super::switch::access(group, switch, &path)?;
+            }
+            optional(switch.access.as_ref(), largest.data, &path.key("access"))?;
+            link(&switch.input, largest.data, &path.key("input"))?;
+            link(&switch.output, largest.data, &path.key("output"))?;
+            optional(switch.back.as_ref(), largest.acks, &path.key("back"))
+        }
         Topology::Graph(graph) => {
             // Which flows cross which link is not looked at here: only what every flow's packets are too large for.
             let least = spec.flows.iter().map(|group| data_packet(&group.transport)).min().unwrap_or(0);
@@ -70,7 +80,7 @@ fn largest(spec: &ScenarioSpec) -> Largest {
     let data = spec.flows.iter().map(|group| data_packet(&group.transport)).max().unwrap_or(0);
     let acks = spec.flows.iter().map(|group| match &group.transport {
         Transport::Tcp(config) => config.ack_size.0,
-        Transport::Udp(_) => 0,
+        Transport::Udp(_) | Transport::Cells(_) => 0,
     });
     Largest { data, acks: acks.max().unwrap_or(0) }
 }
@@ -82,6 +92,7 @@ fn data_packet(transport: &Transport) -> u64 {
             SizeDistribution::Uniform(_, high) => high.0,
             drawn => drawn.mean().0,
         },
+        Transport::Cells(cells) => cells.size.0,
     }
 }
 
