@@ -107,6 +107,7 @@ class Row:
     forebay_seeds: int
     ns2_seeds: int
     metrics: tuple[Metric, ...]
+    rate_mbps: float
 
     def seeds(self, simulator: Simulator) -> int:
         """Over how many seeds a simulator runs."""
@@ -140,10 +141,14 @@ class Outcome:
     span_s: float
     flows: list[Flow]
     queue_mean_packets: float | None
+    rate_mbps: float
 
     def value(self, metric: str) -> float:
         """A metric by its name in `expected.toml`."""
         group, quantity = metric.split(".")
+        if metric == "queue.utilization_percent":
+            carried = sum(flow.arrivals - flow.drops for flow in self.flows)
+            return 100 * carried * PACKET_BITS / self.span_s / (1e6 * self.rate_mbps)
         if group == "queue":
             return math.nan if self.queue_mean_packets is None else self.queue_mean_packets
         flows = [flow for flow in self.flows if flow.group == group]
@@ -214,6 +219,7 @@ def read_experiment(table: dict[str, Any], queues: dict[str, dict[str, str]], se
                 forebay_seeds=seeds or table["seeds"],
                 ns2_seeds=min(seeds or table["seeds"], table.get("ns2_seeds", table["seeds"])),
                 metrics=tuple(Metric.read(metric) for metric in row["metrics"]),
+                rate_mbps=table.get("rate_mbps", math.nan),
             )
         )
     return Experiment(table["id"], table["title"], tuple(rows))
@@ -237,14 +243,17 @@ def forebay_outcome(row: Row, seed: int) -> Outcome:
         wait_s = entry["wait_mean_s"] or 0.0
         group = flow["group"]
         flows.append(Flow(group, flow["goodput_bps"], entry["packets_arrived"], entry["packets_dropped"], wait_s))
-    return Outcome(result["duration_s"] - result["warmup_s"], flows, queue["length_mean_packets"])
+    span_s = result["duration_s"] - result["warmup_s"]
+    return Outcome(span_s, flows, queue["length_mean_packets"], row.rate_mbps)
 
 
 def ns2_outcome(row: Row, seed: int) -> Outcome:
     """Runs ns-2 and reads the script's JSON line."""
-    result = json.loads(standard_output(["ns", str(row.script), *row.script_arguments, f"seed={seed}"]))
+    printed = standard_output(["ns", str(row.script), *row.script_arguments, f"seed={seed}"])
+    # ns-2's Linux agents tell of their commands on the same stream.
+    result = json.loads(next(line for line in printed.splitlines() if line.startswith("{")))
     flows = [Flow(**flow) for flow in result["flows"]]
-    return Outcome(result["span_s"], flows, result["queue_mean_packets"])
+    return Outcome(result["span_s"], flows, result["queue_mean_packets"], row.rate_mbps)
 
 
 def standard_output(command: Sequence[str]) -> str:
@@ -386,7 +395,7 @@ def print_table(experiment: Experiment, comparisons: list[Comparison], console: 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
-    known = "table2, figure4, figure5, table3, figure8, table1, figure2, buffer, loss"
+    known = "table2, figure4, figure5, table3, figure8, table1, figure2, tiny, buffer, loss"
     parser.add_argument("experiments", nargs="*", help=f"{known}; default: all")
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")

@@ -2,12 +2,14 @@
 
 use core::fmt;
 
-use crate::{Bytes, Segment, Span};
+use crate::{BicConfig, Bytes, CubicConfig, Segment, Span};
 
-/// Which window law and which recovery a sender follows.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by
+/// RFC 6675 where there is SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "config", schemars(transform = allow_bare_names))]
 #[non_exhaustive]
 pub enum CongestionControl {
     /// RFC 5681: fast recovery ends with the first ACK of new data.
@@ -16,6 +18,44 @@ pub enum CongestionControl {
     #[default]
     #[cfg_attr(feature = "config", serde(rename = "newreno"))]
     NewReno,
+    /// BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
+    Bic(BicConfig),
+    /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
+    Cubic(CubicConfig),
+    /// BIC in Linux's arithmetic, as ns-2 2.35 has it.
+    LinuxBic,
+    /// CUBIC of 2007 in Linux's arithmetic, as ns-2 2.35 has it.
+    LinuxCubic,
+}
+
+/// Adds the bare names of the alternatives with parameters to the JSON Schema.
+#[cfg(feature = "config")]
+fn allow_bare_names(schema: &mut schemars::Schema) {
+    let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) else { return };
+    alternatives.push(
+        schemars::json_schema!({
+            "type": "string",
+            "enum": ["bic", "cubic"],
+            "description": "The name alone: with its defaults.",
+        })
+        .to_value(),
+    );
+}
+
+/// How the window opens at first, and after a timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SlowStart {
+    /// RFC 5681: doubles in a round trip until the first loss or the threshold.
+    Standard,
+    /// Ends, too, when the delay rises or the ACKs of a round come without a gap for half a round trip (Ha & Rhee 2011,
+    /// as Linux has it).
+    #[cfg_attr(feature = "config", serde(rename = "hystart"))]
+    HyStart,
+    /// Slows down when the delay rises, and ends if it stays up (RFC 9406).
+    #[cfg_attr(feature = "config", serde(rename = "hystart_plus_plus"))]
+    HyStartPlusPlus,
 }
 
 /// What partial ACKs do to the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
@@ -63,8 +103,13 @@ pub enum EcnFloor {
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct TcpConfig {
-    /// Window law and recovery: "reno" or "newreno".
+    /// Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or
+    /// "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
     pub congestion_control: CongestionControl,
+    /// How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
+    /// Default: "hystart" with "cubic", "standard" with all others.
+    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+    pub slow_start: Option<SlowStart>,
     /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     pub sack: bool,
     /// A full data segment on the wire, header included. 1500 B is Ethernet's limit.
@@ -120,6 +165,7 @@ impl Default for TcpConfig {
     fn default() -> Self {
         Self {
             congestion_control: CongestionControl::NewReno,
+            slow_start: None,
             sack: false,
             segment: Bytes(1500),
             header: Bytes(40),
@@ -162,6 +208,11 @@ impl fmt::Display for ConfigError {
 
 impl core::error::Error for ConfigError {}
 
+/// A condition that a parameter has to meet.
+pub(crate) fn check(holds: bool, field: &'static str, bound: &'static str) -> Result<(), ConfigError> {
+    if holds { Ok(()) } else { Err(ConfigError { field, bound }) }
+}
+
 impl TcpConfig {
     /// What ns-2 2.35 does unless told otherwise (one-way agents, an ACK for every segment), with segments of 1000 B
     /// all of which count as payload, and a window of `max_window_segments` (ns-2's `window_`).
@@ -187,7 +238,11 @@ impl TcpConfig {
     /// # Errors
     /// The first parameter that is outside its bound.
     pub fn validate(&self) -> Result<(), ConfigError> {
-        let check = |holds: bool, field, bound| if holds { Ok(()) } else { Err(ConfigError { field, bound }) };
+        match self.congestion_control {
+            CongestionControl::Bic(bic) => bic.validate()?,
+            CongestionControl::Cubic(cubic) => cubic.validate()?,
+            _ => {}
+        }
         check(self.segment.0 > self.header.0, "segment", "larger than header")?;
         check(self.segment.0 <= 65_535, "segment", "at most 65535 B, as an IP packet")?;
         check(self.ack_size.0 >= 1, "ack_size", "at least 1 B")?;
@@ -205,6 +260,16 @@ impl TcpConfig {
         check(self.timer_granularity <= Span::from_seconds(1), "timer_granularity", "at most 1 s")?;
         check(self.delayed_ack_timeout > Span::ZERO, "delayed_ack_timeout", "longer than 0 s")?;
         check(self.delayed_ack_timeout <= Span::from_milliseconds(500), "delayed_ack_timeout", "at most 500 ms")
+    }
+
+    /// The slow start: the one given, or what goes with the window law.
+    #[must_use]
+    pub fn slow_start(&self) -> SlowStart {
+        let by_law = match self.congestion_control {
+            CongestionControl::Cubic(_) => SlowStart::HyStart,
+            _ => SlowStart::Standard,
+        };
+        self.slow_start.unwrap_or(by_law)
     }
 
     /// Payload bytes of a full segment (the RFCs' SMSS).
@@ -230,10 +295,24 @@ mod tests {
         assert_eq!(TcpConfig::ns2(64).validate(), Ok(()));
     }
 
+    fn cubic(beta: f64, growth: f64) -> CongestionControl {
+        CongestionControl::Cubic(CubicConfig { beta, growth, ..CubicConfig::default() })
+    }
+
+    fn bic(beta: f64, max_increment: u32, smooth_part: u32) -> CongestionControl {
+        CongestionControl::Bic(BicConfig { beta, max_increment, smooth_part, ..BicConfig::default() })
+    }
+
     #[test]
     fn an_error_names_field_and_bound() {
         type Spoil = fn(&mut TcpConfig);
         let cases: &[(&str, Spoil)] = &[
+            ("congestion_control.cubic.beta", |c| c.congestion_control = cubic(1.0, 0.4)),
+            ("congestion_control.cubic.beta", |c| c.congestion_control = cubic(f64::NAN, 0.4)),
+            ("congestion_control.cubic.growth", |c| c.congestion_control = cubic(0.7, 0.0)),
+            ("congestion_control.bic.beta", |c| c.congestion_control = bic(0.0, 16, 20)),
+            ("congestion_control.bic.max_increment", |c| c.congestion_control = bic(0.8, 0, 20)),
+            ("congestion_control.bic.smooth_part", |c| c.congestion_control = bic(0.8, 16, 0)),
             ("segment", |c| c.segment = Bytes(40)),
             ("segment", |c| c.segment = Bytes(1 << 40)),
             ("ack_size", |c| c.ack_size = Bytes(0)),

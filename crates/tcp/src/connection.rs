@@ -1,5 +1,8 @@
 //! The state that every variant shares: sequence numbers, window and timer, and what may be sent by them.
 
+use alloc::boxed::Box;
+
+use crate::slow_start::Departures;
 use crate::{CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
 
 /// What a sender counts.
@@ -68,6 +71,8 @@ pub(crate) struct Connection {
     /// The ACK that ends the running round-trip measurement; 0 when none runs.
     timed_end: u64,
     timed_since: Time,
+    /// When segments departed, for a slow start that watches the delay.
+    pub departures: Option<Box<Departures>>,
     pub round_trip: RoundTrip,
     pub counters: SenderCounters,
 }
@@ -107,6 +112,7 @@ impl Connection {
             last_sent: Time::ZERO,
             timed_end: 0,
             timed_since: Time::ZERO,
+            departures: None,
             round_trip: RoundTrip::new(config),
             counters: SenderCounters::default(),
         };
@@ -146,6 +152,9 @@ impl Connection {
         self.count_and_time(end, retransmission, now);
         // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and no ECT on what is sent again.
         let new_data = payload > 0 && !retransmission;
+        if let Some(departures) = &mut self.departures {
+            if new_data { departures.note(end, now) } else { departures.forget() }
+        }
         let cwr = new_data && core::mem::take(&mut self.cwr_pending);
         out.segment(Segment {
             seq,
@@ -243,6 +252,18 @@ impl Connection {
     /// Gives up the running round-trip measurement, because a segment is sent again (Karn).
     pub fn stop_timing(&mut self) {
         self.timed_end = 0;
+    }
+
+    /// A round-trip sample from the ACK that has just come, for a slow start that watches the delay.
+    pub fn sample_round_trip(&mut self, now: Time) -> Option<Span> {
+        self.departures.as_mut()?.sample(self.unacknowledged, now)
+    }
+
+    /// What is sent next is the first segment of a round trip.
+    pub fn begin_round(&mut self) {
+        if let Some(departures) = &mut self.departures {
+            departures.begin_round();
+        }
     }
 
     /// Starts the retransmission timer anew, or stops it where nothing is in flight (RFC 6298, 5.2 and 5.3).

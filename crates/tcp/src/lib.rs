@@ -1,9 +1,9 @@
 //! A TCP sender and a TCP receiver as state machines: segments, ACKs and timer expiries in; segments, ACKs and a
 //! deadline out. No clock, no queue, no sockets: the caller owns time and the network.
 //!
-//! [`Sender`] is the one skeleton that all variants share. Two small policies make a variant: a [`WindowLaw`] says how
-//! the congestion window grows and how far it shrinks, a recovery says what is resent after a loss (Reno, NewReno, or
-//! RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
+//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant: a [`WindowLaw`] says how the
+//! congestion window grows and how far it shrinks, a slow start says how it opens at first, a recovery says what is
+//! resent after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
 //!
 //! | file | what | source |
 //! |---|---|---|
@@ -11,6 +11,9 @@
 //! | `connection.rs` | sequence numbers, window and timer; what may be sent | RFC 9293, 5681 |
 //! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
 //! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
+//! | `cubic.rs`, `bic.rs` | window laws for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
+//! | `linux_cubic.rs`, `linux_bic.rs` | the same in Linux's arithmetic | Linux 2.6.22, ns-2 2.35 |
+//! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `scoreboard.rs` | what the receiver holds above the cumulative ACK | RFC 2018, 6675 |
 //! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
@@ -18,9 +21,15 @@
 
 extern crate alloc;
 
+mod bic;
 mod config;
 mod connection;
+mod cubic;
+mod hystart;
+mod hystart_plus_plus;
 mod law;
+mod linux_bic;
+mod linux_cubic;
 mod newreno;
 mod receiver;
 mod recovery;
@@ -30,11 +39,16 @@ mod sack;
 mod scoreboard;
 mod segment;
 mod sender;
+mod slow_start;
 
-pub use config::{ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, TcpConfig};
+pub use bic::{Bic, BicConfig};
+pub use config::{ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, SlowStart, TcpConfig};
 pub use connection::SenderCounters;
+pub use cubic::{Cubic, CubicConfig};
 pub use forebay_units::{Bytes, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};
+pub use linux_bic::LinuxBic;
+pub use linux_cubic::LinuxCubic;
 pub use receiver::Receiver;
 pub use reno::Reno;
 pub use round_trip::RoundTrip;

@@ -5,7 +5,7 @@
 //! and the window is deflated by what was acknowledged. So each round trip mends one loss without a timeout.
 //!
 //! # Source
-//! RFC 6582, section 3.2; `recover` is [`Connection::recovery_point`](crate::connection::Connection).
+//! RFC 6582, section 3.2; `recover` is the connection's `recovery_point`.
 //!
 //! # Where we differ
 //! `recover` starts below the first byte of data, so that the loss of the first segment can be recovered, too.

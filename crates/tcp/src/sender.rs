@@ -20,11 +20,15 @@
 use alloc::boxed::Box;
 
 use crate::connection::Connection;
+use crate::hystart::HyStart;
+use crate::hystart_plus_plus::HyStartPlusPlus;
 use crate::newreno::NewRenoRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RenoRecovery, Turn};
 use crate::sack::SackRecovery;
+use crate::slow_start::{Departures, SlowStartPolicy};
 use crate::{
-    Ack, CongestionControl, CongestionSignal, Reno, RoundTrip, SegmentOut, SenderCounters, TcpConfig, Time, WindowLaw,
+    Ack, Bic, CongestionControl, CongestionSignal, Cubic, LinuxBic, LinuxCubic, Reno, RoundTrip, SegmentOut,
+    SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
 };
 
 /// How far the connection is.
@@ -41,6 +45,8 @@ pub struct Sender {
     connection: Connection,
     law: Box<dyn WindowLaw>,
     recovery: Box<dyn Recovery>,
+    /// A slow start other than the standard one.
+    slow_start: Option<Box<dyn SlowStartPolicy>>,
     phase: Phase,
     wants_handshake: bool,
     wants_ecn: bool,
@@ -60,14 +66,28 @@ impl Sender {
         let recovery: Box<dyn Recovery> = match config.congestion_control {
             _ if config.sack => Box::new(SackRecovery::new(config)),
             CongestionControl::Reno => Box::new(RenoRecovery),
-            CongestionControl::NewReno => Box::new(NewRenoRecovery::new(config)),
+            _ => Box::new(NewRenoRecovery::new(config)),
         };
-        let connection = Connection::new(config);
+        let law: Box<dyn WindowLaw> = match config.congestion_control {
+            CongestionControl::Reno | CongestionControl::NewReno => Box::new(Reno),
+            CongestionControl::Bic(bic) => Box::new(Bic::new(bic)),
+            CongestionControl::Cubic(cubic) => Box::new(Cubic::new(cubic)),
+            CongestionControl::LinuxBic => Box::new(LinuxBic::new()),
+            CongestionControl::LinuxCubic => Box::new(LinuxCubic::new()),
+        };
+        let mut connection = Connection::new(config);
+        let slow_start: Option<Box<dyn SlowStartPolicy>> = match config.slow_start() {
+            SlowStart::Standard => None,
+            SlowStart::HyStart => Some(Box::new(HyStart::new())),
+            SlowStart::HyStartPlusPlus => Some(Box::new(HyStartPlusPlus::new(connection.window.slow_start_threshold))),
+        };
+        connection.departures = slow_start.as_ref().map(|_| Box::new(Departures::new()));
         Self {
             initial_window: connection.window.congestion_window,
             connection,
-            law: Box::new(Reno),
+            law,
             recovery,
+            slow_start,
             phase: Phase::Closed,
             wants_handshake: config.handshake,
             wants_ecn: config.ecn,
@@ -182,6 +202,9 @@ impl Sender {
         connection.recovery_point = connection.highest;
         connection.next = connection.unacknowledged;
         self.recovery.on_timeout(connection);
+        if let Some(policy) = &mut self.slow_start {
+            policy.on_timeout();
+        }
         connection.restart_timer(now);
         self.send(now, out);
     }
@@ -258,7 +281,9 @@ impl Sender {
         }
         connection.duplicate_acks = 0;
         connection.limited_transmit_bytes = 0;
-        if is_in_use && !ack.ece {
+        if !is_in_use {
+            self.law.pause(now);
+        } else if !ack.ece {
             self.grow(newly, now);
         }
         self.connection.restart_timer(now);
@@ -335,11 +360,15 @@ impl Sender {
             (newly as f64 / connection.segment_bytes as f64).min(limit)
         };
         let window = &mut connection.window;
-        if window.congestion_window < window.slow_start_threshold {
-            self.law.slow_start(window, acked_segments, &connection.round_trip, now);
-        } else {
+        if window.congestion_window >= window.slow_start_threshold {
             self.law.avoid_congestion(window, acked_segments, &connection.round_trip, now);
+        } else if let Some(policy) = &mut self.slow_start {
+            policy.on_ack(connection, acked_segments, now);
+        } else {
+            // RFC 5681, equation 2.
+            window.congestion_window += acked_segments;
         }
+        let window = &mut connection.window;
         window.congestion_window = window.congestion_window.min(self.max_window);
         connection.apply_window();
     }
@@ -351,6 +380,7 @@ impl Sender {
         if is_idle && connection.idle_since_last_sent(now) > connection.round_trip.timeout() {
             let window = &mut connection.window.congestion_window;
             *window = window.min(self.initial_window);
+            self.law.restart();
             connection.apply_window();
         }
     }

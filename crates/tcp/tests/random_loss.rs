@@ -54,3 +54,13 @@ fn newreno_goes_as_fast_as_in_ns2() {
 fn sack_goes_as_fast_as_in_ns2() {
     assert_like_ns2(CongestionControl::NewReno, true, &[(0.001, 6.41), (0.03, 0.942), (0.1, 0.344)]);
 }
+
+#[test]
+fn linux_cubic_goes_as_fast_as_in_ns2() {
+    assert_like_ns2(CongestionControl::LinuxCubic, true, &[(0.001, 6.60), (0.03, 1.076)]);
+}
+
+#[test]
+fn linux_bic_goes_as_fast_as_in_ns2() {
+    assert_like_ns2(CongestionControl::LinuxBic, true, &[(0.001, 15.04), (0.03, 1.070)]);
+}

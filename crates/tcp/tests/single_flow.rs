@@ -72,3 +72,23 @@ fn sack_fills_a_small_buffer_like_ns2() {
 fn sack_fills_a_full_buffer_like_ns2() {
     assert_like_ns2("SACK", CongestionControl::NewReno, true, 50, (9.994, 94.0, 27.22));
 }
+
+#[test]
+fn linux_cubic_fills_a_small_buffer_like_ns2() {
+    assert_like_ns2("Linux CUBIC", CongestionControl::LinuxCubic, true, 10, (9.968, 181.0, 5.07));
+}
+
+#[test]
+fn linux_cubic_fills_a_full_buffer_like_ns2() {
+    assert_like_ns2("Linux CUBIC", CongestionControl::LinuxCubic, true, 50, (10.0, 122.0, 42.58));
+}
+
+#[test]
+fn linux_bic_fills_a_small_buffer_like_ns2() {
+    assert_like_ns2("Linux BIC", CongestionControl::LinuxBic, true, 10, (9.922, 1322.0, 3.90));
+}
+
+#[test]
+fn linux_bic_fills_a_full_buffer_like_ns2() {
+    assert_like_ns2("Linux BIC", CongestionControl::LinuxBic, true, 50, (10.0, 173.0, 44.58));
+}

@@ -1,7 +1,8 @@
 # Shared by the ns-2 scripts of this folder: command line, queues, flows, measurement, one line of JSON.
 #
 # A script is run as `ns star.tcl key=value ...`. Every key has a default in the script's `defaults` list; an unknown key
-# is an error. What is measured goes to standard output as one JSON object, and nothing else does.
+# is an error. What is measured goes to standard output as one JSON object on a line of its own; Linux agents add lines
+# of theirs.
 #
 # Counting. A data packet is 1000 bytes on the wire: ns-2 adds 40 bytes of header to packetSize_, hence 960. All of its
 # bytes count as goodput. Queue lengths are of packets that wait, without the one on the wire.
@@ -77,7 +78,7 @@ proc configure_queue {} {
 
 # Settings of every TCP sender; `tick` is the granularity of its timer in seconds.
 proc configure_tcp {window tick} {
-    foreach class {Agent/TCP Agent/TCP/Reno Agent/TCP/Newreno Agent/TCP/Sack1} {
+    foreach class {Agent/TCP Agent/TCP/Reno Agent/TCP/Newreno Agent/TCP/Sack1 Agent/TCP/Linux} {
         $class set packetSize_ 960
         $class set window_ $window
         $class set windowInit_ 2
@@ -101,15 +102,19 @@ proc access_link {a b rate delay} {
     $ns queue-limit $b $a 1000000
 }
 
-# An unlimited TCP flow of `group` from `from` to `to`, flow id `fid`, begun at `start`. variant: Reno, Newreno, Sack1.
+# An unlimited TCP flow of `group` from `from` to `to`, flow id `fid`, begun at `start`. variant: Reno, Newreno, Sack1, or
+# Linux/cubic and the like: what ns-2 runs of Linux 2.6.22, with SACK.
 proc tcp_flow {group variant from to fid start} {
     global ns flows
-    set sender [new Agent/TCP/$variant]
-    set receiver [new [expr {$variant eq "Sack1" ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
+    foreach {class law} [split $variant /] break
+    set sender [new Agent/TCP/$class]
+    set has_sack [expr {$class eq "Sack1" || $class eq "Linux"}]
+    set receiver [new [expr {$has_sack ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
     $sender set fid_ $fid
     $ns attach-agent $from $sender
     $ns attach-agent $to $receiver
     $ns connect $sender $receiver
+    if {$class eq "Linux"} { $ns at 0 "$sender select_ca $law" }
     set application [new Application/FTP]
     $application attach-agent $sender
     $ns at $start "$application start"

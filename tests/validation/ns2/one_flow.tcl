@@ -1,6 +1,7 @@
 # One TCP flow: against a small drop-tail buffer (loss 0), or against independent random loss (buffer large).
 #
 #   ns one_flow.tcl variant=Reno limit=10
+#   ns one_flow.tcl variant=Linux/cubic limit=10
 #   ns one_flow.tcl variant=Reno rate=100Mb loss=0.03 limit=100000
 source [file join [file dirname [info script]] lib.tcl]
 

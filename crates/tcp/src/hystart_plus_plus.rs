@@ -1,0 +1,164 @@
+//! HyStart++: slow start that slows down when the delay rises, and ends if it stays up.
+//!
+//! # What it does
+//! When the shortest round trip of a round exceeds that of the round before by an eighth (at least 4 ms, at most
+//! 16 ms), conservative slow start begins, at a quarter of the growth. If within five rounds the delay falls below what
+//! it was at its start, the rise was jitter and slow start goes on; otherwise it ends at the window reached.
+//!
+//! # Source
+//! RFC 9406, sections 4.2 and 4.3.
+//!
+//! # Where we differ
+//! `byte_counting_limit` limits what an ACK adds, rather than the RFC's L of 8. Only the first segments of a round are
+//! timed.
+//!
+//! # Parameters
+//! None: `transport.tcp.slow_start = "hystart_plus_plus"`.
+
+use crate::connection::Connection;
+use crate::hystart::{SAMPLES, tolerated_delay};
+use crate::slow_start::SlowStartPolicy;
+use crate::{Span, Time};
+
+/// Rounds of conservative slow start, the one in which it begins included (`CSS_ROUNDS`).
+const CONSERVATIVE_ROUNDS: u32 = 5;
+
+/// How much slower conservative slow start is (`CSS_GROWTH_DIVISOR`).
+const CONSERVATIVE_DIVISOR: f64 = 4.0;
+
+/// RFC 9406's slow start.
+#[derive(Debug)]
+pub(crate) struct HyStartPlusPlus {
+    /// The round ends when more than this is acknowledged (`windowEnd`).
+    round_end: u64,
+    /// The shortest round trip of the last round and of this one, and of how many samples (`lastRoundMinRTT`,
+    /// `currentRoundMinRTT`, `rttSampleCount`).
+    shortest_in_last_round: Span,
+    shortest_in_round: Span,
+    samples: u32,
+    conservative: Option<Conservative>,
+    /// The threshold before anything has set it: while it stands, this is the first slow start (section 4.3).
+    initial_threshold: f64,
+}
+
+/// Conservative slow start (CSS).
+#[derive(Clone, Copy, Debug)]
+struct Conservative {
+    /// The shortest round trip at its start (`cssBaselineMinRtt`).
+    baseline: Span,
+    /// Rounds that have ended since.
+    rounds: u32,
+}
+
+impl HyStartPlusPlus {
+    pub fn new(initial_threshold: f64) -> Self {
+        Self {
+            round_end: 0,
+            shortest_in_last_round: Span::MAX,
+            shortest_in_round: Span::MAX,
+            samples: 0,
+            conservative: None,
+            initial_threshold,
+        }
+    }
+
+    fn begin_round(&mut self, round_end: u64) {
+        self.round_end = round_end;
+        self.shortest_in_last_round = self.shortest_in_round;
+        (self.shortest_in_round, self.samples) = (Span::MAX, 0);
+        if let Some(conservative) = &mut self.conservative {
+            conservative.rounds += 1;
+        }
+    }
+
+    /// RFC 9406, 4.2: enters conservative slow start, or takes it back.
+    fn judge_delay(&mut self) {
+        let (last, this) = (self.shortest_in_last_round, self.shortest_in_round);
+        if self.samples < SAMPLES || last == Span::MAX {
+            return;
+        }
+        match self.conservative {
+            None if this.picoseconds() >= last.picoseconds().saturating_add(tolerated_delay(last).picoseconds()) => {
+                self.conservative = Some(Conservative { baseline: this, rounds: 0 });
+            }
+            Some(conservative) if this < conservative.baseline => self.conservative = None,
+            _ => {}
+        }
+    }
+}
+
+impl SlowStartPolicy for HyStartPlusPlus {
+    fn on_ack(&mut self, connection: &mut Connection, acked_segments: f64, now: Time) {
+        if connection.window.slow_start_threshold != self.initial_threshold {
+            connection.window.congestion_window += acked_segments;
+            return;
+        }
+        let sample = connection.sample_round_trip(now);
+        if connection.unacknowledged > self.round_end {
+            self.begin_round(connection.next);
+            connection.begin_round();
+        }
+        if let Some(sample) = sample {
+            self.shortest_in_round = self.shortest_in_round.min(sample);
+            self.samples += 1;
+            self.judge_delay();
+        }
+        let window = &mut connection.window;
+        match self.conservative {
+            None => window.congestion_window += acked_segments,
+            Some(Conservative { rounds, .. }) if rounds < CONSERVATIVE_ROUNDS => {
+                window.congestion_window += acked_segments / CONSERVATIVE_DIVISOR;
+            }
+            Some(_) => window.slow_start_threshold = window.congestion_window,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slow_start::tests::Rounds;
+
+    /// The window after each round of these round trips, in milliseconds.
+    fn windows(rounds: &mut Rounds, round_trips_ms: &[u64]) -> alloc::vec::Vec<f64> {
+        let mut policy = HyStartPlusPlus::new(f64::INFINITY);
+        let mut round = |ms: &u64| {
+            rounds.round(&mut policy, Span::from_milliseconds(*ms), Span::ZERO);
+            rounds.window()
+        };
+        round_trips_ms.iter().map(&mut round).collect()
+    }
+
+    #[test]
+    fn a_delay_that_stays_ends_slow_start_after_five_slow_rounds() {
+        let mut rounds = Rounds::new(16);
+        let windows = windows(&mut rounds, &[100, 113, 113, 113, 113, 113, 113]);
+        // Seven ACKs at full speed in the second round, then a quarter; the first ACK of the seventh ends it.
+        assert_eq!(windows[..3], [32.0, 32.0 + 7.0 + 25.0 / 4.0, 45.25 + 45.0 / 4.0]);
+        assert_eq!(windows[5], windows[6]);
+        assert!(!rounds.is_in_slow_start());
+    }
+
+    #[test]
+    fn jitter_is_taken_back() {
+        let mut rounds = Rounds::new(16);
+        let windows = windows(&mut rounds, &[100, 120, 100, 100, 100]);
+        // In the third round the eighth sample shows that the delay has gone.
+        assert_eq!(windows[2], windows[1] + 7.0 / 4.0 + (windows[1] - 7.25));
+        assert_eq!(windows[4], windows[3] + windows[3].floor());
+        assert!(rounds.is_in_slow_start());
+    }
+
+    #[test]
+    fn a_small_rise_is_nothing() {
+        let mut rounds = Rounds::new(16);
+        assert_eq!(windows(&mut rounds, &[100, 112, 125]), [32.0, 64.0, 128.0]);
+    }
+
+    #[test]
+    fn only_the_first_slow_start_is_watched() {
+        let mut rounds = Rounds::new(16);
+        rounds.connection.window.slow_start_threshold = 1000.0;
+        assert_eq!(windows(&mut rounds, &[100, 200, 400]), [32.0, 64.0, 128.0]);
+    }
+}
