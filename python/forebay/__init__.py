@@ -15,6 +15,7 @@ from .errors import CaptureError, InputError, InternalError, ScenarioError
 
 if TYPE_CHECKING:
     from . import types
+    from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
     from .result import Engine, Result, Series, load
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 # Loaded at their first use: the command line starts without Polars and NumPy.
 _HOMES = {
+    "BufferSize": "buffer_sizing",
     "Comparison": "comparison",
     "Engine": "result",
     "ReplayResult": "captures",
@@ -34,9 +36,11 @@ _HOMES = {
     "load": "result",
     "replay": "captures",
     "run": "simulate",
+    "size_buffer": "buffer_sizing",
 }
 
 __all__ = [
+    "BufferSize",
     "CaptureError",
     "Comparison",
     "Engine",
@@ -53,6 +57,7 @@ __all__ = [
     "load",
     "replay",
     "run",
+    "size_buffer",
     "types",
 ]
 

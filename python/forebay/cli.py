@@ -47,6 +47,52 @@ Overrides = Annotated[
 OutputFolder = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="Save results there: Parquet, JSON, figures, traces.")
 ]
+Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")]
+
+# The options of size-buffer alone.
+Utilization = Annotated[
+    float | None,
+    typer.Option("--target-utilization", metavar="SHARE", help="The least share of its time that the link sends: 0.8."),
+]
+DropRate = Annotated[
+    float | None, typer.Option("--target-drop-rate", metavar="SHARE", help="The most packets that are dropped: 0.001.")
+]
+DelayP99 = Annotated[
+    str | None,
+    typer.Option("--target-delay-p99", metavar="TIME", help='The most that 99 % of one-way delays may be: "50 ms".'),
+]
+DelayP95 = Annotated[str | None, typer.Option("--target-delay-p95", metavar="TIME", help="The same of 95 %.")]
+DelayP50 = Annotated[str | None, typer.Option("--target-delay-p50", metavar="TIME", help="The same of half of them.")]
+SizedQueue = Annotated[
+    str | None, typer.Option("--queue", metavar="LINK", help="The queue that is sized. Default: the bottleneck's.")
+]
+SizedKey = Annotated[
+    str | None,
+    typer.Option("--key", metavar="PATH", help="The queue that is sized, by the path of its limit in the scenario."),
+]
+SizeSeeds = Annotated[
+    int | None, typer.Option("--seeds", metavar="N", min=2, help="Seeds of each size at first. Default: 4.")
+]
+MaxSeeds = Annotated[
+    int | None,
+    typer.Option("--max-seeds", metavar="N", help="Seeds of a size that stays undecided. Default: 4 times --seeds."),
+]
+Least = Annotated[
+    int | None,
+    typer.Option("--min", metavar="N", min=1, help="The smallest size, in the unit of the limit. Default: a packet."),
+]
+Most = Annotated[
+    int | None,
+    typer.Option("--max", metavar="N", min=1, help="The largest size. Default: 4 RTT C, at least 1024 packets."),
+]
+Precision = Annotated[
+    float | None,
+    typer.Option("--precision", metavar="SHARE", help="Sizes nearer than this are not told apart. Default: 0.02."),
+]
+SizeFolder = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/size-buffer/<scenario>."),
+]
 
 
 def _version(asked: bool) -> None:
@@ -113,9 +159,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")
-    ] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side."""
     from . import experiment
@@ -161,9 +205,7 @@ def compare(
     seeds: Annotated[
         int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds of each discipline. Default: 3.")
     ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")
-    ] = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
     out: Annotated[
         Path | None,
@@ -175,6 +217,55 @@ def compare(
 
     options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, out)
     raise typer.Exit(run_command(what, options))
+
+
+@app.command("size-buffer")
+def size_buffer(  # noqa: PLR0913 - typer makes an option of each
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    *,
+    utilization: Utilization = None,
+    drop_rate: DropRate = None,
+    delay_p99: DelayP99 = None,
+    delay_p95: DelayP95 = None,
+    delay_p50: DelayP50 = None,
+    queue: SizedQueue = None,
+    key: SizedKey = None,
+    overrides: Overrides = None,
+    seeds: SizeSeeds = None,
+    max_seeds: MaxSeeds = None,
+    least: Least = None,
+    most: Most = None,
+    precision: Precision = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+    out: SizeFolder = None,
+) -> None:
+    """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
+
+    Of several targets: the smallest buffer for utilisation and drop rate, if it keeps the delay. Of delay alone: the
+    largest buffer. Exit status 1: there is none.
+    """
+    from .buffer_sizing.command import Options, run_command
+
+    options = Options(
+        utilization=utilization,
+        drop_rate=drop_rate,
+        delay_p50=delay_p50,
+        delay_p95=delay_p95,
+        delay_p99=delay_p99,
+        queue=queue,
+        key=key,
+        overrides=_pairs(overrides),
+        seeds=seeds,
+        max_seeds=max_seeds,
+        least=least,
+        most=most,
+        precision=precision,
+        jobs=jobs,
+        as_json=as_json,
+        out=out,
+    )
+    raise typer.Exit(run_command(scenario, options))
 
 
 @app.command("list")

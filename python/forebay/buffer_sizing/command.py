@@ -1,0 +1,106 @@
+"""`forebay size-buffer`: what the command line asks for, and what it prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from forebay import terminal
+
+from .measure import OnStep
+from .result import STEM
+from .run import size_buffer
+from .table import terminal_tables
+
+FOUND, NOT_FOUND, INTERRUPTED = 0, 1, 130
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of the command line."""
+
+    utilization: float | None
+    drop_rate: float | None
+    delay_p50: str | None
+    delay_p95: str | None
+    delay_p99: str | None
+    queue: str | None
+    key: str | None
+    overrides: Mapping[str, str]
+    seeds: int | None
+    max_seeds: int | None
+    least: int | None
+    most: int | None
+    precision: float | None
+    jobs: int | None
+    as_json: bool
+    out: Path | None
+
+
+def run_command(path: Path, options: Options) -> int:
+    """Searches, prints, and gives the exit status. Raises InputError and ScenarioError."""
+    out = options.out or Path("out") / STEM / path.stem
+    finished = 0
+
+    def note(done: float, _expected: int, _size: str) -> None:
+        nonlocal finished
+        finished = int(done)
+
+    try:
+        with _bar(note) as progress:
+            size = size_buffer(
+                path,
+                options.utilization,
+                target_drop_rate=options.drop_rate,
+                target_delay_p50=options.delay_p50,
+                target_delay_p95=options.delay_p95,
+                target_delay_p99=options.delay_p99,
+                queue=options.queue,
+                key=options.key,
+                overrides=options.overrides,
+                seeds=4 if options.seeds is None else options.seeds,
+                max_seeds=options.max_seeds,
+                least=options.least,
+                most=options.most,
+                precision=0.02 if options.precision is None else options.precision,
+                jobs=options.jobs,
+                out=out,
+                progress=progress,
+            )
+    except KeyboardInterrupt:
+        terminal.note(f"stopped after {finished} runs; they are in {out}, and the same command goes on from there")
+        return INTERRUPTED
+    if options.as_json:
+        terminal.write(size.to_json())
+    else:
+        terminal.show(*terminal_tables(size))
+    terminal.note(f"written to {out}: {STEM}.png and .svg are the figure, .csv and .json the data")
+    return NOT_FOUND if size.buffer is None else FOUND
+
+
+@contextmanager
+def _bar(note: OnStep) -> Iterator[OnStep]:
+    """A progress bar on a terminal: how many runs a search takes is known only roughly before its end."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("about"),
+        TimeRemainingColumn(),
+        TextColumn("to go"),
+    )
+    hidden = not sys.stderr.isatty()
+    with Progress(*columns, console=terminal.messages(), transient=True, disable=hidden) as bar:
+        task = bar.add_task("runs", total=None)
+
+        def progress(done: float, expected: int, size: str) -> None:
+            note(done, expected, size)
+            bar.update(task, completed=done, total=expected, description=f"buffer {size}")
+
+        yield progress

@@ -1,0 +1,171 @@
+"""The rules of thumb for the size of a buffer, with what they need to know of a scenario."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from forebay import _core
+
+from .texts import mean_bytes, mean_seconds
+
+if TYPE_CHECKING:
+    from forebay.scenario import Scenario
+
+    from .place import Place
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What the rules of thumb say, in the unit of the buffer, and what they say it from."""
+
+    flows: float
+    """N: TCP flows through one link behind the queue, the mean over these links."""
+    rtt_s: float
+    """RTT: two-way propagation, the mean over these flows; of distributions the mean. Nothing waits in it."""
+    rate_bps: float
+    """C: rate of the link."""
+    packet_bytes: float
+    """A full segment on the wire, the mean over these flows."""
+    window_packets: float
+    """W: the largest window that the flows may have, in segments, the mean over these flows."""
+    bandwidth_delay: float
+    """RTT C: keeps a link busy while the window of a single flow is halved (Villamizar and Song, 1994)."""
+    bandwidth_delay_over_sqrt_flows: float
+    """RTT C / sqrt(N): the same for many flows out of step (Appenzeller, Keslassy and McKeown, 2004)."""
+    log_window: float
+    """ln W packets: the order O(log W) that will do for some utilisation below 1 if packets of a flow are spaced out
+    (Enachescu, Ganjali, Goel, McKeown and Roughgarden, 2006), with a constant of 1 in front."""
+
+    @property
+    def window_load(self) -> float:
+        """The most that the windows let the flows send without a queue, as a part of the link's rate: N W / (RTT C)."""
+        if self.rtt_s == 0.0:
+            return math.inf
+        return self.flows * self.window_packets * self.packet_bytes * 8.0 / (self.rtt_s * self.rate_bps)
+
+    def to_dict(self) -> dict[str, float]:
+        """All of it by name."""
+        return asdict(self)
+
+
+def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, float], rate_bps: float) -> Rules | None:
+    """The rules for the buffer at `place`; None if no TCP flow goes through it.
+
+    `flows_by_group` counts the flows of each group at all queues of the place together. Where several queues hold what
+    waits for one link, each has its part of what the rules give for the link.
+    """
+    document = tomllib.loads(scenario.to_toml())
+    ((kind, topology),) = document["topology"].items()
+    flows: list[tuple[float, float, float, float]] = []
+    for group in document["flows"]:
+        count = flows_by_group.get(group["name"], 0.0)
+        if count and "tcp" in group["transport"]:
+            tcp = {} if isinstance(group["transport"], str) else group["transport"]["tcp"]
+            defaults = _tcp_defaults()
+            segment = mean_bytes(tcp.get("segment", defaults["segment"]))
+            window = float(tcp.get("max_window_segments", defaults["max_window_segments"]))
+            flows.append((count, _rtt_s(kind, topology, group), segment, window))
+    total = sum(count for count, *_ in flows)
+    if not total:
+        return None
+    rtt_s, packet_bytes, window = (sum(row[0] * row[column] for row in flows) / total for column in (1, 2, 3))
+    of_one_link = total / len(place.links)
+    packets = rtt_s * rate_bps / 8.0 / packet_bytes
+    in_unit = (packet_bytes if place.unit == "bytes" else 1.0) / place.of_link
+    return Rules(
+        flows=of_one_link,
+        rtt_s=rtt_s,
+        rate_bps=rate_bps,
+        packet_bytes=packet_bytes,
+        window_packets=window,
+        bandwidth_delay=packets * in_unit,
+        bandwidth_delay_over_sqrt_flows=packets / math.sqrt(max(1.0, of_one_link)) * in_unit,
+        log_window=math.log(window) * in_unit,
+    )
+
+
+def packet_bytes(scenario: Scenario) -> float:
+    """The longest packet of any group of flows, the mean where lengths are drawn: a smaller buffer would hold none."""
+    lengths = [1.0]
+    for group in tomllib.loads(scenario.to_toml())["flows"]:
+        match group["transport"]:
+            case "tcp":
+                lengths.append(mean_bytes(_tcp_defaults()["segment"]))
+            case {"tcp": tcp}:
+                lengths.append(mean_bytes(tcp.get("segment", _tcp_defaults()["segment"])))
+            case {"udp": {"packet": length}} | {"cells": {"size": length}}:
+                lengths.append(mean_bytes(length))
+    return max(lengths)
+
+
+@cache
+def _tcp_defaults() -> dict[str, str]:
+    tcp = next(it for it in _core.choices() if (it["kind"], it["name"]) == ("transport", "tcp"))
+    return {it["name"]: str(it["default"]).strip('"') for it in tcp["parameters"]}
+
+
+def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
+    """The mean two-way propagation of the flows of a group."""
+    if kind == "graph":
+        return _graph_rtt_s(topology, group)
+    own = group.get("access") or topology.get("access") or {}
+    access = mean_seconds(own.get("delay", "0 s"))
+    if kind == "chain":
+        return 2.0 * (access + _hops(topology, group) * mean_seconds(topology["link"]["delay"]))
+    if kind == "switch":
+        there = access + sum(mean_seconds(topology[name]["delay"]) for name in ("input", "output"))
+        back = topology.get("back")
+        return there + (there if back is None else mean_seconds(back["delay"]))
+    there = mean_seconds(topology["bottleneck"]["delay"])
+    back = mean_seconds(topology["reverse"]["delay"]) if "reverse" in topology else there
+    sink = 0.0
+    if kind == "dumbbell":
+        sink = mean_seconds((topology.get("sink_access") or topology["access"])["delay"])
+    return there + back + 2.0 * (access + sink)
+
+
+def _hops(topology: dict[str, Any], group: dict[str, Any]) -> float:
+    """How many links of a chain the flows of a group take, on average."""
+    hops, enters = int(topology["hops"]), group.get("enters", 1)
+    if enters != "each":
+        return float(hops - int(enters) + 1)
+    count = int(group.get("count", 1))
+    return sum(hops - index for index in range(count)) / count
+
+
+def _graph_rtt_s(topology: dict[str, Any], group: dict[str, Any]) -> float:
+    """As for the others; routes are the shortest by metric. Between several hosts, over all pairs that occur."""
+    ways: dict[str, list[tuple[str, int, float]]] = {}
+    for link in topology["links"]:
+        back = link.get("reverse", link)
+        metric = int(link.get("metric", 1))
+        ways.setdefault(link["from"], []).append((link["to"], metric, mean_seconds(link["delay"])))
+        ways.setdefault(link["to"], []).append((link["from"], metric, mean_seconds(back["delay"])))
+    hosts = {node["name"] for node in topology["nodes"] if node.get("kind", "host") == "host"}
+    starts, ends = ([it] if isinstance(it, str) else it for it in (group["from"], group["to"]))
+    # Flow i goes from the i-th host of one list to the i-th of the other, each taken in turn.
+    pairs = [(starts[i % len(starts)], ends[i % len(ends)]) for i in range(int(group.get("count", 1)))]
+    found = {(start, end): _delay_s(ways, hosts, start, end) for pair in pairs for start, end in (pair, pair[::-1])}
+    return sum(found[start, end] + found[end, start] for start, end in pairs) / len(pairs)
+
+
+def _delay_s(ways: Mapping[str, Sequence[tuple[str, int, float]]], hosts: set[str], start: str, end: str) -> float:
+    """The propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
+    ahead = [(0, 0.0, start)]
+    done: set[str] = set()
+    while ahead:
+        length, delay_s, node = heapq.heappop(ahead)
+        if node == end:
+            return delay_s
+        if node in done or (node in hosts and node != start):
+            continue
+        done.add(node)
+        for there, metric, link_s in ways.get(node, ()):
+            heapq.heappush(ahead, (length + metric, delay_s + link_s, there))
+    return 0.0

@@ -1,0 +1,266 @@
+"""Searches for the buffer of a scenario that reaches its targets."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from statistics import fmean
+
+from forebay.errors import InputError
+from forebay.experiment.execute import default_threads
+from forebay.scenario import Scenario
+
+from .answer import Evidence, answer_of
+from .measure import RUNS, Effort, Measurements, OnStep, Point
+from .place import Place, find_place
+from .result import BufferSize
+from .rules import Rules, packet_bytes, rules_of
+from .search import Sizes, find_boundary
+from .targets import Target, targets_of
+
+# The largest size that is looked at, unless told: so many times RTT C, and at least so many packets.
+_MOST_RTT_C = 4
+_MOST_PACKETS = 1024
+
+
+def size_buffer(  # noqa: PLR0913 - each is an option of the command line
+    scenario: Scenario | str | PathLike[str],
+    target_utilization: float | None = None,
+    *,
+    target_drop_rate: float | None = None,
+    target_delay_p50: str | float | None = None,
+    target_delay_p95: str | float | None = None,
+    target_delay_p99: str | float | None = None,
+    queue: str | None = None,
+    key: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seeds: int = 4,
+    max_seeds: int | None = None,
+    least: int | None = None,
+    most: int | None = None,
+    precision: float = 0.02,
+    jobs: int | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: OnStep | None = None,
+) -> BufferSize:
+    """Searches for the smallest buffer that reaches a target, by running the scenario with many.
+
+    `target_utilization` is the least share of its time that the link behind the queue sends, `target_drop_rate` the
+    most packets that may be dropped, of those that arrive there; the answer is the smallest buffer that reaches all
+    that are given. `target_delay_p50`, `_p95` and `_p99` are the most that the median and these percentiles of the
+    one-way delay may be, "5 ms" or seconds; the answer is the largest buffer that keeps them. With targets of both
+    kinds it is the smallest buffer that reaches the former, if it keeps the latter too.
+
+    The buffer is the limit of the bottleneck's queue, or of the one that `queue` names or whose path is `key`, in
+    packets or in bytes as the scenario has it, from `least` (a packet) to `most` (four times RTT C, at least 1024
+    packets). Each size runs under `seeds` seeds, from the scenario's own on, and reaches or fails a target when all of
+    the 95 % confidence interval does; one that stays between runs again under twice as many, up to `max_seeds` (four
+    times `seeds`). Sizes that differ by less than the part `precision` are not told apart.
+
+    `jobs` runs go on at a time (default: one a core). With `out`, tables and figure are written to that folder, and
+    finished runs are kept there, so that the same call goes on where it was stopped. `progress` is told of runs done,
+    of how many there may be, and of the size that is measured.
+
+    Raises InputError for what cannot be sized, and ScenarioError for a scenario that is not valid.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    scenario = scenario.override(overrides) if overrides else scenario
+    delays = {"delay_p50_s": target_delay_p50, "delay_p95_s": target_delay_p95, "delay_p99_s": target_delay_p99}
+    targets = targets_of(target_utilization, target_drop_rate, delays)
+    effort = _effort(seeds, max_seeds, jobs)
+    place = find_place(scenario, queue, key)
+    sizes = _sizes(scenario, place, least, most, precision)
+    measurements = Measurements(scenario, place, targets, effort, progress or _nobody)
+    measurements.text(sizes.least)
+    search = _Search(scenario, place, targets, measurements, sizes)
+    with _folder(out) as folder:
+        measurements.folder = folder / RUNS
+        search.run()
+    result = search.result()
+    if out is not None:
+        result.save(out)
+    return result
+
+
+@dataclass
+class _Search:
+    """Measures the sizes, one after the other; what they show is another question."""
+
+    scenario: Scenario
+    place: Place
+    targets: tuple[Target, ...]
+    measurements: Measurements
+    sizes: Sizes
+    """A most of 0 is not known yet: it follows from the rules of thumb."""
+    rules: Rules | None = None
+    enough: int | None = None
+    """The smallest size found that surely reaches the targets that a larger buffer helps."""
+    short: int | None = None
+    """The largest size found that surely keeps the others."""
+
+    @property
+    def points(self) -> list[Point]:
+        """What was measured, the smallest size first."""
+        return [self.measurements.points[size] for size in sorted(self.measurements.points)]
+
+    def run(self) -> None:
+        self.measurements.expect(1)
+        self.rules = self._rules(self.measurements.at(self.sizes.least))
+        if not self.sizes.most:
+            self.sizes = replace(self.sizes, most=self._most())
+        kinds = {target.metric.more_buffer_helps for target in self.targets}
+        if True in kinds:
+            self._find_enough()
+        if False in kinds:
+            self.short = self._boundary(self.sizes, more_buffer_helps=False)
+
+    def result(self) -> BufferSize:
+        """What the measured sizes show."""
+        points = tuple(self.points)
+        evidence = Evidence(points, self.targets, self.sizes, self.place, self.rules, self.enough, self.short)
+        found = answer_of(evidence)
+        if self.scenario.warmup_s == 0.0:
+            found.notes.append("The scenario has no warm-up: the start of the flows counts in every number.")
+        return BufferSize(
+            scenario=self.scenario.name,
+            description=self.scenario.description,
+            warmup_s=self.scenario.warmup_s,
+            duration_s=self.scenario.duration_s,
+            key=self.place.key,
+            queue=self.place.name,
+            unit=self.place.unit,
+            targets=self.targets,
+            smallest=found.smallest,
+            largest=found.largest,
+            buffer=found.buffer,
+            range=found.range,
+            confident=found.confident,
+            monotone=found.monotone,
+            points=points,
+            rules=self.rules,
+            notes=tuple(found.notes),
+            toml=self.scenario.to_toml(),
+        )
+
+    def _find_enough(self) -> None:
+        """Measures what it takes to know the smallest size that does, and that twice and four times as much does too.
+
+        Where one of these fails, the curve turns back, and the search begins anew from there.
+        """
+        sizes = self.sizes
+        while True:
+            self.enough = self._boundary(sizes, more_buffer_helps=True)
+            failed = self._look_beyond(self.enough)
+            if failed is None:
+                return
+            sizes = replace(sizes, least=failed)
+
+    def _boundary(self, sizes: Sizes, *, more_buffer_helps: bool) -> int | None:
+        """Measures what it takes to know the boundary; gives the size there that surely reaches its targets, if any.
+
+        That size has to stand the number of seeds that any other needed: a few that happen to agree decide too easily,
+        and looking again and again until they do makes it likelier that they happen to.
+        """
+        reaches = 1 if more_buffer_helps else -1
+        needed = 0
+
+        def side(size: int) -> int:
+            point = self.measurements.at(size)
+            if point.side(more_buffer_helps=more_buffer_helps) == reaches and len(point.runs) < needed:
+                point = self.measurements.extend(size, needed)
+            return point.side(more_buffer_helps=more_buffer_helps)
+
+        while True:
+            expect = self.measurements.expect
+            boundary = find_boundary(side, sizes, exhausted=self._exhausted, expect=expect)
+            found = boundary.above if more_buffer_helps else boundary.below
+            needed = max(len(point.runs) for point in self.points)
+            if found is None or len(self.measurements.points[found].runs) >= needed:
+                return found
+
+    def _exhausted(self, size: int) -> bool:
+        """Whether neither this size nor half of it made a run drop a packet: a larger one has no more to hold."""
+        points = self.measurements.points
+        halves = [it for it in points if it <= size // 2]
+        return bool(halves) and not points[max(halves)].drops and not points[size].drops
+
+    def _look_beyond(self, found: int | None) -> int | None:
+        """Twice and four times the size found should do no worse: a test of what the search took for granted.
+
+        Gives the larger of them that surely fails, if one does.
+        """
+        if found is None:
+            return None
+        failed = None
+        beyond = [it for it in (2 * found, 4 * found) if it <= self.sizes.most]
+        for index, size in enumerate(beyond):
+            self.measurements.expect(len(beyond) - index)
+            if self.measurements.at(size).side(more_buffer_helps=True) < 0:
+                failed = size
+        return failed
+
+    def _rules(self, point: Point) -> Rules | None:
+        groups = {group for run in point.runs for group in run.flows_by_group}
+        flows = {group: fmean(run.flows_by_group.get(group, 0) for run in point.runs) for group in groups}
+        return rules_of(self.scenario, self.place, flows, point.runs[0].rate_bps)
+
+    def _most(self) -> int:
+        bound = max(self.sizes.least, _MOST_PACKETS * self.sizes.step)
+        return bound if self.rules is None else max(bound, int(_MOST_RTT_C * self.rules.bandwidth_delay))
+
+
+def _effort(seeds: int, max_seeds: int | None, jobs: int | None) -> Effort:
+    if seeds < 2:
+        message = f"seeds: must be at least 2, and is {seeds}\nhint: a single run has no confidence interval"
+        raise InputError(message)
+    if max_seeds is not None and max_seeds < seeds:
+        message = f"max seeds: must be at least the {seeds} seeds of each size, and is {max_seeds}"
+        message += "\nhint: leave it out for four times as many"
+        raise InputError(message)
+    if jobs is not None and jobs < 1:
+        message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
+        raise InputError(message)
+    return Effort(seeds, max_seeds or 4 * seeds, jobs or default_threads())
+
+
+def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None, precision: float) -> Sizes:
+    """The sizes that may be measured; a most of 0 is found out later."""
+    for name, value in (("min", least), ("max", most)):
+        if value is not None and value < 1:
+            message = f"--{name}: must be at least 1, and is {value}\nhint: a buffer holds a packet at least"
+            raise InputError(message)
+    if not 0.0 <= precision < 1.0:
+        message = f"precision: must be at least 0 and below 1, and is {precision:g}\nhint: 0.02 is 2 %"
+        raise InputError(message)
+    # Of a buffer in bytes, differences of less than a packet say little.
+    step = 1 if place.unit == "packets" else max(1, round(packet_bytes(scenario)))
+    first = least or step
+    if most is not None and most < first:
+        message = f"--max {most} is below {first}, the smallest buffer\nhint: give a larger --max, or a smaller --min"
+        raise InputError(message)
+    return Sizes(first, most or 0, precision, step)
+
+
+@contextmanager
+def _folder(out: str | PathLike[str] | None) -> Iterator[Path]:
+    """Where finished runs are kept: in `out`, or nowhere for long."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
+            yield Path(folder)
+        return
+    path = Path(out)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
+        raise InputError(message) from None
+    yield path
+
+
+def _nobody(_done: float, _expected: int, _size: str) -> None:
+    """Nobody wants to know how far it is."""

@@ -1,0 +1,70 @@
+"""Quantities as they stand in a scenario, as numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from forebay.errors import InputError
+
+_TIMES = {
+    "ps": 1e-12,
+    "ns": 1e-9,
+    "us": 1e-6,
+    "µs": 1e-6,
+    "\u03bcs": 1e-6,  # the Greek letter, beside the sign for micro
+    "ms": 1e-3,
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    "min": 60.0,
+    "h": 3600.0,
+}
+_SIZES = {
+    **dict.fromkeys(("B", "byte", "bytes"), 1.0),
+    **dict.fromkeys(("KB", "kB"), 1e3),
+    "MB": 1e6,
+    "GB": 1e9,
+    "KiB": 2.0**10,
+    "MiB": 2.0**20,
+    "GiB": 2.0**30,
+}
+_QUANTITY = re.compile(r"\s*([\d_]*\.?[\d_]+)\s*(\S+)\s*")
+
+
+def _number(text: str, units: Mapping[str, float]) -> float | None:
+    match = _QUANTITY.fullmatch(text)
+    if match is None or match[2] not in units:
+        return None
+    return float(match[1].replace("_", "")) * units[match[2]]
+
+
+def seconds(given: str | float, what: str) -> float:
+    """A time above 0 as somebody gave it: "5 ms", or a number of seconds. Raises InputError that begins with `what`."""
+    value = _number(given, _TIMES) if isinstance(given, str) else float(given)
+    if value is None or not 0.0 < value < float("inf"):
+        message = f"{what}: expected a time above 0, and found {given!r}\nhint: write it with its unit: '5 ms'"
+        raise InputError(message)
+    return value
+
+
+def mean_seconds(delay: Any) -> float:
+    """The mean of a time that a valid scenario draws: "10 ms", or a table such as `{ uniform = ["1 ms", "9 ms"] }`."""
+    return _mean(delay, _TIMES)
+
+
+def mean_bytes(size: Any) -> float:
+    """The mean of a size that a valid scenario draws: "1000 B", or a table such as `{ exponential = "1000 B" }`."""
+    return _mean(size, _SIZES)
+
+
+def _mean(value: Any, units: Mapping[str, float]) -> float:
+    match value:
+        case str():
+            number = _number(value, units)
+            # Zero may stand without a fraction of any unit, but not without a unit: the scenario is valid.
+            return 0.0 if number is None else number
+        case {"uniform": [low, high]}:
+            return (_mean(low, units) + _mean(high, units)) / 2
+        case {"exponential": mean} | {"pareto": {"mean": mean}}:
+            return _mean(mean, units)
+    return 0.0
