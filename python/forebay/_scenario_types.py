@@ -1191,15 +1191,199 @@ On which of several hosts a flow is put.
 """
 
 
-NodeKind = TypeAliasType("NodeKind", Literal["host", "router"])
+Speedup1 = TypeAliasType("Speedup1", Annotated[float, Field(ge=1.0)])
 """
-What a node is.
+A rational number of at least 1: 2, 1.2 or "6/5".
 """
 
 
-CongestionControl = TypeAliasType("CongestionControl", Literal["reno", "newreno"])
+Speedup2 = TypeAliasType(
+    "Speedup2",
+    Annotated[str, Field(pattern="^\\s*[0-9]+(\\.[0-9]*|\\s*/\\s*[0-9]+)?\\s*$")],
+)
 """
-Which window law and which recovery a sender follows.
+A rational number of at least 1: 2, 1.2 or "6/5".
+"""
+
+
+Speedup = TypeAliasType("Speedup", Speedup1 | Speedup2)
+"""
+A rational number of at least 1: 2, 1.2 or "6/5".
+"""
+
+
+class MwmConfig(BaseModel):
+    """
+    Maximum weight matching has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
+class IslipConfig(BaseModel):
+    """
+    Parameters of iSLIP.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    iterations: Annotated[int | None, Field(ge=0)] = None
+    """
+    Iterations of request, grant and accept in a phase, at most. Default: log2 of the number of ports, rounded up, and one more: 4 for 8 ports.
+    """
+
+
+class PimConfig(BaseModel):
+    """
+    Parameters of PIM.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    iterations: Annotated[int | None, Field(ge=0)] = None
+    """
+    Iterations of request, grant and accept in a phase, at most. Default: log2 of the number of ports, rounded up, and one more: 4 for 8 ports.
+    """
+
+
+class IlqfConfig(BaseModel):
+    """
+    Parameters of longest queue first.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    iterations: Annotated[int | None, Field(ge=0)] = None
+    """
+    Iterations of request, grant and accept in a phase, at most (iLQF). Default: none; the matching is the greedy one.
+    """
+
+
+class MaximumSizeConfig(BaseModel):
+    """
+    Maximum size matching has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
+class WavefrontConfig(BaseModel):
+    """
+    The wavefront arbiter has no parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+
+
+class MatrixLoadPattern(BaseModel):
+    """
+    The load of each input (row) to each output (column), in units of the line rate; a load given beside it multiplies it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    matrix: list[list[float]]
+
+
+class HotSpot(BaseModel):
+    """
+    One output that gets more than its share.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    output: Annotated[int, Field(ge=0)] = 1
+    """
+    The hot output, counted from 1. Default: 1.
+    """
+    fraction: float = 0.5
+    """
+    Fraction of each input's traffic that goes to it; the rest is spread evenly over the others. Default: 0.5.
+    """
+
+
+class BicConfig(BaseModel):
+    """
+    The parameters of BIC.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    beta: float = 0.8
+    """
+    What is left of the window after a sign of congestion (β; Linux: 819/1024). Above 0 and below 1.
+    """
+    max_increment: Annotated[int, Field(ge=1)] = 16
+    """
+    The most that a round trip adds, in segments (the paper's Smax; Linux: 16). At least 1.
+    """
+    low_window: Annotated[int, Field(ge=0)] = 14
+    """
+    Up to this window, in segments, it grows and shrinks like Reno's (Linux: 14).
+    """
+    smooth_part: Annotated[int, Field(ge=1)] = 20
+    """
+    Round trips for the last four segments below the maximum and the first four above it (Linux: 20). At least 1.
+    """
+    fast_convergence: bool = True
+    """
+    A flow that loses below its last maximum aims lower still, which makes room for new ones.
+    """
+
+
+class CubicConfig(BaseModel):
+    """
+    The parameters of CUBIC.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    beta: float = 0.7
+    """
+    What is left of the window after a sign of congestion (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
+    """
+    growth: float = 0.4
+    """
+    How fast the window grows: C in segments per cubic second (RFC 9438, 5: 0.4). Above 0.
+    """
+    fast_convergence: bool = True
+    """
+    A flow that loses below its last maximum aims lower still, which makes room for new ones (RFC 9438, 4.7).
+    """
+    reno_friendly: bool = True
+    """
+    The window is at least what Reno's would be (RFC 9438, 4.3).
+    """
+
+
+SlowStart = TypeAliasType(
+    "SlowStart", Literal["standard", "hystart", "hystart_plus_plus"]
+)
+"""
+How the window opens at first, and after a timeout.
 """
 
 
@@ -1345,6 +1529,29 @@ class RateStep(BaseModel):
     rate: Rate
     """
     Rate on the wire.
+    """
+
+
+class Cells(BaseModel):
+    """
+    Cells in the slots of a line, as switch theory has them: only in front of a switch. There is a source for each input, and a flow for each pair of an input and an output that the load uses, named `<group>/<input>-<output>`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    size: Bytes
+    """
+    Length of a cell; its time on the input's line is a slot.
+    """
+    load: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    Cells for each slot of a line whose row of the load matrix adds up to 1.
+    """
+    burst_cells: Annotated[float | None, Field(ge=1.0)] = None
+    """
+    The mean number of cells for one output in slots that follow each other; between bursts there is a geometric number of empty slots. Default: each slot has a cell or none independently of the others (Bernoulli).
     """
 
 
@@ -2027,122 +2234,198 @@ class AfdConfig(BaseModel):
     """
 
 
-class Node(BaseModel):
+class InputQueued(BaseModel):
     """
-    A host or a router.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    name: str
-    """
-    Its name.
-    """
-    kind: NodeKind = "host"
-    """
-    What it is.
-    """
-
-
-class TcpConfig(BaseModel):
-    """
-    The parameters of a TCP connection, both ends.
+    One FIFO queue at each input. In each slot every output takes one of the packets at the heads that want it, at random.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    congestion_control: CongestionControl = "newreno"
+    limit: QueueSize | None = None
     """
-    Window law and recovery: "reno" or "newreno".
+    The most packets at each input; further ones are dropped. Default: no limit.
     """
-    sack: bool = False
+    cell: Bytes | None = None
     """
-    Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
+    The length of packet whose time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
     """
-    segment: Bytes = "1.5 KB"
+    speedup: Speedup = "1"
     """
-    A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    Phases in a slot: 1, 1.2, "6/5", … up to the number of ports.
     """
-    header: Bytes = "40 B"
+
+
+class MwmSchedulerConfig(BaseModel):
     """
-    The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    Maximum weight matching, the weight of a pair being its queue: the best there is, and the dearest.
     """
-    ack_size: Bytes = "40 B"
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    mwm: MwmConfig
+
+
+class IslipSchedulerConfig(BaseModel):
     """
-    A segment without payload on the wire: ACK, SYN, FIN.
+    iSLIP: round-robin grants and accepts, whose pointers fall out of step.
     """
-    max_window_segments: Annotated[int, Field(ge=0)] = 4096
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    islip: IslipConfig
+
+
+class PimSchedulerConfig(BaseModel):
     """
-    The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
+    Parallel iterative matching: random grants and accepts.
     """
-    initial_window_segments: Annotated[int, Field(ge=0)] = 10
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    pim: PimConfig
+
+
+class IlqfSchedulerConfig(BaseModel):
     """
-    The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
+    Longest queue first: greedy, or iLQF with a fixed number of iterations.
     """
-    initial_ssthresh_segments: Annotated[int | None, Field(ge=0)] = None
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ilqf: IlqfConfig
+
+
+class MaximumSizeSchedulerConfig(BaseModel):
     """
-    Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    A matching of as many pairs as can be.
     """
-    byte_counting_limit: Annotated[int, Field(ge=0)] = 1
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    maximum_size: MaximumSizeConfig
+
+
+class WavefrontSchedulerConfig(BaseModel):
     """
-    How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    A wave along the diagonals of the crossbar.
     """
-    min_rto: Span = "1 s"
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    wavefront: WavefrontConfig
+
+
+SchedulerConfig = TypeAliasType(
+    "SchedulerConfig",
+    MwmSchedulerConfig
+    | IslipSchedulerConfig
+    | PimSchedulerConfig
+    | IlqfSchedulerConfig
+    | MaximumSizeSchedulerConfig
+    | WavefrontSchedulerConfig
+    | Literal["mwm", "islip", "pim", "ilqf", "maximum_size", "wavefront"],
+)
+"""
+Which scheduler serves a crossbar: exactly one of these.
+"""
+
+
+class HotSpotLoadPattern(BaseModel):
     """
-    The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    One output gets more than its share of each input.
     """
-    max_rto: Span = "60 s"
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    hot_spot: HotSpot
+
+
+LoadPattern = TypeAliasType(
+    "LoadPattern",
+    Literal["uniform"] | Literal["diagonal"] | HotSpotLoadPattern | MatrixLoadPattern,
+)
+"""
+How the traffic of each input is spread over the outputs.
+"""
+
+
+class InputQueuedNodeKind(BaseModel):
     """
-    The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    Passes packets on from one FIFO queue at each input; the fastest of its links is its line.
     """
-    initial_rto: Span = "1 s"
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    input_queued: InputQueued
+
+
+class CellsTransport(BaseModel):
     """
-    The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
+    Cells in the slots of a line, as switch theory has them; only in front of a switch.
     """
-    timer_granularity: Span = "0 ps"
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cells: Cells
+
+
+class BicCongestionControl(BaseModel):
     """
-    Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
+    BIC: binary search for the window at which the last loss came (Xu, Harfoush & Rhee 2004).
     """
-    delayed_ack: bool = False
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bic: BicConfig
+
+
+class CubicCongestionControl(BaseModel):
     """
-    Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every segment at once.
+    CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
     """
-    delayed_ack_timeout: Span = "200 ms"
-    """
-    The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
-    """
-    limited_transmit: bool = True
-    """
-    The first two duplicate ACKs send one new segment each (RFC 3042).
-    """
-    ecn: bool = False
-    """
-    Explicit congestion notification (RFC 3168).
-    """
-    ecn_floor: EcnFloor = "two_segments"
-    """
-    How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer).
-    """
-    handshake: bool = True
-    """
-    Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
-    """
-    partial_ack_timer: PartialAckTimer = "impatient"
-    """
-    What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
-    """
-    full_ack_window: FullAckWindow = "flight_size"
-    """
-    What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
-    """
-    grow_at_recovery_exit: bool = False
-    """
-    The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
-    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cubic: CubicConfig
+
+
+CongestionControl = TypeAliasType(
+    "CongestionControl",
+    Literal["reno"]
+    | Literal["newreno"]
+    | BicCongestionControl
+    | CubicCongestionControl
+    | Literal["linux_bic"]
+    | Literal["linux_cubic"]
+    | Literal["bic", "cubic"],
+)
+"""
+Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by RFC 6675 where there is SACK.
+"""
 
 
 class ParetoSizeDistribution(BaseModel):
@@ -2421,16 +2704,173 @@ class DblConfig(BaseModel):
     """
 
 
-class TcpTransport(BaseModel):
+class InputQueuedFabric(BaseModel):
     """
-    TCP: Reno, NewReno or SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), timeouts (RFC 6298), and by choice limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    One FIFO queue at each input: its first packet blocks those behind it.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    tcp: TcpConfig
+    input_queued: InputQueued
+
+
+class Cioq(BaseModel):
+    """
+    Combined input and output queueing: virtual output queues (VOQs) at each input, a crossbar that a scheduler sets once in each phase, and the queues of the output links. In a phase one whole packet leaves each matched input, whatever its length. A packet that finds its VOQ full, or the queue of its output after crossing, is dropped.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    scheduler: Annotated[SchedulerConfig, Field(validate_default=True)] = "mwm"
+    """
+    Who matches inputs to outputs.
+    """
+    speedup: Speedup = "1"
+    """
+    Phases in a slot: 1, 1.2, "6/5", … up to the number of ports. With 1 no packet waits at an output; with the number of ports none waits at an input.
+    """
+    voq_limit: QueueSize | None = None
+    """
+    The most packets in each virtual output queue; further ones are dropped. Default: no limit.
+    """
+    cell: Bytes | None = None
+    """
+    The length of packet whose time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
+    """
+
+
+class CioqNodeKind(BaseModel):
+    """
+    Passes packets on through a crossbar with virtual output queues; the fastest of its links is its line. Queues of the inputs: `<node>/input-<number>`, in the order of the links.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cioq: Cioq
+
+
+NodeKind = TypeAliasType(
+    "NodeKind",
+    Literal["host"]
+    | Literal["router"]
+    | CioqNodeKind
+    | InputQueuedNodeKind
+    | Literal["cioq", "input_queued"],
+)
+"""
+What a node is.
+"""
+
+
+class TcpConfig(BaseModel):
+    """
+    The parameters of a TCP connection, both ends.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
+        "newreno"
+    )
+    """
+    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
+    """
+    slow_start: SlowStart | None = None
+    """
+    How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", "standard" with all others.
+    """
+    sack: bool = False
+    """
+    Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
+    """
+    segment: Bytes = "1.5 KB"
+    """
+    A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    """
+    header: Bytes = "40 B"
+    """
+    The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    """
+    ack_size: Bytes = "40 B"
+    """
+    A segment without payload on the wire: ACK, SYN, FIN.
+    """
+    max_window_segments: Annotated[int, Field(ge=0)] = 4096
+    """
+    The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
+    """
+    initial_window_segments: Annotated[int, Field(ge=0)] = 10
+    """
+    The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
+    """
+    initial_ssthresh_segments: Annotated[int | None, Field(ge=0)] = None
+    """
+    Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    """
+    byte_counting_limit: Annotated[int, Field(ge=0)] = 1
+    """
+    How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    """
+    min_rto: Span = "1 s"
+    """
+    The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    """
+    max_rto: Span = "60 s"
+    """
+    The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    """
+    initial_rto: Span = "1 s"
+    """
+    The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
+    """
+    timer_granularity: Span = "0 ps"
+    """
+    Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
+    """
+    delayed_ack: bool = False
+    """
+    Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every segment at once.
+    """
+    delayed_ack_timeout: Span = "200 ms"
+    """
+    The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
+    """
+    limited_transmit: bool = True
+    """
+    The first two duplicate ACKs send one new segment each (RFC 3042).
+    """
+    ecn: bool = False
+    """
+    Explicit congestion notification (RFC 3168).
+    """
+    ecn_floor: EcnFloor = "two_segments"
+    """
+    How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer).
+    """
+    handshake: bool = True
+    """
+    Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
+    """
+    partial_ack_timer: PartialAckTimer = "impatient"
+    """
+    What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
+    """
+    full_ack_window: FullAckWindow = "flight_size"
+    """
+    What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
+    """
+    grow_at_recovery_exit: bool = False
+    """
+    The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
+    """
 
 
 class Udp(BaseModel):
@@ -2508,6 +2948,61 @@ class DblQueue(BaseModel):
     dbl: DblConfig
 
 
+class CioqFabric(BaseModel):
+    """
+    Virtual output queues at the inputs, a crossbar with a scheduler and a speedup, queues at the outputs.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    cioq: Cioq
+
+
+Fabric = TypeAliasType(
+    "Fabric",
+    Literal["output_queued"]
+    | InputQueuedFabric
+    | CioqFabric
+    | Literal["input_queued", "cioq"],
+)
+"""
+What joins the inputs of a switch to its outputs: exactly one of these.
+"""
+
+
+class Node(BaseModel):
+    """
+    A host, a router or a switch.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    kind: NodeKind | None = None
+    """
+    What it is.
+    """
+
+
+class TcpTransport(BaseModel):
+    """
+    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    tcp: TcpConfig
+
+
 class UdpTransport(BaseModel):
     """
     UDP: packets at a rate of their own, whatever the network does.
@@ -2520,7 +3015,9 @@ class UdpTransport(BaseModel):
     udp: Udp
 
 
-Transport = TypeAliasType("Transport", TcpTransport | UdpTransport | Literal["tcp"])
+Transport = TypeAliasType(
+    "Transport", TcpTransport | UdpTransport | CellsTransport | Literal["tcp"]
+)
 """
 Who sends: exactly one of these.
 """
@@ -2557,7 +3054,7 @@ class Scenario(BaseModel):
     """
     topology: Topology
     """
-    The network: exactly one of `star`, `dumbbell`, `chain`, `graph`.
+    The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`.
     """
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
     """
@@ -2609,6 +3106,18 @@ class ChainTopology(BaseModel):
     chain: Chain
 
 
+class SwitchTopology(BaseModel):
+    """
+    Sources, a multiplexer before each input of a switch, the switch, sinks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    switch: SwitchTopologyModel
+
+
 class GraphTopology(BaseModel):
     """
     Any nodes and links, with shortest-path routes.
@@ -2622,7 +3131,8 @@ class GraphTopology(BaseModel):
 
 
 Topology = TypeAliasType(
-    "Topology", StarTopology | DumbbellTopology | ChainTopology | GraphTopology
+    "Topology",
+    StarTopology | DumbbellTopology | ChainTopology | SwitchTopology | GraphTopology,
 )
 """
 The network: exactly one of these.
@@ -2872,6 +3382,53 @@ class Chain(BaseModel):
     """
 
 
+class SwitchTopologyModel(BaseModel):
+    """
+    Sources on access links of their own, a multiplexer before each input, a switch, and the sinks behind its outputs. Links: `access-<flow>`, `in-<input>`, `out-<output>`, `back-<flow>`; inputs and outputs are numbered from 1. Queues of the inputs: `switch/input-<input>`; of an output that of its link. The tiny-buffers paper's Figure 3.1.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ports: Annotated[int, Field(ge=2, le=64)]
+    """
+    Number of inputs, and of outputs.
+    """
+    access: LinkSpec | None = None
+    """
+    Each flow's own link between its source and the multiplexer of its input. Cells need none.
+    """
+    input: LinkSpec
+    """
+    Each of the links `in-<input>`, from a multiplexer to the switch. Its rate is the line rate.
+    """
+    output: LinkSpec
+    """
+    Each of the links `out-<output>`, from the switch to the sinks. Its queue is the output's.
+    """
+    back: LinkSpec | None = None
+    """
+    Each flow's own way back for its ACKs. Default: the rate of `access`, and the propagation delay of the way there.
+    """
+    fabric: Fabric | None = None
+    """
+    What joins inputs to outputs.
+    """
+    load: Annotated[LoadPattern, Field(validate_default=True)] = "uniform"
+    """
+    How the traffic is spread over inputs and outputs.
+    """
+    placement: Placement = "round-robin"
+    """
+    How flows are put onto the pairs of inputs and outputs: in turn, so that each pair has its share of them to within one flow, or at random.
+    """
+    allow_overload: bool = False
+    """
+    Accept a load that asks more of an input or an output than its line carries.
+    """
+
+
 class Graph(BaseModel):
     """
     Any nodes and links, with shortest-path routes. Links: `<from>-><to>`.
@@ -2883,7 +3440,7 @@ class Graph(BaseModel):
     )
     nodes: list[Node]
     """
-    Hosts and routers.
+    Hosts, routers and switches.
     """
     links: list[GraphLink]
     """
@@ -2949,11 +3506,11 @@ class FlowGroup(BaseModel):
     """
     count: Annotated[int | None, Field(ge=1)] = None
     """
-    Number of flows. Default: one, which has the group's name.
+    Number of flows. Default: one, which has the group's name. Not for cells.
     """
     transport: Transport
     """
-    Who sends: TCP or UDP.
+    Who sends: TCP, UDP, or the sources of cells before a switch.
     """
     app: Application | None = None
     """
@@ -3001,6 +3558,7 @@ Scenario.model_rebuild()
 StarTopology.model_rebuild()
 DumbbellTopology.model_rebuild()
 ChainTopology.model_rebuild()
+SwitchTopology.model_rebuild()
 GraphTopology.model_rebuild()
 Star.model_rebuild()
 LinkSpec.model_rebuild()

@@ -23,7 +23,12 @@ class Kind(StrEnum):
     experiments = "experiments"
 
 
-_CORE_KINDS = {Kind.disciplines: "discipline", Kind.transports: "transport", Kind.topologies: "topology"}
+_CORE_KINDS = {
+    Kind.disciplines: "discipline",
+    Kind.transports: "transport",
+    Kind.schedulers: "scheduler",
+    Kind.topologies: "topology",
+}
 
 
 def entries(kind: Kind) -> list[dict[str, Any]]:
@@ -40,7 +45,7 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """The discipline, transport or topology of that name. Raises InputError with the nearest name for any other."""
+    """The discipline, scheduler, transport or topology of that name. Raises InputError with the nearest name for any other."""
     choices = {choice["name"]: choice for choice in _core.choices()}
     found = choices.get(name.strip().lower().replace("-", "_"))
     if found is None:

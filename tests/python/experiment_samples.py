@@ -125,5 +125,5 @@ def every_outcome(
             make(variant.name, point.x if point else None, seed) for seed in range(1, seeds + 1)
         ]
         for variant in experiment.variants_run(quick=quick)
-        for point in experiment.points(quick)
+        for point in experiment.points(quick, variant)
     }

@@ -14,11 +14,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from experiment_samples import every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, computed
+from forebay.experiment.errors import NotRunError
 from forebay.experiment.evaluate import Runs, Value
+from forebay.experiment.judge import places
 from forebay.experiment.metrics import DblCost, DblIdentificationBound, Metric, MetricRef
 from forebay.experiment.outcome import Outcome, Series
 from forebay.experiment.plan import BASE, Coordinates
-from forebay.experiment.statistics import estimate_mean, estimate_ratio, jain, student_t_quantile
+from forebay.experiment.schema import Check
+from forebay.experiment.statistics import crossing, estimate_mean, estimate_ratio, jain, student_t_quantile
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(MetricRef)
 AT = Coordinates(BASE, "A", 1.0)
@@ -94,6 +97,8 @@ def test_jain_at_its_ends() -> None:
         ({"column": "goodput_bps", "group": "tcp", "reduce": "min"}, 10e6),
         ({"column": "goodput_bps", "reduce": "sum"}, 100e6),
         ({"column": "goodput_bps", "group": "tcp", "reduce": "jain"}, 0.9),
+        ({"column": "goodput_bps", "name": "tcp-*", "reduce": "max"}, 20e6),
+        ({"column": "goodput_bps", "name": "*", "reduce": "count"}, 3.0),
         ({"table": "queue_flows", "column": "classified_at_s", "reduce": "count"}, 1.0),
         ({"table": "queue_flows", "name": "bf", "column": "classified_at_s", "minus": "start_s"}, 1.0),
         ({"table": "queue_flows", "group": "tcp", "column": "packets_dropped", "reduce": "sum"}, 0.0),
@@ -224,6 +229,68 @@ def test_steps_along_the_axis_and_along_variants(runs: Runs) -> None:
     assert along_x[0].label == "A, 1 to A, 2"
     along_variants = runs.evaluate(metric(kind="step", of="tcp", variants=["A", "B"]), AT)
     assert [value.estimate().mean for value in along_variants] == pytest.approx([-4.0])
+
+
+@pytest.mark.parametrize(
+    ("level", "x"), [(0.5, 1.0), (0.6, 1.0), (0.7, 1.5), (0.8, 2.0), (0.9, 3.0), (1.0, 4.0), (1.1, math.nan)]
+)
+def test_crossing_of_a_level(level: float, x: float) -> None:
+    found = crossing(np.array([1.0, 2.0, 4.0, 8.0]), np.array([0.6, 0.8, 1.0, 0.7]), level)
+    assert found == pytest.approx(x, nan_ok=True)
+
+
+@given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=20), st.floats(0.0, 1.0))
+def test_a_crossing_lies_at_or_before_the_first_value_that_reaches_the_level(ys: list[float], level: float) -> None:
+    found = crossing(np.arange(len(ys), dtype=np.float64), np.array(ys), level)
+    reached = [x for x, y in enumerate(ys) if y >= level]
+    if not reached:
+        assert math.isnan(found)
+    else:
+        assert max(0, reached[0] - 1) <= found <= reached[0]
+
+
+def test_crossing_along_the_axis_for_each_seed(runs: Runs) -> None:
+    # Mb/s at x = 1, 2, 4: 10, 6, 4 with the first seed, and 12, 8, 6 with the second; in the negative they rise.
+    rising = {"kind": "difference", "of": "bf", "minus": "tcp"}
+    (value,) = runs.evaluate(metric(kind="crossing", of=rising, at_least=63.0), AT)
+    assert value.samples.tolist() == [1.75, 3.0]
+    (scaled,) = runs.evaluate(metric(kind="crossing", of=rising, at_least=63.0, times="rate"), AT)
+    assert scaled.samples.tolist() == [3.5e8, 6e8]
+    (never,) = runs.evaluate(metric(kind="crossing", of=rising, at_least=65.0), AT)
+    assert math.isnan(never.estimate().mean)
+
+
+def test_average_over_the_axis(runs: Runs) -> None:
+    (value,) = runs.evaluate(metric(kind="average", of="tcp"), AT)
+    assert value.samples.tolist() == pytest.approx([20 / 3, 26 / 3])
+    assert runs.unit(metric(kind="average", of="tcp")) == "Mb/s"
+
+
+def test_spread_of_the_means(runs: Runs) -> None:
+    (along_x,) = runs.evaluate(metric(kind="spread", of="tcp", xs=[1.0, 2.0]), AT)
+    assert along_x.estimate().mean == pytest.approx(4.0)
+    assert along_x.label == "A, 1 less A, 2"
+    (ratio,) = runs.evaluate(metric(kind="spread", of="tcp", show="ratio", variants=["B", "A"]), AT)
+    assert ratio.estimate().mean == pytest.approx(11 / 7)
+    assert ratio.label == "A, 1 over B, 1"
+    with pytest.raises(NotRunError, match="no run along"):
+        runs.evaluate(metric(kind="spread", of="tcp", xs=[1.0, 3.0]), AT)
+    assert runs.unit(metric(kind="spread", of="tcp")) == "Mb/s"
+    assert runs.unit(metric(kind="spread", of="tcp", show="ratio")) == ""
+
+
+def test_what_goes_along_the_axis_by_itself_is_taken_once(runs: Runs) -> None:
+    along = {"kind": "crossing", "of": "tcp", "at_least": 1.0}
+    for fields in (
+        {"kind": "step", "of": along, "variants": ["A", "B"]},
+        {"kind": "ratio", "of": along, "over": along},
+    ):
+        check = Check.model_validate({"metric": fields, "band": {"min": 0}})
+        assert len(places(runs, check, BASE)) == 1
+    check = Check.model_validate(
+        {"metric": {"kind": "spread", "of": "tcp", "variants": ["A", "B"]}, "band": {"min": 0}}
+    )
+    assert len(places(runs, check, BASE)) == 3
 
 
 def test_formulae_take_numbers_of_the_variant_and_the_axis(runs: Runs) -> None:

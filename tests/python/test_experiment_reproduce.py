@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 import tomli_w
 
 from experiment_samples import FILE, every_outcome, outcome, sample
-from forebay.experiment import reproduce
+from forebay.experiment import ExperimentError, reproduce
 from forebay.experiment.evaluate import Runs
 from forebay.experiment.execute import StoppedError
+from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
 from forebay.experiment.outcome import Outcome
+from forebay.experiment.tables import table_rows
 
 
 class Simulator:
@@ -76,6 +79,42 @@ def test_a_quick_run_does_not_judge_what_it_cannot() -> None:
     assert result.to_json()["value"] is None
 
 
+def test_a_variant_that_a_quick_run_leaves_out() -> None:
+    less = {"kind": "difference", "of": "tcp", "minus_variant": "B"}
+    variants = [{"name": "A"}, {"name": "B", "x": [2]}, {"name": "C", "x": [2, 4]}]
+    columns = [{"label": name, "metric": "tcp", "variant": name} for name in ("B", "C")]
+    changes: dict[str, Any] = {
+        "variants": variants,
+        "claims": [{**FILE["claims"][0], "checks": [{"metric": less, "x": [2], "band": {"max": 0}}]}],
+        "tables": [{"title": "t", "rows": "x", "columns": columns}],
+        "figures": [{**FILE["figures"][0], "lines": [{"metric": "tcp", "label": "B", "variant": "B"}]}],
+    }
+    experiment = sample(**changes, vary={**FILE["vary"], "quick": [1]})
+    quick = Runs(experiment, True, every_outcome(experiment, lambda *_: outcome(), quick=True))
+    assert [result.verdict for result in judge_all(quick)] == ["not judged"]
+    assert table_rows(quick, experiment.tables[0]) == []
+    draw_figure(quick, experiment.figures[0])
+    full = Runs(experiment, False, every_outcome(experiment, lambda *_: outcome()))
+    assert [result.verdict for result in judge_all(full)] == ["reproduced"]
+    rows = table_rows(full, experiment.tables[0])
+    assert [[math.isnan(cell.mean) for cell in row.measured] for row in rows] == [[False, False], [True, False]]
+    axes = draw_figure(full, experiment.figures[0]).axes[0]
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == [2.0]
+    # A full run has everything that a claim names, or the file is wrong.
+    wrong = sample(**{**changes, "claims": [{**FILE["claims"][0], "checks": [{"metric": less, "band": {"max": 0}}]}]})
+    with pytest.raises(ExperimentError, match=r"there is no run at \(B, 1\)"):
+        judge_all(Runs(wrong, False, every_outcome(wrong, lambda *_: outcome())))
+
+
+def test_a_line_over_variants_has_their_number_on_its_axis() -> None:
+    variants = [{"name": "A", "numbers": {"ports": 8}}, {"name": "B", "numbers": {"ports": 2}}]
+    lines = [{"metric": "tcp", "label": "tcp", "variants": ["B", "A"], "number": "ports"}]
+    experiment = sample(variants=variants, figures=[{**FILE["figures"][0], "lines": lines}])
+    runs = Runs(experiment, False, every_outcome(experiment, lambda *_: outcome()))
+    axes = draw_figure(runs, experiment.figures[0]).axes[0]
+    assert np.asarray(axes.lines[0].get_xdata()).tolist() == [2.0, 8.0]
+
+
 def test_the_worst_of_several_values_is_shown() -> None:
     experiment = sample(claims=claims({"min": 0, "max": 100}))
     everything = every_outcome(experiment, lambda _variant, x, _seed: outcome(tcp=(1e6 * (x or 0),)))
@@ -118,6 +157,18 @@ def test_files_and_printed_tables(folder: Path, capsys: pytest.CaptureFixture[st
     assert "| A | paper | 10 | - |" in (place / "report.md").read_text()
     assert "sample/one-tcp" in (folder / "out" / "claims.md").read_text()
     assert 'duration = "10 s"' in (place / "scenarios" / "a-1.toml").read_text()
+
+
+def test_an_experiment_without_claims_shows_its_tables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = {key: value for key, value in FILE.items() if key not in ("claims", "sensitivity")}
+    (folder / "experiments" / "sample" / "one.toml").write_text(tomli_w.dumps(file))
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "out") == 0
+    printed = capsys.readouterr().out
+    assert "10.50 ± 6.35" in printed
+    assert "0 claims\n" in printed
+    report = (folder / "out" / "sample" / "one" / "report.md").read_text()
+    assert "## Claims" not in report
+    assert "| A | paper | 10 | - |" in report
 
 
 def test_a_second_call_runs_nothing_again(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from forebay.experiment import ExperimentError, list_experiments, load_experimen
 from forebay.experiment.load import experiment_files, experiment_folder, select_experiments
 from forebay.experiment.plan import make_plan, put, scenario_text
 from forebay.experiment.schema import Band
+from forebay.experiment.simulate import check
 
 
 def written(tmp_path: Path, change: dict[str, Any]) -> Path:
@@ -25,6 +27,11 @@ def written(tmp_path: Path, change: dict[str, Any]) -> Path:
 
 def claim(**changes: Any) -> dict[str, Any]:
     return {"claims": [{**copy.deepcopy(FILE["claims"][0]), **changes}]}
+
+
+def line(**changes: Any) -> dict[str, Any]:
+    lines = [{"metric": "tcp", "label": "tcp", **changes}]
+    return {"figures": [{"file": "f", "title": "t", "kind": "lines", "y_label": "y", "lines": lines}]}
 
 
 def test_a_file_is_read(tmp_path: Path) -> None:
@@ -53,6 +60,14 @@ def test_a_file_is_read(tmp_path: Path) -> None:
         ({"variants": [{"name": "A"}, {"name": "A"}, {"name": "B"}]}, "variants: `A` is given twice"),
         ({"vary": {"name": "n", "values": [1], "quick": [2]}}, "vary: `quick` holds 2"),
         ({"figures": [{"file": "f", "title": "t", "kind": "lines", "y_label": "y"}]}, "needs `lines`"),
+        (
+            {"claims": [], "sensitivity": [{"name": "s", "set": {"duration": "1 s"}, "why": "w"}]},
+            "sensitivity: shows what becomes of claims, and there are none",
+        ),
+        ({"variants": [{"name": "A", "x": [3]}, {"name": "B"}]}, "variant `A`: `x` holds 3, which is none of the axis"),
+        (line(variants=["A", "B"]), "a line over `variants` needs their `number`"),
+        (line(variants=["A", "B"], number="rate"), "figure `f`: the variant `B` has no number `rate`"),
+        (line(variants=["A", "C"], number="rate"), "figure `f`: there is no variant `C`"),
     ],
 )
 def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -112,6 +127,16 @@ def test_the_experiments_of_the_papers_are_valid() -> None:
     assert "dbl/table2" in files
     claims = [claim.id for path in files.values() for claim in load_experiment(path).claims]
     assert len(claims) == len(set(claims))
+
+
+def test_the_scenarios_of_the_papers_are_valid() -> None:
+    for path in experiment_files(experiment_folder()).values():
+        experiment = load_experiment(path)
+        for quick in (False, True):
+            for text, name in {
+                job.text: job.at.label() for job in make_plan(experiment, quick=quick, seeds=1).jobs
+            }.items():
+                check(text, f"{experiment.id} ({name})")
 
 
 def test_band_bounds() -> None:
@@ -174,3 +199,26 @@ def test_keys_of_jobs_depend_on_scenario_seed_and_version() -> None:
     assert len(keys) == len(jobs)
     assert not keys & {job.key("2") for job in jobs}
     assert keys == {job.key("1") for job in make_plan(sample(), quick=False, seeds=None).jobs}
+
+
+def test_a_variant_has_values_and_keys_of_its_own() -> None:
+    only_b = {"name": "B", "x": [2, 4], "keys": ["flows.tcp.count"]}
+    experiment = sample(variants=[{"name": "A"}, only_b])
+    jobs = make_plan(experiment, quick=False, seeds=1).jobs
+    assert [(job.at.variant, job.at.x) for job in jobs] == [("A", 1), ("A", 2), ("A", 4), ("B", 2), ("B", 4)]
+    counts = [[flow["count"] for flow in tomllib.loads(job.text)["flows"]] for job in jobs]
+    assert counts == [[2, 1], [2, 2], [2, 4], [2, 1], [4, 1]]
+    quick = make_plan(experiment, quick=True, seeds=1).jobs
+    assert [(job.at.variant, job.at.x) for job in quick] == [("A", 1), ("A", 4), ("B", 4)]
+
+
+def test_values_of_a_variant_need_an_axis(tmp_path: Path) -> None:
+    data = copy.deepcopy(FILE)
+    del data["vary"]
+    data["variants"][1]["x"] = [1]
+    path = tmp_path / "one.toml"
+    path.write_text(tomli_w.dumps(data))
+    with pytest.raises(
+        ExperimentError, match=r"variant `B`: `x` and `keys` are about the axis, and there is no \[vary\]"
+    ):
+        load_experiment(path)

@@ -59,8 +59,6 @@ struct Input {
     inbox: Ring<Packet>,
     books: Books,
     backlog: Backlog,
-    /// Up to when the queue's length has been integrated.
-    integrated: Time,
 }
 
 /// A fabric at work.
@@ -94,7 +92,6 @@ impl Crossbar {
             inbox: Ring::default(),
             books,
             backlog: Backlog::default(),
-            integrated: Time::ZERO,
         };
         Self {
             inputs: books.into_iter().zip(1_u32..).map(input).collect(),
@@ -136,19 +133,24 @@ impl Crossbar {
     fn admit_until(&mut self, end: Time, out: &mut Outbox) {
         let Self { inputs, waiting, outputs, total, .. } = self;
         for (number, input) in inputs.iter_mut().enumerate() {
-            while let Some(packet) = input.inbox.front().filter(|packet| packet.time < end).copied() {
+            while let Some(&packet) = input.inbox.front() {
+                if packet.time >= end {
+                    break;
+                }
                 input.inbox.pop();
                 let output = usize::from(outputs[packet.direction_index()]);
-                input.books.book.arrival(&packet);
                 let refused = match waiting {
                     Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, packet).is_err(),
                     Inputs::Fifos(queues) => queues.push(number, output, packet).is_err(),
                 };
                 if refused {
+                    input.books.book.arrival(&packet);
                     input.books.book.drop(&packet, DropReason::Overflow, packet.time);
                     out.release(&packet);
                 } else {
-                    input.arrival(&packet);
+                    input.backlog.packets += 1;
+                    input.backlog.bytes += u64::from(packet.len_bytes());
+                    input.books.book.length(input.backlog.packets, packet.time);
                     *total += 1;
                 }
             }
@@ -175,7 +177,10 @@ impl Crossbar {
                 continue;
             };
             *total -= 1;
-            inputs[input].departure(&packet, now);
+            let Input { books, backlog, .. } = &mut inputs[input];
+            backlog.packets -= 1;
+            backlog.bytes -= u64::from(packet.len_bytes());
+            books.book.let_in(&packet, now);
             packet.time = now;
             out.send(packet);
         }
@@ -188,6 +193,20 @@ impl Crossbar {
         while self.due <= now {
             self.transfer(self.due, out);
         }
+    }
+
+    /// Takes a packet out of any queue, with the number of its input.
+    fn take_any(&mut self) -> Option<(usize, Packet)> {
+        (0..self.inputs.len()).find_map(|input| {
+            let packet = match &mut self.waiting {
+                Inputs::VirtualOutputQueues(queues, _) => {
+                    let requests = queues.occupancy().requests_of_input(input);
+                    if requests == 0 { None } else { queues.pop(input, requests.trailing_zeros() as usize) }
+                }
+                Inputs::Fifos(queues) => queues.pop(input).map(|(_, packet)| packet),
+            };
+            packet.map(|packet| (input, packet))
+        })
     }
 
     fn rearm(&mut self, out: &mut Outbox) {
@@ -229,31 +248,6 @@ impl Crossbar {
     }
 }
 
-impl Input {
-    /// Adds the time since the last change to the integral of the queue's length. Called before each change.
-    #[inline]
-    fn integrate(&mut self, now: Time) {
-        self.books.book.waited(self.backlog.packets, self.backlog.bytes, self.integrated, now);
-        self.integrated = now;
-    }
-
-    #[inline]
-    fn arrival(&mut self, packet: &Packet) {
-        self.integrate(packet.time);
-        self.backlog.packets += 1;
-        self.backlog.bytes += u64::from(packet.len_bytes());
-        self.books.book.length(self.backlog.packets, packet.time);
-    }
-
-    #[inline]
-    fn departure(&mut self, packet: &Packet, now: Time) {
-        self.integrate(now);
-        self.backlog.packets -= 1;
-        self.backlog.bytes -= u64::from(packet.len_bytes());
-        self.books.book.departure(packet, now);
-    }
-}
-
 impl Process for Crossbar {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         self.inputs[usize::from(packet.input_port())].inbox.push(*packet);
@@ -280,8 +274,13 @@ impl Process for Crossbar {
         self.sample(end, &mut out);
         self.admit_until(end + Span::from_picoseconds(1), &mut out);
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
+        // What has crossed was booked as it did; what waits is booked now.
+        while let Some((input, packet)) = self.take_any() {
+            let book = &mut self.inputs[input].books.book;
+            book.arrival(&packet);
+            book.waited(1, u64::from(packet.len_bytes()), packet.time, end);
+        }
         for input in &mut self.inputs {
-            input.integrate(end);
             input.books.state_bytes = state_bytes;
             let backlog = input.backlog;
             report.queue(QueueReport {

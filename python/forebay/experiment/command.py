@@ -195,8 +195,11 @@ class _Session:
         if plan.quick:
             self.console.print(f"quick: {plan.seeds} seeds. {plan.experiment.quick.why}".rstrip(), markup=False)
         for table in plan.experiment.tables:
-            self.console.print(render_table(table, table_rows(runs, table)))
-        self.console.print(render_claims(claims, "Claims"))
+            # A quick run may leave out every row.
+            if rows := table_rows(runs, table):
+                self.console.print(render_table(table, rows))
+        if claims:
+            self.console.print(render_claims(claims, "Claims"))
         for path in figures:
             if path.suffix == ".png":
                 self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
@@ -209,7 +212,7 @@ class _Session:
             terminal.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False))
             return
         self.console.print()
-        if len(self.plans) > 1:
+        if len(self.plans) > 1 and self.claims:
             self.console.print(render_claims(self.claims, "All claims"))
         self.console.print(count_line(self.claims), markup=False)
         self.console.print(f"written to {self.out}", markup=False, soft_wrap=True)

@@ -7,3 +7,7 @@ from forebay.errors import InputError
 
 class ExperimentError(InputError):
     """An experiment cannot be used as asked. The message says which file and key, and what was expected."""
+
+
+class NotRunError(ExperimentError):
+    """A value belongs to a run that this call leaves out: of a variant, or a value of the axis, that others run."""

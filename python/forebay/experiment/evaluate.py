@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from . import computed
-from .errors import ExperimentError
+from .errors import ExperimentError, NotRunError
 from .metrics import (
     UNIT_SCALE,
+    AverageMetric,
     ColumnMetric,
     ConstantMetric,
+    CrossingMetric,
     DblCollision,
     DblCollisionMeasured,
     DblCost,
@@ -32,11 +35,12 @@ from .metrics import (
     SfbCrossing,
     SfbMisclassification,
     SfbMisclassificationMeasured,
+    SpreadMetric,
     StepMetric,
     WindowsMetric,
 )
 from .plan import BASE, Coordinates
-from .statistics import Estimate, estimate_mean, estimate_ratio, jain
+from .statistics import Estimate, crossing, estimate_mean, estimate_ratio, jain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,13 +79,17 @@ class Runs:
 
     def base(self) -> Coordinates:
         """The first variant at the first value of the axis."""
-        point = self.experiment.points(self.quick)[0]
-        return Coordinates(BASE, self.experiment.variants[0].name, point.x if point else None)
+        first = self.experiment.variants[0]
+        point = next(iter(self.experiment.points(self.quick, first)), None)
+        return Coordinates(BASE, first.name, point.x if point else None)
 
-    def xs(self, setting: str = BASE) -> list[float]:
-        """The values of the axis at a setting."""
+    def xs(self, setting: str = BASE, variant: str | None = None) -> list[float]:
+        """The values of the axis that are run at a setting: those of a variant, or of all."""
         only = next((item.x for item in self.experiment.sensitivity if item.name == setting), None)
-        points = self.experiment.points(self.quick)
+        one = self.experiment.variant(variant) if variant is not None else None
+        if one is not None and one not in self.experiment.variants_run(quick=self.quick):
+            return []
+        points = self.experiment.points(self.quick, one)
         return [point.x for point in points if point is not None and (only is None or point.x in only)]
 
     def evaluate(self, metric: MetricRef, at: Coordinates) -> list[Value]:
@@ -98,12 +106,10 @@ class Runs:
                 values = self._windows(full, at)
             case RecoveryMetric():
                 values = [self._recovery(full, at)]
-            case DifferenceMetric():
-                values = [self._difference(full, at)]
-            case RatioMetric():
-                values = [self._ratio(full, at)]
-            case StepMetric():
-                values = self._steps(full, at)
+            case (
+                DifferenceMetric() | RatioMetric() | StepMetric() | CrossingMetric() | AverageMetric() | SpreadMetric()
+            ):
+                values = self._derived(full, at)
             case _:
                 values = [Value(at.label(), np.array([self._formula(full, at)]))]
         return values
@@ -112,7 +118,7 @@ class Runs:
         """The value of a metric that has only one."""
         values = self.evaluate(metric, at)
         if len(values) != 1 or values[0].over is not None:
-            message = f"{self.experiment.id}: a difference, ratio or step takes single values, no ratios"
+            message = f"{self.experiment.id}: a metric of metrics takes single values, no ratios"
             raise ExperimentError(message)
         return values[0]
 
@@ -129,7 +135,8 @@ class Runs:
             return self.outcomes[at]
         except KeyError:
             message = f"{self.experiment.id}: there is no run at ({at.label()})"
-            raise ExperimentError(message) from None
+            axis = [point.x if point else None for point in self.experiment.points(quick=False)]
+            raise (NotRunError if at.x in axis else ExperimentError)(message) from None
 
     def _leaf(self, metric: ColumnMetric | SeriesMetric, at: Coordinates, value: _Sampler) -> Value:
         try:
@@ -173,6 +180,26 @@ class Runs:
             return Value(at.label(), np.array([math.nan]))
         return Value(at.label(), np.array(after), np.array(before))
 
+    def _derived(
+        self,
+        metric: DifferenceMetric | RatioMetric | StepMetric | CrossingMetric | AverageMetric | SpreadMetric,
+        at: Coordinates,
+    ) -> list[Value]:
+        """The values of a metric of metrics."""
+        match metric:
+            case DifferenceMetric():
+                return [self._difference(metric, at)]
+            case RatioMetric():
+                return [self._ratio(metric, at)]
+            case StepMetric():
+                return self._steps(metric, at)
+            case CrossingMetric():
+                return [self._crossing(metric, at)]
+            case AverageMetric():
+                return [Value(at.variant, np.mean(self._curves(metric.of, at)[1], axis=0))]
+            case SpreadMetric():
+                return [self._spread(metric, at)]
+
     def _difference(self, metric: DifferenceMetric, at: Coordinates) -> Value:
         of = self.evaluate_one(metric.of, at)
         other = replace(at, variant=metric.minus_variant or at.variant)
@@ -184,25 +211,67 @@ class Runs:
         over = self.evaluate_one(metric.over or metric.of, replace(at, variant=metric.over_variant or at.variant))
         return Value(at.label(), of.samples, over.samples)
 
-    def _steps(self, metric: StepMetric, at: Coordinates) -> list[Value]:
+    def _along(self, metric: StepMetric | SpreadMetric, at: Coordinates) -> list[tuple[str, Samples]]:
+        """The samples of the metric's part at each value of the axis, or in each of its variants, with a label."""
         if metric.variants is None:
-            xs = [x for x in self.xs(at.setting) if metric.xs is None or x in metric.xs]
+            xs = [x for x in self.xs(at.setting, at.variant) if metric.xs is None or x in metric.xs]
             places = [(f"{at.variant}, {x:g}", replace(at, x=x)) for x in xs]
         else:
-            suffix = "" if at.x is None else f", {at.x:g}"
+            suffix = "" if at.x is None or self.spans_axis(metric.of) else f", {at.x:g}"
             places = [(f"{name}{suffix}", replace(at, variant=name)) for name in metric.variants]
-        found = [(label, self.evaluate_one(metric.of, place).samples) for label, place in places]
+        return [(label, self.evaluate_one(metric.of, place).samples) for label, place in places]
+
+    def _steps(self, metric: StepMetric, at: Coordinates) -> list[Value]:
         return [
             Value(f"{before} to {after}", after_samples - before_samples)
-            for (before, before_samples), (after, after_samples) in itertools.pairwise(found)
+            for (before, before_samples), (after, after_samples) in itertools.pairwise(self._along(metric, at))
         ]
+
+    def _spread(self, metric: SpreadMetric, at: Coordinates) -> Value:
+        found = self._along(metric, at)
+        if len(found) < len(metric.xs or [at]):
+            message = f"{self.experiment.id}: there is no run along ({at.label()})"
+            raise NotRunError(message)
+        means = [float(np.mean(samples)) for _, samples in found]
+        (high, most), (low, least) = found[int(np.argmax(means))], found[int(np.argmin(means))]
+        if metric.show == "ratio":
+            return Value(f"{high} over {low}", most, least)
+        return Value(f"{high} less {low}", most - least)
+
+    def _crossing(self, metric: CrossingMetric, at: Coordinates) -> Value:
+        xs, curves = self._curves(metric.of, at)
+        reached = [crossing(xs, curve, metric.at_least) for curve in curves.T]
+        factor = 1.0 if metric.times is None else self._number(metric.times, at)
+        return Value(at.variant, np.array(reached) * factor)
+
+    def _curves(self, metric: MetricRef, at: Coordinates) -> tuple[Samples, Samples]:
+        """The values of the axis, ascending, and the metric's samples: a row for each, a column for each seed."""
+        xs = sorted(self.xs(at.setting, at.variant))
+        if not xs:
+            message = f"{self.experiment.id}: there is no run along ({at.label()})"
+            raise NotRunError(message)
+        return np.array(xs), np.array([self.evaluate_one(metric, replace(at, x=x)).samples for x in xs])
+
+    def spans_axis(self, metric: MetricRef) -> bool:
+        """Whether the metric goes along the axis by itself, so that it has the same value at every x."""
+        full = self.experiment.resolve(metric)
+        match full:
+            case CrossingMetric() | AverageMetric():
+                return True
+            case StepMetric() | SpreadMetric():
+                return full.variants is None or self.spans_axis(full.of)
+            case DifferenceMetric() | RatioMetric():
+                return self.spans_axis(full.of)
+        return False
 
     def unit(self, metric: MetricRef) -> str:
         """The unit that a metric's values are in."""
         full = self.experiment.resolve(metric)
         match full:
-            case DifferenceMetric() | StepMetric():
+            case DifferenceMetric() | StepMetric() | AverageMetric():
                 return self.unit(full.of)
+            case SpreadMetric():
+                return "" if full.show == "ratio" else self.unit(full.of)
             case RatioMetric() | RecoveryMetric():
                 return ""
         return full.unit
@@ -286,7 +355,7 @@ def column_value(metric: ColumnMetric, outcome: Outcome) -> float:
     key = "flow" if metric.table == "queue_flows" else "name"
     rows = np.ones(len(_column(table, key, metric.table)), dtype=bool)
     if metric.name is not None:
-        rows &= table[key] == metric.name
+        rows &= _matching(table[key], metric.name) if "*" in metric.name else table[key] == metric.name
     if metric.group is not None:
         rows &= np.isin(table[key], outcome.group(metric.group))
     if metric.queue is not None:
@@ -305,6 +374,12 @@ def column_value(metric: ColumnMetric, outcome: Outcome) -> float:
     if metric.reduce == "share":
         return _share_within(values, metric.at_least, metric.at_most)
     return _reduce(values, metric.reduce)
+
+
+def _matching(names: NDArray[Any], pattern: str) -> NDArray[np.bool]:
+    """Which names match; `*` stands for any characters."""
+    matcher = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+    return np.array([matcher.fullmatch(name) is not None for name in names], dtype=bool)
 
 
 def _share_within(values: Samples, at_least: float | None, at_most: float | None) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure as Canvas
 
-from .errors import ExperimentError
+from .errors import ExperimentError, NotRunError
 from .plan import Coordinates
 from .tables import Row, table_rows
 
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .evaluate import Runs
-    from .schema import Figure, FlowValues, SeriesLine, Table
+    from .schema import Figure, FlowValues, Line, SeriesLine, Table
+    from .statistics import Estimate
 
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},
@@ -87,6 +88,8 @@ def draw_figure(runs: Runs, figure: Figure) -> Canvas:
 def _dress(axes: Axes, figure: Figure) -> None:
     """Title, labels, ranges and legend."""
     axes.set(title=figure.title, xlabel=figure.x_label, ylabel=figure.y_label)
+    if figure.x_log:
+        axes.set_xscale("log")
     if figure.y_log:
         axes.set_yscale("log")
     if figure.x_range:
@@ -105,15 +108,13 @@ def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
     for line in figure.lines:
         # Lines of one variant share its colour: measured and formula, say.
         colour = colours.setdefault(line.variant or line.label, _COLOURS[len(colours) % len(_COLOURS)])
-        at = runs.base()
-        if line.variant:
-            at = replace(at, variant=line.variant)
-        xs = np.array(runs.xs())
-        estimates = [runs.evaluate_one_estimate(line.metric, replace(at, x=x)) for x in runs.xs()]
+        xs, estimates = _line_points(runs, line)
+        if not xs:
+            continue
         means = np.array([estimate.mean for estimate in estimates]) * figure.y_scale
         errors = np.array([estimate.ci95 or 0.0 for estimate in estimates]) * figure.y_scale
         axes.errorbar(
-            xs * figure.x_scale,
+            np.array(xs) * figure.x_scale,
             means,
             yerr=errors if errors.any() else None,
             label=line.label,
@@ -121,6 +122,27 @@ def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
             capsize=2,
             **_STYLES[line.style],
         )
+
+
+def _line_points(runs: Runs, line: Line) -> tuple[list[float], list[Estimate]]:
+    """The points of a line that this call has run."""
+    base = runs.base()
+    if line.variants is not None and line.number is not None:
+        numbers = {name: runs.experiment.variant(name).numbers[line.number] for name in line.variants}
+        places = [(x, replace(base, variant=name)) for name, x in numbers.items()]
+    else:
+        variant = line.variant or base.variant
+        places = [(x, replace(base, variant=variant, x=x)) for x in runs.xs(base.setting, variant)]
+    xs, estimates = [], []
+    for x, at in places:
+        try:
+            estimates.append(runs.evaluate_one_estimate(line.metric, at))
+        except NotRunError:
+            if not runs.quick:
+                raise
+            continue
+        xs.append(x)
+    return xs, estimates
 
 
 def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from .errors import NotRunError
+from .metrics import SpreadMetric, StepMetric
 from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
     from .evaluate import Runs, Value
-    from .metrics import StepMetric
     from .schema import Check, Claim
     from .statistics import Estimate
 
@@ -107,9 +108,15 @@ def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
     """Measures a claim's metrics and compares their means over seeds with the bands."""
     if runs.quick and not claim.quick:
         return ClaimResult(claim, [], "not judged")
-    checks = [_measure(runs, check, setting) for check in claim.checks]
+    try:
+        checks = [_measure(runs, check, setting) for check in claim.checks]
+    except NotRunError:
+        # A quick run, or that of a sensitivity, may leave out what a metric names.
+        if not runs.quick and setting == BASE:
+            raise
+        return ClaimResult(claim, [], "not judged")
     if not all(check.findings for check in checks):
-        # A quick run may leave out every value of the axis, or every variant, that a check names.
+        # Or every value of the axis, or every variant, that a check names.
         return ClaimResult(claim, [], "not judged")
     holds = all(check.holds for check in checks)
     return ClaimResult(claim, checks, "reproduced" if holds else "not reproduced")
@@ -133,18 +140,19 @@ def places(runs: Runs, check: Check, setting: str) -> list[Coordinates]:
     metric = runs.experiment.resolve(check.metric)
     run = [variant.name for variant in runs.experiment.variants_run(quick=runs.quick)]
     variants = [name for name in check.variants or run[:1] if name in run]
-    xs: list[float | None] = [*runs.xs(setting)] or [None]
-    if check.x is not None:
-        xs = [x for x in xs if x in check.x]
-    if check.x_from is not None:
-        xs = [x for x in xs if x is not None and x >= check.x_from]
-    if metric.kind == "step":
-        # Steps go along the axis or along the variants by themselves.
-        xs, variants = _step_places(metric, xs, variants)
-    return [Coordinates(setting, variant, x) for variant in variants for x in xs]
-
-
-def _step_places(
-    metric: StepMetric, xs: list[float | None], variants: list[str]
-) -> tuple[list[float | None], list[str]]:
-    return (xs[:1], variants) if metric.variants is None else (xs, variants[:1])
+    if isinstance(metric, StepMetric | SpreadMetric) and metric.variants is not None:
+        # It goes along the variants by itself.
+        variants = [name for name in metric.variants[:1] if name in run]
+    found = []
+    for variant in variants:
+        xs: list[float | None] = [*runs.xs(setting, variant)]
+        if runs.experiment.vary is None:
+            xs = [None]
+        if check.x is not None:
+            xs = [x for x in xs if x in check.x]
+        if check.x_from is not None:
+            xs = [x for x in xs if x is not None and x >= check.x_from]
+        if runs.spans_axis(metric):
+            xs = xs[:1]
+        found += [Coordinates(setting, variant, x) for x in xs]
+    return found

@@ -26,6 +26,10 @@ UNIT_SCALE: dict[str, float] = {
 """What a value in bits/s, seconds, bits or as a share is multiplied by to be in a unit; 1 where none is listed."""
 
 
+NumberRef = float | str
+"""A number, or the name of one: `x`, or a number of the variant."""
+
+
 class Strict(BaseModel):
     """What every part of the file has in common: no unknown keys, no silent conversions, no changes afterwards."""
 
@@ -46,7 +50,7 @@ class ColumnMetric(Placed):
     column: str
     table: Literal["flows", "queues", "links", "queue_flows"] = "flows"
     name: str | None = None
-    """The row: a flow, queue or link."""
+    """The row: a flow, queue or link. A `*` in it stands for any characters, and takes all rows that match: `out-*`."""
     group: str | None = None
     """The rows: all flows of a group."""
     queue: str | None = None
@@ -182,14 +186,46 @@ class StepMetric(Placed):
     """The values of the axis to go along; by default all."""
 
 
+class CrossingMetric(Placed):
+    """The smallest value of the axis at which a metric reaches a level, interpolated linearly between the values run.
+
+    For each seed, going up the axis: the first value run at which the metric is at least `at_least`, moved back along
+    the straight line from the value before it. It is the axis's first value where the level is reached there already,
+    and there is none (NaN) where the level is never reached.
+    """
+
+    kind: Literal["crossing"]
+    of: MetricRef
+    at_least: float
+    times: NumberRef | None = None
+    """Multiplies the result: a number, or the name of one of the variant's."""
+    unit: Unit = ""
+    """The axis's unit, times that of `times`."""
+
+
+class AverageMetric(Placed):
+    """The mean of a metric over the values of the axis, each counting the same."""
+
+    kind: Literal["average"]
+    of: MetricRef
+
+
+class SpreadMetric(Placed):
+    """How far the means of a metric lie apart along the axis, or over `variants`: the largest beside the smallest."""
+
+    kind: Literal["spread"]
+    of: MetricRef
+    show: Literal["difference", "ratio"] = "difference"
+    variants: list[str] | None = Field(None, min_length=2)
+    """The variants compared; without it the values of the axis are."""
+    xs: list[float] | None = Field(None, min_length=2)
+    """The values of the axis that are compared, all of which must be run; by default those that are."""
+
+
 class Formula(Strict):
     """What all metrics without runs have in common."""
 
     unit: Unit = ""
-
-
-NumberRef = float | str
-"""A number, or the name of one: `x`, or a number of the variant."""
 
 
 class ConstantMetric(Formula):
@@ -311,6 +347,9 @@ _KINDS: dict[str, type[Strict]] = {
     "difference": DifferenceMetric,
     "ratio": RatioMetric,
     "step": StepMetric,
+    "crossing": CrossingMetric,
+    "average": AverageMetric,
+    "spread": SpreadMetric,
     "constant": ConstantMetric,
     "dbl_identification_bound": DblIdentificationBound,
     "dbl_collision": DblCollision,
@@ -342,6 +381,9 @@ Metric = (
     | DifferenceMetric
     | RatioMetric
     | StepMetric
+    | CrossingMetric
+    | AverageMetric
+    | SpreadMetric
     | ConstantMetric
     | DblIdentificationBound
     | DblCollision
@@ -363,6 +405,9 @@ MetricRef = Annotated[
     | Annotated[DifferenceMetric, Tag("difference")]
     | Annotated[RatioMetric, Tag("ratio")]
     | Annotated[StepMetric, Tag("step")]
+    | Annotated[CrossingMetric, Tag("crossing")]
+    | Annotated[AverageMetric, Tag("average")]
+    | Annotated[SpreadMetric, Tag("spread")]
     | Annotated[ConstantMetric, Tag("constant")]
     | Annotated[DblIdentificationBound, Tag("dbl_identification_bound")]
     | Annotated[DblCollision, Tag("dbl_collision")]
@@ -381,7 +426,7 @@ MetricRef = Annotated[
 ]
 """A metric as the file gives it: in full, or the name of one under `[metrics]`."""
 
-for _model in (DifferenceMetric, RatioMetric, StepMetric):
+for _model in (DifferenceMetric, RatioMetric, StepMetric, CrossingMetric, AverageMetric, SpreadMetric):
     _model.model_rebuild()
 
 
@@ -404,9 +449,11 @@ def metric_parts(metric: Metric) -> Parts:
     elif isinstance(metric, RatioMetric):
         parts.metrics.extend(part for part in (metric.of, metric.over) if part is not None)
         parts.variants.extend([metric.over_variant] if metric.over_variant else [])
-    elif isinstance(metric, StepMetric):
+    elif isinstance(metric, StepMetric | SpreadMetric):
         parts.metrics.append(metric.of)
         parts.variants.extend(metric.variants or [])
+    elif isinstance(metric, CrossingMetric | AverageMetric):
+        parts.metrics.append(metric.of)
     return parts
 
 

@@ -71,7 +71,7 @@ def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan
         settings += [(item.name, item.set, min(count, item.seeds), item.x) for item in experiment.sensitivity]
     for setting, changes, setting_seeds, xs in settings:
         for variant in experiment.variants_run(quick=quick):
-            for point in experiment.points(quick):
+            for point in experiment.points(quick, variant):
                 if xs is not None and point is not None and point.x not in xs:
                     continue
                 text = scenario_text(experiment, variant, point, changes, quick=quick)
@@ -90,7 +90,8 @@ def scenario_text(
     layers.append(variant.set)
     if point is not None and experiment.vary is not None:
         value = point.by_variant.get(variant.name, point.value)
-        layers.append(dict.fromkeys(experiment.vary.keys, _integer_if_whole(point.x) if value is None else value))
+        keys = experiment.vary.keys if variant.keys is None else variant.keys
+        layers.append(dict.fromkeys(keys, _integer_if_whole(point.x) if value is None else value))
         layers.append(point.set)
     layers.append(changes)
     for layer in layers:

@@ -32,7 +32,7 @@ def count_line(claims: list[ClaimResult]) -> str:
     counts = Counter[str](claim.verdict for claim in claims)
     order = ("reproduced", "not reproduced", "not judged")
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
-    return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}: {parts}"
+    return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}{': ' if parts else ''}{parts}"
 
 
 def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], figures: list[Path]) -> None:
@@ -42,10 +42,13 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
     if experiment.about:
         lines += [experiment.about.strip(), ""]
     for table in experiment.tables:
+        rows = table_rows(runs, table)
+        if not rows:
+            continue
         lines += [f"## {table.title}", ""]
         lines += _row(["", "", *[f"{column.label} {column.unit}".strip() for column in table.columns]])
         lines += _row(["---"] * (len(table.columns) + 2))
-        for row in table_rows(runs, table):
+        for row in rows:
             if row.paper is not None:
                 lines += _row(
                     [row.label, "paper", *[cell if isinstance(cell, str) else f"{cell:g}" for cell in row.paper]]
@@ -55,7 +58,8 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
             ]
             lines += _row(["" if row.paper is not None else row.label, "measured", *cells])
         lines.append("")
-    lines += ["## Claims", "", *claims_markdown(claims), ""]
+    if claims:
+        lines += ["## Claims", "", *claims_markdown(claims), ""]
     for claim in claims:
         if claim.claim.note:
             lines += [f"`{claim.claim.id}`: {claim.claim.note.strip()}", ""]

@@ -40,6 +40,10 @@ class Variant(Strict):
     label: str = ""
     quick: bool = True
     """Whether `--quick` runs it."""
+    x: list[float] | None = None
+    """The values of the axis that it is run at; by default all."""
+    keys: list[str] | None = None
+    """The keys that the axis sets in this variant; by default the axis's own."""
     set: Settings = Field(default_factory=dict)
     numbers: dict[str, float] = Field(default_factory=dict)
     """Numbers of this variant that formulae may refer to by name."""
@@ -217,12 +221,23 @@ class PaperData(Strict):
 
 
 class Line(Strict):
-    """A metric over the axis."""
+    """A metric over the axis, or over variants that differ in a number."""
 
     metric: MetricRef
     label: str
     variant: str | None = None
+    variants: list[str] | None = Field(None, min_length=2)
+    """The variants that are the line's points, in this order."""
+    number: str | None = None
+    """With `variants`: the number of theirs that is the x."""
     style: Literal["line", "dashed", "points"] = "line"
+
+    @model_validator(mode="after")
+    def _variants_have_a_number(self) -> Self:
+        if (self.variants is None) != (self.number is None) or (self.variants and self.variant):
+            message = "a line over `variants` needs their `number`, and no `variant`"
+            raise ValueError(message)
+        return self
 
 
 class SeriesLine(Strict):
@@ -269,6 +284,7 @@ class Figure(Strict):
     y_scale: float = 1.0
     x_range: list[float] | None = Field(None, min_length=2, max_length=2)
     y_range: list[float] | None = Field(None, min_length=2, max_length=2)
+    x_log: bool = False
     y_log: bool = False
     lines: list[Line] = Field(default_factory=list)
     series: list[SeriesLine] = Field(default_factory=list)
@@ -308,7 +324,8 @@ class Experiment(Strict):
     metrics: dict[str, MetricRef] = Field(default_factory=dict)
     tables: list[Table] = Field(default_factory=list)
     figures: list[Figure] = Field(default_factory=list)
-    claims: list[Claim] = Field(min_length=1)
+    claims: list[Claim] = Field(default_factory=list)
+    """What is judged; nothing in an experiment that only shows what a choice does."""
 
     @model_validator(mode="after")
     def _references_resolve(self) -> Self:
@@ -316,6 +333,10 @@ class Experiment(Strict):
         self._unique("claims", [claim.id for claim in self.claims])
         self._unique("figures", [figure.file for figure in self.figures])
         self._unique("sensitivity", [setting.name for setting in self.sensitivity])
+        if self.sensitivity and not self.claims:
+            message = "sensitivity: shows what becomes of claims, and there are none"
+            raise ValueError(message)
+        self._check_places()
         names = {variant.name for variant in self.variants}
         for where, variant in self._variants_named():
             if variant not in names:
@@ -337,6 +358,25 @@ class Experiment(Strict):
                 message = f"{where}: `{name}` is given twice"
                 raise ValueError(message)
 
+    def _check_places(self) -> None:
+        """What variants say of the axis, and lines of variants' numbers."""
+        known = [point.x for point in self.vary.points] if self.vary else []
+        for variant in self.variants:
+            if self.vary is None and (variant.x is not None or variant.keys is not None):
+                message = f"variant `{variant.name}`: `x` and `keys` are about the axis, and there is no [vary]"
+                raise ValueError(message)
+            for x in variant.x or []:
+                if x not in known:
+                    message = f"variant `{variant.name}`: `x` holds {x:g}, which is none of the axis's values"
+                    raise ValueError(message)
+        numbers = {variant.name: variant.numbers for variant in self.variants}
+        for figure in self.figures:
+            for line in figure.lines:
+                for name in line.variants or []:
+                    if line.number not in numbers.get(name, {line.number: 0.0}):
+                        message = f"figure `{figure.file}`: the variant `{name}` has no number `{line.number}`"
+                        raise ValueError(message)
+
     def _variants_named(self) -> list[tuple[str, str]]:
         found = []
         for claim in self.claims:
@@ -347,6 +387,7 @@ class Experiment(Strict):
             found += [(f"table `{table.title}`", column.variant) for column in table.columns if column.variant]
         for figure in self.figures:
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.lines if line.variant]
+            found += [(f"figure `{figure.file}`", name) for line in figure.lines for name in line.variants or []]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.series if line.variant]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.flows if line.variant]
         for point in self.vary.points if self.vary else []:
@@ -397,10 +438,9 @@ class Experiment(Strict):
         """The variants that a call runs."""
         return [variant for variant in self.variants if variant.quick or not quick]
 
-    def points(self, quick: bool) -> list[Point | None]:
-        """The values of the axis, or one None without an axis."""
+    def points(self, quick: bool, variant: Variant | None = None) -> list[Point | None]:
+        """The values of the axis (those that a variant is run at), or one None without an axis."""
         if self.vary is None:
             return [None]
-        if quick and self.vary.quick is not None:
-            return [point for point in self.vary.points if point.x in self.vary.quick]
-        return list(self.vary.points)
+        limits = [self.vary.quick if quick else None, variant.x if variant else None]
+        return [point for point in self.vary.points if all(xs is None or point.x in xs for xs in limits)]

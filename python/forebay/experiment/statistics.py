@@ -57,6 +57,21 @@ def jain(values: NDArray[np.float64]) -> float:
     return float(np.sum(values)) ** 2 / (len(values) * squares)
 
 
+def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> float:
+    """The smallest x at which the straight lines through the points (`xs` ascending) reach `level` from below.
+
+    The first x where its y reaches the level already; NaN where none does.
+    """
+    reached = np.flatnonzero(ys >= level)
+    if len(reached) == 0:
+        return math.nan
+    after = int(reached[0])
+    if after == 0:
+        return float(xs[0])
+    share = (level - ys[after - 1]) / (ys[after] - ys[after - 1])
+    return float(xs[after - 1] + share * (xs[after] - xs[after - 1]))
+
+
 def student_t_cdf(t: float, degrees: int) -> float:
     """Student's t distribution function for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     theta = math.atan2(t, math.sqrt(degrees))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table as RichTable
 
+from .errors import NotRunError
 from .plan import BASE, Coordinates
+from .statistics import Estimate
 
 if TYPE_CHECKING:
     from .evaluate import Runs
     from .judge import ClaimResult
-    from .schema import Table
-    from .statistics import Estimate
+    from .schema import Table, TableColumn
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Row:
 
 
 def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
-    """Measures every cell of a table."""
+    """Measures every cell of a table; leaves out rows of which nothing is run."""
     base = replace(runs.base(), setting=setting)
     rows: list[tuple[str, str, Coordinates]]
     match table.rows:
@@ -43,12 +44,19 @@ def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
             rows = [("", "paper", base)]
     measured = []
     for label, key, at in rows:
-        cells = []
-        for column in table.columns:
-            place = replace(at, variant=column.variant) if column.variant else at
-            cells.append(runs.evaluate_one_estimate(column.metric, place))
-        measured.append(Row(label, table.paper.get(key), cells))
+        cells = [_cell(runs, column, at) for column in table.columns]
+        # A row of which nothing is run says nothing.
+        if any(cell is not None for cell in cells):
+            measured.append(Row(label, table.paper.get(key), [cell or Estimate(math.nan, None) for cell in cells]))
     return measured
+
+
+def _cell(runs: Runs, column: TableColumn, at: Coordinates) -> Estimate | None:
+    """The value of a cell; None where the column's variant is not run at the row's x, or not in a quick run."""
+    try:
+        return runs.evaluate_one_estimate(column.metric, replace(at, variant=column.variant or at.variant))
+    except NotRunError:
+        return None
 
 
 def render_table(table: Table, rows: list[Row]) -> RichTable:
