@@ -48,9 +48,15 @@ pub struct EventQueue {
     far: Heap,
     pops: u32,
     reviewed_at: Time,
+    looks_ahead: bool,
 }
 
 impl EventQueue {
+    /// Keeps an eye on what comes soon, for [`EventQueue::take_soon`].
+    pub fn look_ahead(&mut self) {
+        self.looks_ahead = true;
+    }
+
     /// The earliest event.
     #[inline]
     #[must_use]
@@ -58,6 +64,15 @@ impl EventQueue {
         match &mut self.wheel {
             None => self.few.last().copied().map(Event::from_key),
             Some(wheel) => wheel.first(&mut self.far).map(Event::from_key),
+        }
+    }
+
+    /// Shows the ids of events that come soon, each once at most: a hint what to load while others are worked on. Only if
+    /// asked to by [`EventQueue::look_ahead`].
+    #[inline]
+    pub fn take_soon(&mut self, visit: impl FnMut(u32)) {
+        if let Some(wheel) = &mut self.wheel {
+            wheel.soon.drain(..).for_each(visit);
         }
     }
 
@@ -123,7 +138,7 @@ impl EventQueue {
             keys.extend(wheel.into_keys());
         }
         if pending >= WHEEL_PAYS_FROM {
-            self.wheel = Some(Wheel::new(shift, now));
+            self.wheel = Some(Wheel::new(shift, now, self.looks_ahead));
         }
         for key in keys {
             self.push(Event::from_key(key));
@@ -243,6 +258,9 @@ struct Wheel {
     free: u32,
     /// Events in `current` and in the buckets.
     pending: usize,
+    looks_ahead: bool,
+    /// The ids in the bucket after the current one, when that was opened.
+    soon: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -252,7 +270,7 @@ struct Node {
 }
 
 impl Wheel {
-    fn new(shift: u32, now: Time) -> Self {
+    fn new(shift: u32, now: Time, looks_ahead: bool) -> Self {
         Self {
             shift,
             base: now.picoseconds() >> shift,
@@ -262,6 +280,8 @@ impl Wheel {
             nodes: Vec::new(),
             free: NONE,
             pending: 0,
+            looks_ahead,
+            soon: Vec::new(),
         }
     }
 
@@ -317,6 +337,16 @@ impl Wheel {
         self.filled[slot / 64] |= 1 << (slot % 64);
     }
 
+    fn note_what_comes_soon(&mut self) {
+        self.soon.clear();
+        let mut node = self.next_filled().map_or(NONE, |next| self.heads[(next % BUCKETS) as usize]);
+        while node != NONE {
+            let Node { key, next } = self.nodes[node as usize];
+            self.soon.push(key as u32);
+            node = next;
+        }
+    }
+
     /// The first bucket after the current one that is not empty.
     fn next_filled(&self) -> Option<u64> {
         let start = ((self.base + 1) % BUCKETS) as usize;
@@ -353,6 +383,9 @@ impl Wheel {
             node = next;
         }
         self.current.sort_unstable_by(|a, b| b.cmp(a));
+        if self.looks_ahead {
+            self.note_what_comes_soon();
+        }
         while let Some(key) = far.first()
             && self.bucket(key) < bucket + BUCKETS
         {
@@ -402,6 +435,7 @@ mod tests {
             model.sort();
             assert_eq!(queue.peek(), model.first().copied());
             assert_eq!(queue.has_earlier(event), model.first().is_some_and(|first| *first < event));
+            queue.take_soon(|id| assert!(model.iter().any(|event| event.id == id), "{id} is pending"));
         }
         for event in model {
             assert_eq!(queue.peek(), Some(event));
@@ -417,7 +451,7 @@ mod tests {
             shift in 0_u32..12,
         ) {
             agrees_with_a_sorted_list(&operations, EventQueue::default());
-            let wheel = Some(Wheel::new(shift, Time::ZERO));
+            let wheel = Some(Wheel::new(shift, Time::ZERO, true));
             agrees_with_a_sorted_list(&operations, EventQueue { wheel, ..EventQueue::default() });
         }
     }
