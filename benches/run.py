@@ -61,6 +61,8 @@ class Scenario:
     ns2_seconds: float
     ns3_seconds: float
     """0 where ns-3 does not run it."""
+    peers_lack: str = ""
+    """What no peer has, where none can run it."""
 
     @property
     def path(self) -> Path:
@@ -80,16 +82,24 @@ SCENARIOS = (
     Scenario("c", Goal(20, 30, 8, 40), ns2_seconds=10, ns3_seconds=2),
     # Its goal is an eighth of ns-2's CPU time for the same 1000 s.
     Scenario("breathe", Goal(None, None, 8, 0), ns2_seconds=1000, ns3_seconds=0),
+    Scenario("d", Goal(12, 300, 0, 0), ns2_seconds=0, ns3_seconds=0, peers_lack="switch with a crossbar"),
 )
 
 
 DISCIPLINES = "disciplines"
-"""The other thing that is measured: what each queue discipline takes for a packet."""
+"""Also measured: what each queue discipline takes for a packet."""
 
 JUDGED_FLOWS = 1000
 MOST_NS = {"sfb": 60.0, "dbl": 60.0}
 MOST_NS_OF_OTHERS = 150.0
 """Goals at that number of flows."""
+
+SCHEDULERS = "schedulers"
+"""And what each crossbar scheduler takes for a slot."""
+
+JUDGED_PORTS = 32
+MOST_NS_A_SLOT = {"mwm": 20_000.0}
+"""Goal at that number of ports."""
 
 
 class ProcessFailedError(Exception):
@@ -242,6 +252,7 @@ class Report:
         self.rows: list[dict[str, Any]] = []
         self.skipped: list[str] = []
         self.disciplines: list[dict[str, Any]] = []
+        self.schedulers: list[dict[str, Any]] = []
 
     def add_forebay(self, scenario: Scenario, speed: Speed) -> None:
         """Forebay's row."""
@@ -274,7 +285,13 @@ class Report:
     def show(self, repeats: int, *, as_json: bool) -> None:
         """Prints what was measured."""
         if as_json:
-            document = {"repeats": repeats, "rows": self.rows, "disciplines": self.disciplines, "skipped": self.skipped}
+            document = {
+                "repeats": repeats,
+                "rows": self.rows,
+                DISCIPLINES: self.disciplines,
+                SCHEDULERS: self.schedulers,
+                "skipped": self.skipped,
+            }
             print(json.dumps(document, indent=2))
             return
         output = Console()
@@ -284,6 +301,8 @@ class Report:
             output.print(self.table)
         if self.disciplines:
             output.print(discipline_table(self.disciplines))
+        if self.schedulers:
+            output.print(scheduler_table(self.schedulers))
         for line in self.skipped:
             output.print(f"skipped: {line}", style="yellow", highlight=False)
 
@@ -298,8 +317,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "scenarios",
         nargs="*",
-        default=[*(s.name for s in SCENARIOS), DISCIPLINES],
-        help="a, b, c, breathe, disciplines; default: all",
+        default=[*(s.name for s in SCENARIOS), DISCIPLINES, SCHEDULERS],
+        help="a, b, c, breathe, d, disciplines, schedulers; default: all",
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
@@ -334,21 +353,23 @@ def main() -> int:
             bench_peers(scenario, peers, forebay, options.repeats, report)
     if DISCIPLINES in options.scenarios and not options.no_forebay:
         console.print("[bold]disciplines[/]: CPU time of each for a packet")
-        report.disciplines = bench_disciplines()
+        # See crates/scenario/src/cost.rs.
+        report.disciplines = run_example("forebay-scenario", DISCIPLINES)
+    if SCHEDULERS in options.scenarios and not options.no_forebay:
+        console.print("[bold]schedulers[/]: CPU time of each for a slot")
+        report.schedulers = run_example("forebay-switching", SCHEDULERS)
     report.show(options.repeats, as_json=options.json)
     return 0
 
 
-def bench_disciplines() -> list[dict[str, Any]]:
-    """CPU time of every discipline for each packet, by number of flows: see crates/scenario/src/cost.rs."""
-    command = ["cargo", "run", "--release", "--locked", "--quiet", "--package", "forebay-scenario"]
-    done = subprocess.run(
-        [*command, "--example", DISCIPLINES], capture_output=True, text=True, check=False, cwd=HERE.parent
-    )
+def run_example(package: str, name: str) -> list[dict[str, Any]]:
+    """What an example of a crate measured: the list under its name in the document that it prints."""
+    command = ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE.parent)
     if done.returncode != 0:
-        message = f"the benchmark of disciplines: {explain_exit(done.returncode, done.stderr)}"
+        message = f"the benchmark of {name}: {explain_exit(done.returncode, done.stderr)}"
         raise ProcessFailedError(message)
-    measured: list[dict[str, Any]] = json.loads(done.stdout)[DISCIPLINES]
+    measured: list[dict[str, Any]] = json.loads(done.stdout)[name]
     return measured
 
 
@@ -372,10 +393,32 @@ def discipline_table(disciplines: list[dict[str, Any]]) -> Table:
     return table
 
 
+def scheduler_table(schedulers: list[dict[str, Any]]) -> Table:
+    """A row for each scheduler and load; those beyond their goal are marked."""
+    table = Table(title="CPU time of a scheduler for each slot, ns (goal)", title_justify="left")
+    table.caption = "a slotted switch, load 0.95 of Bernoulli cells, one phase a slot; the phase alone"
+    table.caption_justify = "left"
+    table.add_column("scheduler", no_wrap=True)
+    table.add_column("load", no_wrap=True)
+    for cost in schedulers[0]["costs"]:
+        table.add_column(f"{cost['ports']} ports", justify="right", no_wrap=True)
+    for entry in schedulers:
+        most = MOST_NS_A_SLOT.get(entry["name"])
+        cells = [
+            judged(cost["ns_per_slot"], 0, most if cost["ports"] == JUDGED_PORTS else None, at_least=False)
+            for cost in entry["costs"]
+        ]
+        table.add_row(entry["name"], entry["load"], *cells)
+    return table
+
+
 def bench_peers(
     scenario: Scenario, peers: dict[str, list[str] | str], forebay: Speed | None, repeats: int, report: Report
 ) -> None:
-    """All installed peers on one scenario; one that fails is skipped with the reason."""
+    """All installed peers on one scenario; one that cannot run it, or fails, is skipped with the reason."""
+    if scenario.peers_lack and peers:
+        report.skip(f"{' and '.join(peers)} on {scenario.name}: have no {scenario.peers_lack}")
+        return
     for peer, command in peers.items():
         if isinstance(command, str):
             continue

@@ -117,6 +117,9 @@ fn page(choice: &Choice) -> String {
     if let Some((_, text)) = choice.sections.iter().find(|(heading, _)| heading == PARAMETERS) {
         let _ = write!(page, "{text}\n\n");
     }
+    if choice.parameters.is_empty() {
+        return page.trim_end().to_owned() + "\n";
+    }
     page.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
     for parameter in &choice.parameters {
         page.push_str(&row(parameter));
@@ -253,6 +256,7 @@ mod tests {
             [
                 "docs/reference/disciplines/blue.md",
                 "docs/reference/disciplines/index.md",
+                "docs/reference/schedulers/index.md",
                 "docs/reference/topologies/index.md",
                 "docs/reference/transports/index.md",
             ]

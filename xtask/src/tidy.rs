@@ -47,27 +47,37 @@ const MACHINE_PATHS: &[&str] = &[
     concat!("/tm", "p/"),
 ];
 
-/// The fixed headings of a discipline's module documentation, which become its manual page.
-const DISCIPLINE_HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Cost", "# Parameters"];
+/// The fixed headings of an algorithm's module documentation, which become its manual page.
+const HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Cost", "# Parameters"];
 
-/// Where the disciplines live.
-const DISCIPLINES: &str = "crates/qdisc/src/";
+/// Algorithms with a manual page each.
+struct Algorithms {
+    /// Where they live.
+    folder: &'static str,
+    /// What implements one of these is an algorithm.
+    seams: &'static [&'static str],
+    /// What implements one and is none of its own.
+    others: &'static [&'static str],
+}
 
-/// The adapter that puts any law in front of a FIFO implements the seam and is no discipline of its own.
-const ADAPTERS: &[&str] = &["fifo"];
+const ALGORITHMS: &[Algorithms] = &[
+    // The adapter that puts any law in front of a FIFO.
+    Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo"] },
+    Algorithms { folder: "crates/switching/src/", seams: &["Scheduler"], others: &[] },
+];
 
 /// Checks every file that git tracks or would track; one line for each finding.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let mut findings = Vec::new();
-    let mut disciplines = BTreeSet::new();
+    let mut modules = BTreeSet::new();
     for path in files(root)? {
         // A binary file (a picture, a capture) has nothing to check, and a deleted one is no longer there.
         let Ok(text) = std::fs::read_to_string(root.join(&path)) else { continue };
         findings.extend(check_file(&path, &text));
-        disciplines.extend(discipline_of(&path, &text));
+        modules.extend(algorithm_of(&path, &text));
     }
-    for name in disciplines {
-        findings.extend(check_headings(root, &name)?);
+    for module in modules {
+        findings.extend(check_headings(root, &module)?);
     }
     for exception in EXCEPTIONS {
         ensure!(!exception.reason.is_empty(), "the exception for {} needs its reason", exception.path);
@@ -245,15 +255,16 @@ fn python_string_lines(lines: &[&str]) -> Vec<bool> {
     lines.iter().map(begins_inside).collect()
 }
 
-/// The discipline that a file of the queue-discipline crate implements, if it implements one.
-fn discipline_of(path: &str, text: &str) -> Option<String> {
-    let inside = path.strip_prefix(DISCIPLINES)?.strip_suffix(".rs")?;
+/// The module of the algorithm that a file implements, without its ending, if it implements one.
+fn algorithm_of(path: &str, text: &str) -> Option<String> {
+    let algorithms = ALGORITHMS.iter().find(|algorithms| path.starts_with(algorithms.folder))?;
+    let inside = path.strip_prefix(algorithms.folder)?.strip_suffix(".rs")?;
     let name = inside.split('/').next().unwrap_or(inside);
     let shipped = text.split("#[cfg(test)]").next().unwrap_or(text);
     let implements = shipped.lines().any(|line| {
-        line.starts_with("impl") && (line.contains("Admission for ") || line.contains("Discipline<P> for "))
+        line.starts_with("impl") && algorithms.seams.iter().any(|seam| line.contains(&format!(" {seam} for ")))
     });
-    (implements && !ADAPTERS.contains(&name)).then(|| name.to_owned())
+    (implements && !algorithms.others.contains(&name)).then(|| format!("{}{name}", algorithms.folder))
 }
 
 /// The text of a module's `//!` documentation.
@@ -262,16 +273,11 @@ fn module_doc(text: &str) -> String {
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// Path and text of a discipline's module: `NAME.rs`, or `NAME/mod.rs` where it has files of its own.
-fn discipline_module(root: &Path, name: &str) -> Result<(String, String)> {
-    let single = format!("{DISCIPLINES}{name}.rs");
-    let path = if root.join(&single).exists() { single } else { format!("{DISCIPLINES}{name}/mod.rs") };
+/// Checks the file of a module: `NAME.rs`, or `NAME/mod.rs`.
+fn check_headings(root: &Path, module: &str) -> Result<Vec<String>> {
+    let single = format!("{module}.rs");
+    let path = if root.join(&single).exists() { single } else { format!("{module}/mod.rs") };
     let text = std::fs::read_to_string(root.join(&path)).with_context(|| format!("cannot read {path}"))?;
-    Ok((path, text))
-}
-
-fn check_headings(root: &Path, name: &str) -> Result<Vec<String>> {
-    let (path, text) = discipline_module(root, name)?;
     Ok(missing_headings(&module_doc(&text))
         .into_iter()
         .map(|heading| format!("{path}: the module documentation lacks `{heading}`"))
@@ -281,7 +287,7 @@ fn check_headings(root: &Path, name: &str) -> Result<Vec<String>> {
 /// The fixed headings that a module's documentation lacks.
 fn missing_headings(doc: &str) -> Vec<&'static str> {
     let has = |heading: &str| doc.lines().any(|line| line.trim_end() == heading);
-    DISCIPLINE_HEADINGS.iter().copied().filter(|heading| !has(heading)).collect()
+    HEADINGS.iter().copied().filter(|heading| !has(heading)).collect()
 }
 
 #[cfg(test)]
@@ -359,12 +365,18 @@ mod tests {
     }
 
     #[test]
-    fn a_discipline_needs_its_headings() {
+    fn an_algorithm_needs_its_headings() {
         let law = "//! Doc.\nimpl Admission for Red {\n";
-        assert_eq!(discipline_of("crates/qdisc/src/red.rs", law).as_deref(), Some("red"));
-        assert_eq!(discipline_of("crates/qdisc/src/dbl/law.rs", law).as_deref(), Some("dbl"));
-        assert_eq!(discipline_of("crates/qdisc/src/fifo.rs", law), None);
-        assert_eq!(discipline_of("crates/qdisc/src/hash.rs", "#[cfg(test)]\nimpl Admission for Probe {"), None);
+        assert_eq!(algorithm_of("crates/qdisc/src/red.rs", law).as_deref(), Some("crates/qdisc/src/red"));
+        assert_eq!(algorithm_of("crates/qdisc/src/dbl/law.rs", law).as_deref(), Some("crates/qdisc/src/dbl"));
+        assert_eq!(algorithm_of("crates/qdisc/src/fifo.rs", law), None);
+        assert_eq!(algorithm_of("crates/qdisc/src/hash.rs", "#[cfg(test)]\nimpl Admission for Probe {"), None);
+        let discipline = "impl<P: Packet> Discipline<P> for Drr<P> {";
+        assert_eq!(algorithm_of("crates/qdisc/src/drr.rs", discipline).as_deref(), Some("crates/qdisc/src/drr"));
+        let scheduler = "impl<const N: usize> Scheduler for MaximumWeight<N> {";
+        assert_eq!(algorithm_of("crates/switching/src/mwm.rs", scheduler).as_deref(), Some("crates/switching/src/mwm"));
+        assert_eq!(algorithm_of("crates/switching/src/matching.rs", "impl fmt::Debug for Matching {"), None);
+        assert_eq!(algorithm_of("crates/engine/src/crossbar.rs", scheduler), None);
         let without_two = "# What it does\ntext\n# Source\n# Parameters";
         assert_eq!(missing_headings(without_two), ["# Where we differ", "# Cost"]);
     }

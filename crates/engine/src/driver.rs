@@ -28,8 +28,8 @@ use crate::wire::Wire;
 /// How many events pass between two calls of the run's control function.
 const EVENTS_PER_CHECK: u64 = 1 << 14;
 
-/// With so many lanes, a few kilobytes each, their packets are not in the processor's caches when their turn comes. With
-/// fewer they are, and looking ahead costs more than it spares: 3 % at 400 flows.
+/// With so many lanes, a few kilobytes each, their packets are not in the processor's caches when their turn comes.
+/// With fewer they are, and looking ahead costs more than it spares: 3 % at 400 flows.
 const LANES_BEYOND_THE_CACHE: usize = 4096;
 
 /// The bit of a path's entry that says that the process runs inside its feeder.
@@ -227,8 +227,8 @@ impl Network {
     }
 
     /// Loads the first packets of the lanes whose turn comes next, which with thousands of flows lie in far memory: the
-    /// processor waits for several at once, and while it works on the event at hand. An 8 x 8 switch with 3920 flows ran
-    /// a tenth faster for it.
+    /// processor waits for several at once, and while it works on the event at hand. An 8 x 8 switch with 3920 flows
+    /// ran a tenth faster for it.
     #[inline]
     fn touch_what_comes_soon(&mut self, count: u32) {
         let lanes = &self.lanes;

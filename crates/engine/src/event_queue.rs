@@ -67,8 +67,8 @@ impl EventQueue {
         }
     }
 
-    /// Shows the ids of events that come soon, each once at most: a hint what to load while others are worked on. Only if
-    /// asked to by [`EventQueue::look_ahead`].
+    /// Shows the ids of events that come soon, each once at most: a hint what to load while others are worked on. Only
+    /// if asked to by [`EventQueue::look_ahead`].
     #[inline]
     pub fn take_soon(&mut self, visit: impl FnMut(u32)) {
         if let Some(wheel) = &mut self.wheel {

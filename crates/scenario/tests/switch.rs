@@ -6,12 +6,24 @@
 
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
+use forebay_switching::{IslipConfig, LoadPattern, MwmConfig, SchedulerConfig, Speedup};
+use forebay_testkit::{BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchDice};
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
 
 /// Time of a cell on a line: 1000 B at 2.5 Gb/s.
 const SLOT_S: f64 = 3.2e-6;
 
+/// Where a cell waits for its phase: it reaches the switch 1 us after the start of a slot.
+const PHASE_WAIT_SLOTS: f64 = 1.0 - 1e-6 / SLOT_S;
+
 /// A switch with cells of this load on each line, measured for 25 000 slots.
 fn cells(ports: usize, fabric: &str, pattern: &str, load: f64) -> RunResult {
+    seeded_cells(ports, fabric, pattern, &format!("load = {load}"), 1)
+}
+
+/// The same with these keys for the cells, under this seed.
+fn seeded_cells(ports: usize, fabric: &str, pattern: &str, cells: &str, seed: u64) -> RunResult {
     let text = format!(
         r#"
         duration = "100 ms"
@@ -24,11 +36,11 @@ fn cells(ports: usize, fabric: &str, pattern: &str, load: f64) -> RunResult {
         load = {pattern}
         [[flows]]
         name = "cells"
-        transport.cells = {{ size = "1000 B", load = {load} }}
+        transport.cells = {{ size = "1000 B", {cells} }}
         "#
     );
     let scenario = Scenario::load(&text, "cells.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, Some(1), None, &mut |_| true).unwrap()
+    run(&scenario, Some(seed), None, &mut |_| true).unwrap()
 }
 
 /// Mean utilisation of the output links.
@@ -102,6 +114,117 @@ fn a_diagonal_load_parts_the_schedulers_and_a_little_speedup_helps() {
     assert!(mwm > 0.98, "MWM: {mwm}");
     assert!((0.79..0.87).contains(&islip), "iSLIP: {islip}");
     assert!(faster > 0.97, "iSLIP at 6/5: {faster}");
+}
+
+/// Mean and its variance of what a measurement gives under several seeds.
+fn over_seeds(measure: impl Fn(u64) -> f64) -> (f64, f64) {
+    let values: Vec<f64> = (1..=SEEDS).map(measure).collect();
+    let mean = values.iter().sum::<f64>() / SEEDS as f64;
+    let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
+    (mean, squares / (SEEDS * (SEEDS - 1)) as f64)
+}
+
+const SEEDS: u64 = 6;
+
+/// The simulator's switch and the slotted switch of the test kit share the scheduler and the queues, and nothing of
+/// what is around them: arrivals, times of phases, outputs, counts. Each is run under several seeds of its own.
+fn agrees_with_the_slotted_switch(fabric: &str, pattern: &str, cells: &str, slotted: &CellSwitchConfig) {
+    let simulated = |seed| seeded_cells(slotted.ports, fabric, pattern, cells, seed);
+    let reference = |seed| {
+        let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(seed), Pcg64Mcg::seed_from_u64(seed + SEEDS));
+        let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
+        CellSwitch::new(slotted).run(6250, 25_000, &mut dice)
+    };
+    let waits = (
+        over_seeds(|seed| mean_wait_slots(&simulated(seed)) - PHASE_WAIT_SLOTS),
+        over_seeds(|seed| reference(seed).delay_slots.mean),
+    );
+    let throughputs =
+        (over_seeds(|seed| throughput(&simulated(seed))), over_seeds(|seed| reference(seed).mean_throughput()));
+    for (what, ((here, variance), (there, its_variance))) in [("wait", waits), ("throughput", throughputs)] {
+        let deviation = (variance + its_variance).sqrt();
+        assert!(deviation < 0.1 * there, "{what}: too little is known to tell");
+        // Student's t with five degrees of freedom or more exceeds 4 once in a hundred times.
+        assert!((here - there).abs() < 4.0 * deviation, "{what}: {here} against {there}, deviation {deviation}");
+    }
+}
+
+fn crossbar(scheduler: SchedulerConfig) -> CellFabric {
+    CellFabric::Crossbar { scheduler, speedup: Speedup::ONE }
+}
+
+#[test]
+fn islip_under_uniform_load_is_that_of_the_slotted_switch() {
+    let fabric = crossbar(SchedulerConfig::Islip(IslipConfig { iterations: Some(1) }));
+    agrees_with_the_slotted_switch(
+        "{ cioq = { scheduler = { islip = { iterations = 1 } } } }",
+        r#""uniform""#,
+        "load = 0.8",
+        &CellSwitchConfig::new(8, fabric, 0.8),
+    );
+}
+
+#[test]
+fn maximum_weight_under_diagonal_load_is_that_of_the_slotted_switch() {
+    let fabric = crossbar(SchedulerConfig::Mwm(MwmConfig {}));
+    agrees_with_the_slotted_switch(
+        "{ cioq = { scheduler = \"mwm\" } }",
+        r#""diagonal""#,
+        "load = 0.9",
+        &CellSwitchConfig { pattern: LoadPattern::Diagonal, ..CellSwitchConfig::new(8, fabric, 0.9) },
+    );
+}
+
+#[test]
+fn input_queues_under_bursts_are_those_of_the_slotted_switch() {
+    let arrivals = CellArrivals::Bursty(BurstyCells { mean_burst_cells: 4.0 });
+    agrees_with_the_slotted_switch(
+        r#""input_queued""#,
+        r#""uniform""#,
+        "load = 0.4, burst_cells = 4.0",
+        &CellSwitchConfig { arrivals, ..CellSwitchConfig::new(4, CellFabric::InputFifo, 0.4) },
+    );
+}
+
+#[test]
+fn a_node_of_a_graph_is_a_switch() {
+    let text = r#"
+        duration = "10 s"
+        [topology.graph]
+        nodes = [{ name = "a" }, { name = "b" }, { name = "c" }, { name = "sw", kind.cioq = { speedup = "6/5" } }]
+        links = [
+            { from = "a", to = "sw", rate = "10 Mbps", delay = "1 ms" },
+            { from = "sw", to = "b", rate = "100 Mbps", delay = "1 ms" },
+            { from = "c", to = "sw", rate = "10 Mbps", delay = "1 ms", queue.drop_tail = { limit = "20 packets" } },
+        ]
+        [[flows]]
+        name = "file"
+        count = 6
+        from = ["a", "b", "c"]
+        to = ["b", "c", "a"]
+        transport = "tcp"
+        app.fixed = { size = "300 KB" }
+    "#;
+    let result = run(&Scenario::load(text, "graph.toml", &[]).unwrap(), Some(1), None, &mut |_| true).unwrap();
+    assert!(
+        result.flows.floats("finished_s").iter().all(|time| time.is_finite()),
+        "{:?}",
+        result.flows.floats("finished_s")
+    );
+    let find = |table: &forebay_engine::Table, column: &str, name: &str| {
+        let row = table.texts("name").iter().position(|row| row == name);
+        table.counts(column)[row.unwrap_or_else(|| panic!("no `{name}`"))]
+    };
+    // Data and ACKs of both directions cross: what a link brings is what its input sees. Ports are numbered in the
+    // order of the links, whichever way these are written.
+    for (input, link) in [("sw/input-1", "a->sw"), ("sw/input-2", "b->sw"), ("sw/input-3", "c->sw")] {
+        let brought = find(&result.links, "packets", link);
+        assert!(brought > 400, "{link}: {brought}");
+        assert_eq!(find(&result.queues, "packets_arrived", input), brought, "{input}");
+        assert_eq!(find(&result.queues, "packets_dropped", input), 0, "{input}");
+    }
+    // Two files for `c`, from a line of 100 Mb/s to one of 10 Mb/s: its queue is behind the crossbar.
+    assert!(find(&result.queues, "length_max_packets", "sw->c") == 20);
 }
 
 #[test]

@@ -1,25 +1,30 @@
-//! CPU time of one scheduling phase for each scheduler, beside the traffic that the phase serves.
+//! CPU time of each scheduler for a slot, at 8, 16 and 32 ports: what `make bench` shows. Prints a JSON document.
 //!
 //! `cargo run --release -p forebay-switching --example schedulers`
 //!
-//! Prints nanoseconds a slot at load 0.95 under uniform and diagonal Bernoulli traffic. The time of the slotted switch
+//! A slot has one phase; the load is 0.95, uniform or diagonal, of Bernoulli cells. The time of the slotted switch
 //! without its phases, measured with an output-queued one, is taken off.
+
+#![allow(clippy::print_stdout, reason = "a command-line program")]
 
 use cpu_time::ProcessTime;
 use forebay_switching::*;
+use forebay_testkit::*;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
+use serde_json::{Value, json};
 
 const LOAD: f64 = 0.95;
+const PORTS: [usize; 3] = [8, 16, 32];
 const WARM_UP: u64 = 20_000;
 const SLOTS: u64 = 30_000;
 /// The least of so many is taken: what else the machine does only adds.
 const REPEATS: usize = 3;
 
 /// Nanoseconds of CPU time a slot.
-fn nanoseconds(ports: usize, pattern: &LoadPattern, fabric: Fabric) -> f64 {
+fn ns_per_slot(ports: usize, pattern: &LoadPattern, fabric: CellFabric) -> f64 {
     let config = CellSwitchConfig { pattern: pattern.clone(), ..CellSwitchConfig::new(ports, fabric, LOAD) };
-    let mut switch = CellSwitch::new(&config).expect("every parameter here is within its bounds");
+    let mut switch = CellSwitch::new(&config);
     let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(1), Pcg64Mcg::seed_from_u64(2));
     let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
     (0..WARM_UP).for_each(|_| switch.advance(&mut dice));
@@ -32,28 +37,17 @@ fn nanoseconds(ports: usize, pattern: &LoadPattern, fabric: Fabric) -> f64 {
 }
 
 fn main() {
-    let schedulers = [
-        SchedulerConfig::Mwm(MwmConfig::default()),
-        SchedulerConfig::Islip(IslipConfig { iterations: Some(1) }),
-        SchedulerConfig::Islip(IslipConfig::default()),
-        SchedulerConfig::Pim(PimConfig::default()),
-        SchedulerConfig::Ilqf(IlqfConfig::default()),
-        SchedulerConfig::MaximumSize(MaximumSizeConfig::default()),
-        SchedulerConfig::Wavefront(WavefrontConfig::default()),
-    ];
-    println!("{:<16}{:<10}{:>10}{:>10}{:>10}", "scheduler", "load", "8 ports", "16 ports", "32 ports");
-    for scheduler in schedulers {
-        for (name, pattern) in [("uniform", LoadPattern::Uniform), ("diagonal", LoadPattern::Diagonal)] {
-            let phase = |ports| {
-                let fabric = Fabric::Crossbar { scheduler: scheduler.clone(), speedup: Speedup::ONE };
-                nanoseconds(ports, &pattern, fabric) - nanoseconds(ports, &pattern, Fabric::OutputQueued)
-            };
-            let iterations = match &scheduler {
-                SchedulerConfig::Islip(IslipConfig { iterations: Some(count) }) => format!("-{count}"),
-                _ => String::new(),
-            };
-            let label = format!("{}{iterations}", scheduler.name());
-            println!("{label:<16}{name:<10}{:>10.0}{:>10.0}{:>10.0}", phase(8), phase(16), phase(32));
+    let mut measured = Vec::new();
+    for (load, pattern) in [("uniform", LoadPattern::Uniform), ("diagonal", LoadPattern::Diagonal)] {
+        let without_phases = PORTS.map(|ports| ns_per_slot(ports, &pattern, CellFabric::OutputQueued));
+        for scheduler in SchedulerConfig::every() {
+            let costs = PORTS.into_iter().zip(without_phases).map(|(ports, without)| {
+                let fabric = CellFabric::Crossbar { scheduler: scheduler.clone(), speedup: Speedup::ONE };
+                json!({ "ports": ports, "ns_per_slot": ns_per_slot(ports, &pattern, fabric) - without })
+            });
+            let costs: Vec<Value> = costs.collect();
+            measured.push(json!({ "name": scheduler.name(), "load": load, "costs": costs }));
         }
     }
+    println!("{}", json!({ "schedulers": measured }));
 }

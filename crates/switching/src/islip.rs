@@ -22,6 +22,8 @@
 //! # Parameters
 //! See [`IslipConfig`].
 
+use alloc::boxed::Box;
+
 use rand_core::Rng;
 
 use crate::port_set::{first_from, members, only};
@@ -44,6 +46,11 @@ pub(crate) struct Islip {
     iterations: u32,
     grant_pointers: [u8; MAX_PORTS],
     accept_pointers: [u8; MAX_PORTS],
+}
+
+/// The scheduler for so many ports.
+pub(crate) fn build(config: &IslipConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(Box::new(Islip::new(config, ports)?))
 }
 
 impl Islip {

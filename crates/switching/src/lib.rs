@@ -7,18 +7,15 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `scheduler.rs` | what a scheduler is, and the table of all of them |
 //! | `mwm.rs`, `islip.rs`, `pim.rs`, `longest_queue_first.rs`, `maximum_size.rs`, `wavefront.rs` | the schedulers |
 //! | `virtual_output_queues.rs`, `input_fifos.rs` | what waits at the inputs |
 //! | `speedup.rs` | when phases happen, exactly |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
-//! | `cell_switch.rs` | a whole switch by itself, in slots, to be held against theory |
 #![no_std]
 
 extern crate alloc;
 
-mod batch_means;
-mod cell_arrivals;
-mod cell_switch;
 mod input_fifos;
 mod islip;
 mod load_matrix;
@@ -36,9 +33,6 @@ mod test_support;
 mod virtual_output_queues;
 mod wavefront;
 
-pub use batch_means::Estimate;
-pub use cell_arrivals::{BurstyCells, CellArrivals};
-pub use cell_switch::{CellSwitch, CellSwitchConfig, CellSwitchDice, CellSwitchError, CellSwitchReport, Fabric};
 pub use forebay_units::{Span, Time};
 pub use input_fifos::InputFifos;
 pub use islip::IslipConfig;

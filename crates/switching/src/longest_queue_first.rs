@@ -23,6 +23,7 @@
 //! # Parameters
 //! See [`IlqfConfig`].
 
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -50,6 +51,11 @@ pub(crate) struct Ilqf {
     greedy: bool,
     /// Length of the queue, then the phase's order among equals; at `input * ports + output`, set for requests only.
     keys: Vec<u64>,
+}
+
+/// The scheduler for so many ports.
+pub(crate) fn build(config: &IlqfConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(Box::new(Ilqf::new(config, ports)?))
 }
 
 impl Ilqf {

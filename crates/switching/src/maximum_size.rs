@@ -23,10 +23,12 @@
 //! # Parameters
 //! None: see [`MaximumSizeConfig`].
 
+use alloc::boxed::Box;
+
 use rand_core::Rng;
 
 use crate::port_set::{below, first_from, members, members_from, only};
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler};
+use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
 
 /// Maximum size matching has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,6 +45,11 @@ pub(crate) struct MaximumSize {
     output_of: [u8; MAX_PORTS],
     input_of: [u8; MAX_PORTS],
     free_outputs: u64,
+}
+
+/// The scheduler for any number of ports.
+pub(crate) fn build(_: &MaximumSizeConfig, _: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(Box::new(MaximumSize::new()))
 }
 
 impl MaximumSize {

@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 use rand_core::Rng;
 
 use crate::port_set::{below, members, members_from, only};
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler};
+use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
 
 /// Maximum weight matching has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,15 +41,15 @@ pub struct MwmConfig {}
 
 /// The scheduler for `ports` ports, 1 to 64: with tables of the next power of two, so that the loops over a row have
 /// fixed lengths and become vector instructions.
-pub(crate) fn build(ports: usize) -> Box<dyn Scheduler> {
-    match ports {
+pub(crate) fn build(_: &MwmConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(match ports {
         0..=2 => Box::new(MaximumWeight::<2>::new()),
         3..=4 => Box::new(MaximumWeight::<4>::new()),
         5..=8 => Box::new(MaximumWeight::<8>::new()),
         9..=16 => Box::new(MaximumWeight::<16>::new()),
         17..=32 => Box::new(MaximumWeight::<32>::new()),
         _ => Box::new(MaximumWeight::<MAX_PORTS>::new()),
-    }
+    })
 }
 
 /// Low bits of a distance: six for the column, one that says that the column is taken.
@@ -254,7 +254,8 @@ mod tests {
 
     fn schedule(occupancy: &Occupancy, outputs: u64, seed: u64) -> Matching {
         let mut matching = Matching::new(occupancy.ports());
-        build(occupancy.ports()).schedule(occupancy, outputs, &mut rng(seed), &mut matching);
+        let mut scheduler = build(&MwmConfig {}, occupancy.ports()).unwrap();
+        scheduler.schedule(occupancy, outputs, &mut rng(seed), &mut matching);
         matching
     }
 

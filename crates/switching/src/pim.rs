@@ -20,6 +20,8 @@
 //! # Parameters
 //! See [`PimConfig`].
 
+use alloc::boxed::Box;
+
 use rand_core::Rng;
 
 use crate::port_set::{draw_member, members, only};
@@ -40,6 +42,11 @@ pub struct PimConfig {
 #[derive(Clone, Debug)]
 pub(crate) struct Pim {
     iterations: u32,
+}
+
+/// The scheduler for so many ports.
+pub(crate) fn build(config: &PimConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(Box::new(Pim::new(config, ports)?))
 }
 
 impl Pim {

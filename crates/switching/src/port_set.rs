@@ -58,11 +58,6 @@ pub(crate) fn below(bound: usize, rng: &mut dyn Rng) -> usize {
     ((u128::from(rng.next_u64()) * bound as u128) >> u64::BITS) as usize
 }
 
-/// A uniform draw in [0, 1) with 53 bits: an event of probability `p` happens when it is less than `p`.
-pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
-}
-
 #[cfg(test)]
 mod tests {
     use alloc::vec::Vec;

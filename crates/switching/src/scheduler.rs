@@ -1,16 +1,11 @@
 //! What a crossbar scheduler is, and how one is chosen by configuration.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use core::fmt;
 
 use rand_core::Rng;
 
-use crate::islip::{Islip, IslipConfig};
-use crate::longest_queue_first::{Ilqf, IlqfConfig};
-use crate::maximum_size::{MaximumSize, MaximumSizeConfig};
-use crate::mwm::{self, MwmConfig};
-use crate::pim::{Pim, PimConfig};
-use crate::wavefront::{Wavefront, WavefrontConfig};
 use crate::{MAX_PORTS, Matching, Occupancy};
 
 /// A crossbar scheduler.
@@ -23,24 +18,67 @@ pub trait Scheduler: Send {
     fn schedule(&mut self, occupancy: &Occupancy, outputs: u64, rng: &mut dyn Rng, matching: &mut Matching);
 }
 
-/// Which scheduler serves a crossbar: exactly one of these.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
-#[cfg_attr(feature = "config", schemars(transform = bare_names))]
-pub enum SchedulerConfig {
+/// Declares [`SchedulerConfig`]: an entry is the description in the schema, then the variant, the name in a scenario,
+/// and the configuration in its module, where `build` makes the scheduler of it for a number of ports.
+macro_rules! schedulers {
+    ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
+        /// Which scheduler serves a crossbar: exactly one of these.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "config", schemars(transform = bare_names))]
+        pub enum SchedulerConfig {
+            $(
+                $(#[$description])*
+                #[cfg_attr(feature = "config", serde(rename = $name))]
+                $variant(crate::$module::$config),
+            )*
+        }
+
+        #[cfg(feature = "config")]
+        const NAMES: &[&str] = &[$($name),*];
+
+        impl SchedulerConfig {
+            /// Every scheduler with its defaults.
+            #[must_use]
+            pub fn every() -> Vec<Self> {
+                alloc::vec![$(Self::$variant(Default::default())),*]
+            }
+
+            /// The scheduler for a crossbar of `ports` inputs and `ports` outputs.
+            ///
+            /// # Errors
+            /// The first parameter outside its bound; `ports` is one of them.
+            pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+                SchedulerError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
+                match self {
+                    $(Self::$variant(config) => crate::$module::build(config, ports),)*
+                }
+            }
+
+            /// The scheduler's name, as in a scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+        }
+    };
+}
+
+schedulers! {
     /// Maximum weight matching, the weight of a pair being its queue: the best there is, and the dearest.
-    Mwm(MwmConfig),
+    Mwm, "mwm", mwm::MwmConfig;
     /// iSLIP: round-robin grants and accepts, whose pointers fall out of step.
-    Islip(IslipConfig),
+    Islip, "islip", islip::IslipConfig;
     /// Parallel iterative matching: random grants and accepts.
-    Pim(PimConfig),
+    Pim, "pim", pim::PimConfig;
     /// Longest queue first: greedy, or iLQF with a fixed number of iterations.
-    Ilqf(IlqfConfig),
+    Ilqf, "ilqf", longest_queue_first::IlqfConfig;
     /// A matching of as many pairs as can be.
-    MaximumSize(MaximumSizeConfig),
+    MaximumSize, "maximum_size", maximum_size::MaximumSizeConfig;
     /// A wave along the diagonals of the crossbar.
-    Wavefront(WavefrontConfig),
+    Wavefront, "wavefront", wavefront::WavefrontConfig;
 }
 
 /// All parameters have defaults, so that the bare name will do.
@@ -48,42 +86,11 @@ pub enum SchedulerConfig {
 fn bare_names(schema: &mut schemars::Schema) {
     let bare = schemars::json_schema!({
         "type": "string",
-        "enum": ["mwm", "islip", "pim", "ilqf", "maximum_size", "wavefront"],
+        "enum": NAMES,
         "description": "The name alone: with its defaults.",
     });
     if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
         alternatives.push(bare.to_value());
-    }
-}
-
-impl SchedulerConfig {
-    /// The scheduler for a crossbar of `ports` inputs and `ports` outputs.
-    ///
-    /// # Errors
-    /// The first parameter outside its bound; `ports` is one of them.
-    pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
-        SchedulerError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
-        Ok(match self {
-            Self::Mwm(MwmConfig {}) => mwm::build(ports),
-            Self::Islip(config) => Box::new(Islip::new(config, ports)?),
-            Self::Pim(config) => Box::new(Pim::new(config, ports)?),
-            Self::Ilqf(config) => Box::new(Ilqf::new(config, ports)?),
-            Self::MaximumSize(MaximumSizeConfig {}) => Box::new(MaximumSize::new()),
-            Self::Wavefront(WavefrontConfig {}) => Box::new(Wavefront::new()),
-        })
-    }
-
-    /// The scheduler's name, as in a scenario.
-    #[must_use]
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Mwm(_) => "mwm",
-            Self::Islip(_) => "islip",
-            Self::Pim(_) => "pim",
-            Self::Ilqf(_) => "ilqf",
-            Self::MaximumSize(_) => "maximum_size",
-            Self::Wavefront(_) => "wavefront",
-        }
     }
 }
 
@@ -122,12 +129,12 @@ pub(crate) fn iterations(configured: Option<u32>, ports: usize) -> Result<u32, S
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::every_scheduler;
+    use crate::{IlqfConfig, IslipConfig, PimConfig};
 
     #[test]
     fn errors_name_the_field_and_its_bound() {
         let error = |config: SchedulerConfig, ports| config.build(ports).err().map(|error| alloc::format!("{error}"));
-        for config in every_scheduler() {
+        for config in SchedulerConfig::every() {
             assert_eq!(error(config.clone(), 65).as_deref(), Some("`ports` must be between 1 and 64"));
             assert_eq!(error(config.clone(), 0).as_deref(), Some("`ports` must be between 1 and 64"));
             assert_eq!(error(config, 64), None);

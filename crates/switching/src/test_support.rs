@@ -1,33 +1,15 @@
 //! What the unit tests of this crate share.
 
 use alloc::vec;
-use alloc::vec::Vec;
 
 use proptest::prelude::*;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::{
-    IlqfConfig, IslipConfig, MaximumSizeConfig, MwmConfig, Occupancy, PimConfig, SchedulerConfig, WavefrontConfig,
-};
+use crate::Occupancy;
 
 pub fn rng(seed: u64) -> Pcg64Mcg {
     Pcg64Mcg::seed_from_u64(seed)
-}
-
-/// Every scheduler, with its defaults and with as few iterations as there can be.
-pub fn every_scheduler() -> Vec<SchedulerConfig> {
-    vec![
-        SchedulerConfig::Mwm(MwmConfig {}),
-        SchedulerConfig::Islip(IslipConfig::default()),
-        SchedulerConfig::Islip(IslipConfig { iterations: Some(1) }),
-        SchedulerConfig::Pim(PimConfig::default()),
-        SchedulerConfig::Pim(PimConfig { iterations: Some(1) }),
-        SchedulerConfig::Ilqf(IlqfConfig::default()),
-        SchedulerConfig::Ilqf(IlqfConfig { iterations: Some(1) }),
-        SchedulerConfig::MaximumSize(MaximumSizeConfig {}),
-        SchedulerConfig::Wavefront(WavefrontConfig {}),
-    ]
 }
 
 /// Occupancies as hard as they come: of any number of ports up to `most`, sparse or full, all alike, with ties, or with

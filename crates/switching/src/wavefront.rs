@@ -18,10 +18,12 @@
 //! # Parameters
 //! None: see [`WavefrontConfig`].
 
+use alloc::boxed::Box;
+
 use rand_core::Rng;
 
 use crate::port_set::{contains, members};
-use crate::{Matching, Occupancy, Scheduler};
+use crate::{Matching, Occupancy, Scheduler, SchedulerError};
 
 /// The wavefront arbiter has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +35,11 @@ pub struct WavefrontConfig {}
 #[derive(Clone, Debug)]
 pub(crate) struct Wavefront {
     first_diagonal: usize,
+}
+
+/// The scheduler for any number of ports.
+pub(crate) fn build(_: &WavefrontConfig, _: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+    Ok(Box::new(Wavefront::new()))
 }
 
 impl Wavefront {

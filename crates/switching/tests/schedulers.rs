@@ -30,8 +30,10 @@ fn maximal() -> Vec<SchedulerConfig> {
     ]
 }
 
+/// Those, then each with its defaults, then with as few iterations as there can be.
 fn every() -> Vec<SchedulerConfig> {
-    maximal().into_iter().chain([islip(None), islip(Some(1)), pim(None), pim(Some(1)), ilqf(Some(1))]).collect()
+    let fewest = [islip(Some(1)), pim(Some(1)), ilqf(Some(1))];
+    maximal().into_iter().chain(SchedulerConfig::every()).chain(fewest).collect()
 }
 
 /// Occupancies of several phases of one switch: sparse and full ones, ties, and queues as long as can be counted.
@@ -137,29 +139,25 @@ mod config {
             ($($config:ident)*) => { $(assert_eq!(toml::from_str::<$config>(""), Ok($config::default()));)* };
         }
         empty_tables! {
-            MwmConfig IslipConfig PimConfig IlqfConfig MaximumSizeConfig WavefrontConfig HotSpot BurstyCells
+            MwmConfig IslipConfig PimConfig IlqfConfig MaximumSizeConfig WavefrontConfig HotSpot
         }
     }
 
     #[test]
-    fn a_switch_is_written_as_tables() {
-        let text = r#"
-            ports = 8
-            load = 0.9
-            fabric.crossbar = { scheduler.islip.iterations = 3, speedup = 1.2 }
-            pattern.hot_spot = { output = 2, fraction = 0.2 }
-            arrivals.bursty.mean_burst_cells = 10.0
-            allow_overload = true
-        "#;
-        let config: CellSwitchConfig = toml::from_str(text).unwrap();
-        let speedup = Speedup::new(6, 5).unwrap();
-        assert_eq!(config.fabric, Fabric::Crossbar { scheduler: islip(Some(3)), speedup });
-        assert_eq!(config.pattern, LoadPattern::HotSpot(HotSpot { output: 2, fraction: 0.2 }));
-        assert!(CellSwitch::new(&config).is_ok());
-        let plain: CellSwitchConfig = toml::from_str("ports = 2\nload = 0.5\nfabric = \"input_fifo\"").unwrap();
-        assert_eq!(plain, CellSwitchConfig::new(2, Fabric::InputFifo, 0.5));
+    fn a_scheduler_is_written_as_a_table_by_its_name() {
+        for config in SchedulerConfig::every() {
+            let text = format!("{} = {{}}", config.name());
+            assert_eq!(toml::from_str::<SchedulerConfig>(&text), Ok(config));
+        }
+        assert_eq!(toml::from_str::<SchedulerConfig>("islip.iterations = 3"), Ok(islip(Some(3))));
         let unknown = toml::from_str::<SchedulerConfig>("islip = { iteration = 3 }").unwrap_err().to_string();
         assert!(unknown.contains("unknown field `iteration`"), "{unknown}");
+    }
+
+    #[test]
+    fn a_load_is_written_as_a_table() {
+        let load = toml::from_str::<LoadPattern>("hot_spot = { output = 2, fraction = 0.2 }");
+        assert_eq!(load, Ok(LoadPattern::HotSpot(HotSpot { output: 2, fraction: 0.2 })));
     }
 
     #[test]

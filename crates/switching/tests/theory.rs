@@ -2,11 +2,12 @@
 //! throughput is known to about 0.001 here, and a mean delay to the half-width that the report gives with it.
 
 use forebay_switching::*;
+use forebay_testkit::*;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-fn crossbar(scheduler: SchedulerConfig, speedup: &str) -> Fabric {
-    Fabric::Crossbar { scheduler, speedup: speedup.parse().expect("a speedup") }
+fn crossbar(scheduler: SchedulerConfig, speedup: &str) -> CellFabric {
+    CellFabric::Crossbar { scheduler, speedup: speedup.parse().expect("a speedup") }
 }
 
 fn islip(iterations: u32) -> SchedulerConfig {
@@ -24,16 +25,16 @@ fn mwm() -> SchedulerConfig {
 fn run(config: &CellSwitchConfig, warm_up: u64, slots: u64) -> CellSwitchReport {
     let (mut arrivals, mut scheduler) = (Pcg64Mcg::seed_from_u64(1), Pcg64Mcg::seed_from_u64(2));
     let mut dice = CellSwitchDice { arrivals: &mut arrivals, scheduler: &mut scheduler };
-    CellSwitch::new(config).expect("a good configuration").run(warm_up, slots, &mut dice)
+    CellSwitch::new(config).run(warm_up, slots, &mut dice)
 }
 
 /// Throughput of a saturated switch under uniform traffic.
-fn saturated(ports: usize, fabric: Fabric, slots: u64) -> f64 {
+fn saturated(ports: usize, fabric: CellFabric, slots: u64) -> f64 {
     let config = CellSwitchConfig { arrivals: CellArrivals::Saturated, ..CellSwitchConfig::new(ports, fabric, 1.0) };
     run(&config, 2000, slots).mean_throughput()
 }
 
-fn diagonal(fabric: Fabric, load: f64) -> CellSwitchConfig {
+fn diagonal(fabric: CellFabric, load: f64) -> CellSwitchConfig {
     CellSwitchConfig { pattern: LoadPattern::Diagonal, ..CellSwitchConfig::new(8, fabric, load) }
 }
 
@@ -43,13 +44,13 @@ fn diagonal(fabric: Fabric, load: f64) -> CellSwitchConfig {
 fn fifo_input_queues_block_at_the_head_of_the_line() {
     let table = [(2, 0.75), (3, 0.6825), (4, 0.6553), (5, 0.6399), (6, 0.6302), (7, 0.6234), (8, 0.6184)];
     for (ports, throughput) in table {
-        let measured = saturated(ports, Fabric::InputFifo, 200_000);
+        let measured = saturated(ports, CellFabric::InputFifo, 200_000);
         assert!((measured - throughput).abs() < 0.003, "{ports} ports: {measured}, not {throughput}");
     }
     // The table ends with 8 ports; the value for 32 is of another program with the same rules.
-    let (limit, large) = (2.0 - 2.0_f64.sqrt(), saturated(32, Fabric::InputFifo, 50_000));
+    let (limit, large) = (2.0 - 2.0_f64.sqrt(), saturated(32, CellFabric::InputFifo, 50_000));
     assert!((large - 0.5938).abs() < 0.003, "{large}");
-    let larger = saturated(64, Fabric::InputFifo, 50_000);
+    let larger = saturated(64, CellFabric::InputFifo, 50_000);
     assert!(limit < larger && larger < large && larger - limit < 0.006, "{larger}");
 }
 
@@ -91,7 +92,7 @@ fn islip_and_mwm_carry_all_of_uniform_traffic() {
 #[test]
 fn output_queueing_waits_as_long_as_the_closed_form_says() {
     for (ports, load, slots) in [(8, 0.5, 50_000), (8, 0.8, 200_000), (8, 0.9, 400_000), (2, 0.8, 400_000)] {
-        let report = run(&CellSwitchConfig::new(ports, Fabric::OutputQueued, load), 10_000, slots);
+        let report = run(&CellSwitchConfig::new(ports, CellFabric::OutputQueued, load), 10_000, slots);
         let n = ports as f64;
         let theory = (n - 1.0) / n * load / (2.0 * (1.0 - load));
         let delay = report.delay_slots;
@@ -108,7 +109,7 @@ fn output_queueing_waits_as_long_as_the_closed_form_says() {
 fn a_speedup_of_n_is_output_queueing() {
     for arrivals in [CellArrivals::Bernoulli, CellArrivals::Bursty(BurstyCells::default())] {
         let config = |fabric| CellSwitchConfig { arrivals: arrivals.clone(), ..CellSwitchConfig::new(8, fabric, 0.9) };
-        let output_queued = run(&config(Fabric::OutputQueued), 1000, 20_000);
+        let output_queued = run(&config(CellFabric::OutputQueued), 1000, 20_000);
         for scheduler in [islip(1), pim(4), mwm(), SchedulerConfig::Wavefront(WavefrontConfig {})] {
             assert_eq!(run(&config(crossbar(scheduler, "8")), 1000, 20_000), output_queued);
         }
@@ -192,7 +193,7 @@ fn a_speedup_of_two_is_enough_for_any_maximal_matching() {
 fn output_queueing_is_the_least_delay() {
     let delay = |fabric| run(&CellSwitchConfig::new(8, fabric, 0.9), 10_000, 100_000).delay_slots.mean;
     let (least, best, islip) =
-        (delay(Fabric::OutputQueued), delay(crossbar(mwm(), "1")), delay(crossbar(islip(4), "1")));
+        (delay(CellFabric::OutputQueued), delay(crossbar(mwm(), "1")), delay(crossbar(islip(4), "1")));
     assert!(least < best && best < 1.5 * least && best < islip, "{least} {best} {islip}");
 }
 

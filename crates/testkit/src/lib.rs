@@ -1,12 +1,23 @@
 //! For tests only: a conformance suite for any queue discipline, oracles that compute an answer another way, and the
 //! closed forms that a simulation has to meet.
+//!
+//! | file | what |
+//! |---|---|
+//! | `conformance.rs`, `work.rs`, `packet.rs` | what every queue discipline is put through |
+//! | `oracle.rs` | the fluid server that fair queueing is measured by |
+//! | `cell_switch.rs` | a whole switch in slots, that crossbar schedulers and the simulator's switch are measured by |
+//! | `closed_forms.rs` | formulas of queueing theory and of TCP |
 
+mod cell_switch;
 mod closed_forms;
 mod conformance;
 mod oracle;
 mod packet;
 mod work;
 
+pub use cell_switch::{
+    BurstyCells, CellArrivals, CellFabric, CellSwitch, CellSwitchConfig, CellSwitchDice, CellSwitchReport, Estimate,
+};
 pub use closed_forms::{
     collision_probability, md1_mean_wait_s, mm1k_blocking, mm1k_mean_packets, pftk_bps, square_root_bps,
 };

@@ -1,9 +1,6 @@
 //! Switches: their fabric, and the topology around a single one.
 
-use forebay_switching::{
-    IlqfConfig, IslipConfig, LoadError, LoadMatrix, LoadPattern, MaximumSizeConfig, MwmConfig, PimConfig,
-    SchedulerConfig, Speedup, WavefrontConfig,
-};
+use forebay_switching::{LoadError, LoadMatrix, LoadPattern, MwmConfig, SchedulerConfig, Speedup};
 use forebay_units::{Bytes, QueueSize};
 use schemars::{JsonSchema, Schema};
 
@@ -90,6 +87,7 @@ impl Default for InputQueued {
 #[serde(deny_unknown_fields, default)]
 pub struct Cioq {
     /// Who matches inputs to outputs.
+    #[schemars(extend("default" = "mwm"))]
     pub scheduler: SchedulerConfig,
     /// Phases in a slot: 1, 1.2, "6/5", … up to the number of ports. With 1 no packet waits at an output; with the
     /// number of ports none waits at an input.
@@ -109,13 +107,13 @@ impl Default for Cioq {
 
 /// Declares [`SCHEDULERS`]: a line is the name in a scenario, the configuration, and the file.
 macro_rules! schedulers {
-    ($($name:literal, $config:ty, $file:literal;)*) => {
+    ($($name:literal, $config:ident, $file:literal;)*) => {
         /// Every crossbar scheduler, in the order in which they are listed.
         pub(crate) const SCHEDULERS: &[Algorithm] = &[
             $(Algorithm {
                 name: $name,
                 source: include_str!(concat!("../../../switching/src/", $file)),
-                parameters: <$config as JsonSchema>::json_schema,
+                parameters: <forebay_switching::$config as JsonSchema>::json_schema,
             },)*
         ];
     };
@@ -154,5 +152,16 @@ impl SwitchTopology {
     /// When the load is none for so many ports.
     pub fn load_matrix(&self) -> Result<LoadMatrix, LoadError> {
         self.load.matrix(self.ports as usize, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheduler_has_its_page() {
+        let every: Vec<_> = SchedulerConfig::every().iter().map(SchedulerConfig::name).collect();
+        assert_eq!(SCHEDULERS.iter().map(|scheduler| scheduler.name).collect::<Vec<_>>(), every);
     }
 }

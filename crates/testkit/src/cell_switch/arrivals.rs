@@ -1,16 +1,10 @@
 //! When cells come to a slotted switch, and for which outputs.
 
-use alloc::vec;
-use alloc::vec::Vec;
-
+use forebay_qdisc::uniform;
 use rand_core::Rng;
-
-use crate::port_set::uniform;
 
 /// When cells come to the inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum CellArrivals {
     /// In each slot independently, with the probability that the load says.
     #[default]
@@ -24,8 +18,6 @@ pub enum CellArrivals {
 /// On-off arrivals: in a burst a cell comes in every slot, all for the same output; between bursts none does. Lengths
 /// of bursts and of gaps are geometric; gaps are as long as the load of the input asks, and may be empty.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct BurstyCells {
     /// Mean length of a burst in cells, at least 1. Default: 16.
     pub mean_burst_cells: f64,
@@ -39,7 +31,7 @@ impl Default for BurstyCells {
 
 /// The cells that come to one input.
 #[derive(Clone, Debug)]
-pub(crate) struct CellSource {
+pub(super) struct CellSource {
     /// Sums of the loads for the outputs up to each one.
     cumulative: Vec<f64>,
     load: f64,
@@ -128,7 +120,7 @@ impl CellSource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::rng;
+    use crate::cell_switch::tests::rng;
 
     const SLOTS: u32 = 200_000;
 

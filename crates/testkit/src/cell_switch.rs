@@ -1,34 +1,32 @@
-//! A slotted switch by itself: cells of one length, no network around it, so that theory can be held against it.
+//! A slotted switch by itself: cells of one length, no network around it, so that theory can be held against it, and it
+//! against the switch of the simulator.
 //!
 //! In each slot, first cells arrive, then the crossbar has its phases, then each output sends a cell. A cell can come
 //! and go in the same slot; its delay is then 0.
 
-use alloc::boxed::Box;
-use alloc::collections::VecDeque;
-use alloc::vec;
-use alloc::vec::Vec;
-use core::fmt;
+mod arrivals;
+mod batch_means;
 
+use std::collections::VecDeque;
+
+use forebay_switching::{
+    InputFifos, LoadMatrix, LoadPattern, Matching, Scheduler, SchedulerConfig, Speedup, VirtualOutputQueues,
+};
 use rand_core::Rng;
 
-use crate::batch_means::BatchMeans;
-use crate::cell_arrivals::CellSource;
-use crate::{
-    CellArrivals, Estimate, InputFifos, LoadError, LoadMatrix, LoadPattern, Matching, Scheduler, SchedulerConfig,
-    SchedulerError, Speedup, VirtualOutputQueues,
-};
+use arrivals::CellSource;
+pub use arrivals::{BurstyCells, CellArrivals};
+use batch_means::BatchMeans;
+pub use batch_means::Estimate;
 
 /// What joins inputs and outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case", deny_unknown_fields))]
-pub enum Fabric {
+pub enum CellFabric {
     /// A crossbar behind virtual output queues.
     Crossbar {
         /// Who decides which pairs are joined.
         scheduler: SchedulerConfig,
         /// Phases in a slot. Default: 1.
-        #[cfg_attr(feature = "config", serde(default))]
         speedup: Speedup,
     },
     /// A crossbar behind one FIFO at each input; among the heads for an output one is drawn at random.
@@ -39,39 +37,31 @@ pub enum Fabric {
 
 /// Parameters of a slotted switch.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
 pub struct CellSwitchConfig {
     /// Inputs, and outputs: 1 to 64.
     pub ports: usize,
     /// What joins them.
-    pub fabric: Fabric,
+    pub fabric: CellFabric,
     /// How the traffic of each input is spread. Default: uniform.
-    #[cfg_attr(feature = "config", serde(default))]
     pub pattern: LoadPattern,
     /// Cells that come to each input in a slot, on average.
     pub load: f64,
     /// Whether inputs and outputs may be loaded with more than their lines can carry. Default: no.
-    #[cfg_attr(feature = "config", serde(default))]
     pub allow_overload: bool,
     /// When cells come. Default: Bernoulli.
-    #[cfg_attr(feature = "config", serde(default))]
     pub arrivals: CellArrivals,
     /// Cells that a queue at an input holds at most, each VOQ for itself. Default: no limit.
-    #[cfg_attr(feature = "config", serde(default))]
     pub input_limit: Option<u32>,
     /// Cells that an output's queue holds at most. Default: no limit.
-    #[cfg_attr(feature = "config", serde(default))]
     pub output_limit: Option<u32>,
     /// Whether cells for a full output wait at their input; otherwise they cross and are dropped. Default: no.
-    #[cfg_attr(feature = "config", serde(default))]
     pub backpressure: bool,
 }
 
 impl CellSwitchConfig {
     /// A switch without limits under uniform Bernoulli traffic.
     #[must_use]
-    pub fn new(ports: usize, fabric: Fabric, load: f64) -> Self {
+    pub fn new(ports: usize, fabric: CellFabric, load: f64) -> Self {
         Self {
             ports,
             fabric,
@@ -85,56 +75,23 @@ impl CellSwitchConfig {
         }
     }
 
-    fn check(&self) -> Result<LoadMatrix, CellSwitchError> {
-        let loads = self.pattern.matrix(self.ports, self.load)?;
+    /// The load matrix, if everything is within its bounds.
+    fn check(&self) -> LoadMatrix {
+        let loads = self.pattern.matrix(self.ports, self.load).unwrap_or_else(|error| panic!("{error}"));
         if !self.allow_overload {
-            loads.check_admissible()?;
+            loads.check_admissible().unwrap_or_else(|error| panic!("{error}"));
         }
-        SchedulerError::unless(self.input_limit != Some(0), "input_limit", "be at least 1 cell")?;
-        SchedulerError::unless(self.output_limit != Some(0), "output_limit", "be at least 1 cell")?;
-        let needs_limit = self.backpressure && self.output_limit.is_none();
-        SchedulerError::unless(!needs_limit, "backpressure", "come with an `output_limit`")?;
-        let no_inputs = self.backpressure && self.fabric == Fabric::OutputQueued;
-        SchedulerError::unless(!no_inputs, "backpressure", "be left out: this fabric has no queues at its inputs")?;
+        let limits = [self.input_limit, self.output_limit];
+        assert!(!limits.contains(&Some(0)), "a limit is at least 1 cell");
+        assert!(!self.backpressure || self.output_limit.is_some(), "backpressure comes with an output limit");
+        let has_inputs = self.fabric != CellFabric::OutputQueued;
+        assert!(!self.backpressure || has_inputs, "backpressure needs queues at the inputs");
         if let CellArrivals::Bursty(bursty) = &self.arrivals {
-            let long_enough = bursty.mean_burst_cells.is_finite() && bursty.mean_burst_cells >= 1.0;
-            SchedulerError::unless(long_enough, "mean_burst_cells", "be at least 1")?;
+            assert!(bursty.mean_burst_cells.is_finite() && bursty.mean_burst_cells >= 1.0, "a burst has a cell");
             let line_rate = (0..self.ports).all(|input| loads.input_load(input) <= 1.0 + 1e-9);
-            SchedulerError::unless(line_rate, "load", "be at most 1 for bursts, which come at the line rate")?;
+            assert!(line_rate, "bursts come at the line rate, so that a load is at most 1");
         }
-        Ok(loads)
-    }
-}
-
-/// Why a slotted switch cannot be built.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum CellSwitchError {
-    /// A parameter of the switch or of its scheduler is outside its bounds.
-    Parameter(SchedulerError),
-    /// The load is none, or is more than the lines can carry.
-    Load(LoadError),
-}
-
-impl fmt::Display for CellSwitchError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Parameter(error) => error.fmt(f),
-            Self::Load(error) => error.fmt(f),
-        }
-    }
-}
-
-impl core::error::Error for CellSwitchError {}
-
-impl From<SchedulerError> for CellSwitchError {
-    fn from(error: SchedulerError) -> Self {
-        Self::Parameter(error)
-    }
-}
-
-impl From<LoadError> for CellSwitchError {
-    fn from(error: LoadError) -> Self {
-        Self::Load(error)
+        loads
     }
 }
 
@@ -160,17 +117,18 @@ enum Inputs {
 }
 
 impl Inputs {
-    fn new(config: &CellSwitchConfig) -> Result<Self, CellSwitchError> {
+    fn new(config: &CellSwitchConfig) -> Self {
         let (ports, limit) = (config.ports, config.input_limit);
-        Ok(match &config.fabric {
-            Fabric::Crossbar { scheduler, speedup } => {
-                speedup.check(ports)?;
+        match &config.fabric {
+            CellFabric::Crossbar { scheduler, speedup } => {
+                speedup.check(ports).unwrap_or_else(|error| panic!("{error}"));
                 let queues = VirtualOutputQueues::new(ports, limit);
-                Self::Crossbar { queues, scheduler: scheduler.build(ports)?, speedup: *speedup }
+                let scheduler = scheduler.build(ports).unwrap_or_else(|error| panic!("{error}"));
+                Self::Crossbar { queues, scheduler, speedup: *speedup }
             }
-            Fabric::InputFifo => Self::Fifo(InputFifos::new(ports, limit)),
-            Fabric::OutputQueued => Self::None,
-        })
+            CellFabric::InputFifo => Self::Fifo(InputFifos::new(ports, limit)),
+            CellFabric::OutputQueued => Self::None,
+        }
     }
 
     fn len(&self) -> u64 {
@@ -310,14 +268,15 @@ struct Queues {
 impl CellSwitch {
     /// An empty switch.
     ///
-    /// # Errors
-    /// The first parameter outside its bounds, or a load that the lines cannot carry.
-    pub fn new(config: &CellSwitchConfig) -> Result<Self, CellSwitchError> {
-        let loads = config.check()?;
+    /// # Panics
+    /// If a parameter is outside its bounds, or the load more than the lines can carry.
+    #[must_use]
+    pub fn new(config: &CellSwitchConfig) -> Self {
+        let loads = config.check();
         let ports = config.ports;
         let sources = (0..ports).map(|input| CellSource::new(loads.loads_of_input(input), &config.arrivals)).collect();
         let queues = Queues {
-            inputs: Inputs::new(config)?,
+            inputs: Inputs::new(config),
             outputs: vec![VecDeque::new(); ports],
             output_limit: config.output_limit.map_or(usize::MAX, |limit| limit as usize),
             backpressure: config.backpressure,
@@ -326,7 +285,7 @@ impl CellSwitch {
             counters: Counters::new(ports, 0, 0),
         };
         let saturated = config.arrivals == CellArrivals::Saturated;
-        Ok(Self { traffic: Traffic { loads, sources, saturated }, queues })
+        Self { traffic: Traffic { loads, sources, saturated }, queues }
     }
 
     /// Runs for `warm_up` slots and then for `slots` more, of which it reports.
@@ -475,5 +434,4 @@ impl Queues {
 }
 
 #[cfg(test)]
-#[path = "cell_switch_tests.rs"]
 mod tests;

@@ -26,7 +26,7 @@ impl Estimate {
 /// Batch means: observations follow on each other's heels in a queue and say nearly the same; the means of long batches
 /// hardly depend on each other (A. Law, "Simulation Modeling and Analysis", on output analysis).
 #[derive(Clone, Debug)]
-pub(crate) struct BatchMeans {
+pub(super) struct BatchMeans {
     slots_per_batch: u64,
     sums: [f64; BATCHES],
     counts: [u64; BATCHES],
@@ -60,9 +60,10 @@ impl BatchMeans {
 
 #[cfg(test)]
 mod tests {
+    use forebay_qdisc::uniform;
+
     use super::*;
-    use crate::port_set::uniform;
-    use crate::test_support::rng;
+    use crate::cell_switch::tests::rng;
 
     #[test]
     fn nineteen_intervals_in_twenty_hold_the_truth() {
