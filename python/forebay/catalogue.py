@@ -45,7 +45,10 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """The discipline, scheduler, transport or topology of that name. Raises InputError with the nearest name for any other."""
+    """The choice of that name: a discipline, scheduler, transport or topology.
+
+    Raises InputError with the nearest name for any other.
+    """
     choices = {choice["name"]: choice for choice in _core.choices()}
     found = choices.get(name.strip().lower().replace("-", "_"))
     if found is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
@@ -72,3 +73,19 @@ def _remove(folders: list[Path]) -> None:
             path.rmdir()
         except OSError:
             return
+
+
+@contextmanager
+def kept_in(out: str | PathLike[str] | None) -> Iterator[Path]:
+    """Where finished runs are kept: in `out`, or nowhere for long."""
+    if out is None:
+        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
+            yield Path(folder)
+        return
+    path = Path(out)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
+        raise InputError(message) from None
+    yield path

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from statistics import fmean
 
 from forebay.errors import InputError
 from forebay.experiment.execute import default_threads
+from forebay.folder import kept_in
 from forebay.scenario import Scenario
 
 from .answer import Evidence, answer_of
@@ -78,7 +76,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
     measurements = Measurements(scenario, place, targets, effort, progress or _nobody)
     measurements.text(sizes.least)
     search = _Search(scenario, place, targets, measurements, sizes)
-    with _folder(out) as folder:
+    with kept_in(out) as folder:
         measurements.folder = folder / RUNS
         search.run()
     result = search.result()
@@ -244,22 +242,6 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
         message = f"--max {most} is below {first}, the smallest buffer\nhint: give a larger --max, or a smaller --min"
         raise InputError(message)
     return Sizes(first, most or 0, precision, step)
-
-
-@contextmanager
-def _folder(out: str | PathLike[str] | None) -> Iterator[Path]:
-    """Where finished runs are kept: in `out`, or nowhere for long."""
-    if out is None:
-        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
-            yield Path(folder)
-        return
-    path = Path(out)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
-        raise InputError(message) from None
-    yield path
 
 
 def _nobody(_done: float, _expected: int, _size: str) -> None:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from forebay.errors import InputError
 from forebay.experiment.execute import default_threads, execute, version_key
 from forebay.experiment.outcome import Outcome
 from forebay.experiment.plan import Coordinates, Job
 from forebay.experiment.simulate import simulate
+from forebay.folder import kept_in
 from forebay.scenario import Scenario
 
 from .contenders import ALL, Contender, Place, Settings, contenders_of, find_place, fitting, queue_text
 from .metrics import Measures, measure
 from .result import Comparison, Row, frames_of, measure_cost
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 RUNS = "runs"
 """The folder of finished runs within that of a comparison: a call that was stopped goes on from them."""
@@ -68,7 +63,7 @@ def compare(
     if not fit:
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
-    with _folder(out) as folder:
+    with kept_in(out) as folder:
         rows = _rows(fit, place, scenario, seeds, jobs or default_threads(), folder / RUNS, progress or _nobody)
     table, groups, runs = frames_of(rows)
     comparison = Comparison(
@@ -130,22 +125,6 @@ def _rows(
 def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
     """One run without its time series, which a comparison has no use for."""
     return Outcome(simulate(text, name, seed, go_on).tables)
-
-
-@contextmanager
-def _folder(out: str | PathLike[str] | None) -> Iterator[Path]:
-    """Where finished runs are kept: in `out`, or nowhere for long."""
-    if out is None:
-        with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
-            yield Path(folder)
-        return
-    path = Path(out)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
-        raise InputError(message) from None
-    yield path
 
 
 def _nobody(_done: int, _steps: int) -> None:
