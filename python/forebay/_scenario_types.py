@@ -1387,6 +1387,14 @@ How the window opens at first, and after a timeout.
 """
 
 
+RateReduction = TypeAliasType(
+    "RateReduction", Literal["at_once", "rate_halving", "proportional"]
+)
+"""
+How the sender gets from the old window to the reduced one in the recovery with SACK.
+"""
+
+
 EcnFloor = TypeAliasType("EcnFloor", Literal["two_segments", "one_segment", "timer"])
 """
 How far marks reduce the window.
@@ -2791,6 +2799,10 @@ class TcpConfig(BaseModel):
     """
     Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     """
+    rate_reduction: RateReduction = "at_once"
+    """
+    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 6937, Linux since 3.2).
+    """
     segment: Bytes = "1.5 KB"
     """
     A full data segment on the wire, header included. 1500 B is Ethernet's limit.
@@ -2806,6 +2818,10 @@ class TcpConfig(BaseModel):
     max_window_segments: Annotated[int, Field(ge=0)] = 4096
     """
     The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
+    """
+    max_congestion_window_segments: Annotated[int | None, Field(ge=0)] = None
+    """
+    The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap. Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
     """
     initial_window_segments: Annotated[int, Field(ge=0)] = 10
     """

@@ -83,6 +83,20 @@ pub enum FullAckWindow {
     SlowStartThreshold,
 }
 
+/// How the sender gets from the old window to the reduced one in the recovery with SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum RateReduction {
+    /// Silent until enough has left the network, then at the full rate (RFC 6675).
+    #[default]
+    AtOnce,
+    /// One segment for two that arrive until the window is reached: as Linux before 3.2 and ns-2's TCP/Linux.
+    RateHalving,
+    /// Evenly over the round trip (RFC 6937): as Linux since 3.2.
+    Proportional,
+}
+
 /// How far marks reduce the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
@@ -112,6 +126,9 @@ pub struct TcpConfig {
     pub slow_start: Option<SlowStart>,
     /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     pub sack: bool,
+    /// How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before
+    /// 3.2, ns-2's TCP/Linux) or "proportional" (RFC 6937, Linux since 3.2).
+    pub rate_reduction: RateReduction,
     /// A full data segment on the wire, header included. 1500 B is Ethernet's limit.
     pub segment: Bytes,
     /// The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
@@ -121,6 +138,11 @@ pub struct TcpConfig {
     /// The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most
     /// that Linux grants without tuning; ns-2's `window_`.
     pub max_window_segments: u32,
+    /// The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves
+    /// room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap.
+    /// Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
+    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+    pub max_congestion_window_segments: Option<u32>,
     /// The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
     pub initial_window_segments: u32,
     /// Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
@@ -167,10 +189,12 @@ impl Default for TcpConfig {
             congestion_control: CongestionControl::NewReno,
             slow_start: None,
             sack: false,
+            rate_reduction: RateReduction::AtOnce,
             segment: Bytes(1500),
             header: Bytes(40),
             ack_size: Bytes(40),
             max_window_segments: 4096,
+            max_congestion_window_segments: None,
             initial_window_segments: 10,
             initial_ssthresh_segments: None,
             byte_counting_limit: 1,
@@ -243,12 +267,15 @@ impl TcpConfig {
             CongestionControl::Cubic(cubic) => cubic.validate()?,
             _ => {}
         }
+        let has_way_down = self.sack || self.rate_reduction == RateReduction::AtOnce;
+        check(has_way_down, "rate_reduction", "\"at_once\" unless sack is true")?;
         check(self.segment.0 > self.header.0, "segment", "larger than header")?;
         check(self.segment.0 <= 65_535, "segment", "at most 65535 B, as an IP packet")?;
         check(self.ack_size.0 >= 1, "ack_size", "at least 1 B")?;
         check(self.ack_size.0 <= 65_535, "ack_size", "at most 65535 B, as an IP packet")?;
         check(self.max_window_segments >= 1, "max_window_segments", "at least 1")?;
         check(self.max_window_segments <= 1 << 24, "max_window_segments", "at most 16777216")?;
+        check(self.max_congestion_window_segments != Some(0), "max_congestion_window_segments", "at least 1")?;
         check(self.initial_window_segments >= 1, "initial_window_segments", "at least 1")?;
         check(self.initial_ssthresh_segments.is_none_or(|s| s >= 2), "initial_ssthresh_segments", "at least 2")?;
         check(self.byte_counting_limit >= 1, "byte_counting_limit", "at least 1")?;
@@ -270,6 +297,11 @@ impl TcpConfig {
             _ => SlowStart::Standard,
         };
         self.slow_start.unwrap_or(by_law)
+    }
+
+    /// The most that the congestion window may be, in segments.
+    pub(crate) fn congestion_window_limit(&self) -> u32 {
+        self.max_congestion_window_segments.map_or(self.max_window_segments, |most| most.min(self.max_window_segments))
     }
 
     /// Payload bytes of a full segment (the RFCs' SMSS).
@@ -317,6 +349,8 @@ mod tests {
             ("segment", |c| c.segment = Bytes(1 << 40)),
             ("ack_size", |c| c.ack_size = Bytes(0)),
             ("max_window_segments", |c| c.max_window_segments = 0),
+            ("max_congestion_window_segments", |c| c.max_congestion_window_segments = Some(0)),
+            ("rate_reduction", |c| c.rate_reduction = RateReduction::Proportional),
             ("initial_window_segments", |c| c.initial_window_segments = 0),
             ("initial_ssthresh_segments", |c| c.initial_ssthresh_segments = Some(1)),
             ("byte_counting_limit", |c| c.byte_counting_limit = 0),

@@ -90,7 +90,7 @@ impl Connection {
             window_bytes: 0,
             max_window_bytes,
             window: Window {
-                congestion_window: f64::from(config.initial_window_segments.min(config.max_window_segments)),
+                congestion_window: f64::from(config.initial_window_segments.min(config.congestion_window_limit())),
                 slow_start_threshold: config.initial_ssthresh_segments.map_or(f64::INFINITY, f64::from),
             },
             inflation: 0.0,

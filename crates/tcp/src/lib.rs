@@ -15,6 +15,7 @@
 //! | `linux_cubic.rs`, `linux_bic.rs` | the same in Linux's arithmetic | Linux 2.6.22, ns-2 2.35 |
 //! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
+//! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 6937 |
 //! | `scoreboard.rs` | what the receiver holds above the cumulative ACK | RFC 2018, 6675 |
 //! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
 #![no_std]
@@ -31,6 +32,7 @@ mod law;
 mod linux_bic;
 mod linux_cubic;
 mod newreno;
+mod rate_reduction;
 mod receiver;
 mod recovery;
 mod reno;
@@ -42,7 +44,9 @@ mod sender;
 mod slow_start;
 
 pub use bic::{Bic, BicConfig};
-pub use config::{ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, SlowStart, TcpConfig};
+pub use config::{
+    ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, RateReduction, SlowStart, TcpConfig,
+};
 pub use connection::SenderCounters;
 pub use cubic::{Cubic, CubicConfig};
 pub use forebay_units::{Bytes, Span, Time};

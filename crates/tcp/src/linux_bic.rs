@@ -15,7 +15,8 @@
 //! From Linux: no undo of spurious losses. The estimate sees what `byte_counting_limit` lets pass.
 //!
 //! # Parameters
-//! None: `transport.tcp.congestion_control = "linux_bic"`.
+//! None: `transport.tcp.congestion_control = "linux_bic"`. ns-2's recovery goes with it: `sack`,
+//! `rate_reduction = "rate_halving"`, and `max_congestion_window_segments` for its `window_`.
 
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 

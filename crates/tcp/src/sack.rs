@@ -11,15 +11,17 @@
 //! # Where we differ
 //! The scoreboard survives a timeout (6675, 5.1, allows it), and what has arrived is not sent again. Before recovery,
 //! RFC 3042 decides about new data for the first two duplicate ACKs, which comes to the same as step 3 of section 5.
+//! How what is in the network comes down to the window is `rate_reduction.rs`'s.
 //! A recovery may begin with the ACK that ended the last one, where it leaves a segment first that is surely lost.
 //!
 //! # Parameters
-//! `sack`.
+//! `sack`, `rate_reduction`.
 
 use crate::connection::Connection;
+use crate::rate_reduction::Reduction;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
 use crate::scoreboard::Scoreboard;
-use crate::{Ack, TcpConfig};
+use crate::{Ack, RateReduction, TcpConfig};
 
 /// RFC 6675's recovery.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ pub(crate) struct SackRecovery {
     highest_retransmitted: u64,
     /// No rescue retransmission until this is acknowledged (RescueRxt).
     rescued_until: u64,
+    rule: RateReduction,
+    reduction: Reduction,
     segment_bytes: u64,
 }
 
@@ -38,6 +42,8 @@ impl SackRecovery {
             scoreboard: Scoreboard::default(),
             highest_retransmitted: 0,
             rescued_until: 0,
+            rule: config.rate_reduction,
+            reduction: Reduction::AtOnce,
             segment_bytes: u64::from(config.payload_bytes()),
         }
     }
@@ -48,6 +54,11 @@ impl SackRecovery {
         let not_lost = self.scoreboard.lost_below(self.segment_bytes).max(first);
         self.scoreboard.missing(not_lost, connection.highest)
             + self.scoreboard.missing(first, self.highest_retransmitted)
+    }
+
+    /// The running total of what has arrived, in order or not.
+    fn delivered_bytes(&self, connection: &Connection) -> u64 {
+        connection.highest - self.scoreboard.missing(connection.unacknowledged, connection.highest)
     }
 
     /// Sends the next segment that RFC 6675's `NextSeg` yields; gives how much that puts into the pipe, or `None` where
@@ -141,8 +152,12 @@ impl Recovery for SackRecovery {
     fn enter(&mut self, turn: &mut Turn<'_>) {
         turn.enter();
         let connection = &turn.connection;
-        self.highest_retransmitted = connection.unacknowledged + connection.payload_at(connection.unacknowledged);
+        let first_bytes = connection.payload_at(connection.unacknowledged);
+        self.highest_retransmitted = connection.unacknowledged + first_bytes;
         self.rescued_until = 0;
+        let pipe = self.pipe_bytes(connection);
+        let delivered = self.delivered_bytes(connection);
+        self.reduction = Reduction::begin(self.rule, connection.flight_bytes(), pipe, first_bytes, delivered);
     }
 
     fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
@@ -163,9 +178,14 @@ impl Recovery for SackRecovery {
             return self.send_in_order(turn);
         }
         let mut pipe = self.pipe_bytes(turn.connection);
-        while pipe + self.segment_bytes <= turn.connection.window_bytes {
+        let delivered = self.delivered_bytes(turn.connection);
+        let limit = self.reduction.limit(turn.connection.window_bytes, pipe, self.segment_bytes, delivered);
+        while pipe + self.segment_bytes <= limit {
             match self.send_next(turn) {
-                Some(sent) if sent > 0 => pipe += sent,
+                Some(sent) if sent > 0 => {
+                    pipe += sent;
+                    self.reduction.note_sent(sent, pipe);
+                }
                 // A bare FIN takes no room; it is the last thing to send.
                 _ => return,
             }

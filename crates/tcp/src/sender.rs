@@ -55,7 +55,7 @@ pub struct Sender {
     /// Where the last timeout struck: a second one at the same place leaves the threshold alone.
     timed_out_at: Option<u64>,
     initial_window: f64,
-    max_window: f64,
+    max_congestion_window: f64,
     byte_counting_limit: f64,
 }
 
@@ -94,7 +94,7 @@ impl Sender {
             wants_limited_transmit: config.limited_transmit,
             grows_at_recovery_exit: config.grow_at_recovery_exit && !config.sack,
             timed_out_at: None,
-            max_window: f64::from(config.max_window_segments),
+            max_congestion_window: f64::from(config.congestion_window_limit()),
             byte_counting_limit: f64::from(config.byte_counting_limit),
         }
     }
@@ -369,7 +369,7 @@ impl Sender {
             window.congestion_window += acked_segments;
         }
         let window = &mut connection.window;
-        window.congestion_window = window.congestion_window.min(self.max_window);
+        window.congestion_window = window.congestion_window.min(self.max_congestion_window);
         connection.apply_window();
     }
 

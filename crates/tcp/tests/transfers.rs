@@ -2,7 +2,7 @@
 
 mod network;
 
-use forebay_tcp::{CongestionControl, FullAckWindow, PartialAckTimer, Span, TcpConfig, Time};
+use forebay_tcp::{CongestionControl, FullAckWindow, PartialAckTimer, RateReduction, Span, TcpConfig, Time};
 use forebay_units::Rate;
 use network::{Fate, Network, Path, at_ms};
 use proptest::prelude::*;
@@ -18,12 +18,17 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let variant = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     let windows = (1u32..40, 1u32..12, proptest::option::of(2u32..20), 1u32..3);
-    (variant, switches, windows, any::<bool>()).prop_map(
-        |((is_reno, sack, is_steady, bursts), (delayed_ack, limited_transmit, ecn, handshake), windows, is_ns2)| {
+    let reductions =
+        proptest::sample::select(vec![RateReduction::AtOnce, RateReduction::RateHalving, RateReduction::Proportional]);
+    let presets = (any::<bool>(), reductions, proptest::option::of(1u32..20));
+    (variant, switches, windows, presets).prop_map(
+        |((is_reno, sack, is_steady, bursts), (delayed_ack, limited_transmit, ecn, handshake), windows, presets)| {
+            let (is_ns2, rate_reduction, max_congestion_window_segments) = presets;
             let base = if is_ns2 { TcpConfig::ns2(20) } else { TcpConfig::default() };
             TcpConfig {
                 congestion_control: if is_reno { CongestionControl::Reno } else { CongestionControl::NewReno },
                 sack,
+                rate_reduction: if sack { rate_reduction } else { RateReduction::AtOnce },
                 partial_ack_timer: if is_steady { PartialAckTimer::SlowButSteady } else { PartialAckTimer::Impatient },
                 full_ack_window: if bursts { FullAckWindow::SlowStartThreshold } else { FullAckWindow::FlightSize },
                 delayed_ack,
@@ -31,6 +36,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
                 ecn,
                 handshake,
                 max_window_segments: windows.0,
+                max_congestion_window_segments,
                 initial_window_segments: windows.1,
                 initial_ssthresh_segments: windows.2,
                 byte_counting_limit: windows.3,
