@@ -20,6 +20,9 @@ use crate::report::{QueueReport, Report};
 use crate::ring::Ring;
 use crate::window::Checkpoints;
 
+/// Every output may receive: what finds its output's queue full is dropped there, and never held back.
+const EVERY_OUTPUT: u64 = u64::MAX;
+
 /// Where packets wait for the fabric.
 pub enum Inputs {
     /// A queue for each output at each input, and who chooses among them.
@@ -70,8 +73,6 @@ pub(crate) struct Crossbar {
     /// The output for each (flow, direction), as in [`Packet::direction_index`].
     outputs: Vec<u8>,
     matching: Matching,
-    /// Every output may receive.
-    all_outputs: u64,
     slot: Span,
     speedup: Speedup,
     /// The number of the phase that comes next, while packets wait.
@@ -99,7 +100,6 @@ impl Crossbar {
             total: 0,
             outputs,
             matching: Matching::new(ports),
-            all_outputs: u64::MAX >> (u64::BITS as usize - ports),
             slot,
             speedup,
             phase: 0,
@@ -160,12 +160,12 @@ impl Crossbar {
     /// One phase at `now`: matches inputs to outputs and lets one packet of each pair cross.
     fn transfer(&mut self, now: Time, out: &mut Outbox) {
         self.admit_until(now, out);
-        let Self { inputs, waiting, matching, all_outputs, rng, total, .. } = self;
+        let Self { inputs, waiting, matching, rng, total, .. } = self;
         match waiting {
             Inputs::VirtualOutputQueues(queues, scheduler) => {
-                scheduler.schedule(queues.occupancy(), *all_outputs, rng, matching);
+                scheduler.schedule(queues.occupancy(), EVERY_OUTPUT, rng, matching);
             }
-            Inputs::Fifos(queues) => queues.phase(*all_outputs, rng, matching),
+            Inputs::Fifos(queues) => queues.phase(EVERY_OUTPUT, rng, matching),
         }
         for (input, output) in matching.pairs() {
             let packet = match waiting {
@@ -252,8 +252,7 @@ impl Process for Crossbar {
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         self.inputs[usize::from(packet.input_port())].inbox.push(*packet);
         if self.total == 0 && packet.time < self.due {
-            self.phase = self.phase_after(packet.time);
-            self.due = Time::from_picoseconds(self.speedup.phase_time(self.slot, self.phase));
+            self.settle();
             self.timer.ensure(self.due, out);
         }
     }

@@ -248,18 +248,24 @@ impl Layout {
             outputs.push(line);
         }
         let pairs: Vec<(usize, usize, f64)> = names::pairs(switch).collect();
+        let mut of_input = vec![0.0; ports];
+        pairs.iter().for_each(|&(input, _, share)| of_input[input] += share);
         let mut placer = PairPlacer::new(ports, &pairs);
         for (group, spec) in groups.iter().enumerate() {
             if matches!(spec.transport, Transport::Cells(_)) {
                 for (index, &(input, output, share)) in pairs.iter().enumerate() {
-                    let total = pairs.iter().filter(|pair| pair.0 == input).map(|pair| pair.2).sum();
                     self.routes.push(Route {
                         name: names::cell_flow(&spec.name, input, output),
                         group,
                         index: index as u32,
                         forward: vec![inputs[input], outputs[output]],
                         backward: Vec::new(),
-                        cells: Some(CellsOfLine { line: input as u32, share, total, rate: switch.input.rate }),
+                        cells: Some(CellsOfLine {
+                            line: input as u32,
+                            share,
+                            total: of_input[input],
+                            rate: switch.input.rate,
+                        }),
                     });
                 }
                 continue;
@@ -401,4 +407,35 @@ fn shortest_path(
         })
         .map(|best| best.map(|(line, _)| line))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_switching::LoadPattern;
+
+    use super::*;
+
+    #[test]
+    fn flows_in_turn_give_each_pair_its_share_and_each_port_as_many() {
+        // The tiny-buffers paper, section 3.1: 490 flows for each of 8 outputs.
+        for pattern in [LoadPattern::Uniform, LoadPattern::Diagonal] {
+            let matrix = pattern.matrix(8, 1.0).unwrap_or_else(|error| panic!("{error}"));
+            let all = (0..64).map(|at| (at / 8, at % 8, matrix.load(at / 8, at % 8)));
+            let pairs: Vec<_> = all.filter(|pair| pair.2 > 0.0).collect();
+            let mut placer = PairPlacer::new(8, &pairs);
+            let mut flows = [[0_u32; 8]; 8];
+            for _ in 0..3920 {
+                let (input, output) = placer.next();
+                flows[input][output] += 1;
+            }
+            for port in 0..8 {
+                assert_eq!(flows[port].iter().sum::<u32>(), 490, "{pattern:?}");
+                assert_eq!(flows.iter().map(|row| row[port]).sum::<u32>(), 490, "{pattern:?}");
+            }
+            for (input, output, share) in pairs {
+                let off = f64::from(flows[input][output]) - 490.0 * share;
+                assert!(off.abs() <= 1.0, "{pattern:?}: {off} flows too many from {input} to {output}");
+            }
+        }
+    }
 }

@@ -72,12 +72,6 @@ pub fn back(flow: &str) -> String {
 /// The switch of the topology that has only one.
 pub const SWITCH: &str = "switch";
 
-/// The queue at an input, from 1, of a switch.
-#[must_use]
-pub fn input_queue(switch: &str, input: usize) -> String {
-    format!("{switch}/input-{input}")
-}
-
 /// Names of all flows, group after group.
 pub fn flows(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
     spec.flows.iter().flat_map(|group| flows_of(spec, group))
@@ -113,13 +107,20 @@ pub fn pairs(switch: &SwitchTopology) -> impl Iterator<Item = (usize, usize, f64
 /// Number of all flows.
 #[must_use]
 pub fn flow_count(spec: &ScenarioSpec) -> u64 {
-    spec.flows.iter().map(|group| flows_of(spec, group).count() as u64).sum()
+    spec.flows.iter().map(|group| count_of(spec, group)).sum()
 }
 
-/// Names of the flows that have an access link of their own.
-fn flows_with_access(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
-    let with_access = spec.flows.iter().filter(|group| !matches!(group.transport, Transport::Cells(_)));
-    with_access.flat_map(|group| flows_of(spec, group))
+/// Number of a group's flows.
+fn count_of(spec: &ScenarioSpec, group: &FlowGroup) -> u64 {
+    match (&group.transport, &spec.topology) {
+        (Transport::Cells(_), Topology::Switch(switch)) => pairs(switch).count() as u64,
+        _ => u64::from(group.flows()),
+    }
+}
+
+/// The groups whose flows have access links: all but cells.
+fn groups_with_access(spec: &ScenarioSpec) -> impl Iterator<Item = &FlowGroup> {
+    spec.flows.iter().filter(|group| !matches!(group.transport, Transport::Cells(_)))
 }
 
 /// Names of all links; each direction is a link. A queue has the name of the link that it feeds.
@@ -139,9 +140,11 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
             (1..=chain.hops).flat_map(|number| [hop(number), hop_back(number)]).chain(flows(spec).flat_map(both_ways)),
         ),
         Topology::Switch(switch) => Box::new(
-            (1..=switch.ports as usize)
-                .flat_map(|port| [switch_input(port), switch_output(port)])
-                .chain(flows_with_access(spec).flat_map(|flow| [access(&flow), back(&flow)])),
+            (1..=switch.ports as usize).flat_map(|port| [switch_input(port), switch_output(port)]).chain(
+                groups_with_access(spec)
+                    .flat_map(|group| flows_of(spec, group))
+                    .flat_map(|flow| [access(&flow), back(&flow)]),
+            ),
         ),
         Topology::Graph(graph) => Box::new(
             graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),
@@ -161,7 +164,9 @@ pub fn link_count(spec: &ScenarioSpec) -> u64 {
         Topology::Star(_) => 2 + 2 * flows,
         Topology::Dumbbell(dumbbell) => 2 + 2 * hosts(dumbbell.sources) + 2 * hosts(dumbbell.sinks),
         Topology::Chain(chain) => 2 * u64::from(chain.hops) + 2 * flows,
-        Topology::Switch(switch) => 2 * u64::from(switch.ports) + 2 * flows_with_access(spec).count() as u64,
+        Topology::Switch(switch) => {
+            2 * u64::from(switch.ports) + 2 * groups_with_access(spec).map(|group| count_of(spec, group)).sum::<u64>()
+        }
         Topology::Graph(graph) => 2 * graph.links.len() as u64,
     }
 }

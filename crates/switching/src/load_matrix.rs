@@ -1,6 +1,5 @@
 //! How traffic is spread over the pairs of an input and an output.
 
-use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
@@ -151,39 +150,6 @@ impl LoadMatrix {
         }
         Ok(())
     }
-
-    /// Spreads `flows` flows from each input over the outputs in proportion to its loads; at `input * ports + output`.
-    /// Shares are rounded down, and what is left goes to the largest remainders; among equals to the first from the
-    /// input's own number on, so that a matrix that treats all ports alike gives every output the same number. An input
-    /// without load gets no flows.
-    #[must_use]
-    pub fn spread(&self, flows: u32) -> Vec<u32> {
-        let mut counts = vec![0; self.loads.len()];
-        for (input, counts) in counts.chunks_mut(self.ports).enumerate() {
-            let total = self.input_load(input);
-            if total > 0.0 {
-                self.spread_input(input, flows, total, counts);
-            }
-        }
-        counts
-    }
-
-    fn spread_input(&self, input: usize, flows: u32, total: f64, counts: &mut [u32]) {
-        // A share a hair below a whole number is that number, rounded on its way here.
-        let share = |output: usize| f64::from(flows) * self.load(input, output) / total + TOLERANCE;
-        let remainder = |output: usize| share(output) - libm::floor(share(output));
-        for (output, count) in counts.iter_mut().enumerate() {
-            *count = share(output) as u32;
-        }
-        let mut order: Vec<usize> = (0..self.ports).map(|ahead| (input + ahead) % self.ports).collect();
-        order.retain(|output| self.load(input, *output) > 0.0);
-        // Equal but for rounding is equal; the sort is stable and keeps the order that starts at the input's number.
-        order.sort_by_key(|output| core::cmp::Reverse((remainder(*output) * 1e6) as u64));
-        let left = flows.saturating_sub(counts.iter().sum());
-        for output in order.into_iter().cycle().take(left as usize) {
-            counts[output] += 1;
-        }
-    }
 }
 
 /// Why a load is refused; its `Display` is one sentence, in which ports are counted from 1; here they are counted from
@@ -274,8 +240,6 @@ impl core::error::Error for LoadError {}
 mod tests {
     use alloc::string::ToString;
 
-    use proptest::prelude::*;
-
     use super::*;
 
     fn matrix(pattern: &LoadPattern, ports: usize) -> LoadMatrix {
@@ -328,35 +292,5 @@ mod tests {
         assert_eq!(hot.matrix(8, 1.0), Err(LoadError::HotSpot { ports: 8 }));
         assert_eq!(LoadPattern::Uniform.matrix(65, 1.0), Err(LoadError::Ports { ports: 65 }));
         assert_eq!(LoadPattern::Uniform.matrix(2, -1.0), Err(LoadError::NotALoad { input: 0, output: 0 }));
-    }
-
-    #[test]
-    fn tiny_buffers_flows_fall_evenly_on_the_outputs() {
-        // Section 3.1: 490 flows an input on 8 ports; uniform 61 or 62 a pair, diagonal 327 and 163.
-        for pattern in [LoadPattern::Uniform, LoadPattern::Diagonal] {
-            let counts = matrix(&pattern, 8).spread(490);
-            for port in 0..8 {
-                assert_eq!(counts[port * 8..][..8].iter().sum::<u32>(), 490);
-                assert_eq!((0..8).map(|input| counts[input * 8 + port]).sum::<u32>(), 490, "{pattern:?}");
-            }
-        }
-        assert_eq!(&matrix(&LoadPattern::Diagonal, 8).spread(490)[..4], [0, 327, 163, 0]);
-        assert_eq!(&matrix(&LoadPattern::Uniform, 8).spread(490)[..8], [62, 62, 61, 61, 61, 61, 61, 61]);
-    }
-
-    proptest! {
-        #[test]
-        fn every_flow_has_a_place(
-            loads in prop::collection::vec(prop::collection::vec(0.0_f64..2.0, 5), 5), flows in 0_u32..10_000,
-        ) {
-            let matrix = matrix(&LoadPattern::Matrix(loads), 5);
-            for (input, counts) in matrix.spread(flows).chunks(5).enumerate() {
-                prop_assert_eq!(counts.iter().sum::<u32>(), flows);
-                for (output, count) in counts.iter().enumerate() {
-                    let share = f64::from(flows) * matrix.load(input, output) / matrix.input_load(input);
-                    prop_assert!((f64::from(*count) - share).abs() < 1.001);
-                }
-            }
-        }
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         match &group.transport {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
-            Transport::Cells(cells) => switch::cells(group, cells, spec.topology.switch(), &at)?,
+            Transport::Cells(cells) => switch::cells(group, cells, spec, &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
     }

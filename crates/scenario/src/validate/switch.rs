@@ -34,7 +34,7 @@ fn load(switch: &SwitchTopology, path: &Path) -> Validity {
         };
         let (at, label) = match error {
             LoadError::Ports { .. } | LoadError::OutputOverload { .. } => (path.clone(), "more than its line carries"),
-            LoadError::HotSpot { .. } => (path.key("hot_spot"), "expected an output that there is"),
+            LoadError::HotSpot { .. } => (path.key("hot_spot"), "expected an output that there is, and a fraction"),
             LoadError::Rows { .. } => (matrix(), "expected a row for each input"),
             LoadError::Columns { input, .. } => (row(input), "expected a number for each output"),
             LoadError::NotALoad { input, output } => (row(input).index(output), "expected 0 or more"),
@@ -106,11 +106,10 @@ fn cell(cell: Option<Bytes>, spec: &ScenarioSpec, path: &Path) -> Validity {
 }
 
 /// Checks cells, which go with no topology but a switch.
-pub(super) fn cells(group: &FlowGroup, cells: &Cells, switch: Option<&SwitchTopology>, at: &Path) -> Validity {
+pub(super) fn cells(group: &FlowGroup, cells: &Cells, spec: &ScenarioSpec, at: &Path) -> Validity {
     let path = at.key("transport.cells");
-    let Some(switch) = switch else {
-        return Err(Invalid::new(path, "cells come only before a switch", "expected `topology.switch`"));
-    };
+    let before_a_switch = || "cells come only before a switch".to_owned();
+    require(spec.topology.switch().is_some(), || path.clone(), before_a_switch, "expected `topology.switch`")?;
     for (key, given) in [
         ("count", group.count.is_some()),
         ("access", group.access.is_some()),
@@ -129,9 +128,7 @@ pub(super) fn cells(group: &FlowGroup, cells: &Cells, switch: Option<&SwitchTopo
         let holds = (1.0..=1e9).contains(&burst);
         require(holds, || path.key("burst_cells"), || format!("`burst_cells` is {burst}"), "expected 1 or more")?;
     }
-    let slot = switch.input.rate.transmission_time(cells.size.0);
-    let message = || format!("a cell of {} takes no time at {}", cells.size, switch.input.rate);
-    require(slot.picoseconds() > 0, || path.key("size"), message, "expected a larger cell")
+    Ok(())
 }
 
 /// Every flow but cells needs an access link.
