@@ -28,7 +28,7 @@ use rand_core::Rng;
 
 use crate::port_set::{first_from, members, only};
 use crate::scheduler::iterations;
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 
 /// Parameters of iSLIP.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,12 +49,12 @@ pub(crate) struct Islip {
 }
 
 /// The scheduler for so many ports.
-pub(crate) fn build(config: &IslipConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(config: &IslipConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Islip::new(config, ports)?))
 }
 
 impl Islip {
-    pub fn new(config: &IslipConfig, ports: usize) -> Result<Self, SchedulerError> {
+    pub fn new(config: &IslipConfig, ports: usize) -> Result<Self, ParameterError> {
         let iterations = iterations(config.iterations, ports)?;
         Ok(Self { iterations, grant_pointers: [0; MAX_PORTS], accept_pointers: [0; MAX_PORTS] })
     }

@@ -16,6 +16,7 @@
 
 extern crate alloc;
 
+pub mod congestion;
 mod input_fifos;
 mod islip;
 mod load_matrix;
@@ -24,16 +25,20 @@ mod matching;
 mod maximum_size;
 mod mwm;
 mod occupancy;
+mod parameter_error;
+mod pause;
 mod pim;
 mod port_set;
+mod rate_limiter;
 mod scheduler;
+mod shared_memory;
 mod speedup;
 #[cfg(test)]
 mod test_support;
 mod virtual_output_queues;
 mod wavefront;
 
-pub use forebay_units::{Span, Time};
+pub use forebay_units::{Bytes, Rate, Span, Time};
 pub use input_fifos::InputFifos;
 pub use islip::IslipConfig;
 pub use load_matrix::{HotSpot, LoadError, LoadMatrix, LoadPattern};
@@ -42,9 +47,13 @@ pub use matching::Matching;
 pub use maximum_size::MaximumSizeConfig;
 pub use mwm::MwmConfig;
 pub use occupancy::Occupancy;
+pub use parameter_error::ParameterError;
+pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, headroom};
 pub use pim::PimConfig;
 pub use rand_core::Rng;
-pub use scheduler::{Scheduler, SchedulerConfig, SchedulerError};
+pub use rate_limiter::RateLimiter;
+pub use scheduler::{Scheduler, SchedulerConfig};
+pub use shared_memory::{MemoryFull, OutputLimit, SharedMemory, SharedMemoryConfig};
 pub use speedup::{Speedup, SpeedupError};
 pub use virtual_output_queues::VirtualOutputQueues;
 pub use wavefront::WavefrontConfig;

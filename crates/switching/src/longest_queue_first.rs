@@ -31,7 +31,7 @@ use rand_core::Rng;
 
 use crate::port_set::{contains, members, only};
 use crate::scheduler::iterations;
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 
 /// Parameters of longest queue first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,12 +54,12 @@ pub(crate) struct Ilqf {
 }
 
 /// The scheduler for so many ports.
-pub(crate) fn build(config: &IlqfConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(config: &IlqfConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Ilqf::new(config, ports)?))
 }
 
 impl Ilqf {
-    pub fn new(config: &IlqfConfig, ports: usize) -> Result<Self, SchedulerError> {
+    pub fn new(config: &IlqfConfig, ports: usize) -> Result<Self, ParameterError> {
         let greedy = config.iterations.is_none();
         // Each iteration adds a pair while there is one to add: as many as there are ports is "to the end".
         let iterations = if greedy { ports as u32 } else { iterations(config.iterations, ports)? };

@@ -28,7 +28,7 @@ use alloc::boxed::Box;
 use rand_core::Rng;
 
 use crate::port_set::{below, first_from, members, members_from, only};
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 
 /// Maximum size matching has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub(crate) struct MaximumSize {
 }
 
 /// The scheduler for any number of ports.
-pub(crate) fn build(_: &MaximumSizeConfig, _: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(_: &MaximumSizeConfig, _: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(MaximumSize::new()))
 }
 

@@ -31,7 +31,7 @@ use alloc::boxed::Box;
 use rand_core::Rng;
 
 use crate::port_set::{below, members, members_from, only};
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 
 /// Maximum weight matching has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub struct MwmConfig {}
 
 /// The scheduler for `ports` ports, 1 to 64: with tables of the next power of two, so that the loops over a row have
 /// fixed lengths and become vector instructions.
-pub(crate) fn build(_: &MwmConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(_: &MwmConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(match ports {
         0..=2 => Box::new(MaximumWeight::<2>::new()),
         3..=4 => Box::new(MaximumWeight::<4>::new()),

@@ -26,7 +26,7 @@ use rand_core::Rng;
 
 use crate::port_set::{draw_member, members, only};
 use crate::scheduler::iterations;
-use crate::{MAX_PORTS, Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 
 /// Parameters of PIM.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,12 +45,12 @@ pub(crate) struct Pim {
 }
 
 /// The scheduler for so many ports.
-pub(crate) fn build(config: &PimConfig, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(config: &PimConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Pim::new(config, ports)?))
 }
 
 impl Pim {
-    pub fn new(config: &PimConfig, ports: usize) -> Result<Self, SchedulerError> {
+    pub fn new(config: &PimConfig, ports: usize) -> Result<Self, ParameterError> {
         Ok(Self { iterations: iterations(config.iterations, ports)? })
     }
 }

@@ -2,11 +2,10 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::fmt;
 
 use rand_core::Rng;
 
-use crate::{MAX_PORTS, Matching, Occupancy};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError};
 
 /// A crossbar scheduler.
 pub trait Scheduler: Send {
@@ -48,8 +47,8 @@ macro_rules! schedulers {
             ///
             /// # Errors
             /// The first parameter outside its bound; `ports` is one of them.
-            pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
-                SchedulerError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
+            pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
+                ParameterError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
                 match self {
                     $(Self::$variant(config) => crate::$module::build(config, ports),)*
                 }
@@ -94,35 +93,11 @@ fn bare_names(schema: &mut schemars::Schema) {
     }
 }
 
-/// A parameter outside its bounds: names the field and the bound it breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SchedulerError {
-    /// The field's name in the configuration.
-    pub field: &'static str,
-    /// The bound that it breaks, to be read after "`field` must ": "be between 1 and 64".
-    pub bound: &'static str,
-}
-
-impl SchedulerError {
-    /// An error about `field` unless `holds`.
-    pub(crate) fn unless(holds: bool, field: &'static str, bound: &'static str) -> Result<(), Self> {
-        if holds { Ok(()) } else { Err(Self { field, bound }) }
-    }
-}
-
-impl fmt::Display for SchedulerError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` must {}", self.field, self.bound)
-    }
-}
-
-impl core::error::Error for SchedulerError {}
-
 /// The number of iterations of an iterative scheduler: `configured`, or enough that a matching is maximal nearly
 /// always, which takes about log2 of the ports (Anderson et al. 1993), and one more.
-pub(crate) fn iterations(configured: Option<u32>, ports: usize) -> Result<u32, SchedulerError> {
+pub(crate) fn iterations(configured: Option<u32>, ports: usize) -> Result<u32, ParameterError> {
     let holds = configured.is_none_or(|count| (1..=MAX_PORTS as u32).contains(&count));
-    SchedulerError::unless(holds, "iterations", "be between 1 and 64")?;
+    ParameterError::unless(holds, "iterations", "be between 1 and 64")?;
     Ok(configured.unwrap_or(ports.next_power_of_two().trailing_zeros() + 1))
 }
 

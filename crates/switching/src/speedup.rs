@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use forebay_units::{Span, Time};
 
-use crate::SchedulerError;
+use crate::ParameterError;
 
 /// The largest numerator and denominator.
 const MAX_TERM: u64 = 1_000_000_000;
@@ -84,9 +84,9 @@ impl Speedup {
     ///
     /// # Errors
     /// When it is more than `ports`.
-    pub fn check(self, ports: usize) -> Result<(), SchedulerError> {
+    pub fn check(self, ports: usize) -> Result<(), ParameterError> {
         let holds = u64::from(self.phases()) <= ports as u64 * u64::from(self.slots());
-        SchedulerError::unless(holds, "speedup", "be at most the number of ports")
+        ParameterError::unless(holds, "speedup", "be at most the number of ports")
     }
 
     /// How many phases fall into slot `slot`, counted from 0: 1, 1, 1, 1, 2 and so on for 6/5.

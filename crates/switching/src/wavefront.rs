@@ -23,7 +23,7 @@ use alloc::boxed::Box;
 use rand_core::Rng;
 
 use crate::port_set::{contains, members};
-use crate::{Matching, Occupancy, Scheduler, SchedulerError};
+use crate::{Matching, Occupancy, ParameterError, Scheduler};
 
 /// The wavefront arbiter has no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ pub(crate) struct Wavefront {
 }
 
 /// The scheduler for any number of ports.
-pub(crate) fn build(_: &WavefrontConfig, _: usize) -> Result<Box<dyn Scheduler>, SchedulerError> {
+pub(crate) fn build(_: &WavefrontConfig, _: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Wavefront::new()))
 }
 

@@ -1,0 +1,334 @@
+//! Ethernet congestion management: what a switch's queue tells the sources, and what a source does about it.
+//!
+//! A scheme has up to three parts, as the standards split them, each a state machine without a clock:
+//!
+//! - a [`CongestionPoint`] at each output queue of a switch watches the queue and sends messages to the sources of the
+//!   frames in it, marks frames, or writes into the control frames that pass;
+//! - a [`ReactionPoint`] at the source of each flow turns messages into the rate of the flow's limiter;
+//! - a [`Reflector`] at the destination of each flow answers probes, or reports on its own.
+//!
+//! One file each: `ecm.rs`, `e2cm.rs`, `qcn.rs`, `fecn.rs`, `dbp.rs`, `dcqcn.rs` in `congestion/`.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use forebay_units::{Bytes, Rate, Span, Time};
+use rand_core::Rng;
+
+use crate::ParameterError;
+
+mod advertised_rate;
+pub(crate) mod dbp;
+pub(crate) mod dcqcn;
+pub(crate) mod e2cm;
+pub(crate) mod ecm;
+pub(crate) mod fecn;
+#[cfg(test)]
+mod one_queue;
+pub(crate) mod qcn;
+mod rate_increase;
+
+pub use advertised_rate::{Hyperbolic, Linear, QueueControl};
+pub use dbp::{DbpConfig, ShareMode, Silence};
+pub use dcqcn::DcqcnConfig;
+pub use e2cm::E2cmConfig;
+pub use ecm::{EcmConfig, Sampling, SamplingInterval, SelfIncrease, SevereMessage};
+pub use fecn::FecnConfig;
+pub use qcn::{QcnConfig, QcnProbabilisticSampling, QcnVariant};
+
+/// Bytes of a control frame on the wire: every message fits into the smallest Ethernet frame.
+pub const CONTROL_FRAME_BYTES: u32 = 64;
+
+/// Which output queue of which switch a message comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CongestionPointId(pub u32);
+
+/// What the parts of a scheme tell each other, in a control frame of the flow that it is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Message {
+    /// ECM: how far the queue is from its set-point, and how much it grew since the last sample.
+    Bcn {
+        /// Set-point less queue, in bytes, limited as the congestion point does it.
+        offset_bytes: i32,
+        /// Queue less queue at the last sample, in bytes, limited likewise.
+        delta_bytes: i32,
+        /// The queue.
+        from: CongestionPointId,
+    },
+    /// ECM: the queue is beyond its maximum; as strong as the strongest negative [`Message::Bcn`].
+    BcnMax {
+        /// The queue.
+        from: CongestionPointId,
+    },
+    /// ECM: BCN(0,0), stop for a while.
+    BcnZero {
+        /// The queue.
+        from: CongestionPointId,
+    },
+    /// QCN: a congestion notification message.
+    Cnm {
+        /// The quantised feedback, 1 to 63.
+        feedback: u8,
+        /// Set-point less queue in bytes.
+        offset_bytes: i32,
+        /// Queue less queue at the last sample, in bytes.
+        delta_bytes: i32,
+        /// The queue.
+        from: CongestionPointId,
+    },
+    /// E2CM: a probe on its way to the destination.
+    Probe {
+        /// When it left the source.
+        sent: Time,
+    },
+    /// E2CM: a probe on its way back.
+    ProbeReport {
+        /// From the source to the end of the destination's buffer.
+        latency: Span,
+        /// Bytes per second that the destination received of the flow since the last probe; `None` at the first.
+        throughput: Option<f64>,
+    },
+    /// FECN: rate discovery, on its way to the destination: the least rate of the ports that it left through.
+    RateDiscovery {
+        /// In bits per second.
+        rate_bps: f64,
+    },
+    /// FECN and DBP: a rate for the source, on its way to it.
+    RateReport {
+        /// In bits per second.
+        rate_bps: f64,
+    },
+    /// DCQCN: a congestion notification packet.
+    Cnp,
+}
+
+/// What every call gets.
+pub struct Context<'a> {
+    /// The time.
+    pub now: Time,
+    /// What the port that the part belongs to carries now: of a congestion point its output, of a reaction point the
+    /// adapter's link, of a reflector the rate at which the node takes frames.
+    pub capacity: Rate,
+    /// The part's random stream.
+    pub rng: &'a mut dyn Rng,
+}
+
+/// A data frame that has joined an output queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// Its length in bytes.
+    pub len_bytes: u32,
+    /// The queue in bytes, with this frame.
+    pub queue_bytes: u64,
+    /// What its rate limiter is associated with: the rate limiter tag. `None` without one.
+    pub limited_by: Option<CongestionPointId>,
+}
+
+/// What a congestion point does about a data frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// Nothing.
+    Pass,
+    /// Sends this to its source.
+    Tell(Message),
+    /// Marks it as having met congestion.
+    Mark,
+}
+
+/// Shows a part's gauges: name and value.
+pub type GaugeVisitor<'a> = dyn FnMut(&'static str, f64) + 'a;
+
+/// The part of a scheme at an output queue of a switch.
+pub trait CongestionPoint: Send {
+    /// A data frame has joined the queue.
+    fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict;
+
+    /// A control frame of a flow leaves by this port, the way its data go: the port may write into it.
+    fn forward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
+
+    /// A control frame came in by this port, against the data that leave by it.
+    fn backward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
+
+    /// When [`CongestionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
+    fn poll_at(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`CongestionPoint::poll_at`] has come.
+    fn expire(&mut self, _queue_bytes: u64, _context: &mut Context<'_>) {}
+
+    /// Shows what becomes a time series of the queue.
+    fn gauges(&self, _visit: &mut GaugeVisitor<'_>) {}
+}
+
+/// The part of a scheme at the source of a flow: the law of its rate limiter.
+pub trait ReactionPoint: Send {
+    /// A message about the flow has come.
+    fn receive(&mut self, message: &Message, context: &mut Context<'_>);
+
+    /// A data frame of so many bytes has been sent, to its last bit: gives what is to be sent right behind it. A flow
+    /// without a limiter has nothing to send, and the call may come late, at the latest before the next one.
+    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message>;
+
+    /// When [`ReactionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
+    fn poll_at(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`ReactionPoint::poll_at`] has come: gives what is to be sent.
+    fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
+        None
+    }
+
+    /// The rate of the flow's limiter in bits per second, no more than the link's; `None` while it has none and may
+    /// send as fast as the link. Zero stops the flow until [`ReactionPoint::expire`].
+    fn rate_bps(&self) -> Option<f64>;
+
+    /// The congestion point that the limiter is associated with: the tag of the flow's data frames.
+    fn associated(&self) -> Option<CongestionPointId> {
+        None
+    }
+}
+
+/// The part of a scheme at the destination of a flow.
+pub trait Reflector: Send {
+    /// A data frame has left the destination's buffer: gives what is to be told to the source.
+    fn delivered(&mut self, len_bytes: u32, marked: bool, context: &mut Context<'_>) -> Option<Message>;
+
+    /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, the call may come
+    /// late, at the latest before the next one.
+    fn answers_data(&self) -> bool {
+        true
+    }
+
+    /// A control frame of the flow has left the destination's buffer: gives the answer.
+    fn reflect(&mut self, _message: &Message, _context: &mut Context<'_>) -> Option<Message> {
+        None
+    }
+
+    /// When [`Reflector::expire`] is to be called next; [`Time::NEVER`] for never.
+    fn poll_at(&self) -> Time {
+        Time::NEVER
+    }
+
+    /// The time of [`Reflector::poll_at`] has come: gives what is to be told to the source.
+    fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
+        None
+    }
+}
+
+/// Declares [`CongestionManagement`]: an entry is the description in the schema, then the variant, the name in a
+/// scenario, and the configuration in its module.
+macro_rules! schemes {
+    ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
+        /// Which scheme manages congestion: exactly one of these.
+        #[derive(Clone, Debug, PartialEq)]
+        #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "config", schemars(transform = bare_names))]
+        pub enum CongestionManagement {
+            $(
+                $(#[$description])*
+                #[cfg_attr(feature = "config", serde(rename = $name))]
+                $variant(crate::congestion::$module::$config),
+            )*
+        }
+
+        #[cfg(feature = "config")]
+        const NAMES: &[&str] = &[$($name),*];
+
+        impl CongestionManagement {
+            /// Every scheme with its defaults.
+            #[must_use]
+            pub fn every() -> Vec<Self> {
+                alloc::vec![$(Self::$variant(Default::default())),*]
+            }
+
+            /// The scheme's name, as in a scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// Whether the parameters go together, and with adapters whose link has this rate.
+            ///
+            /// # Errors
+            /// The first parameter outside its bound.
+            pub fn check(&self, line: Rate) -> Result<(), ParameterError> {
+                match self {
+                    $(Self::$variant(config) => config.check(line),)*
+                }
+            }
+
+            /// The part for the output queue `id`, whose port carries `capacity` at first.
+            #[must_use]
+            pub fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> Box<dyn CongestionPoint> {
+                match self {
+                    $(Self::$variant(config) => Box::new(config.congestion_point(id, capacity)),)*
+                }
+            }
+
+            /// The part for the source of a flow whose adapter's link has this rate. `start` is when the flow begins.
+            #[must_use]
+            pub fn reaction_point(&self, line: Rate, start: Time) -> Box<dyn ReactionPoint> {
+                match self {
+                    $(Self::$variant(config) => Box::new(config.reaction_point(line, start)),)*
+                }
+            }
+
+            /// The part for the destination of a flow, if the scheme has one.
+            #[must_use]
+            pub fn reflector(&self) -> Option<Box<dyn Reflector>> {
+                match self {
+                    $(Self::$variant(config) => config.reflector(),)*
+                }
+            }
+        }
+    };
+}
+
+schemes! {
+    /// ECM, the baseline BCN: sampled queue offset and growth to the sources of the frames sampled.
+    Ecm, "ecm", ecm::EcmConfig;
+    /// E2CM: ECM, and probes along the path of each limited flow.
+    E2cm, "e2cm", e2cm::E2cmConfig;
+    /// QCN: quantised negative feedback only; sources recover by themselves.
+    Qcn, "qcn", qcn::QcnConfig;
+    /// FECN: switches advertise a rate in probes that the sources send.
+    Fecn, "fecn", fecn::FecnConfig;
+    /// DBP: destinations report rates to the sources, and switches lower them on the way.
+    Dbp, "dbp", dbp::DbpConfig;
+    /// DCQCN: switches mark, destinations notify, sources recover as with QCN.
+    Dcqcn, "dcqcn", dcqcn::DcqcnConfig;
+}
+
+impl CongestionManagement {
+    /// The same scheme, for flows whose own queue is to settle at `set_point`; `None` if the scheme knows no queue of a
+    /// flow. To be checked like the scheme itself.
+    #[must_use]
+    pub fn with_flow_set_point(&self, set_point: Bytes) -> Option<Self> {
+        match self {
+            Self::E2cm(config) => Some(Self::E2cm(e2cm::E2cmConfig { flow_set_point: set_point, ..config.clone() })),
+            Self::Ecm(_) | Self::Qcn(_) | Self::Fecn(_) | Self::Dbp(_) | Self::Dcqcn(_) => None,
+        }
+    }
+}
+
+/// A number drawn uniformly from [0, 1).
+pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
+    (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
+/// All parameters have defaults, so that the bare name will do.
+#[cfg(feature = "config")]
+fn bare_names(schema: &mut schemars::Schema) {
+    let bare = schemars::json_schema!({
+        "type": "string",
+        "enum": NAMES,
+        "description": "The name alone: with its defaults.",
+    });
+    if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
+        alternatives.push(bare.to_value());
+    }
+}

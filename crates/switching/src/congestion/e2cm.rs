@@ -1,0 +1,272 @@
+//! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it queues.
+//!
+//! # What it does
+//! Everything of ECM, unchanged. Besides, a flow with a rate limiter sends a probe behind every so many bytes of its
+//! data. Probes travel with the data and wait in the same queues, the destination's buffer among them. The destination
+//! answers with the latency of the probe and with the flow's throughput since its last one. The source keeps the least
+//! latency as the time of flight; the rest of a latency is queueing, and by Little's law the throughput times it is how
+//! many bytes of the flow wait on the whole path. This queue of the flow has a set-point of its own, and moves the rate
+//! by the same law as the queues of the outputs do. One limiter serves both. It is never associated with a probe.
+//!
+//! Where a flow's own queue settles, its rate times the queueing delay of its path is its set-point: rates are
+//! proportionally fair, weighted by the set-points.
+//!
+//! # Source
+//! M. Gusat, C. Minkenberg and R. Luijten, "Extended Ethernet Congestion Management (E2CM): Per Path ECM, A Hybrid
+//! Proposal", IEEE 802.1, March 2007.
+//!
+//! # Where we differ
+//! - Gains are given by what the strongest feedback does, as with ECM. The slides normalise the flow's by the set-point
+//!   of ECM, five times the flow's: their 0.025 G_i0 is a `flow_increase_gain` of 0.005, their 2.5 a
+//!   `flow_decrease_gain` of 0.5. Taken by the flow's own set-point, 2.5 would make rates negative. A flow with another
+//!   set-point has gains in proportion, as the slides' remark on theirs has it.
+//! - The first report after a limiter was created only counts for the time of flight: its throughput, if there is one,
+//!   is that of a time without probes. So do reports that come when the limiter has been released.
+//! - The time of flight outlives the limiter. A path that was never empty makes it too long, and the flow's queue seem
+//!   too short, as with TCP Vegas.
+//!
+//! # Parameters
+//! See [`E2cmConfig`].
+
+use alloc::boxed::Box;
+
+use forebay_units::{Bytes, Rate, Span, Time};
+
+use super::ecm::{
+    EcmConfig, EcmCongestionPoint, EcmReactionPoint, Gains, QueueFeedback, check_decrease_gain, check_increase_gain,
+    check_set_point, check_weight,
+};
+use super::{CongestionPointId, Context, Message, ReactionPoint, Reflector};
+use crate::ParameterError;
+
+/// Parameters of E2CM.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct E2cmConfig {
+    /// The parameters of the queues of the outputs, and of the rate limiter. Default: those of ECM (slides).
+    pub ecm: EcmConfig,
+    /// `Q_eq,flow`: how much of a flow is to wait on its path. Default: 15 KB (slides).
+    pub flow_set_point: Bytes,
+    /// `W` of the flow's queue. Default: 2 (slides).
+    pub flow_weight: f64,
+    /// What the strongest negative feedback of a probe takes off a rate, as a part of it. `G_d,flow` is this over
+    /// `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's set-point).
+    pub flow_decrease_gain: f64,
+    /// What the strongest positive feedback of a probe adds to a rate, as a part of the link's. `G_i,flow R_unit` is
+    /// the link's rate times this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.005
+    /// (slides: 0.025, by ECM's set-point; they also have 0.25, which is 0.05 here).
+    pub flow_increase_gain: f64,
+    /// `Q_max,flow`: the flow's queue beyond which feedback is the strongest. Default: 56 KB (slides).
+    pub flow_severe_threshold: Bytes,
+    /// Data that a flow sends from one probe to the next. Default: 75 KB (slides; with a sampling probability of 10 %,
+    /// 15 KB).
+    pub probe_interval: Bytes,
+    /// Whether flows without a limiter send probes as well, whose negative feedback then creates one. Default: no
+    /// (slides: probing is triggered by BCN).
+    pub autonomous_probes: bool,
+}
+
+impl Default for E2cmConfig {
+    fn default() -> Self {
+        Self {
+            ecm: EcmConfig::default(),
+            flow_set_point: Bytes(15_000),
+            flow_weight: 2.0,
+            flow_decrease_gain: 0.5,
+            flow_increase_gain: 0.005,
+            flow_severe_threshold: Bytes(56_000),
+            probe_interval: Bytes(75_000),
+            autonomous_probes: false,
+        }
+    }
+}
+
+impl E2cmConfig {
+    pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
+        self.ecm.check(line).map_err(in_ecm)?;
+        check_set_point(self.flow_set_point, "flow_set_point")?;
+        check_weight(self.flow_weight, "flow_weight")?;
+        check_decrease_gain(self.flow_decrease_gain, "flow_decrease_gain")?;
+        check_increase_gain(self.flow_increase_gain, "flow_increase_gain")?;
+        ParameterError::unless(
+            self.flow_severe_threshold > self.flow_set_point,
+            "flow_severe_threshold",
+            "be above `flow_set_point`",
+        )?;
+        ParameterError::unless(self.probe_interval.0 > 0, "probe_interval", "be at least 1 B")
+    }
+
+    pub(crate) fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> EcmCongestionPoint {
+        self.ecm.congestion_point(id, capacity)
+    }
+
+    pub(crate) fn reaction_point(&self, line: Rate, start: Time) -> E2cmReactionPoint {
+        let feedback = QueueFeedback::new(self.flow_set_point, self.flow_weight);
+        E2cmReactionPoint {
+            ecm: self.ecm.reaction_point(line, start),
+            feedback,
+            gains: Gains::new(&feedback, self.flow_decrease_gain, self.flow_increase_gain, line),
+            severe_threshold_bytes: self.flow_severe_threshold.0 as f64,
+            probe_interval_bytes: self.probe_interval.0,
+            autonomous_probes: self.autonomous_probes,
+            flight_time: None,
+            last_queue_bytes: 0.0,
+            sent_bytes: 0,
+            awaits_first_report: true,
+        }
+    }
+
+    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+        Some(Box::new(E2cmReflector { last_probe: None, received_bytes: 0 }))
+    }
+}
+
+/// An error about a parameter of ECM, with the name that the parameter has here.
+fn in_ecm(error: ParameterError) -> ParameterError {
+    let field = match error.field {
+        "set_point" => "ecm.set_point",
+        "weight" => "ecm.weight",
+        "decrease_gain" => "ecm.decrease_gain",
+        "increase_gain" => "ecm.increase_gain",
+        "sampling.probability" => "ecm.sampling.probability",
+        "sampling.interval.bytes" => "ecm.sampling.interval.bytes",
+        "sampling.interval.jitter" => "ecm.sampling.interval.jitter",
+        "severe_threshold" => "ecm.severe_threshold",
+        "min_rate" => "ecm.min_rate",
+        "self_increase.period" => "ecm.self_increase.period",
+        "stop_time" => "ecm.stop_time",
+        other => other,
+    };
+    ParameterError { field, ..error }
+}
+
+/// The part at the source of a flow: ECM's, and what sends and reads the probes.
+#[derive(Clone, Debug)]
+pub(crate) struct E2cmReactionPoint {
+    ecm: EcmReactionPoint,
+    feedback: QueueFeedback,
+    gains: Gains,
+    severe_threshold_bytes: f64,
+    probe_interval_bytes: u64,
+    autonomous_probes: bool,
+
+    /// `L_0`: the least latency of all probes of the flow.
+    flight_time: Option<Span>,
+    /// The flow's queue at the last report.
+    last_queue_bytes: f64,
+    /// What was sent since the last probe.
+    sent_bytes: u64,
+    /// Whether no report has come since probing began.
+    awaits_first_report: bool,
+}
+
+impl E2cmReactionPoint {
+    fn is_probing(&self) -> bool {
+        self.autonomous_probes || self.ecm.is_limited()
+    }
+
+    fn begin_probing(&mut self) {
+        self.last_queue_bytes = 0.0;
+        self.sent_bytes = 0;
+        self.awaits_first_report = true;
+    }
+
+    /// A probe has come back: slides, pseudo-code of the reaction point.
+    fn report(&mut self, latency: Span, throughput: Option<f64>, now: Time) {
+        let flight_time = self.flight_time.map_or(latency, |least| least.min(latency));
+        self.flight_time = Some(flight_time);
+        if !self.is_probing() || core::mem::take(&mut self.awaits_first_report) {
+            return;
+        }
+        let Some(throughput) = throughput else { return };
+        let queue_bytes = throughput * latency.saturating_sub(flight_time).seconds();
+        let feedback_bytes = if queue_bytes > self.severe_threshold_bytes {
+            self.feedback.strongest()
+        } else {
+            let delta = self.feedback.delta(queue_bytes - self.last_queue_bytes);
+            self.feedback.of(self.feedback.offset(queue_bytes), delta)
+        };
+        self.last_queue_bytes = queue_bytes;
+        if feedback_bytes < 0.0 {
+            self.ecm.limit(feedback_bytes, self.gains, now);
+        } else {
+            self.ecm.adjust(feedback_bytes, self.gains);
+        }
+    }
+}
+
+impl ReactionPoint for E2cmReactionPoint {
+    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+        if let Message::ProbeReport { latency, throughput } = *message {
+            self.report(latency, throughput, context.now);
+            return;
+        }
+        let was_probing = self.is_probing();
+        self.ecm.receive(message, context);
+        if !was_probing && self.is_probing() {
+            self.begin_probing();
+        }
+    }
+
+    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
+        if !self.is_probing() {
+            return None;
+        }
+        self.sent_bytes += u64::from(len_bytes);
+        if self.sent_bytes < self.probe_interval_bytes {
+            return None;
+        }
+        self.sent_bytes = 0;
+        Some(Message::Probe { sent: context.now })
+    }
+
+    fn poll_at(&self) -> Time {
+        self.ecm.poll_at()
+    }
+
+    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
+        self.ecm.expire(context)
+    }
+
+    fn rate_bps(&self) -> Option<f64> {
+        self.ecm.rate_bps()
+    }
+
+    fn associated(&self) -> Option<CongestionPointId> {
+        self.ecm.associated()
+    }
+}
+
+/// The part at the destination of a flow.
+#[derive(Clone, Debug)]
+struct E2cmReflector {
+    last_probe: Option<Time>,
+    /// Of the flow, since the last probe.
+    received_bytes: u64,
+}
+
+impl Reflector for E2cmReflector {
+    fn delivered(&mut self, len_bytes: u32, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+        self.received_bytes += u64::from(len_bytes);
+        None
+    }
+
+    fn answers_data(&self) -> bool {
+        false
+    }
+
+    fn reflect(&mut self, message: &Message, context: &mut Context<'_>) -> Option<Message> {
+        let Message::Probe { sent } = *message else { return None };
+        let now = context.now;
+        let elapsed = self.last_probe.map(|last| now.since(last)).filter(|&elapsed| elapsed > Span::ZERO);
+        let throughput = elapsed.map(|elapsed| self.received_bytes as f64 / elapsed.seconds());
+        self.last_probe = Some(now);
+        self.received_bytes = 0;
+        Some(Message::ProbeReport { latency: now.since(sent), throughput })
+    }
+}
+
+#[cfg(test)]
+#[path = "e2cm_tests.rs"]
+mod tests;

@@ -1,0 +1,525 @@
+//! ECM, Ethernet congestion management, the baseline BCN: queues tell sources how far they are from their set-point.
+//!
+//! # What it does
+//! Every output queue is to settle at a set-point. It samples the data frames that join it, and at each sample takes
+//! its offset (set-point less queue) and its growth since the last sample; `offset - weight * growth` is the
+//! feedback, in bytes. Negative feedback goes to the source of the sampled frame; positive feedback only if the frame
+//! says that its flow is limited on account of this very queue. The source limits each flow by itself: the first
+//! negative feedback creates a rate limiter at the rate of the link, and associates it with the queue that it came
+//! from, as does every later one. Negative feedback cuts the rate in proportion to the rate, positive feedback of the
+//! associated queue adds to it, and at the rate of the link the limiter is released.
+//!
+//! # Source
+//! The setup slides of M. Gusat, C. Minkenberg and R. Luijten, "Extended Ethernet Congestion Management (E2CM): Per
+//! Path ECM, A Hybrid Proposal", IEEE 802.1, March 2007. BCN is of D. Bergamasco, "Data Center Ethernet Congestion
+//! Management: Backward Congestion Notification", IEEE 802.1, May 2005.
+//!
+//! # Where we differ
+//! - Gains are given by what the strongest feedback, `(2 W + 1) Q_eq`, does: `decrease_gain` and `increase_gain` below.
+//!   The slides have G_i0 as a product with `(2 W + 1) Q_eq`; only as a quotient it has the right unit, and the sizes
+//!   that they print. R_unit only scales G_i, and is not a parameter of its own.
+//! - The growth in the slides' continuous feedback has the wrong sign; that of their pseudo-code counts.
+//! - A new limiter starts at the rate of the link. The slides do not say.
+//! - Beyond the severe threshold the queue sends BCN_MAX or BCN(0,0), not the one or the other by two thresholds.
+//! - The slides leave BCN(0,0) out. Here it stops the flow for a random time of up to `stop_time`, after which it goes
+//!   on at a tenth of the rate of the link; with each repetition to the same limiter the longest time doubles, up to
+//!   1024 times, and the rate halves. Feedback that comes while the flow is stopped does not change its rate.
+//!
+//! # Parameters
+//! See [`EcmConfig`].
+
+use alloc::boxed::Box;
+
+use forebay_units::{Bytes, Rate, Span, Time};
+use rand_core::Rng;
+
+use super::rate_increase::jittered;
+use super::{
+    Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
+    uniform,
+};
+use crate::ParameterError;
+
+/// Feedback is told in 32 bits; the growth is up to twice the set-point.
+const LARGEST_SET_POINT: Bytes = Bytes(1_000_000_000);
+
+/// After BCN(0,0) a flow goes on at this part of the link's rate.
+const RESTART_FRACTION: f64 = 0.1;
+/// How often the longest stop after BCN(0,0) doubles at most.
+const MAX_DOUBLINGS: u32 = 10;
+
+/// Parameters of ECM.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct EcmConfig {
+    /// `Q_eq`: where each output queue is to settle. Default: 75 KB, a quarter of the memory of a port (slides).
+    pub set_point: Bytes,
+    /// `W`: how much the queue's growth counts in the feedback, against its offset. Default: 2 (slides).
+    pub weight: f64,
+    /// What the strongest negative feedback takes off a rate, as a part of that rate. `G_d` is this over
+    /// `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
+    pub decrease_gain: f64,
+    /// What the strongest positive feedback adds to a rate, as a part of the link's rate: `G_i / G_i0`. `G_i R_unit` is
+    /// the link's rate times this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.005 (slides),
+    /// so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also have 0.1 and 0.25.
+    pub increase_gain: f64,
+    /// Which frames are sampled. Default: each with a probability of 2 % (slides).
+    pub sampling: Sampling,
+    /// What a queue tells the source of a sampled frame when it is longer than `severe_threshold`. Default: `bcn_max`
+    /// (slides).
+    pub severe_message: SevereMessage,
+    /// The queue beyond which congestion is severe. Default: 280 KB (slides).
+    pub severe_threshold: Bytes,
+    /// `R_min`: feedback cuts no rate below this. Default: 1 Mb/s (slides).
+    pub min_rate: Rate,
+    /// Lets limited flows become faster without feedback. Default: none (slides).
+    pub self_increase: Option<SelfIncrease>,
+    /// How long the first BCN(0,0) stops a flow at most. Default: 10 us (our choice).
+    pub stop_time: Span,
+}
+
+impl Default for EcmConfig {
+    fn default() -> Self {
+        Self {
+            set_point: Bytes(75_000),
+            weight: 2.0,
+            decrease_gain: 0.5,
+            increase_gain: 0.005,
+            sampling: Sampling::default(),
+            severe_message: SevereMessage::default(),
+            severe_threshold: Bytes(280_000),
+            min_rate: Rate::megabits(1),
+            self_increase: None,
+            stop_time: Span::from_microseconds(10),
+        }
+    }
+}
+
+/// Which data frames a queue samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum Sampling {
+    /// Each with this probability.
+    Probability(f64),
+    /// One in so many bytes.
+    Interval(SamplingInterval),
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self::Probability(0.02)
+    }
+}
+
+/// How many bytes join the queue from one sample to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct SamplingInterval {
+    /// Their mean number. Default: 75 KB (slides).
+    pub bytes: Bytes,
+    /// How far their number may be off the mean, as a part of it, so that samples do not fall into step with the
+    /// traffic. Default: 0.15 (as with QCN).
+    pub jitter: f64,
+}
+
+impl Default for SamplingInterval {
+    fn default() -> Self {
+        Self { bytes: Bytes(75_000), jitter: 0.15 }
+    }
+}
+
+/// What is told under severe congestion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum SevereMessage {
+    /// The strongest negative feedback.
+    #[default]
+    BcnMax,
+    /// BCN(0,0): stop for a while.
+    BcnZero,
+    /// Feedback as ever.
+    None,
+}
+
+/// A rate that grows with time, also known as drift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(deny_unknown_fields))]
+pub struct SelfIncrease {
+    /// `T_d`: how often.
+    pub period: Span,
+    /// `R_d`: by how much.
+    pub step: Rate,
+}
+
+impl EcmConfig {
+    pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
+        check_set_point(self.set_point, "set_point")?;
+        check_weight(self.weight, "weight")?;
+        check_decrease_gain(self.decrease_gain, "decrease_gain")?;
+        check_increase_gain(self.increase_gain, "increase_gain")?;
+        match self.sampling {
+            Sampling::Probability(probability) => ParameterError::unless(
+                probability > 0.0 && probability <= 1.0,
+                "sampling.probability",
+                "be more than 0 and at most 1",
+            )?,
+            Sampling::Interval(SamplingInterval { bytes, jitter }) => {
+                ParameterError::unless(bytes.0 > 0, "sampling.interval.bytes", "be at least 1 B")?;
+                let holds = (0.0..1.0).contains(&jitter);
+                ParameterError::unless(holds, "sampling.interval.jitter", "be at least 0 and less than 1")?;
+            }
+        }
+        ParameterError::unless(self.severe_threshold > self.set_point, "severe_threshold", "be above `set_point`")?;
+        ParameterError::unless(self.min_rate < line, "min_rate", "be below the rate of the links")?;
+        if let Some(SelfIncrease { period, .. }) = self.self_increase {
+            ParameterError::unless(period > Span::ZERO, "self_increase.period", "be more than zero")?;
+        }
+        ParameterError::unless(self.stop_time > Span::ZERO, "stop_time", "be more than zero")
+    }
+
+    /// Queue lengths alone count: the port's rate does not.
+    pub(crate) fn congestion_point(&self, id: CongestionPointId, _capacity: Rate) -> EcmCongestionPoint {
+        EcmCongestionPoint {
+            id,
+            feedback: QueueFeedback::new(self.set_point, self.weight),
+            sampler: Sampler::new(self.sampling),
+            severe_message: self.severe_message,
+            severe_threshold_bytes: self.severe_threshold.0,
+            last_queue_bytes: 0,
+            last_feedback_bytes: 0.0,
+        }
+    }
+
+    /// Nothing happens before the first feedback, whenever the flow begins.
+    pub(crate) fn reaction_point(&self, line: Rate, _start: Time) -> EcmReactionPoint {
+        let feedback = QueueFeedback::new(self.set_point, self.weight);
+        EcmReactionPoint {
+            feedback,
+            gains: Gains::new(&feedback, self.decrease_gain, self.increase_gain, line),
+            line_bps: line.bits_per_second() as f64,
+            min_bps: self.min_rate.bits_per_second() as f64,
+            self_increase: self.self_increase,
+            stop_time: self.stop_time,
+            limiter: None,
+        }
+    }
+
+    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+        None
+    }
+}
+
+pub(super) fn check_set_point(set_point: Bytes, field: &'static str) -> Result<(), ParameterError> {
+    let holds = set_point.0 > 0 && set_point <= LARGEST_SET_POINT;
+    ParameterError::unless(holds, field, "be at least 1 B and at most 1 GB")
+}
+
+pub(super) fn check_weight(weight: f64, field: &'static str) -> Result<(), ParameterError> {
+    ParameterError::unless((0.0..=1000.0).contains(&weight), field, "be between 0 and 1000")
+}
+
+pub(super) fn check_decrease_gain(gain: f64, field: &'static str) -> Result<(), ParameterError> {
+    let bound = "be more than 0 and less than 1, so that feedback leaves something of a rate";
+    ParameterError::unless(gain > 0.0 && gain < 1.0, field, bound)
+}
+
+pub(super) fn check_increase_gain(gain: f64, field: &'static str) -> Result<(), ParameterError> {
+    ParameterError::unless(gain > 0.0 && gain <= 1.0, field, "be more than 0 and at most 1, the rate of the link")
+}
+
+/// `F_b`: what a queue makes of its length and its growth, in bytes. A queue of an output here; with E2CM also that of
+/// a flow.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueueFeedback {
+    /// `Q_eq`.
+    set_point_bytes: f64,
+    /// `W`.
+    weight: f64,
+}
+
+impl QueueFeedback {
+    pub fn new(set_point: Bytes, weight: f64) -> Self {
+        Self { set_point_bytes: set_point.0 as f64, weight }
+    }
+
+    /// Set-point less queue, limited to the set-point either way.
+    pub fn offset(&self, queue_bytes: f64) -> f64 {
+        (self.set_point_bytes - queue_bytes).clamp(-self.set_point_bytes, self.set_point_bytes)
+    }
+
+    /// What the queue grew, limited to twice the set-point either way.
+    pub fn delta(&self, growth_bytes: f64) -> f64 {
+        growth_bytes.clamp(-2.0 * self.set_point_bytes, 2.0 * self.set_point_bytes)
+    }
+
+    pub fn of(&self, offset_bytes: f64, delta_bytes: f64) -> f64 {
+        offset_bytes - self.weight * delta_bytes
+    }
+
+    /// The most negative there is.
+    pub fn strongest(&self) -> f64 {
+        -(2.0 * self.weight + 1.0) * self.set_point_bytes
+    }
+}
+
+/// What a byte of feedback does to a rate.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gains {
+    /// `G_d`: the part of the rate that it takes off.
+    pub decrease: f64,
+    /// `G_i R_unit`: what it adds, in bits per second.
+    pub increase_bps: f64,
+}
+
+impl Gains {
+    pub fn new(feedback: &QueueFeedback, decrease_gain: f64, increase_gain: f64, line: Rate) -> Self {
+        let strongest_bytes = -feedback.strongest();
+        Self {
+            decrease: decrease_gain / strongest_bytes,
+            increase_bps: increase_gain * line.bits_per_second() as f64 / strongest_bytes,
+        }
+    }
+}
+
+/// Says of each frame whether it is sampled.
+#[derive(Clone, Copy, Debug)]
+enum Sampler {
+    Probability(f64),
+    Interval {
+        mean_bytes: f64,
+        jitter: f64,
+        /// What has to come until the next sample.
+        left_bytes: f64,
+    },
+}
+
+impl Sampler {
+    fn new(sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::Probability(probability) => Self::Probability(probability),
+            // The first interval is the mean: there are no dice yet.
+            Sampling::Interval(SamplingInterval { bytes, jitter }) => {
+                Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
+            }
+        }
+    }
+
+    fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
+        match self {
+            Self::Probability(probability) => uniform(rng) < *probability,
+            Self::Interval { mean_bytes, jitter, left_bytes } => {
+                *left_bytes -= f64::from(len_bytes);
+                let due = *left_bytes <= 0.0;
+                if due {
+                    *left_bytes = *mean_bytes * jittered(*jitter, rng);
+                }
+                due
+            }
+        }
+    }
+}
+
+/// The part at an output queue.
+#[derive(Clone, Debug)]
+pub(crate) struct EcmCongestionPoint {
+    id: CongestionPointId,
+    feedback: QueueFeedback,
+    sampler: Sampler,
+    severe_message: SevereMessage,
+    severe_threshold_bytes: u64,
+    /// The queue at the last sample.
+    last_queue_bytes: u64,
+    last_feedback_bytes: f64,
+}
+
+impl CongestionPoint for EcmCongestionPoint {
+    fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict {
+        if !self.sampler.samples(frame.len_bytes, context.rng) {
+            return Verdict::Pass;
+        }
+        let queue_bytes = frame.queue_bytes;
+        let offset = self.feedback.offset(queue_bytes as f64);
+        let delta = self.feedback.delta(queue_bytes as f64 - self.last_queue_bytes as f64);
+        self.last_queue_bytes = queue_bytes;
+        self.last_feedback_bytes = self.feedback.of(offset, delta);
+        if queue_bytes > self.severe_threshold_bytes {
+            match self.severe_message {
+                SevereMessage::BcnMax => {
+                    self.last_feedback_bytes = self.feedback.strongest();
+                    return Verdict::Tell(Message::BcnMax { from: self.id });
+                }
+                SevereMessage::BcnZero => return Verdict::Tell(Message::BcnZero { from: self.id }),
+                SevereMessage::None => {}
+            }
+        }
+        let is_limited_by_me = frame.limited_by == Some(self.id);
+        if self.last_feedback_bytes < 0.0 || self.last_feedback_bytes > 0.0 && is_limited_by_me {
+            // Both are whole numbers; `LARGEST_SET_POINT` keeps them within 32 bits.
+            Verdict::Tell(Message::Bcn { offset_bytes: offset as i32, delta_bytes: delta as i32, from: self.id })
+        } else {
+            Verdict::Pass
+        }
+    }
+
+    /// The feedback at the last sample, told or not.
+    fn gauges(&self, visit: &mut GaugeVisitor<'_>) {
+        visit("feedback_bytes", self.last_feedback_bytes);
+    }
+}
+
+/// The part at the source of a flow.
+#[derive(Clone, Debug)]
+pub(crate) struct EcmReactionPoint {
+    feedback: QueueFeedback,
+    gains: Gains,
+    line_bps: f64,
+    min_bps: f64,
+    self_increase: Option<SelfIncrease>,
+    stop_time: Span,
+    limiter: Option<Limiter>,
+}
+
+/// A rate limiter, from the first negative feedback until it reaches the rate of the link.
+#[derive(Clone, Copy, Debug)]
+struct Limiter {
+    rate_bps: f64,
+    /// Where the last negative feedback of a queue came from.
+    associated: Option<CongestionPointId>,
+    /// When the stop by BCN(0,0) ends; [`Time::NEVER`] without one.
+    restart_at: Time,
+    /// How many times BCN(0,0) has stopped the flow.
+    stops: u32,
+    /// When the rate grows by itself.
+    increase_at: Time,
+}
+
+impl Limiter {
+    fn is_stopped(&self) -> bool {
+        self.restart_at < Time::NEVER
+    }
+}
+
+impl EcmReactionPoint {
+    pub(super) fn is_limited(&self) -> bool {
+        self.limiter.is_some()
+    }
+
+    /// The flow's limiter; a new one, with no association, if it has none.
+    fn limiter(&mut self, now: Time) -> &mut Limiter {
+        let increase_at = self.self_increase.map_or(Time::NEVER, |increase| now.saturating_add(increase.period));
+        self.limiter.get_or_insert(Limiter {
+            rate_bps: self.line_bps,
+            associated: None,
+            restart_at: Time::NEVER,
+            stops: 0,
+            increase_at,
+        })
+    }
+
+    /// Applies negative feedback that no queue of an output has sent.
+    pub(super) fn limit(&mut self, feedback_bytes: f64, gains: Gains, now: Time) {
+        self.limiter(now);
+        self.adjust(feedback_bytes, gains);
+    }
+
+    /// Additive increase, multiplicative decrease; slides, pseudo-code of the reaction point. Nothing without a
+    /// limiter.
+    pub(super) fn adjust(&mut self, feedback_bytes: f64, gains: Gains) {
+        let Some(limiter) = &mut self.limiter else { return };
+        if limiter.is_stopped() {
+            return;
+        }
+        if feedback_bytes < 0.0 {
+            limiter.rate_bps = (limiter.rate_bps * (1.0 + gains.decrease * feedback_bytes)).max(self.min_bps);
+        } else {
+            limiter.rate_bps += gains.increase_bps * feedback_bytes;
+        }
+        self.release_at_line_rate();
+    }
+
+    fn release_at_line_rate(&mut self) {
+        self.limiter = self.limiter.filter(|limiter| limiter.rate_bps < self.line_bps);
+    }
+
+    /// Feedback of the queue `from`: it alone is heard with positive feedback if the last negative one was its own.
+    fn react(&mut self, feedback_bytes: f64, from: CongestionPointId, now: Time) {
+        if feedback_bytes < 0.0 {
+            self.limiter(now).associated = Some(from);
+            self.adjust(feedback_bytes, self.gains);
+        } else if self.associated() == Some(from) {
+            self.adjust(feedback_bytes, self.gains);
+        }
+    }
+
+    /// BCN(0,0). More of them while the flow is stopped are about frames that it had sent before.
+    fn stop(&mut self, from: CongestionPointId, context: &mut Context<'_>) {
+        let (stop_time, line_bps, min_bps) = (self.stop_time, self.line_bps, self.min_bps);
+        let limiter = self.limiter(context.now);
+        limiter.associated = Some(from);
+        if limiter.is_stopped() {
+            return;
+        }
+        let factor = (1_u64 << limiter.stops.min(MAX_DOUBLINGS)) as f64;
+        let stop = Span::from_seconds_f64(stop_time.seconds() * factor * uniform(context.rng));
+        // `NEVER` is for no stop.
+        limiter.restart_at = context.now.saturating_add(stop).min(Time::from_picoseconds(u64::MAX - 1));
+        limiter.rate_bps = (line_bps * RESTART_FRACTION / factor).max(min_bps);
+        limiter.stops += 1;
+    }
+}
+
+impl ReactionPoint for EcmReactionPoint {
+    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+        match *message {
+            Message::Bcn { offset_bytes, delta_bytes, from } => {
+                self.react(self.feedback.of(f64::from(offset_bytes), f64::from(delta_bytes)), from, context.now);
+            }
+            Message::BcnMax { from } => self.react(self.feedback.strongest(), from, context.now),
+            Message::BcnZero { from } => self.stop(from, context),
+            // Those of other schemes, and of E2CM's own.
+            _ => {}
+        }
+    }
+
+    fn sent(&mut self, _len_bytes: u32, _context: &mut Context<'_>) -> Option<Message> {
+        None
+    }
+
+    fn poll_at(&self) -> Time {
+        self.limiter.map_or(Time::NEVER, |limiter| limiter.restart_at.min(limiter.increase_at))
+    }
+
+    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
+        let limiter = self.limiter.as_mut()?;
+        if limiter.restart_at <= context.now {
+            limiter.restart_at = Time::NEVER;
+        }
+        if let Some(SelfIncrease { period, step }) = self.self_increase
+            && limiter.increase_at <= context.now
+        {
+            limiter.increase_at = context.now.saturating_add(period);
+            if !limiter.is_stopped() {
+                limiter.rate_bps += step.bits_per_second() as f64;
+                self.release_at_line_rate();
+            }
+        }
+        None
+    }
+
+    fn rate_bps(&self) -> Option<f64> {
+        self.limiter.map(|limiter| if limiter.is_stopped() { 0.0 } else { limiter.rate_bps })
+    }
+
+    fn associated(&self) -> Option<CongestionPointId> {
+        self.limiter.and_then(|limiter| limiter.associated)
+    }
+}
+
+#[cfg(test)]
+#[path = "ecm_tests.rs"]
+pub(super) mod tests;

@@ -1,0 +1,523 @@
+//! QCN, quantised congestion notification: switches say how congested they are, sources recover by themselves.
+//!
+//! # What it does
+//! At intervals of some hundred frames at rest, and of some ten when it is congested, an output queue computes how far
+//! it is above its set-point and how fast it grows. If the weighted sum of both is positive it goes, in six bits, to
+//! the source of the frame at hand; there is no positive feedback. The source cuts the rate of the flow in proportion,
+//! by half at most, and then wins it back without any help: first in steps that halve what it lost, then slowly, then
+//! ever faster, paced by a byte counter and a timer. So queues need little control traffic, and sources need no
+//! association with queues; the price is that shares of the flows are equal only in the long run.
+//!
+//! # Source
+//! IEEE Std 802.1Qau-2010, congestion notification (today clauses 30 to 33 of IEEE Std 802.1Q), with the defaults of
+//! its IEEE8021-CN-MIB; and R. Pan's serial pseudo-code of QCN 2.x, 2007. M. Alizadeh et al., "Data Center Transport
+//! Mechanisms: Congestion Control Theory and IEEE Standardization", Allerton 2008, explains why it works.
+//!
+//! # Where we differ
+//! - `variant` chooses between the standard and the pseudo-code where they differ, which is by one stage. The default
+//!   is the standard: it is binding, and the other defaults are its own.
+//! - The intervals of the congestion point are `sample_interval` over 1 to 8; the pseudo-code has them rounded, 21.5
+//!   and 18.5 KB for the last two. Feedback is quantised as in the standard, not to the six upper bits of a fixed
+//!   width.
+//! - Intervals and cycles vary by `jitter` in both variants, as in the pseudo-code; of the standard we had only
+//!   a rendering in public code, which varies some cycles and not others.
+//! - A limiter ends as soon as its rate reaches the line's, not with the next frame. Until then the target may exceed
+//!   the line's rate by an increase or two; else the rate would approach the line's without end.
+//! - The numbers in a message are in bytes, not in units of 64 bytes. The limiter is the flow's, whichever queue the
+//!   message comes from.
+//!
+//! # Cost
+//! A countdown for each frame; one draw and the feedback for each sample. A source has two rates, two stages, a byte
+//! counter and a timer. With `probabilistic_sampling`, the feedback and one draw for each frame.
+//!
+//! # Parameters
+//! See [`QcnConfig`]. For comparison with ECM and E2CM set `set_point` to 75 KB and `min_rate` to 1 Mb/s, as they have.
+
+use alloc::boxed::Box;
+
+use forebay_units::{Bytes, Rate, Span, Time};
+
+use super::rate_increase::{IncreaseRules, RateIncrease, Stages, jittered};
+use super::{
+    Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
+    uniform,
+};
+use crate::ParameterError;
+
+/// The largest quantised feedback: six bits.
+const MAX_FEEDBACK: f64 = 63.0;
+
+/// Parameters of QCN.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct QcnConfig {
+    /// Which description the reaction point follows where they differ. Default: `standard`.
+    pub variant: QcnVariant,
+    /// `Q_eq`: where the queue is to settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`); studies have
+    /// 22 to 34 KB.
+    pub set_point: Bytes,
+    /// `W`: weight of the queue's growth since the last sample against its offset. Default: 2 (standard,
+    /// `ieee8021CnCpFeedbackWeight`).
+    pub weight: f64,
+    /// Bytes that join the queue between two samples while there is no congestion; divided by 2 to 8 as the feedback
+    /// grows. Default: 150 KB (standard, `ieee8021CnCpMinSampleBase`).
+    pub sample_interval: Bytes,
+    /// Sampling of the proposal of March 2007: each frame is sampled with a probability that grows with the feedback,
+    /// and `sample_interval` is not used. Default: none.
+    pub probabilistic_sampling: Option<QcnProbabilisticSampling>,
+    /// Intervals between samples, and cycles of byte counter and timer, are longer or shorter by up to this fraction.
+    /// Default: 0.15 (pseudo-code).
+    pub jitter: f64,
+    /// `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are 63 at most.
+    /// Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
+    pub decrease_gain: f64,
+    /// The least factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
+    pub min_decrease_factor: f64,
+    /// Rate below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
+    pub min_rate: Rate,
+    /// Bytes in a cycle of the byte counter. Default: 150 KB (standard, `ieee8021CnRpgByteReset`).
+    pub byte_cycle: Bytes,
+    /// A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies have 10 ms.
+    pub timer_cycle: Span,
+    /// Cycles of fast recovery. Default: 5 (standard, `ieee8021CnRpgThreshold`).
+    pub fast_recovery_cycles: u32,
+    /// `R_AI`: what a cycle of active increase adds to the target rate. Default: 5 Mb/s (standard,
+    /// `ieee8021CnRpgAiRate`).
+    pub active_increase: Rate,
+    /// `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and
+    /// so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
+    pub hyper_active_increase: Rate,
+    /// Extra fast recovery: whether further cuts leave the target rate alone until a cycle of the byte counter has
+    /// ended. Default: yes (both variants).
+    pub keep_target_in_first_cycle: bool,
+    /// Extra fast recovery: whether, at the end of the first cycle, a target rate of more than 10 times the current
+    /// rate is divided by 8 instead of raised. Default: yes (both variants).
+    pub lower_far_target: bool,
+}
+
+/// What the reaction point follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum QcnVariant {
+    /// IEEE 802.1Qau: the fifth cycle is the first of active increase.
+    #[default]
+    Standard,
+    /// The serial pseudo-code 2.x: the sixth cycle is.
+    PseudoCode,
+}
+
+/// Probabilities of the early QCN.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct QcnProbabilisticSampling {
+    /// `p0`: the probability with which a frame is sampled while there is no congestion. Default: 0.01.
+    pub least: f64,
+    /// `p1`: the one at the largest feedback. Default: 0.1.
+    pub most: f64,
+}
+
+impl Default for QcnProbabilisticSampling {
+    fn default() -> Self {
+        Self { least: 0.01, most: 0.1 }
+    }
+}
+
+impl Default for QcnConfig {
+    fn default() -> Self {
+        Self {
+            variant: QcnVariant::Standard,
+            set_point: Bytes(26_000),
+            weight: 2.0,
+            sample_interval: Bytes(150_000),
+            probabilistic_sampling: None,
+            jitter: 0.15,
+            decrease_gain: 1.0 / 128.0,
+            min_decrease_factor: 0.5,
+            min_rate: Rate::megabits(5),
+            byte_cycle: Bytes(150_000),
+            timer_cycle: Span::from_milliseconds(15),
+            fast_recovery_cycles: 5,
+            active_increase: Rate::megabits(5),
+            hyper_active_increase: Rate::megabits(50),
+            keep_target_in_first_cycle: true,
+            lower_far_target: true,
+        }
+    }
+}
+
+impl QcnConfig {
+    pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
+        let unless = ParameterError::unless;
+        unless((1..=1 << 30).contains(&self.set_point.0), "set_point", "be between 1 B and 1 GiB")?;
+        unless((0.0..=1e3).contains(&self.weight), "weight", "be between 0 and 1000")?;
+        unless(self.sample_interval.0 > 0, "sample_interval", "be at least 1 B")?;
+        if let Some(QcnProbabilisticSampling { least, most }) = self.probabilistic_sampling {
+            let bound = "have 0 < `least` <= `most` <= 1";
+            unless(0.0 < least && least <= most && most <= 1.0, "probabilistic_sampling", bound)?;
+        }
+        unless((0.0..1.0).contains(&self.jitter), "jitter", "be at least 0 and less than 1")?;
+        let gain = self.decrease_gain;
+        let bound = "be more than 0 and less than 1/63, or the largest feedback takes more than the rate";
+        unless(gain > 0.0 && gain * MAX_FEEDBACK < 1.0, "decrease_gain", bound)?;
+        let factor = self.min_decrease_factor;
+        unless(factor > 0.0 && factor < 1.0, "min_decrease_factor", "be between 0 and 1")?;
+        unless(self.min_rate <= line, "min_rate", "be at most the rate of the adapter's link")?;
+        unless(self.byte_cycle.0 > 0, "byte_cycle", "be at least 1 B")?;
+        unless(self.timer_cycle > Span::ZERO, "timer_cycle", "be more than 0")?;
+        unless(self.fast_recovery_cycles > 0, "fast_recovery_cycles", "be at least 1")
+    }
+
+    pub(crate) fn congestion_point(&self, id: CongestionPointId, _capacity: Rate) -> impl CongestionPoint + use<> {
+        QcnCongestionPoint::new(self, id)
+    }
+
+    pub(crate) fn reaction_point(&self, line: Rate, _start: Time) -> impl ReactionPoint + use<> {
+        QcnReactionPoint::new(self, line)
+    }
+
+    /// None: destinations have no part in it.
+    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+        None
+    }
+}
+
+/// The congestion point: when it samples, and what it says.
+#[derive(Clone, Debug)]
+struct QcnCongestionPoint {
+    config: QcnConfig,
+    id: CongestionPointId,
+    /// `q_old`: the queue at the last sample.
+    last_queue_bytes: i64,
+    /// What may still join the queue before the next sample.
+    bytes_left: u64,
+    /// The feedback of the last sample, sent or not.
+    feedback: u8,
+}
+
+impl QcnCongestionPoint {
+    fn new(config: &QcnConfig, id: CongestionPointId) -> Self {
+        let bytes_left = config.sample_interval.0;
+        Self { config: config.clone(), id, last_queue_bytes: 0, bytes_left, feedback: 0 }
+    }
+
+    /// The negative feedback -Fb = W (q - q_old) - (Q_eq - q), from 0 to its largest value, in six bits.
+    fn quantised(&self, offset_bytes: i64, delta_bytes: i64) -> u8 {
+        let weight = self.config.weight;
+        let largest = self.config.set_point.0 as f64 * (2.0 * weight + 1.0);
+        let negative = (weight * delta_bytes as f64 - offset_bytes as f64).clamp(0.0, largest);
+        libm::floor(negative * MAX_FEEDBACK / largest) as u8
+    }
+
+    /// Bytes to the next sample: eight lengths, by the upper three bits of the feedback.
+    fn next_interval(&self, feedback: u8, context: &mut Context<'_>) -> u64 {
+        let interval = self.config.sample_interval.0 as f64 / f64::from((feedback >> 3) + 1);
+        (interval * jittered(self.config.jitter, context.rng)) as u64
+    }
+}
+
+impl CongestionPoint for QcnCongestionPoint {
+    fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict {
+        let by_bytes = self.config.probabilistic_sampling.is_none();
+        if by_bytes && let Some(left) = self.bytes_left.checked_sub(u64::from(frame.len_bytes)) {
+            self.bytes_left = left;
+            return Verdict::Pass;
+        }
+        let queue_bytes = i64::try_from(frame.queue_bytes).unwrap_or(i64::MAX);
+        let offset_bytes = self.config.set_point.0 as i64 - queue_bytes;
+        let delta_bytes = queue_bytes - self.last_queue_bytes;
+        let feedback = self.quantised(offset_bytes, delta_bytes);
+        match &self.config.probabilistic_sampling {
+            None => self.bytes_left = self.next_interval(feedback, context),
+            Some(QcnProbabilisticSampling { least, most }) => {
+                let probability = least + (most - least) * f64::from(feedback) / MAX_FEEDBACK;
+                if uniform(context.rng) >= probability {
+                    return Verdict::Pass;
+                }
+            }
+        }
+        self.last_queue_bytes = queue_bytes;
+        self.feedback = feedback;
+        if feedback == 0 {
+            return Verdict::Pass;
+        }
+        let (offset_bytes, delta_bytes) = (saturated(offset_bytes), saturated(delta_bytes));
+        Verdict::Tell(Message::Cnm { feedback, offset_bytes, delta_bytes, from: self.id })
+    }
+
+    fn gauges(&self, visit: &mut GaugeVisitor<'_>) {
+        visit("feedback", f64::from(self.feedback));
+    }
+}
+
+/// What a message has room for.
+fn saturated(bytes: i64) -> i32 {
+    bytes.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
+}
+
+/// The reaction point: how deep a cut is. The rest is in `rate_increase.rs`.
+#[derive(Clone, Debug)]
+struct QcnReactionPoint {
+    decrease_gain: f64,
+    min_decrease_factor: f64,
+    rate: RateIncrease,
+}
+
+impl QcnReactionPoint {
+    fn new(config: &QcnConfig, line: Rate) -> Self {
+        let rules = IncreaseRules {
+            stages: match config.variant {
+                QcnVariant::Standard => Stages::Standard,
+                QcnVariant::PseudoCode => Stages::PseudoCode,
+            },
+            threshold: config.fast_recovery_cycles,
+            cycle_bytes: config.byte_cycle.0,
+            cycle_time: config.timer_cycle,
+            jitter: config.jitter,
+            active_bps: config.active_increase.bits_per_second() as f64,
+            hyper_bps: config.hyper_active_increase.bits_per_second() as f64,
+            keeps_target: config.keep_target_in_first_cycle,
+            lowers_target: config.lower_far_target,
+        };
+        Self {
+            decrease_gain: config.decrease_gain,
+            min_decrease_factor: config.min_decrease_factor,
+            rate: RateIncrease::new(rules, line, config.min_rate),
+        }
+    }
+}
+
+impl ReactionPoint for QcnReactionPoint {
+    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+        let Message::Cnm { feedback, offset_bytes, .. } = *message else { return };
+        // A queue that only grows, still below its set-point, slows down limited flows and limits no new one.
+        let limits = offset_bytes < 0 || self.rate.rate_bps().is_some();
+        if feedback > 0 && limits {
+            let factor = (1.0 - self.decrease_gain * f64::from(feedback)).max(self.min_decrease_factor);
+            self.rate.cut(factor, context.now);
+        }
+    }
+
+    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.sent(len_bytes, context.rng);
+        None
+    }
+
+    fn poll_at(&self) -> Time {
+        self.rate.poll_at()
+    }
+
+    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.expire(context.now, context.rng);
+        None
+    }
+
+    fn rate_bps(&self) -> Option<f64> {
+        self.rate.rate_bps()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::congestion::{CongestionManagement, one_queue};
+    use crate::test_support::rng;
+
+    const LINE: Rate = Rate::megabits(10_000);
+    const ID: CongestionPointId = CongestionPointId(3);
+
+    /// What comes of frames that meet these queues, each due to be sampled by its bytes.
+    fn samples(config: &QcnConfig, queues: &[u64]) -> Vec<(Verdict, u64)> {
+        let mut point = QcnCongestionPoint::new(config, ID);
+        let mut dice = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let sample = |&queue_bytes| {
+            point.bytes_left = 0;
+            let verdict = point.arrived(Arrival { len_bytes: 1500, queue_bytes, limited_by: None }, &mut context);
+            (verdict, point.bytes_left)
+        };
+        queues.iter().map(sample).collect()
+    }
+
+    fn cnm(feedback: u8, offset_bytes: i32) -> Message {
+        Message::Cnm { feedback, offset_bytes, delta_bytes: 0, from: ID }
+    }
+
+    /// The rate after these messages, all at the start.
+    fn rate_after(config: &QcnConfig, messages: &[Message]) -> Option<f64> {
+        let mut point = QcnReactionPoint::new(config, LINE);
+        let mut dice = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        messages.iter().for_each(|message| point.receive(message, &mut context));
+        point.rate_bps()
+    }
+
+    #[test]
+    fn a_queue_of_twice_the_set_point_that_grew_by_one() {
+        // Fb = (26 000 - 52 000) - 2 (52 000 - 26 000) = -78 000; 63 * 78 000 / 130 000 = 37.8.
+        let config = QcnConfig { jitter: 0.0, ..QcnConfig::default() };
+        let verdicts = samples(&config, &[26_000, 52_000]);
+        let told = Message::Cnm { feedback: 37, offset_bytes: -26_000, delta_bytes: 26_000, from: ID };
+        assert_eq!(verdicts[1], (Verdict::Tell(told), 30_000));
+        assert_eq!(rate_after(&config, &[told]), Some(1e10 * (1.0 - 37.0 / 128.0)));
+        assert!((1.0_f64 - 37.0 / 128.0 - 0.7109).abs() < 1e-4);
+    }
+
+    #[test]
+    fn feedback_is_never_positive_and_has_six_bits() {
+        let config = QcnConfig { jitter: 0.0, ..QcnConfig::default() };
+        let verdicts = samples(&config, &[26_000, 0, 13_000, 26_000, 26_000, 1_000_000]);
+        let told = |feedback, offset_bytes, delta_bytes| {
+            Verdict::Tell(Message::Cnm { feedback, offset_bytes, delta_bytes, from: ID })
+        };
+        assert_eq!(
+            verdicts,
+            [
+                // From empty to the set-point at once: -52 000.
+                (told(25, 0, 26_000), 37_500),
+                (Verdict::Pass, 150_000),
+                (told(6, 13_000, 13_000), 150_000),
+                (told(12, 0, 13_000), 75_000),
+                (Verdict::Pass, 150_000),
+                (told(63, -974_000, 974_000), 18_750),
+            ]
+        );
+        // No queue is too long to be told of.
+        let [(verdict, _)] = samples(&config, &[u64::MAX])[..] else { panic!("one sample") };
+        assert_eq!(verdict, told(63, i32::MIN, i32::MAX));
+    }
+
+    #[test]
+    fn samples_come_by_bytes_with_jitter() {
+        let mut point = QcnCongestionPoint::new(&QcnConfig::default(), ID);
+        let mut dice = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let mut gaps = Vec::new();
+        let mut gap_bytes = 0_u32;
+        // Frames of one byte: the interval to the byte. The queue stays at its set-point: no feedback but the first.
+        for _ in 0..100 * 150_000 {
+            let before = point.bytes_left;
+            point.arrived(Arrival { len_bytes: 1, queue_bytes: 26_000, limited_by: None }, &mut context);
+            gap_bytes += 1;
+            if before == 0 {
+                gaps.push(gap_bytes);
+                gap_bytes = 0;
+            }
+        }
+        // The first is not jittered; the second follows feedback 25.
+        assert_eq!(gaps[0], 150_001);
+        assert!((31_875..=43_126).contains(&gaps[1]), "{}", gaps[1]);
+        assert!(gaps[2..].iter().all(|gap| (127_500..=172_501).contains(gap)), "{gaps:?}");
+        let mean = f64::from(gaps[2..].iter().sum::<u32>()) / (gaps.len() - 2) as f64;
+        // Uniform over 45 KB: a standard deviation of 13 KB, of the mean of 97 gaps 1.3 KB.
+        assert!((mean - 150_000.0).abs() < 4_000.0, "{mean}");
+    }
+
+    #[test]
+    fn early_sampling_grows_with_the_feedback() {
+        let config =
+            QcnConfig { probabilistic_sampling: Some(QcnProbabilisticSampling::default()), ..Default::default() };
+        let mut dice = rng(5);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        // Queues beside which the growth since the last sample does not count: the feedback is 0, then 63.
+        for (queue_bytes, probability) in [(0, 0.01), (1_000_000, 0.1)] {
+            let mut point = QcnCongestionPoint::new(&config, ID);
+            let mut sampled = 0_u32;
+            for _ in 0..100_000 {
+                point.last_queue_bytes = -1;
+                point.arrived(Arrival { len_bytes: 1500, queue_bytes, limited_by: None }, &mut context);
+                sampled += u32::from(point.last_queue_bytes >= 0);
+            }
+            // Binomial: standard deviations of 31 and 95.
+            assert!((f64::from(sampled) - 1e5 * probability).abs() < 300.0, "{sampled}");
+        }
+    }
+
+    #[test]
+    fn a_cut_is_in_proportion_to_the_feedback_and_at_most_by_half() {
+        let config = QcnConfig::default();
+        assert_eq!(rate_after(&config, &[cnm(1, -1)]), Some(1e10 * 127.0 / 128.0));
+        assert_eq!(rate_after(&config, &[cnm(63, -1)]), Some(1e10 * 65.0 / 128.0));
+        let steep = QcnConfig { decrease_gain: 1.0 / 64.0, ..config };
+        assert_eq!(rate_after(&steep, &[cnm(63, -1)]), Some(5e9));
+    }
+
+    #[test]
+    fn only_a_queue_above_its_set_point_limits_a_flow() {
+        let config = QcnConfig::default();
+        assert_eq!(rate_after(&config, &[cnm(20, 1), cnm(20, 0), cnm(0, -1), Message::Cnp]), None);
+        assert_eq!(rate_after(&config, &[cnm(64 / 2, -1), cnm(64 / 2, 1)]), Some(1e10 * 0.75 * 0.75));
+    }
+
+    #[test]
+    fn parameters_out_of_bounds_are_refused_by_name() {
+        let refused = |config: QcnConfig| config.check(LINE).err().map(|error| error.field);
+        let ok = QcnConfig::default;
+        assert_eq!(refused(ok()), None);
+        assert_eq!(refused(QcnConfig { min_rate: LINE, variant: QcnVariant::PseudoCode, ..ok() }), None);
+        assert_eq!(refused(QcnConfig { min_rate: Rate::megabits(10_001), ..ok() }), Some("min_rate"));
+        assert_eq!(refused(QcnConfig { decrease_gain: 1.0 / 63.0, ..ok() }), Some("decrease_gain"));
+        assert_eq!(refused(QcnConfig { decrease_gain: f64::NAN, ..ok() }), Some("decrease_gain"));
+        assert_eq!(refused(QcnConfig { decrease_gain: 0.0, ..ok() }), Some("decrease_gain"));
+        assert_eq!(refused(QcnConfig { min_decrease_factor: 0.0, ..ok() }), Some("min_decrease_factor"));
+        assert_eq!(refused(QcnConfig { set_point: Bytes(0), ..ok() }), Some("set_point"));
+        assert_eq!(refused(QcnConfig { weight: -1.0, ..ok() }), Some("weight"));
+        assert_eq!(refused(QcnConfig { jitter: 1.0, ..ok() }), Some("jitter"));
+        assert_eq!(refused(QcnConfig { sample_interval: Bytes(0), ..ok() }), Some("sample_interval"));
+        assert_eq!(refused(QcnConfig { byte_cycle: Bytes(0), ..ok() }), Some("byte_cycle"));
+        assert_eq!(refused(QcnConfig { timer_cycle: Span::ZERO, ..ok() }), Some("timer_cycle"));
+        assert_eq!(refused(QcnConfig { fast_recovery_cycles: 0, ..ok() }), Some("fast_recovery_cycles"));
+        let sampling = |least, most| Some(QcnProbabilisticSampling { least, most });
+        for probabilistic_sampling in [sampling(0.0, 0.1), sampling(0.2, 0.1), sampling(0.1, 1.1)] {
+            assert_eq!(refused(QcnConfig { probabilistic_sampling, ..ok() }), Some("probabilistic_sampling"));
+        }
+    }
+
+    #[test]
+    fn ten_sources_share_a_port_and_hold_its_queue_at_the_set_point() {
+        for variant in [QcnVariant::Standard, QcnVariant::PseudoCode] {
+            let set_point = Bytes(75_000);
+            let scheme = CongestionManagement::Qcn(QcnConfig { variant, set_point, ..QcnConfig::default() });
+            let outcome = one_queue::run(&scheme, LINE, 10, Span::from_milliseconds(400));
+            assert!((outcome.mean_queue_bytes - 75_000.0).abs() < 7_500.0, "{outcome:?}");
+            assert!(outcome.utilization > 0.99, "{outcome:?}");
+            // Equal shares take far longer than a test may.
+            assert!(outcome.rates_bps.iter().all(|rate| (0.3e9..2e9).contains(rate)), "{outcome:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_rate_stays_in_bounds_and_the_timer_in_the_future(
+            pseudo_code in any::<bool>(),
+            steps in prop::collection::vec((0_u8..8, any::<u8>(), any::<i32>(), 64_u32..9000), 1..400),
+        ) {
+            let variant = if pseudo_code { QcnVariant::PseudoCode } else { QcnVariant::Standard };
+            let mut point = QcnReactionPoint::new(&QcnConfig { variant, ..QcnConfig::default() }, LINE);
+            let (mut now, mut dice) = (Time::ZERO, rng(7));
+            for (what, feedback, offset_bytes, len_bytes) in steps {
+                let mut context = Context { now, capacity: LINE, rng: &mut dice };
+                match what {
+                    0 => point.receive(&cnm(feedback, offset_bytes), &mut context),
+                    1..=5 => prop_assert_eq!(point.sent(len_bytes, &mut context), None),
+                    _ if point.poll_at() < Time::NEVER => {
+                        context.now = point.poll_at();
+                        now = context.now;
+                        prop_assert_eq!(point.expire(&mut context), None);
+                        prop_assert!(point.poll_at() > now);
+                    }
+                    _ => {}
+                }
+                let rate = point.rate_bps().unwrap_or(1e10);
+                prop_assert!((5e6..=1e10).contains(&rate), "{}", rate);
+                prop_assert!(point.poll_at() >= now);
+            }
+        }
+    }
+}
