@@ -39,6 +39,7 @@ const FUSED: u32 = 1 << 31;
 const PARKED: u32 = u32::MAX;
 
 /// The way of one flow in one direction: from an endpoint through links to the other endpoint.
+#[derive(Clone)]
 pub(crate) struct Path {
     pub source: u32,
     pub processes: Vec<u32>,
@@ -179,6 +180,9 @@ impl Network {
     pub fn without_fusion(&mut self) {
         for process in &mut self.routes.processes {
             *process &= !FUSED;
+        }
+        for process in &mut self.processes {
+            process.without_lookahead();
         }
     }
 

@@ -36,6 +36,8 @@ pub(crate) struct SendRecord {
     pub started: Option<Time>,
     pub sent_series: Option<Vec<f64>>,
     pub window_series: Option<Vec<f64>>,
+    /// What the flow's rate limiter allows, in bits per second.
+    pub rate_limit_series: Option<Vec<f64>>,
     bytes_sampled: u64,
 }
 

@@ -4,18 +4,29 @@
 //! packets by value with their arrival time. [`NetworkBuilder`] makes one, [`Network::run`] runs it and gives a
 //! [`RunResult`]. Time is an integer number of picoseconds; equal seeds give equal results to the last bit.
 
+mod adapter;
 mod cells;
 mod conversation;
 mod crossbar;
+mod deadlines;
+mod deadlock;
 mod distribution;
 mod driver;
+mod egress;
 mod endpoint;
 mod error;
+mod ethernet;
+mod ethernet_network;
+mod ethernet_switch;
 mod event_queue;
+mod frames;
 mod histogram;
+mod ingress;
 mod meter;
 mod network;
+mod output_queues;
 mod packet;
+mod pause_port;
 pub mod pcapng;
 mod port;
 mod process;
@@ -25,17 +36,24 @@ mod results;
 mod ring;
 mod rng;
 mod sack;
+mod switch_port;
 mod tcp_endpoint;
 mod trace;
 mod udp;
+mod ways;
 mod window;
 mod wire;
 
 pub use cells::CellArrivals;
 pub use crossbar::{FabricSpec, Inputs};
+pub use deadlock::Deadlock;
 pub use distribution::Distribution;
 pub use driver::Network;
 pub use error::RunError;
+pub use ethernet::{
+    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FrameArrivals, MessageTable, OnOff,
+    ServiceStep,
+};
 pub use histogram::DelayHistogram;
 pub use network::{Application, FabricId, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
 pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};

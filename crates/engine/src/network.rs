@@ -3,15 +3,18 @@
 use std::rc::Rc;
 
 use forebay_qdisc::{Ecn, Queue, Rate, Span, Time};
+use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
 use crate::cells::{CellArrivals, CellFlow, CellSource, CellSourceParts};
 use crate::conversation::{Client, Conversation, ConversationParts, Role};
 use crate::crossbar::{Crossbar, FabricSpec};
 use crate::distribution::Distribution;
-use crate::driver::{Network, Path, Routes};
+use crate::driver::{Network, Routes};
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
 use crate::error::RunError;
+use crate::ethernet::{AdapterSpec, EthernetSwitchSpec, FrameArrivals};
+use crate::ethernet_network::{Ethernet, LinkEnds, LinkLine, Surroundings};
 use crate::packet::{FlowId, Packet};
 use crate::port::{Books, LawPort, QueuePort};
 use crate::process::Process;
@@ -21,6 +24,7 @@ use crate::rng::stream;
 use crate::tcp_endpoint::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::trace::{TraceSpec, TracedFlow, Tracer};
 use crate::udp::{UdpPattern, UdpSink, UdpSource, UdpSourceParts};
+use crate::ways::Ways;
 use crate::window::{Checkpoints, Window};
 use crate::wire::Wire;
 
@@ -111,6 +115,22 @@ pub enum Transport {
         /// Time of a cell on the line.
         slot: Span,
     },
+    /// Ethernet frames, between adapters. Flows of a group with the same source and the same `generator` share one,
+    /// which draws for each frame whose it is.
+    Frames {
+        /// The generator.
+        generator: u32,
+        /// How likely a frame of the generator is this flow's, relative to the others'.
+        share: f64,
+        /// When the generator's frames come; its first flow decides.
+        arrivals: FrameArrivals,
+        /// Length of a frame in bytes on the wire.
+        len_bytes: u16,
+        /// Whether its frames are ECT(0).
+        ecn: bool,
+        /// The flow's own set-point for E2CM; `None`: the scheme's.
+        set_point: Option<Bytes>,
+    },
 }
 
 /// A flow.
@@ -153,6 +173,8 @@ pub struct NetworkBuilder {
     probes: Probes,
     links: Vec<LinkSpec>,
     fabrics: Vec<FabricSpec>,
+    switches: Vec<EthernetSwitchSpec>,
+    adapters: Vec<AdapterSpec>,
     flows: Vec<FlowSpec>,
 }
 
@@ -166,6 +188,8 @@ impl NetworkBuilder {
             probes,
             links: Vec::new(),
             fabrics: Vec::new(),
+            switches: Vec::new(),
+            adapters: Vec::new(),
             flows: Vec::new(),
         }
     }
@@ -180,6 +204,16 @@ impl NetworkBuilder {
     pub fn add_fabric(&mut self, fabric: FabricSpec) -> FabricId {
         self.fabrics.push(fabric);
         self.fabrics.len() as FabricId - 1
+    }
+
+    /// Adds an Ethernet switch. Its links, which have no queues of their own, are there already.
+    pub fn add_ethernet_switch(&mut self, switch: EthernetSwitchSpec) {
+        self.switches.push(switch);
+    }
+
+    /// Adds the adapter of a node, in front of an Ethernet switch or of another adapter. Its links are there already.
+    pub fn add_adapter(&mut self, adapter: AdapterSpec) {
+        self.adapters.push(adapter);
     }
 
     /// Adds a flow. A request/response flow becomes two: its requests travel as a flow of their own, named
@@ -211,9 +245,9 @@ impl NetworkBuilder {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
-        let Self { seed, window, probes, links, fabrics, flows } = self;
+        let Self { seed, window, probes, links, fabrics, switches, adapters, flows } = self;
         let report = Report::new(window, flows.iter().map(label).collect());
-        let traced: Rc<[TracedFlow]> = flows.iter().map(|flow| traced_flow(&flow.transport)).collect();
+        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at
         // the same instant come in the order of their senders' numbers.
         let mut wires = Vec::new();
@@ -222,6 +256,7 @@ impl NetworkBuilder {
         let mut process_of = Vec::with_capacity(links.len());
         let mut in_global_order = Vec::new();
         let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
+        let described: Vec<LinkLine> = links.iter().map(LinkLine::of).collect();
         for (link, number) in links.into_iter().zip(0..) {
             let shares_state = link.shares_state;
             let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
@@ -243,7 +278,15 @@ impl NetworkBuilder {
             in_global_order.push(booked_from + processes.len() as u32);
             processes.push(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes)));
         }
-        let first_endpoint = booked_from + processes.len() as u32;
+        let first_switch = booked_from + processes.len() as u32;
+        let first_adapter = first_switch + switches.len() as u32;
+        in_global_order.extend(first_switch..first_adapter);
+        let ethernet = Ethernet { switches, adapters, first_process: first_switch };
+        let has_ethernet = !ethernet.is_empty();
+        let link_ends = ethernet.ends(described.len());
+        let pause_by_class = ethernet.pauses_by_class();
+        let around = Surroundings { flows: &flows, links: &described, seed, window, probes, pause_by_class };
+        ethernet.build(&around, &mut processes)?;
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
             processes: &mut processes,
@@ -251,6 +294,7 @@ impl NetworkBuilder {
             seed,
             checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
             sampled,
+            link_ends: &link_ends,
             ends: Vec::new(),
         };
         let mut index = 0;
@@ -258,23 +302,14 @@ impl NetworkBuilder {
             index += endpoints.add(&flows, index);
         }
         let ends = endpoints.ends;
-        let ids = |links: &[LinkId]| {
-            let mut ids = Vec::with_capacity(links.len());
-            for &link in links {
-                if let Some((fabric, _)) = outputs[link as usize].filter(|_| !ids.is_empty()) {
-                    ids.push(first_fabric + fabric);
-                }
-                ids.push(process_of[link as usize]);
-            }
-            ids
-        };
-        let mut routes = Routes::new(flows.iter().zip(ends).flat_map(|(flow, (source, destination))| {
-            let forward = Path { source, processes: ids(&flow.forward), destination };
-            let backward = Path { source: destination, processes: ids(&flow.backward), destination: source };
-            [forward, backward]
-        }));
-        let fabrics: Vec<u32> = (first_fabric..first_endpoint).collect();
-        routes.fuse(booked_from as usize + processes.len(), &in_global_order, &fabrics);
+        let ways = Ways { process_of, outputs, first_fabric, link_ends };
+        let mut paths = ways.of_flows(&flows, &ends);
+        if has_ethernet {
+            ways.add_control(&mut paths);
+        }
+        let mut routes = Routes::new(paths.into_iter());
+        let early: Vec<u32> = (first_fabric..first_adapter).collect();
+        routes.fuse(booked_from as usize + processes.len(), &in_global_order, &early);
         Ok(Network::new(wires, processes, routes, report, window, probes.interval))
     }
 }
@@ -284,6 +319,7 @@ fn label(flow: &FlowSpec) -> FlowLabel {
         Transport::Tcp { .. } => "tcp",
         Transport::Udp { .. } => "udp",
         Transport::Cells { .. } => "cells",
+        Transport::Frames { .. } => "frames",
     };
     FlowLabel { name: flow.name.clone(), group: flow.group.clone(), kind }
 }
@@ -292,8 +328,14 @@ fn traced_flow(transport: &Transport) -> TracedFlow {
     match transport {
         Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header.0 as u16 },
         Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
-        Transport::Cells { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
+        Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
     }
+}
+
+/// What a trace has to know of each flow, those of control frames among them.
+fn traced_flows(flows: &[FlowSpec], links: usize) -> Rc<[TracedFlow]> {
+    let control = std::iter::repeat_n(TracedFlow { is_tcp: false, header_bytes: 0 }, flows.len() + links.div_ceil(2));
+    flows.iter().map(|flow| traced_flow(&flow.transport)).chain(control).collect()
 }
 
 /// The fabric `number`, with books for each of its inputs.
@@ -379,6 +421,7 @@ struct Endpoints<'a> {
     checkpoints: Checkpoints,
     /// Whether the flows become time series.
     sampled: bool,
+    link_ends: &'a [LinkEnds],
     /// (source, destination) of each flow.
     ends: Vec<(u32, u32)>,
 }
@@ -410,6 +453,13 @@ impl Endpoints<'_> {
         match &spec.transport {
             Transport::Udp { .. } => self.udp(index, spec),
             Transport::Cells { .. } => return self.cells(flows, index),
+            Transport::Frames { .. } => {
+                let end = |link: Option<&LinkId>, end: fn(&LinkEnds) -> Option<u32>| {
+                    link.and_then(|&link| end(&self.link_ends[link as usize])).unwrap_or(u32::MAX)
+                };
+                let source = end(spec.forward.first(), |ends| ends.sender);
+                self.ends.push((source, end(spec.forward.last(), |ends| ends.receiver)));
+            }
             Transport::Tcp { config, application } => {
                 let bulk = match application {
                     Application::Unlimited => Bulk::Until(spec.stop),

@@ -6,6 +6,7 @@
 
 use forebay_qdisc::Time;
 
+use crate::ethernet::MessageTable;
 use crate::packet::Packet;
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -24,6 +25,10 @@ pub trait Process {
     /// A wake-up that was asked for. May come late or for nothing: the process looks at its own deadlines.
     fn expire(&mut self, now: Time, out: &mut Outbox);
 
+    /// Packets will come on time, and not while they are sent: a process that runs ahead of the clock as far as it
+    /// knows what comes may not do so.
+    fn without_lookahead(&mut self) {}
+
     /// The run is over: brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
 }
@@ -41,11 +46,20 @@ pub struct Outbox {
     pub window: Window,
     /// SACK blocks of the ACKs in flight.
     pub sacks: SackTable,
+    /// Messages of the control frames in flight.
+    pub messages: MessageTable,
 }
 
 impl Outbox {
     pub(crate) fn new(window: Window) -> Self {
-        Self { packets: Vec::new(), wake_ups: Vec::new(), running: 0, window, sacks: SackTable::default() }
+        Self {
+            packets: Vec::new(),
+            wake_ups: Vec::new(),
+            running: 0,
+            window,
+            sacks: SackTable::default(),
+            messages: MessageTable::default(),
+        }
     }
 
     /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from

@@ -134,7 +134,7 @@ impl QueueBook {
     pub fn mark(&mut self, packet: &Packet, now: Time) {
         if self.window.measures(now) {
             self.marked += 1;
-            self.flows[packet.direction_index()].marked += 1;
+            self.row(packet).marked += 1;
         }
     }
 

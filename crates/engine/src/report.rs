@@ -5,11 +5,12 @@ use std::hash::Hasher;
 use forebay_qdisc::{Backlog, DropReason, Span};
 use siphasher::sip128::{Hasher128, SipHasher24};
 
+use crate::deadlock::{self, BufferWait};
 use crate::endpoint::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::error::RunError;
 use crate::packet::{FlowId, flow_key};
 use crate::port::Books;
-use crate::queue_book::{FlowGauges, GaugeSeries, QueueSeries};
+use crate::queue_book::{FlowGauges, GaugeSeries, LossBook, QueueSeries};
 use crate::results::{Column, RunResult, Series, Table};
 use crate::window::Window;
 use crate::wire::{LinkReport, Wire};
@@ -34,6 +35,55 @@ pub(crate) struct FlowLabel {
     pub kind: &'static str,
 }
 
+/// What a port of an Ethernet switch or adapter hands in; all of the measured interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortReport {
+    pub name: String,
+    /// How long it was not to send, for PAUSE that came; with PAUSE by class, of all classes together.
+    pub paused: Span,
+    pub pause_frames_sent: u64,
+    /// Control frames sent that began here, without PAUSE.
+    pub control_frames_sent: u64,
+    /// The most bytes held of what came by it.
+    pub memory_max_bytes: u64,
+    /// Frames that came by it and found no room.
+    pub frames_lost: u64,
+    /// Frames generated for which a virtual output queue had no room: they were never sent.
+    pub source_drops: u64,
+    /// Messages that asked for a rate limiter when there was none left.
+    pub messages_ignored: u64,
+}
+
+impl PortReport {
+    pub fn new(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// The memory for what came by the port holds so many bytes.
+    #[inline]
+    pub fn memory(&mut self, bytes: u64) {
+        self.memory_max_bytes = self.memory_max_bytes.max(bytes);
+    }
+
+    /// The warm-up is over: what was counted so far does not count.
+    pub fn begin_measurement(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.name));
+    }
+}
+
+/// What a process knows of control frames, PAUSE among them, since the start of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ControlCount {
+    /// Sent, or put where they wait to be sent, by who made them.
+    pub created: u64,
+    /// Come to whom they were for.
+    pub consumed: u64,
+    /// For lack of room.
+    pub lost: u64,
+    /// On their way, in a buffer of the process at the end of the run.
+    pub held: u64,
+}
+
 /// What became of the packets of one (flow, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
@@ -52,6 +102,9 @@ pub struct Report {
     flow_dropped: Vec<u64>,
     fates: Vec<Fate>,
     held: u64,
+    control: ControlCount,
+    ports: Vec<PortReport>,
+    buffer_waits: Vec<BufferWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
     links: Vec<LinkReport>,
@@ -98,6 +151,9 @@ impl Report {
             flow_dropped: vec![0; flows],
             fates: vec![Fate::default(); flows * 2],
             held: 0,
+            control: ControlCount::default(),
+            ports: Vec::new(),
+            buffer_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
             links: Vec::new(),
@@ -107,15 +163,50 @@ impl Report {
         }
     }
 
-    /// Packets still on a lane when the run ended, by (flow, direction).
+    /// Packets still on a lane when the run ended, by (flow, direction). The rows behind those of the flows are of
+    /// control frames.
     pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
-        self.fates[direction_index].in_flight += packets;
+        match self.fates.get_mut(direction_index) {
+            Some(fate) => fate.in_flight += packets,
+            None => self.control.held += packets,
+        }
+    }
+
+    /// Data packets that a process holds outside of any queue's books at the end of the run.
+    pub(crate) fn holds(&mut self, packets: u64) {
+        self.held += packets;
+    }
+
+    /// Data packets that a process other than a queue had no room for.
+    pub(crate) fn lost(&mut self, book: &LossBook) {
+        for (flow, (total, measured)) in book.flows.iter().enumerate() {
+            self.fates[flow * 2].lost += total;
+            self.flow_dropped[flow] += measured;
+        }
+    }
+
+    pub(crate) fn control(&mut self, count: ControlCount) {
+        let all = &mut self.control;
+        all.created += count.created;
+        all.consumed += count.consumed;
+        all.lost += count.lost;
+        all.held += count.held;
+    }
+
+    /// Who waits for whom at the ports of a switch.
+    pub(crate) fn buffer_waits(&mut self, waits: Vec<BufferWait>) {
+        self.buffer_waits.extend(waits);
+    }
+
+    pub(crate) fn port(&mut self, port: PortReport) {
+        self.ports.push(port);
     }
 
     pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
         let name = self.labels[flow as usize].name.clone();
         self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
         self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
+        self.push_series("flow", &name, "rate_limit_bps", book.record.rate_limit_series.take());
         self.sends[flow as usize] = book;
     }
 
@@ -140,10 +231,7 @@ impl Report {
 
     pub(crate) fn link(&mut self, wire: &mut Wire) {
         let mut link = wire.finish(&self.window);
-        for (flow, (total, measured)) in link.lost.flows.iter().enumerate() {
-            self.fates[flow * 2].lost += total;
-            self.flow_dropped[flow] += measured;
-        }
+        self.lost(&link.lost);
         self.push_series("link", &link.name, "utilization", link.series.take());
         if let Some(tracer) = link.tracer.take()
             && let Err(error) = tracer.close()
@@ -244,6 +332,7 @@ impl Report {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));
         }
+        self.check_control()?;
         let mut missing_in_all = 0;
         for (flow, label) in self.labels.iter().enumerate() {
             let (send, receive) = (&self.sends[flow], &self.receives[flow]);
@@ -272,6 +361,18 @@ impl Report {
         }
     }
 
+    /// Every control frame has to reach whom it is for, be lost, or be on its way at the end.
+    fn check_control(&self) -> Result<(), RunError> {
+        let ControlCount { created, consumed, lost, held } = self.control;
+        if created == consumed + lost + held {
+            return Ok(());
+        }
+        Err(RunError::Invariant(format!(
+            "{created} control frames were sent, but {consumed} came to their end, {lost} were lost and {held} are on \
+             their way"
+        )))
+    }
+
     /// Checks the books and draws up the tables.
     pub(crate) fn close(mut self, sampling_interval: Option<Span>) -> Result<RunResult, RunError> {
         if let Some(error) = self.trace_error.take() {
@@ -284,6 +385,11 @@ impl Report {
             series.interval_s = interval_s;
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
+        let name = |link: u32| {
+            let link = self.links.iter().find(|other| other.number == link);
+            link.map_or_else(String::new, |link| link.name.clone())
+        };
+        let deadlock = deadlock::find(&self.buffer_waits, &name);
         let hops = self.links.iter().map(|link| link.hops).sum();
         let mut result = RunResult {
             duration_s: self.window.to.seconds(),
@@ -292,6 +398,8 @@ impl Report {
             queues: self.queues.table(),
             links: link_table(self.links),
             queue_flows: self.queue_flows.table(),
+            ports: port_table(&self.ports),
+            deadlock,
             series: self.series,
             ..RunResult::default()
         };
@@ -391,6 +499,24 @@ fn link_table(mut links: Vec<LinkReport>) -> Table {
     table
 }
 
+/// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
+fn port_table(ports: &[PortReport]) -> Table {
+    let mut table = Table::default();
+    if ports.is_empty() {
+        return table;
+    }
+    let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
+    table.push("name", Column::Text(ports.iter().map(|port| port.name.clone()).collect()));
+    table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
+    table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
+    table.push("control_frames_sent", count(|port| port.control_frames_sent));
+    table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
+    table.push("frames_lost", count(|port| port.frames_lost));
+    table.push("source_drops", count(|port| port.source_drops));
+    table.push("messages_ignored", count(|port| port.messages_ignored));
+    table
+}
+
 /// The column with the most memory that a discipline's state was seen to take. It depends on the width of a pointer and
 /// on how vectors grow, and so is no part of the digest.
 const STATE_BYTES: &str = "state_bytes";
@@ -398,7 +524,7 @@ const STATE_BYTES: &str = "state_bytes";
 /// A hash of all results: equal digests mean equal results, to the last bit.
 fn digest(result: &RunResult) -> String {
     let mut hasher = SipHasher24::new();
-    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows] {
+    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports] {
         for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES) {
             hasher.write(name.as_bytes());
             match column {

@@ -1,5 +1,7 @@
 //! What a run leaves behind: tables of named columns, time series, and the engine's own figures.
 
+use crate::deadlock::Deadlock;
+
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
@@ -107,6 +109,10 @@ pub struct RunResult {
     pub links: Table,
     /// One row for each flow at each queue with a discipline of its own.
     pub queue_flows: Table,
+    /// One row a port of an Ethernet switch or adapter; without columns where there is none.
+    pub ports: Table,
+    /// Links that had stopped each other for good when the run ended.
+    pub deadlock: Option<Deadlock>,
     /// Time series, in the order in which the scenario asks for them.
     pub series: Vec<Series>,
     /// Speed and memory.

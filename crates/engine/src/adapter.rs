@@ -1,0 +1,484 @@
+//! The adapter: the end node of an Ethernet.
+//!
+//! On the way in (`ingress.rs`) each flow has a virtual output queue and, while congestion management wants one, a rate
+//! limiter; the queues that may go are served in turn. On the way out (`egress.rs`) a buffer holds what the node has
+//! not taken yet, and stops the switch by PAUSE. When the port is free there go, in this order: orders to the switch to
+//! stop or to go on; control frames that follow a data frame (probes); messages to the sources of what has come; data.
+//! An order from the switch holds up data and probes and nothing else.
+//!
+//! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]); the limiter counts
+//! from when it began.
+//!
+//! The driver runs an adapter inside the link that feeds it, ahead of the global clock. So it keeps a clock of its own:
+//! `due` is when the next thing happens by itself, and whatever comes from outside first runs all that is due by then.
+
+use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_switching::SharedMemory;
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message, ReactionPoint, Reflector};
+use rand_pcg::Pcg64Mcg;
+
+use crate::egress::Egress;
+use crate::endpoint::{ReceiveBook, SendBook};
+use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, TransmissionTime};
+pub(crate) use crate::frames::GeneratorParts;
+use crate::ingress::Ingress;
+use crate::network::LinkId;
+use crate::packet::{FlowId, Packet, PacketFields, flags};
+use crate::pause_port::{EVERY_CLASS, PauseObeyed, PauseOrders};
+use crate::process::{LazyTimer, Outbox, Process};
+use crate::queue_book::LossBook;
+use crate::report::{ControlCount, PortReport, Report};
+use crate::ring::Ring;
+use crate::window::{Checkpoint, Checkpoints};
+
+/// What an adapter is made of.
+pub(crate) struct AdapterParts {
+    /// `spec.congestion` is not looked at: its parts come with the flows.
+    pub spec: AdapterSpec,
+    /// Whether its neighbour may stop single classes.
+    pub pause_by_class: bool,
+    /// The rate of the link on which it sends.
+    pub out_rate: Rate,
+    /// The rate of the link by which it receives.
+    pub in_rate: Rate,
+    pub rows: ControlRows,
+    /// The flows of which it is the source, each with a virtual output queue. They are served in turn, in this order.
+    pub sources: Vec<SourceFlow>,
+    /// What makes their frames: [`SourceFlow::generator`] is an index here.
+    pub generators: Vec<GeneratorParts>,
+    /// The flows of which it is the destination.
+    pub destinations: Vec<DestinationFlow>,
+    /// Of the measured interval and, where flows become time series, of their samples.
+    pub checkpoints: Checkpoints,
+}
+
+/// A flow that begins here.
+pub(crate) struct SourceFlow {
+    pub flow: FlowId,
+    pub class: u8,
+    /// Length of a frame.
+    pub len_bytes: u16,
+    /// The codepoint of its frames.
+    pub ecn: Ecn,
+    /// Which generator makes its frames, and how likely a frame of that one is this flow's, relative to the others'.
+    pub generator: usize,
+    pub share: f64,
+    pub reaction: Option<Box<dyn ReactionPoint>>,
+    /// The reaction point's random stream.
+    pub rng: Pcg64Mcg,
+    pub book: SendBook,
+}
+
+/// A flow that ends here.
+pub(crate) struct DestinationFlow {
+    pub flow: FlowId,
+    pub class: u8,
+    pub reflector: Option<Box<dyn Reflector>>,
+    /// The reflector's random stream.
+    pub rng: Pcg64Mcg,
+    pub book: ReceiveBook,
+}
+
+/// The end node at work.
+pub(crate) struct Adapter {
+    ingress: Ingress,
+    egress: Egress,
+    /// What it orders the switch.
+    orders: PauseOrders,
+    /// What the switch has ordered.
+    obeyed: PauseObeyed,
+    /// Messages to the sources of what has come.
+    messages: Ring<Packet>,
+    /// Control frames to the destinations, by class.
+    probes: [Ring<Packet>; SharedMemory::CLASSES],
+    /// The classes that have some.
+    probing: u8,
+    /// The classes of the flows that begin here.
+    classes: u8,
+    out_rate: Rate,
+    out_link: LinkId,
+    transmission: TransmissionTime,
+    /// Until when the port is busy.
+    free_at: Time,
+    /// The queue of the data frame that it sends, if a reaction point wants to hear of its end.
+    sending: Option<usize>,
+    /// When the next thing happens by itself.
+    due: Time,
+    timer: LazyTimer,
+    rows: ControlRows,
+    /// For each flow that begins here its queue, for each that ends here its number among those.
+    numbers: Vec<u32>,
+    checkpoints: Checkpoints,
+    port: PortReport,
+    lost: LossBook,
+    control: ControlCount,
+    /// How long it had been stopped when the warm-up ended.
+    stopped_before: Span,
+}
+
+impl Adapter {
+    pub fn new(parts: AdapterParts) -> Self {
+        let AdapterParts {
+            spec,
+            pause_by_class,
+            out_rate,
+            in_rate,
+            rows,
+            sources,
+            generators,
+            destinations,
+            checkpoints,
+        } = parts;
+        let mut numbers = vec![0; rows.flows as usize];
+        for (source, number) in sources.iter().zip(0..) {
+            numbers[source.flow as usize] = number;
+        }
+        for (destination, number) in destinations.iter().zip(0..) {
+            numbers[destination.flow as usize] = number;
+        }
+        let ingress = Ingress::new(sources, generators, spec.voq_limit, spec.rate_limiters, out_rate);
+        let mut adapter = Self {
+            classes: ingress.classes(),
+            ingress,
+            egress: Egress::new(destinations, spec.egress_bytes, in_rate, spec.service),
+            orders: PauseOrders::new(spec.flow_control, in_rate),
+            obeyed: PauseObeyed::new(pause_by_class, out_rate, spec.reaction),
+            messages: Ring::default(),
+            probes: Default::default(),
+            probing: 0,
+            out_rate,
+            out_link: spec.port.out,
+            transmission: TransmissionTime::default(),
+            free_at: Time::ZERO,
+            sending: None,
+            due: Time::NEVER,
+            timer: LazyTimer::default(),
+            rows,
+            numbers,
+            checkpoints,
+            port: PortReport::new(spec.name),
+            lost: LossBook::default(),
+            control: ControlCount::default(),
+            stopped_before: Span::ZERO,
+        };
+        adapter.plan(Time::ZERO);
+        adapter
+    }
+
+    /// Settles when the next thing happens by itself; everything up to `now` has.
+    #[inline]
+    fn plan(&mut self, now: Time) {
+        let mut due = self.next_transmission(now).min(self.egress.due());
+        due = due.min(self.ingress.next_poll()).min(self.obeyed.next_order());
+        let order_again = self.orders.poll_at();
+        if order_again < Time::NEVER {
+            // The switch is stopped, and may go on as soon as there is room.
+            due = due.min(order_again).min(self.egress.leaves_at());
+        }
+        self.due = due;
+    }
+
+    /// When the port next has something to do.
+    #[inline]
+    fn next_transmission(&self, now: Time) -> Time {
+        let waits = self.probing != 0 || self.ingress.is_ready();
+        let next_ready = self.ingress.next_eligible().min(self.ingress.next_frame());
+        if self.free_at > now {
+            let heard = self.sending.is_some_and(|number| self.ingress.is_limited(number));
+            let goes_on = waits || heard || self.messages.len() > 0 || self.orders.is_pending();
+            return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
+        }
+        // It is free, and what waits has not gone: the switch holds it up.
+        let free = self.obeyed.free_classes(now);
+        if free == EVERY_CLASS {
+            return next_ready;
+        }
+        let freedom = self.obeyed.next_freedom(now);
+        if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
+    }
+
+    /// Does what happens by itself up to `now`, in the order of time.
+    #[inline]
+    fn run_until(&mut self, now: Time, out: &mut Outbox) {
+        while self.due <= now {
+            self.step(self.due, out);
+        }
+        self.look_back(now, out);
+    }
+
+    /// Does what happens by itself at `now`, all that came before having happened.
+    fn step(&mut self, now: Time, out: &mut Outbox) {
+        self.look_back(now, out);
+        if self.obeyed.next_order() <= now {
+            self.obeyed.obey(now);
+        }
+        if self.egress.next_poll() <= now {
+            self.poll_reflectors(now, out);
+        }
+        self.end_transmission(now, out);
+        if self.ingress.next_poll() <= now {
+            self.poll_reactions(now, out);
+        }
+        if self.orders.poll_at() <= now {
+            for class in 0..SharedMemory::CLASSES {
+                self.watch_buffer(class, now);
+            }
+        }
+        self.transmit(now, out);
+        self.plan(now);
+    }
+
+    /// Tells the reaction point of the data frame that has been sent, if one has.
+    #[inline]
+    fn end_transmission(&mut self, now: Time, out: &mut Outbox) {
+        if self.free_at <= now
+            && let Some(number) = self.sending.take()
+            && let Some(probe) = self.ingress.sent(number, self.free_at)
+        {
+            self.send_probe(number, probe, now, out);
+        }
+    }
+
+    /// Brings up to `now` what need not be done on time, and what it is done for: the books.
+    #[inline]
+    fn look_back(&mut self, now: Time, out: &mut Outbox) {
+        if self.checkpoints.next() <= now {
+            self.check(now, out);
+        }
+        self.empty_until(now, out);
+    }
+
+    #[cold]
+    fn check(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
+            // The state before whatever happens then.
+            let before = Time::from_picoseconds(at.picoseconds() - 1);
+            self.empty_until(before, out);
+            self.ingress.generate(before);
+            self.ingress.check(due, self.checkpoints.interval());
+            self.egress.check(due, self.checkpoints.interval());
+            if due == Checkpoint::WarmUp {
+                self.port.begin_measurement();
+                self.port.memory(self.egress.used_bytes());
+                self.stopped_before = self.obeyed.stopped(at);
+            }
+        }
+    }
+
+    /// The node takes what it has the time to take by `now`.
+    #[inline]
+    fn empty_until(&mut self, now: Time, out: &mut Outbox) {
+        while self.egress.leaves_at() <= now {
+            let Some(frame) = self.egress.leave() else { return };
+            let number = self.number(frame.flow_id());
+            let answer = if self.rows.is_control(frame.flow_id()) {
+                let probe = out.messages.take(frame.number());
+                self.control.consumed += 1;
+                self.egress.reflect(number, &probe, frame.time)
+            } else {
+                self.egress.deliver(number, &frame)
+            };
+            if let Some(answer) = answer {
+                self.tell_source(number, answer, frame.time, out);
+            }
+            self.watch_buffer(usize::from(frame.class() & 7), frame.time);
+        }
+    }
+
+    /// The number here of the flow that a packet belongs to, or is about.
+    #[inline]
+    fn number(&self, flow: FlowId) -> usize {
+        let flow = if self.rows.is_control(flow) { self.rows.about(flow) } else { flow };
+        self.numbers[flow as usize] as usize
+    }
+
+    #[inline]
+    fn watch_buffer(&mut self, class: usize, now: Time) {
+        self.orders.watch(class, self.egress.used_bytes(), self.egress.used_by_class(class), now);
+    }
+
+    #[cold]
+    fn poll_reflectors(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((number, message)) = self.egress.poll(now) {
+            if let Some(message) = message {
+                self.tell_source(number, message, now, out);
+            }
+        }
+    }
+
+    #[cold]
+    fn poll_reactions(&mut self, now: Time, out: &mut Outbox) {
+        while let Some((number, message)) = self.ingress.poll(now) {
+            if let Some(message) = message {
+                self.send_probe(number, message, now, out);
+            }
+        }
+    }
+
+    /// A message goes to the source of the flow that ends at `number`.
+    #[cold]
+    fn tell_source(&mut self, number: usize, message: Message, now: Time, out: &mut Outbox) {
+        let identity = self.egress.identity(number);
+        self.messages.push(self.control_frame(identity, flags::ACK, message, now, out));
+    }
+
+    /// A message goes to the destination of the flow that begins at `number`.
+    #[cold]
+    fn send_probe(&mut self, number: usize, message: Message, now: Time, out: &mut Outbox) {
+        let identity = self.ingress.identity(number);
+        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, out));
+        self.probing |= 1 << identity.1;
+    }
+
+    fn control_frame(
+        &self,
+        (flow, class): (FlowId, u8),
+        flags: u8,
+        message: Message,
+        now: Time,
+        out: &mut Outbox,
+    ) -> Packet {
+        control_frame(self.rows.of_flow(flow), class, flags, out.messages.put(message), now)
+    }
+
+    /// Begins to send what comes next, if the port is free.
+    #[inline]
+    fn transmit(&mut self, now: Time, out: &mut Outbox) {
+        if self.free_at > now {
+            return;
+        }
+        self.end_transmission(now, out);
+        let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
+        let frame = match if control_waits { self.next_control(now) } else { None } {
+            Some(control) => control,
+            None => {
+                self.ingress.generate(now);
+                let Some((number, frame)) = self.ingress.take(self.obeyed.free_classes(now), now) else { return };
+                self.sending = self.ingress.has_reaction(number).then_some(number);
+                frame
+            }
+        };
+        self.free_at = now + self.transmission.of(frame.len_bytes(), self.out_rate);
+        out.send(frame);
+    }
+
+    /// The control frame that is to be sent next.
+    #[cold]
+    fn next_control(&mut self, now: Time) -> Option<Packet> {
+        if let Some(order) = self.orders.take() {
+            self.control.created += 1;
+            self.port.pause_frames_sent += 1;
+            let (flow, backward) = self.rows.of_link(self.out_link);
+            return Some(control_frame(flow, 0, if backward { flags::ACK } else { 0 }, order.number(), now));
+        }
+        let classes = self.probing & self.obeyed.free_classes(now);
+        let mut frame = if classes == 0 {
+            self.messages.pop()?
+        } else {
+            let class = classes.trailing_zeros();
+            let probes = &mut self.probes[class as usize];
+            let probe = probes.pop()?;
+            if probes.len() == 0 {
+                self.probing &= !(1 << class);
+            }
+            probe
+        };
+        self.control.created += 1;
+        self.port.control_frames_sent += 1;
+        frame.time = now;
+        Some(frame)
+    }
+
+    /// A frame for this node has come, to be taken in its turn.
+    #[inline]
+    fn buffer(&mut self, frame: &Packet, is_probe: bool, out: &mut Outbox) {
+        if !self.egress.arrive(frame, is_probe) {
+            return self.lose(frame, out);
+        }
+        self.port.memory(self.egress.used_bytes());
+        self.watch_buffer(usize::from(frame.class() & 7), frame.time);
+    }
+
+    /// A frame that finds no room is lost.
+    #[cold]
+    fn lose(&mut self, frame: &Packet, out: &mut Outbox) {
+        self.port.frames_lost += 1;
+        if self.rows.is_control(frame.flow_id()) {
+            out.messages.take(frame.number());
+            self.control.lost += 1;
+        } else {
+            self.lost.lost(frame, &out.window);
+        }
+    }
+
+    #[cold]
+    fn receive_control(&mut self, frame: &Packet, out: &mut Outbox) {
+        if self.rows.is_pause(frame.flow_id()) {
+            self.control.consumed += 1;
+            self.obeyed.receive(PauseFrame::from_number(frame.number()), frame.time);
+        } else if frame.is_ack() {
+            self.control.consumed += 1;
+            let message = out.messages.take(frame.number());
+            self.end_transmission(frame.time, out);
+            self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
+        } else {
+            self.buffer(frame, true, out);
+        }
+    }
+}
+
+fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
+    let len_bytes = CONTROL_FRAME_BYTES as u16;
+    Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
+}
+
+impl Process for Adapter {
+    fn start(&mut self, out: &mut Outbox) {
+        self.timer.ensure(self.due, out);
+    }
+
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+        let now = packet.time;
+        self.run_until(now, out);
+        let is_control = self.rows.is_control(packet.flow_id());
+        if is_control {
+            self.receive_control(packet, out);
+        } else {
+            self.buffer(packet, false, out);
+        }
+        if is_control || self.orders.is_pending() {
+            self.transmit(now, out);
+            self.plan(now);
+        } else {
+            // A frame more in the buffer changes nothing but when the first one leaves.
+            self.due = self.due.min(self.egress.due());
+        }
+        self.timer.ensure(self.due, out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        if self.timer.woken(now) {
+            self.run_until(now, out);
+            self.timer.ensure(self.due, out);
+        }
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        // All that happens on time has happened: nothing is sent here.
+        let mut out = Outbox::new(report.window());
+        self.look_back(end, &mut out);
+        self.ingress.generate(end);
+        self.ingress.finish(report);
+        self.control.held += self.egress.finish(self.rows, report);
+        self.port.paused = self.obeyed.stopped(end).saturating_sub(self.stopped_before);
+        self.port.source_drops = self.ingress.source_drops;
+        self.port.messages_ignored = self.ingress.messages_ignored;
+        report.lost(&self.lost);
+        report.control(self.control);
+        report.port(std::mem::take(&mut self.port));
+    }
+}
+
+#[cfg(test)]
+#[path = "adapter_tests.rs"]
+mod tests;

@@ -1,0 +1,201 @@
+//! The way out of the network at an adapter: the buffer for what has come and the node has not taken yet.
+//!
+//! The node takes frames in the order of arrival, each in the time that its pace takes for it. What the destination of
+//! a flow has to say about a frame, it says when the frame has left the buffer.
+
+use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_switching::SharedMemory;
+use forebay_switching::congestion::{Context, Message, Reflector};
+use rand_pcg::Pcg64Mcg;
+
+use crate::adapter::DestinationFlow;
+use crate::deadlines::Deadlines;
+use crate::endpoint::ReceiveBook;
+use crate::ethernet::{ControlRows, ServiceRate, ServiceStep, TransmissionTime};
+use crate::packet::{FlowId, Packet};
+use crate::report::Report;
+use crate::ring::Ring;
+use crate::window::Checkpoint;
+
+/// The end of a flow.
+struct End {
+    flow: FlowId,
+    class: u8,
+    reflector: Option<Box<dyn Reflector>>,
+    rng: Pcg64Mcg,
+    book: ReceiveBook,
+}
+
+/// The buffer of an adapter, and the ends of the flows behind it.
+pub(crate) struct Egress {
+    ends: Vec<End>,
+    buffer: Ring<Packet>,
+    capacity_bytes: u64,
+    used_bytes: u64,
+    by_class: [u64; SharedMemory::CLASSES],
+    service: ServiceRate,
+    service_time: TransmissionTime,
+    /// When the first frame will have left; [`Time::NEVER`] while there is none.
+    leaves_at: Time,
+    /// Whether data may have an answer, and so have to leave on time: else it is enough to know when they left.
+    answers_data: bool,
+    /// Control frames in the buffer: they have an answer.
+    probes: u32,
+    /// When each reflector wants to be called.
+    polls: Deadlines,
+}
+
+impl Egress {
+    pub fn new(destinations: Vec<DestinationFlow>, capacity_bytes: u64, line: Rate, service: Vec<ServiceStep>) -> Self {
+        let reflectors = || destinations.iter().filter_map(|destination| destination.reflector.as_ref());
+        let answers_data = reflectors().any(|reflector| reflector.answers_data());
+        let mut polls = Deadlines::new(destinations.len());
+        for (number, destination) in destinations.iter().enumerate() {
+            polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
+        }
+        let end = |DestinationFlow { flow, class, reflector, rng, book }| End { flow, class, reflector, rng, book };
+        Self {
+            ends: destinations.into_iter().map(end).collect(),
+            buffer: Ring::default(),
+            capacity_bytes,
+            used_bytes: 0,
+            by_class: [0; SharedMemory::CLASSES],
+            service: ServiceRate::new(line, service),
+            service_time: TransmissionTime::default(),
+            leaves_at: Time::NEVER,
+            answers_data,
+            probes: 0,
+            polls,
+        }
+    }
+
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
+    pub fn used_by_class(&self, class: usize) -> u64 {
+        self.by_class[class]
+    }
+
+    /// When the first frame will have left.
+    #[inline]
+    pub fn leaves_at(&self) -> Time {
+        self.leaves_at
+    }
+
+    /// When something happens here that somebody has to know of at that time, if nobody waits for room in the buffer.
+    #[inline]
+    pub fn due(&self) -> Time {
+        let leaves_at = if self.answers_data || self.probes > 0 { self.leaves_at } else { Time::NEVER };
+        leaves_at.min(self.polls.earliest())
+    }
+
+    /// When the next reflector wants to be called.
+    #[inline]
+    pub fn next_poll(&self) -> Time {
+        self.polls.earliest()
+    }
+
+    /// A frame has come, or a probe: gives whether there was room for it.
+    #[inline]
+    pub fn arrive(&mut self, frame: &Packet, is_probe: bool) -> bool {
+        let len_bytes = frame.len_bytes();
+        if self.used_bytes + u64::from(len_bytes) > self.capacity_bytes {
+            return false;
+        }
+        self.used_bytes += u64::from(len_bytes);
+        self.by_class[usize::from(frame.class() & 7)] += u64::from(len_bytes);
+        self.buffer.push(*frame);
+        if self.leaves_at == Time::NEVER {
+            self.serve(len_bytes, frame.time);
+        }
+        self.probes += u32::from(is_probe);
+        true
+    }
+
+    /// The node begins to take a frame.
+    #[inline]
+    fn serve(&mut self, len_bytes: u32, now: Time) {
+        let rate = self.service.at(now);
+        self.leaves_at = now + self.service_time.of(len_bytes, rate);
+    }
+
+    /// The first frame leaves, at [`Egress::leaves_at`], and the node begins to take the next one.
+    #[inline]
+    pub fn leave(&mut self) -> Option<Packet> {
+        let mut frame = self.buffer.pop()?;
+        frame.time = self.leaves_at;
+        self.used_bytes -= u64::from(frame.len_bytes());
+        self.by_class[usize::from(frame.class() & 7)] -= u64::from(frame.len_bytes());
+        match self.buffer.front().map(Packet::len_bytes) {
+            Some(next) => self.serve(next, frame.time),
+            None => self.leaves_at = Time::NEVER,
+        }
+        Some(frame)
+    }
+
+    /// The node has taken a data frame, which ends at `number`: gives what is to be told to its source.
+    #[inline]
+    pub fn deliver(&mut self, number: usize, frame: &Packet) -> Option<Message> {
+        let End { reflector, rng, book, .. } = &mut self.ends[number];
+        book.received(frame);
+        book.count.payload += u64::from(frame.len_bytes());
+        let reflector = reflector.as_mut()?;
+        let marked = frame.ecn() == Ecn::CongestionExperienced;
+        let mut context = Context { now: frame.time, capacity: self.service.current(), rng };
+        let message = reflector.delivered(frame.len_bytes(), marked, &mut context);
+        if self.answers_data {
+            self.polls.set(number, reflector.poll_at());
+        }
+        message
+    }
+
+    /// The node has taken a control frame of the flow that ends at `number`: gives the answer.
+    pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
+        self.probes -= 1;
+        let End { reflector, rng, .. } = &mut self.ends[number];
+        let reflector = reflector.as_mut()?;
+        let answer = reflector.reflect(message, &mut Context { now, capacity: self.service.current(), rng });
+        self.polls.set(number, reflector.poll_at());
+        answer
+    }
+
+    /// Calls the next reflector that wants to be called by `now`, if there is one; gives the number of its flow and
+    /// what is to be told to the source.
+    pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
+        let number = self.polls.due(now)?;
+        let End { reflector, rng, .. } = &mut self.ends[number];
+        let reflector = reflector.as_mut()?;
+        let capacity = self.service.at(now);
+        let message = reflector.expire(&mut Context { now, capacity, rng });
+        self.polls.set(number, reflector.poll_at());
+        Some((number, message))
+    }
+
+    /// Flow and class of the frames that end at `number`.
+    pub fn identity(&self, number: usize) -> (FlowId, u8) {
+        (self.ends[number].flow, self.ends[number].class)
+    }
+
+    pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
+        for end in &mut self.ends {
+            end.book.check(checkpoint, interval);
+        }
+    }
+
+    /// Hands in the books, and what is still in the buffer; gives how many control frames are among that.
+    pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
+        for end in &mut self.ends {
+            report.receiver(end.flow, std::mem::take(&mut end.book));
+        }
+        let mut control = 0;
+        while let Some(frame) = self.buffer.pop() {
+            if rows.is_control(frame.flow_id()) {
+                control += 1;
+            } else {
+                report.holds(1);
+            }
+        }
+        control
+    }
+}

@@ -1,0 +1,292 @@
+//! When frames are generated, and for whom.
+//!
+//! A generator lives on the slots of its line, the times of a frame, counted from its start: in each slot there comes
+//! a frame with the same probability, whatever came before (Bernoulli), or frames come at equal distances. One that is
+//! on and off in turn counts only the time in which it is on. A frame belongs to a flow, or the generator draws whose
+//! it is among several.
+
+use forebay_qdisc::{Span, Time, uniform};
+use rand_pcg::Pcg64Mcg;
+
+use crate::deadlines::Deadlines;
+use crate::ethernet::{FrameArrivals, OnOff};
+
+/// What generates frames, for one flow or for several that it draws among.
+pub(crate) struct GeneratorParts {
+    pub arrivals: FrameArrivals,
+    /// Time of a frame on the line.
+    pub slot: Span,
+    pub start: Time,
+    pub stop: Time,
+    pub rng: Pcg64Mcg,
+}
+
+/// The distances between frames, in the time that a generator counts.
+#[derive(Clone, Copy, Debug)]
+enum Pace {
+    /// In each slot with this probability.
+    Bernoulli(Geometric),
+    /// At equal distances, in picoseconds.
+    Constant(f64),
+}
+
+/// Failures before the first success of independent trials.
+#[derive(Clone, Copy, Debug)]
+struct Geometric {
+    failure: f64,
+    /// 1 / ln `failure`.
+    inverse_log: f64,
+}
+
+impl Geometric {
+    /// So many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
+    /// speed matters.
+    const COMPARED: u64 = 4;
+
+    fn new(success: f64) -> Self {
+        Self { failure: 1.0 - success, inverse_log: 1.0 / libm::log1p(-success) }
+    }
+
+    /// A number from 0.
+    #[inline]
+    fn draw(self, rng: &mut Pcg64Mcg) -> u64 {
+        // In (0, 1], where the logarithm is finite. There are k failures or more if this is at most `failure`^k.
+        let point = 1.0 - uniform(rng);
+        let mut tail = self.failure;
+        for failures in 0..Self::COMPARED {
+            if point > tail {
+                return failures;
+            }
+            tail *= self.failure;
+        }
+        ((libm::log(point) * self.inverse_log) as u64).max(Self::COMPARED)
+    }
+}
+
+/// The flows of a generator.
+#[derive(Debug)]
+enum Choice {
+    Only(u32),
+    /// All with the same share.
+    Uniform(Vec<u32>),
+    /// Each with the sum of the shares up to its own.
+    Weighted(Vec<(f64, u32)>),
+}
+
+impl Choice {
+    fn new(flows: &[(u32, f64)]) -> Self {
+        match *flows {
+            [(flow, _)] => Self::Only(flow),
+            [(_, first), ..] if flows.iter().all(|&(_, share)| share == first) => {
+                Self::Uniform(flows.iter().map(|&(flow, _)| flow).collect())
+            }
+            _ => Self::Weighted(
+                flows
+                    .iter()
+                    .scan(0.0, |sum, &(flow, share)| {
+                        *sum += share;
+                        Some((*sum, flow))
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    #[inline]
+    fn draw(&self, rng: &mut Pcg64Mcg) -> u32 {
+        match self {
+            Self::Only(flow) => *flow,
+            Self::Uniform(flows) => flows[(uniform(rng) * flows.len() as f64) as usize],
+            Self::Weighted(flows) => {
+                let point = uniform(rng) * flows[flows.len() - 1].0;
+                flows[flows.partition_point(|&(sum, _)| sum <= point).min(flows.len() - 1)].1
+            }
+        }
+    }
+}
+
+/// A generator at work.
+struct Generator {
+    pace: Pace,
+    slot: Span,
+    start: Time,
+    stop: Time,
+    on_off: Option<OnOff>,
+    choice: Choice,
+    /// The next frame: its slot, or with a constant pace its number.
+    next: u64,
+    rng: Pcg64Mcg,
+}
+
+impl Generator {
+    fn new(parts: GeneratorParts, flows: &[(u32, f64)]) -> Self {
+        let GeneratorParts { arrivals, slot, start, stop, rng } = parts;
+        let FrameArrivals { load, constant, on_off } = arrivals;
+        let pace = if constant {
+            Pace::Constant(slot.picoseconds() as f64 / load)
+        } else {
+            Pace::Bernoulli(Geometric::new(load))
+        };
+        // Who has nobody to generate for, or is never on, has stopped before it starts.
+        let silent = flows.is_empty() || load <= 0.0 || on_off.is_some_and(|on_off| on_off.on == Span::ZERO);
+        let stop = if silent { start } else { stop };
+        let mut generator = Self { pace, slot, start, stop, on_off, choice: Choice::new(flows), next: 0, rng };
+        if let Pace::Bernoulli(gap) = generator.pace {
+            generator.next = gap.draw(&mut generator.rng);
+        }
+        generator
+    }
+
+    /// When the next frame comes; [`Time::NEVER`] after the end.
+    #[inline]
+    fn next_time(&self) -> Time {
+        let mut elapsed = match self.pace {
+            Pace::Bernoulli(_) => self.next.saturating_mul(self.slot.picoseconds()),
+            Pace::Constant(distance) => (self.next as f64 * distance + 0.5) as u64,
+        };
+        if let Some(OnOff { period, on }) = self.on_off {
+            let periods = elapsed / on.picoseconds();
+            elapsed = (elapsed % on.picoseconds()).saturating_add(periods.saturating_mul(period.picoseconds()));
+        }
+        let time = self.start.saturating_add(Span::from_picoseconds(elapsed));
+        if time < self.stop { time } else { Time::NEVER }
+    }
+
+    /// Whose the next frame is; settles when the one after it comes.
+    #[inline]
+    fn step(&mut self) -> u32 {
+        let flow = self.choice.draw(&mut self.rng);
+        let gap = match self.pace {
+            Pace::Bernoulli(gap) => gap.draw(&mut self.rng),
+            Pace::Constant(_) => 0,
+        };
+        self.next = self.next.saturating_add(1).saturating_add(gap);
+        flow
+    }
+}
+
+/// The generators of a node.
+pub(crate) struct Generators {
+    generators: Vec<Generator>,
+    /// When the next frame of each comes.
+    next: Deadlines,
+}
+
+impl Generators {
+    /// Each with its flows: a number for each, and its share.
+    pub fn new(generators: impl Iterator<Item = (GeneratorParts, Vec<(u32, f64)>)>) -> Self {
+        let generators: Vec<Generator> = generators.map(|(parts, flows)| Generator::new(parts, &flows)).collect();
+        let mut next = Deadlines::new(generators.len());
+        for (number, generator) in generators.iter().enumerate() {
+            next.set(number, generator.next_time());
+        }
+        Self { generators, next }
+    }
+
+    /// When the next frame comes.
+    #[inline]
+    pub fn next_time(&self) -> Time {
+        self.next.earliest()
+    }
+
+    /// The next frame that comes by `now`, if one does: whose it is.
+    #[inline]
+    pub fn take(&mut self, now: Time) -> Option<u32> {
+        let number = self.next.due(now)?;
+        let generator = &mut self.generators[number];
+        let flow = generator.step();
+        self.next.set(number, generator.next_time());
+        Some(flow)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::stream;
+
+    const SLOT: Span = Span::from_nanoseconds(1200);
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Span::from_nanoseconds(nanoseconds)
+    }
+
+    fn parts(load: f64, constant: bool, on_off: Option<OnOff>) -> GeneratorParts {
+        GeneratorParts {
+            arrivals: FrameArrivals { load, constant, on_off },
+            slot: SLOT,
+            start: at(6000),
+            stop: Time::NEVER,
+            rng: stream(1, "frames"),
+        }
+    }
+
+    fn generators(parts: GeneratorParts, flows: &[(u32, f64)]) -> Generators {
+        Generators::new([(parts, flows.to_vec())].into_iter())
+    }
+
+    /// Times and flows of the frames up to `end`.
+    fn frames(mut generators: Generators, end: Time) -> Vec<(Time, u32)> {
+        let next = || {
+            let time = generators.next_time();
+            generators.take(end).map(|flow| (time, flow))
+        };
+        std::iter::from_fn(next).collect()
+    }
+
+    #[test]
+    fn bernoulli_frames_come_on_slots_with_geometric_gaps() {
+        for load in [0.05, 0.3, 0.85, 1.0] {
+            let end = at(6000) + SLOT * 1_000_000;
+            let frames = frames(generators(parts(load, false, None), &[(7, 1.0)]), end);
+            // Four standard deviations of a binomial number.
+            let tolerance = 4.0 * (1e6 * load * (1.0 - load)).sqrt() + 1.0;
+            assert!((frames.len() as f64 - 1e6 * load).abs() <= tolerance, "load {load}: {}", frames.len());
+            let slots: Vec<u64> =
+                frames.iter().map(|(time, _)| time.since(at(6000)).picoseconds() / SLOT.picoseconds()).collect();
+            assert!(frames.iter().zip(&slots).all(|((time, _), &slot)| *time == at(6000) + SLOT * slot));
+            // P(gap > k) = (1 - load)^k, on both sides of where the logarithm takes over.
+            for longer_than in [1_u64, 3, 4, 5, 8] {
+                let count = slots.windows(2).filter(|pair| pair[1] - pair[0] > longer_than).count() as f64;
+                let expected = frames.len() as f64 * libm::pow(1.0 - load, longer_than as f64);
+                assert!((count - expected).abs() <= 4.0 * expected.sqrt() + 1.0, "load {load}, {longer_than}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn constant_frames_keep_their_distance_without_drift() {
+        let frames = frames(generators(parts(0.7, true, None), &[(0, 1.0)]), at(6000 + 12_000_000));
+        assert_eq!(frames.len(), 7001);
+        assert_eq!((frames[0].0, frames[7].0, frames[7000].0), (at(6000), at(18_000), at(12_006_000)));
+    }
+
+    #[test]
+    fn off_periods_are_silent_and_the_load_holds_while_it_is_on() {
+        let on_off = OnOff { period: Span::from_nanoseconds(20_000), on: Span::from_nanoseconds(5000) };
+        let frames = frames(generators(parts(1.0, false, Some(on_off)), &[(0, 1.0)]), at(6000 + 20_000_000));
+        assert!(frames.iter().all(|(time, _)| time.since(at(6000)).picoseconds() % 20_000_000 < 5_000_000));
+        // 5 us hold 4 1/6 slots, and what is over counts for the next period.
+        assert_eq!(frames.len(), 1000 * 25 / 6 + 1);
+    }
+
+    #[test]
+    fn frames_are_shared_among_flows() {
+        for (shares, expected) in [([1.0, 1.0, 1.0], [1.0, 1.0, 1.0]), ([1.0, 0.0, 3.0], [0.75, 0.0, 2.25])] {
+            let flows: Vec<(u32, f64)> = (0..).zip(shares).collect();
+            let frames = frames(generators(parts(1.0, false, None), &flows), at(6000) + SLOT * 300_000);
+            for (flow, expected) in (0..).zip(expected) {
+                let count = frames.iter().filter(|&&(_, other)| other == flow).count() as f64;
+                assert!((count - expected * 1e5).abs() < 1200.0, "{shares:?}: {count}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_has_no_load_is_silent_and_who_stops_stops() {
+        assert_eq!(generators(parts(0.0, false, None), &[(0, 1.0)]).next_time(), Time::NEVER);
+        assert_eq!(generators(parts(0.0, true, None), &[(0, 1.0)]).next_time(), Time::NEVER);
+        let stopping = GeneratorParts { stop: at(6000) + SLOT * 3, ..parts(1.0, false, None) };
+        assert_eq!(frames(generators(stopping, &[(0, 1.0)]), Time::NEVER).len(), 3);
+    }
+}

@@ -1,0 +1,366 @@
+//! Ethernets built without a scenario file: adapters that run ahead of the clock, inside the links that feed them, and
+//! switches that run ahead by the propagation of their links, change nothing; nor does running again.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use forebay_engine::{
+    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkId, LinkSpec,
+    Network, NetworkBuilder, OnOff, Probes, RunResult, ServiceStep, Transport,
+};
+use forebay_qdisc::{Rate, Span, Time};
+use forebay_switching::congestion::CongestionManagement;
+use forebay_switching::{OutputLimit, PauseConfig, SharedMemoryConfig};
+use forebay_units::Bytes;
+use proptest::prelude::*;
+
+/// A tree of switches with nodes, every one of which sends to two others.
+#[derive(Clone, Debug)]
+struct Tree {
+    seed: u64,
+    /// The switch that each but the first hangs on.
+    parents: Vec<usize>,
+    /// The switch of each node.
+    nodes: Vec<usize>,
+    link_megabits: u64,
+    /// Propagation of each pair of links, in turn.
+    propagation_ns: Vec<u64>,
+    reaction_ns: u64,
+    forwarding_ns: u64,
+    switch_memory: SharedMemoryConfig,
+    switch_control: FlowControl,
+    adapter_control: FlowControl,
+    arbiter: Arbiter,
+    strict_priority: bool,
+    voq_limit: Option<u32>,
+    rate_limiters: Option<u32>,
+    congestion: Option<CongestionManagement>,
+    arrivals: FrameArrivals,
+    frame_bytes: u16,
+    /// Rates of the port to the first node and of the second node, as parts of the link's.
+    service: [f64; 2],
+    /// Frames on a link that is never idle between two samples.
+    sampled: Option<u64>,
+}
+
+impl Default for Tree {
+    fn default() -> Self {
+        let pause = |high, low| FlowControl::Pause(PauseConfig { high: Bytes(high), low: Bytes(low) });
+        Self {
+            seed: 1,
+            parents: vec![0, 0],
+            nodes: vec![0, 0, 1, 1, 2, 2],
+            link_megabits: 10_000,
+            propagation_ns: vec![500],
+            reaction_ns: 0,
+            forwarding_ns: 0,
+            switch_memory: SharedMemoryConfig { partition: Bytes(100_000), output_limit: None },
+            switch_control: pause(80_000, 60_000),
+            adapter_control: pause(140_000, 130_000),
+            arbiter: Arbiter::Fifo,
+            strict_priority: false,
+            voq_limit: None,
+            rate_limiters: None,
+            congestion: None,
+            arrivals: FrameArrivals { load: 0.8, constant: false, on_off: None },
+            frame_bytes: 1500,
+            service: [0.5, 1.0],
+            sampled: Some(100),
+        }
+    }
+}
+
+/// How long a run is: so many frames on a link that is never idle.
+const FRAMES: u64 = 2000;
+
+/// The links of a network, by (from, to); switches are numbered first, then nodes.
+struct Wiring<'a> {
+    tree: &'a Tree,
+    links: Vec<((usize, usize), LinkId)>,
+    /// Of each switch and each node, in the order of its ports, who is at the other end.
+    neighbours: Vec<Vec<usize>>,
+}
+
+impl<'a> Wiring<'a> {
+    fn new(tree: &'a Tree, builder: &mut NetworkBuilder) -> Self {
+        let switches = tree.parents.len() + 1;
+        let trunks = tree.parents.iter().zip(1..).map(|(&parent, switch)| (parent % switch, switch));
+        let cables = trunks.chain(tree.nodes.iter().zip(switches..).map(|(&switch, node)| (switch % switches, node)));
+        let neighbours = vec![Vec::new(); switches + tree.nodes.len()];
+        let mut wiring = Self { tree, links: Vec::new(), neighbours };
+        for ((one, other), cable) in cables.zip(0..) {
+            for (from, to) in [(one, other), (other, one)] {
+                let far_input_port = wiring.neighbours[to].len() as u16;
+                let propagation = tree.propagation_ns[cable % tree.propagation_ns.len()];
+                let link = builder.add_link(LinkSpec {
+                    name: format!("{from}->{to}"),
+                    rate: Rate::megabits(tree.link_megabits),
+                    propagation: Span::from_nanoseconds(propagation),
+                    queue: None,
+                    shares_state: false,
+                    loss: 0.0,
+                    far_input_port,
+                    fabric: None,
+                    trace: None,
+                    watched_flows: Vec::new(),
+                });
+                wiring.links.push(((from, to), link));
+            }
+            wiring.neighbours[one].push(other);
+            wiring.neighbours[other].push(one);
+        }
+        wiring
+    }
+
+    fn link(&self, from: usize, to: usize) -> LinkId {
+        self.links.iter().find(|(ends, _)| *ends == (from, to)).unwrap().1
+    }
+
+    fn rate(&self, part: f64) -> Rate {
+        Rate::megabits(((part * self.tree.link_megabits as f64) as u64).max(1))
+    }
+
+    fn port(&self, from: usize, to: usize) -> EthernetPort {
+        // The port to the first node is slow for a while.
+        let slow = to == self.tree.parents.len() + 1;
+        let step = |frames, part| ServiceStep { from: self.tree.at(frames), rate: self.rate(part) };
+        let (begin, end) = (step(FRAMES / 10, self.tree.service[0]), step(FRAMES * 4 / 5, 1.0));
+        let service = if slow { vec![begin, end] } else { Vec::new() };
+        EthernetPort { out: self.link(from, to), incoming: self.link(to, from), service }
+    }
+
+    /// The way from `from` to `to`: up the tree of switches and down again.
+    fn path(&self, from: usize, to: usize) -> Vec<usize> {
+        let mut ways = vec![vec![from]];
+        loop {
+            let mut longer = Vec::new();
+            for way in ways {
+                let last = way[way.len() - 1];
+                if last == to {
+                    return way;
+                }
+                for &next in self.neighbours[last].iter().filter(|next| !way.contains(next)) {
+                    longer.push([&way[..], &[next]].concat());
+                }
+            }
+            ways = longer;
+        }
+    }
+}
+
+impl Tree {
+    /// When so many frames have passed a link that is never idle.
+    fn at(&self, frames: u64) -> Time {
+        Time::ZERO + Rate::megabits(self.link_megabits).transmission_time(self.frame_bytes.into()) * frames
+    }
+
+    fn network(&self) -> Network {
+        let interval = self.sampled.map(|frames| self.at(frames).since(Time::ZERO));
+        let probes = Probes { interval, queues: true, flows: true, links: true };
+        let mut builder = NetworkBuilder::new(self.seed, self.at(FRAMES / 8), self.at(FRAMES), probes);
+        let wiring = Wiring::new(self, &mut builder);
+        let switches = self.parents.len() + 1;
+        for switch in 0..switches {
+            builder.add_ethernet_switch(EthernetSwitchSpec {
+                name: format!("switch-{switch}"),
+                ports: wiring.neighbours[switch].iter().map(|&to| wiring.port(switch, to)).collect(),
+                memory: self.switch_memory,
+                flow_control: self.switch_control,
+                reaction: Span::from_nanoseconds(self.reaction_ns),
+                arbiter: self.arbiter,
+                strict_priority: self.strict_priority,
+                forwarding_delay: Span::from_nanoseconds(self.forwarding_ns),
+                congestion: self.congestion.clone(),
+            });
+        }
+        for (number, node) in (switches..switches + self.nodes.len()).enumerate() {
+            let slow = ServiceStep { from: Time::ZERO, rate: wiring.rate(self.service[1]) };
+            builder.add_adapter(AdapterSpec {
+                name: format!("node-{number}"),
+                port: EthernetPort { service: Vec::new(), ..wiring.port(node, wiring.neighbours[node][0]) },
+                voq_limit: self.voq_limit,
+                rate_limiters: self.rate_limiters,
+                egress_bytes: 150_000,
+                flow_control: self.adapter_control,
+                reaction: Span::from_nanoseconds(self.reaction_ns / 2),
+                service: if number == 1 { vec![slow] } else { Vec::new() },
+                congestion: self.congestion.clone(),
+            });
+        }
+        for number in 0..self.nodes.len() {
+            self.add_flows(number, &wiring, &mut builder);
+        }
+        builder.build().unwrap()
+    }
+
+    /// The flows of a node, which share a generator: to the first node or its neighbour, and to one further on.
+    fn add_flows(&self, number: usize, wiring: &Wiring<'_>, builder: &mut NetworkBuilder) {
+        let (first, count) = (self.parents.len() + 1, self.nodes.len());
+        let near = usize::from(number == 0);
+        let far = (number + count / 2) % count;
+        let targets = if far == near || far == number { vec![near] } else { vec![near, far] };
+        for to in targets {
+            let path = wiring.path(first + number, first + to);
+            let forward = path.windows(2).map(|hop| wiring.link(hop[0], hop[1])).collect();
+            let backward = path.windows(2).rev().map(|hop| wiring.link(hop[1], hop[0])).collect();
+            builder.add_flow(FlowSpec {
+                name: format!("{number}-{to}"),
+                group: "frames".into(),
+                transport: Transport::Frames {
+                    generator: number as u32,
+                    share: 1.0 + to as f64,
+                    arrivals: self.arrivals,
+                    len_bytes: self.frame_bytes,
+                    ecn: true,
+                    set_point: None,
+                },
+                forward,
+                backward,
+                start: Time::ZERO + Span::from_nanoseconds(70 * number as u64),
+                stop: Time::NEVER,
+                class: (number % 3) as u8,
+            });
+        }
+    }
+
+    fn run(&self) -> RunResult {
+        self.network().run(&mut |_| true).unwrap()
+    }
+
+    /// The same, with every process run in the order of the global clock.
+    fn run_in_order(&self) -> RunResult {
+        let mut network = self.network();
+        network.without_fusion();
+        network.run(&mut |_| true).unwrap()
+    }
+}
+
+fn schemes() -> Vec<Option<CongestionManagement>> {
+    [None].into_iter().chain(CongestionManagement::every().into_iter().map(Some)).collect()
+}
+
+/// Where two results differ, table by table: a digest alone says nothing.
+fn differences(one: &RunResult, other: &RunResult) -> Vec<String> {
+    let tables = [
+        ("flows", &one.flows, &other.flows),
+        ("queues", &one.queues, &other.queues),
+        ("links", &one.links, &other.links),
+        ("ports", &one.ports, &other.ports),
+    ];
+    let mut differences = Vec::new();
+    for (name, left, right) in tables {
+        for (column, right) in left.columns.iter().zip(&right.columns) {
+            let (left, right) = (format!("{:?}", column.1), format!("{:?}", right.1));
+            if left != right && column.0 != "state_bytes" {
+                differences.push(format!("{name}.{}:\n  {left}\n  {right}", column.0));
+            }
+        }
+    }
+    for (left, right) in one.series.iter().zip(&other.series) {
+        let bits = |values: &[f64]| values.iter().map(|value| value.to_bits()).collect::<Vec<_>>();
+        if bits(&left.values) != bits(&right.values) {
+            differences.push(format!("{} {}", left.name, left.quantity));
+        }
+    }
+    differences
+}
+
+#[test]
+fn the_order_of_running_changes_no_result_under_any_scheme() {
+    for congestion in schemes() {
+        let name = congestion.as_ref().map(CongestionManagement::name);
+        let tree = Tree { congestion, ..Tree::default() };
+        let (fused, in_order) = (tree.run(), tree.run_in_order());
+        assert_eq!(differences(&fused, &in_order), [""; 0], "{name:?}");
+        assert_eq!(fused.digest, in_order.digest, "{name:?}");
+        assert!(in_order.engine.events > fused.engine.events, "{name:?}");
+        assert_eq!(tree.run().digest, fused.digest, "{name:?} again");
+        assert_ne!(Tree { seed: 2, ..tree }.run().digest, fused.digest, "{name:?} with another seed");
+    }
+}
+
+fn flow_control() -> impl Strategy<Value = FlowControl> {
+    let watermarks = || {
+        (1_u64..90_000, 0.0..0.99)
+            .prop_map(|(high, low)| PauseConfig { high: Bytes(high), low: Bytes((high as f64 * low) as u64) })
+    };
+    prop_oneof![
+        Just(FlowControl::None),
+        watermarks().prop_map(FlowControl::Pause),
+        watermarks().prop_map(FlowControl::Priority),
+    ]
+}
+
+fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
+    // Whole frames and halves of them, so that many things happen at the same time.
+    prop_oneof![Just(0), Just(600), Just(1200), 0..largest]
+}
+
+fn tree() -> impl Strategy<Value = Tree> {
+    let network = (
+        prop::collection::vec(0_usize..8, 0..4),
+        prop::collection::vec(0_usize..8, 3..8),
+        prop::sample::select(vec![1000_u64, 10_000, 10_000, 100_000]),
+        prop::collection::vec(span_ns(3000), 1..4),
+        span_ns(4000),
+        span_ns(1000),
+    );
+    let limits = vec![None, Some(OutputLimit::Static(Bytes(30_000))), Some(OutputLimit::Dynamic(0.3))];
+    let devices = (
+        prop::sample::select(limits),
+        flow_control(),
+        flow_control(),
+        prop::sample::select(vec![Arbiter::Fifo, Arbiter::RoundRobin]),
+        any::<bool>(),
+        prop::option::of(1_u32..10),
+        prop::option::of(1_u32..3),
+        prop::sample::select(schemes()),
+    );
+    let on_off = OnOff { period: Span::from_microseconds(200), on: Span::from_microseconds(100) };
+    let traffic = (
+        (prop_oneof![Just(1.0), 0.1..1.0], any::<bool>(), prop::sample::select(vec![None, Some(on_off)])),
+        prop::sample::select(vec![64_u16, 700, 1500, 9000]),
+        [0.01..1.0, 0.01..1.0],
+        prop::sample::select(vec![None, Some(100), Some(7)]),
+        any::<u64>(),
+    );
+    (network, devices, traffic).prop_map(|(network, devices, traffic)| {
+        let (parents, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
+        let (output_limit, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
+            devices;
+        let ((load, constant, on_off), frame_bytes, service, sampled, seed) = traffic;
+        Tree {
+            seed,
+            parents,
+            nodes,
+            link_megabits,
+            propagation_ns,
+            reaction_ns,
+            forwarding_ns,
+            switch_memory: SharedMemoryConfig { partition: Bytes(100_000), output_limit },
+            switch_control,
+            adapter_control,
+            arbiter,
+            strict_priority,
+            voq_limit,
+            // With FECN every flow has a limiter, always.
+            rate_limiters: limiters.filter(|_| !matches!(congestion, Some(CongestionManagement::Fecn(_)))),
+            congestion,
+            arrivals: FrameArrivals { load, constant, on_off },
+            frame_bytes,
+            service,
+            sampled,
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Also where frames are lost, where there is no propagation to run ahead by, and where much happens at once.
+    #[test]
+    fn the_order_of_running_changes_no_result(tree in tree()) {
+        let (fused, in_order) = (tree.run(), tree.run_in_order());
+        prop_assert_eq!(differences(&fused, &in_order), Vec::<String>::new());
+        prop_assert_eq!(fused.digest, in_order.digest);
+    }
+}
