@@ -31,6 +31,7 @@ const GENERATED: &str = "<!-- Generated from the source by `cargo xtask generate
 const KINDS: &[(&str, &str, &str)] = &[
     ("discipline", "disciplines", "Disciplines"),
     ("scheduler", "schedulers", "Schedulers"),
+    ("scheme", "schemes", "Congestion management schemes"),
     ("transport", "transports", "Transports"),
     ("topology", "topologies", "Topologies"),
 ];
@@ -257,6 +258,7 @@ mod tests {
                 "docs/reference/disciplines/blue.md",
                 "docs/reference/disciplines/index.md",
                 "docs/reference/schedulers/index.md",
+                "docs/reference/schemes/index.md",
                 "docs/reference/topologies/index.md",
                 "docs/reference/transports/index.md",
             ]

@@ -1,6 +1,6 @@
 //! Results as NumPy columns, handed over without copying.
 
-use forebay_engine::{Column, EngineStats, RunResult, Series, Table};
+use forebay_engine::{Column, Deadlock, EngineStats, RunResult, Series, Table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -33,6 +33,10 @@ pub(crate) struct RawResult {
     links: Py<PyDict>,
     /// One row for each flow at each queue.
     queue_flows: Py<PyDict>,
+    /// One row a port of an Ethernet.
+    ports: Py<PyDict>,
+    /// Links that had stopped each other for good, and since when; none if none had.
+    deadlock: Option<Py<PyDict>>,
     /// Time series.
     series: Py<PyList>,
     /// Speed and memory of the run.
@@ -54,6 +58,8 @@ impl RawResult {
             queues: columns(py, result.queues, form)?,
             links: columns(py, result.links, form)?,
             queue_flows: columns(py, result.queue_flows, form)?,
+            ports: columns(py, result.ports, form)?,
+            deadlock: result.deadlock.map(|deadlock| deadlock_entries(py, deadlock)).transpose()?,
             series: PyList::new(py, series)?.unbind(),
             engine: engine_entries(py, result.engine)?,
             digest: result.digest,
@@ -97,6 +103,13 @@ fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResult<Py<PyDic
     entry.set_item("interval_s", series.interval_s)?;
     entry.set_item("values", numbers_in(py, series.values, form)?)?;
     Ok(entry.unbind())
+}
+
+fn deadlock_entries(py: Python<'_>, deadlock: Deadlock) -> PyResult<Py<PyDict>> {
+    let entries = PyDict::new(py);
+    entries.set_item("links", deadlock.links)?;
+    entries.set_item("since_s", deadlock.since_s)?;
+    Ok(entries.unbind())
 }
 
 fn engine_entries(py: Python<'_>, engine: EngineStats) -> PyResult<Py<PyDict>> {

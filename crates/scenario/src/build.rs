@@ -1,5 +1,7 @@
 //! From a validated scenario to a network.
 
+mod ethernet;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -11,7 +13,7 @@ use forebay_qdisc::{Queue, Rng, Time};
 use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
-use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route};
+use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route, Source};
 use crate::schema::{self, Cells, Fabric, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
@@ -29,6 +31,9 @@ pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) ->
     }
     for fabric in &layout.fabrics {
         builder.add_fabric(self::fabric(fabric, scenario)?);
+    }
+    if let Some(ethernet) = scenario.topology.ethernet() {
+        ethernet::add_stations(ethernet, &layout, &mut builder);
     }
     for route in &layout.routes {
         builder.add_flow(flow(route, scenario, seed)?);
@@ -108,12 +113,16 @@ fn flows_of(app: &schema::Application) -> u32 {
     if matches!(app, schema::Application::RequestResponse(_)) { 2 } else { 1 }
 }
 
-fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
-    let packets = |limit: Option<QueueSize>| match limit {
+/// A limit in packets.
+fn packets(limit: Option<QueueSize>) -> Option<u32> {
+    match limit {
         // Validation refuses a limit in bytes.
         Some(QueueSize::Packets(packets) | QueueSize::Bytes(packets)) => Some(packets.min(u64::from(u32::MAX)) as u32),
         None => None,
-    };
+    }
+}
+
+fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
     let ports = fabric.ports;
     let (inputs, cell, speedup) = match &fabric.spec {
         Fabric::Cioq(cioq) => {
@@ -133,7 +142,8 @@ fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, Ru
 
 fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[route.group];
-    let draw = |what: &str, from: Distribution| from.draw(&mut stream(seed, &format!("flow/{}/{what}", route.name)));
+    let drawn_as = if let Source::Frames(frames) = &route.source { &frames.first } else { &route.name };
+    let draw = |what: &str, from: Distribution| from.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}")));
     let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
@@ -157,6 +167,7 @@ fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, R
             ecn: group.ecn,
         },
         schema::Transport::Cells(cells) => cells_transport(cells, route)?,
+        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, route, scenario)?,
     };
     Ok(FlowSpec {
         name: route.name.clone(),
@@ -171,7 +182,7 @@ fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, R
 }
 
 fn cells_transport(cells: &Cells, route: &Route) -> Result<Transport, RunError> {
-    let Some(CellsOfLine { line, share, total, rate }) = route.cells else {
+    let Source::Cells(CellsOfLine { line, share, total, rate }) = route.source else {
         return Err(RunError::Invariant(format!("`{}`: cells without a line", route.name)));
     };
     // A line that is asked for more than it carries is full.

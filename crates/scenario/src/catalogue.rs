@@ -1,4 +1,5 @@
-//! What can be listed and explained: disciplines, schedulers, transports and topologies, each with its parameters.
+//! What can be listed and explained: disciplines, schedulers, schemes of congestion management, transports and
+//! topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
 //! its configuration.
@@ -8,14 +9,14 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Chain, DISCIPLINES, Dumbbell, Graph, SCHEDULERS, ScenarioSpec, Star, SwitchTopology,
-    TCP_VARIANTS, Topology, Transport, Udp,
+    Algorithm, Cells, Chain, DISCIPLINES, Dumbbell, Ethernet, Frames, Graph, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
+    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp,
 };
 
 /// Something that a scenario can choose by its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Choice {
-    /// `"discipline"`, `"scheduler"`, `"transport"` or `"topology"`.
+    /// `"discipline"`, `"scheduler"`, `"scheme"`, `"transport"` or `"topology"`.
     pub kind: &'static str,
     /// Its name in a scenario.
     pub name: String,
@@ -85,7 +86,7 @@ fn unwrapped(text: &str) -> String {
     out
 }
 
-/// Everything that can be listed: disciplines, schedulers, transports, topologies.
+/// Everything that can be listed: disciplines, schedulers, schemes, transports, topologies.
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let documented = |kind: &'static str, algorithms: &[Algorithm]| -> Vec<Choice> {
@@ -93,10 +94,12 @@ pub fn choices() -> Vec<Choice> {
     };
     let mut choices = documented("discipline", DISCIPLINES);
     choices.extend(documented("scheduler", SCHEDULERS));
+    choices.extend(documented("scheme", SCHEMES));
     choices.extend([
         described::<Transport, TcpConfig>("transport", "tcp"),
         described::<Transport, Udp>("transport", "udp"),
         described::<Transport, Cells>("transport", "cells"),
+        described::<Transport, Frames>("transport", "frames"),
     ]);
     choices.extend(documented("transport", TCP_VARIANTS));
     choices.extend([
@@ -105,6 +108,7 @@ pub fn choices() -> Vec<Choice> {
         described::<Topology, Chain>("topology", "chain"),
         described::<Topology, SwitchTopology>("topology", "switch"),
         described::<Topology, Graph>("topology", "graph"),
+        described::<Topology, Ethernet>("topology", "ethernet"),
     ]);
     choices
 }
@@ -185,7 +189,7 @@ impl<'a> Tables<'a> {
             self.parameters.push(Parameter {
                 name: name.clone(),
                 takes: takes(property, self.definitions),
-                default: property.get("default").filter(|value| !value.is_null()).map(toml_text),
+                default: property.get("default").and_then(|value| self.default_text(value, property)),
                 required: required.contains(&key.as_str()),
                 description: description(property),
             });
@@ -196,6 +200,18 @@ impl<'a> Tables<'a> {
                     self.explain(schema, &format!("{name}{below}."));
                 }
             }
+        }
+    }
+}
+
+impl Tables<'_> {
+    /// A default as TOML. That of a table whose keys are listed with theirs is the empty one.
+    fn default_text(&self, value: &Value, property: &Value) -> Option<String> {
+        let is_table = || tables_in(property, self.definitions).iter().any(|(below, _)| below.is_empty());
+        match value {
+            Value::Null => None,
+            Value::Object(_) if is_table() => Some("{}".to_owned()),
+            value => Some(toml_text(value)),
         }
     }
 }
@@ -280,9 +296,11 @@ const NAMED: &[(&str, &str)] = &[
     ("Rate", "rate"),
     ("Bytes", "size"),
     ("QueueSize", "packets or size"),
+    ("Reaction", "time or quanta"),
     ("SpanDistribution", "time or distribution"),
     ("SizeDistribution", "size or distribution"),
     ("QueueSpec", "queue"),
+    ("CongestionManagement", "scheme"),
 ];
 
 /// What a named type takes.

@@ -1,5 +1,7 @@
 //! From a topology to links and paths: which links there are, and which of them each flow takes.
 
+mod ethernet;
+
 use std::collections::BTreeMap;
 
 use forebay_engine::stream;
@@ -8,6 +10,7 @@ use petgraph::algo::astar;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::{EdgeFiltered, EdgeRef};
 
+pub(crate) use self::ethernet::{Station, StationPort};
 use crate::names;
 use crate::schema::{
     Chain, Dumbbell, Enters, Fabric, FlowGroup, Graph, HostCount, LinkSpec, NodeKind, Placement, ScenarioSpec, Star,
@@ -49,6 +52,28 @@ pub(crate) struct CellsOfLine {
     pub rate: Rate,
 }
 
+/// A flow that is a part of what one generator of frames sends.
+#[derive(Clone)]
+pub(crate) struct FramesOfGenerator {
+    /// Unlike that of any other generator.
+    pub generator: u32,
+    /// The part of the generator's frames.
+    pub share: f64,
+    /// Name of the generator's first flow, for what is drawn once for all of them.
+    pub first: String,
+}
+
+/// Whether a flow sends alone, or what its part is.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// It has a source of its own.
+    Own,
+    /// Cells of a line.
+    Cells(CellsOfLine),
+    /// Frames of a generator.
+    Frames(FramesOfGenerator),
+}
+
 /// A flow and the lines that its data and its ACKs take.
 pub(crate) struct Route {
     pub name: String,
@@ -58,7 +83,7 @@ pub(crate) struct Route {
     pub index: u32,
     pub forward: Vec<u32>,
     pub backward: Vec<u32>,
-    pub cells: Option<CellsOfLine>,
+    pub source: Source,
 }
 
 /// Lines and routes of a scenario.
@@ -67,6 +92,10 @@ pub(crate) struct Layout {
     pub lines: Vec<Line>,
     pub routes: Vec<Route>,
     pub fabrics: Vec<FabricLine>,
+    /// The switches of an Ethernet, in the order of the scenario.
+    pub ethernet_switches: Vec<Station>,
+    /// The nodes of an Ethernet, in the order of their switches.
+    pub adapters: Vec<Station>,
     nodes: usize,
     inputs: Vec<u16>,
 }
@@ -88,6 +117,7 @@ impl Layout {
             Topology::Chain(chain) => layout.chain(chain, &scenario.flows, seed),
             Topology::Switch(switch) => layout.switch(switch, &scenario.flows, seed),
             Topology::Graph(graph) => layout.graph(graph, &scenario.flows, seed),
+            Topology::Ethernet(ethernet) => layout.ethernet(ethernet, &scenario.flows, seed),
         }
         layout
     }
@@ -138,7 +168,7 @@ impl Layout {
             let link = spec.access.as_ref().unwrap_or(&star.access);
             let access = self.access(&names::access(&name), link, host, router, seed);
             let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
-            self.routes.push(Route { name, group, index, forward, backward, cells: None });
+            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
@@ -191,7 +221,7 @@ impl Layout {
             });
             let (forward, backward) =
                 (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
-            self.routes.push(Route { name, group, index, forward, backward, cells: None });
+            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
@@ -222,7 +252,7 @@ impl Layout {
             let hops = &pairs[router..];
             let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
             let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
-            self.routes.push(Route { name, group, index, forward, backward, cells: None });
+            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
@@ -260,7 +290,7 @@ impl Layout {
                         index: index as u32,
                         forward: vec![inputs[input], outputs[output]],
                         backward: Vec::new(),
-                        cells: Some(CellsOfLine {
+                        source: Source::Cells(CellsOfLine {
                             line: input as u32,
                             share,
                             total: of_input[input],
@@ -288,7 +318,7 @@ impl Layout {
                     let way_there = forward.iter().map(|&line| self.lines[line as usize].propagation);
                     self.lines[back as usize].propagation = way_there.fold(Span::ZERO, |sum, span| sum + span);
                 }
-                self.routes.push(Route { name, group, index, forward, backward: vec![back], cells: None });
+                self.routes.push(Route { name, group, index, forward, backward: vec![back], source: Source::Own });
             }
         }
     }
@@ -320,7 +350,7 @@ impl Layout {
             else {
                 return;
             };
-            self.routes.push(Route { name, group, index, forward, backward, cells: None });
+            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
         });
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 
+mod ethernet;
 mod flows;
 mod graph;
 mod links;
@@ -66,7 +67,13 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     if let Topology::Switch(switch) = &spec.topology {
         switch::validate(switch, spec, &root.key("topology.switch"))?;
     }
+    if let Topology::Ethernet(ethernet) = &spec.topology {
+        ethernet::validate(ethernet, &root.key("topology.ethernet"))?;
+    }
     flows::validate(spec, &root.key("flows"))?;
+    if let Topology::Ethernet(ethernet) = &spec.topology {
+        ethernet::memory(ethernet, spec, &root.key("topology.ethernet"))?;
+    }
     if let Topology::Graph(graph) = &spec.topology {
         graph::switches(graph, spec, &root.key("topology.graph.nodes"))?;
     }

@@ -49,7 +49,7 @@ fn every_choice_has_its_manual() {
     for Choice { kind, name, summary, sections, parameters } in choices() {
         assert!(!summary.is_empty() && summary.len() < 200, "{kind} {name}: {summary}");
         let headings: Vec<&str> = sections.iter().map(|(heading, _)| heading.as_str()).collect();
-        let expected: &[&str] = if matches!(kind, "discipline" | "scheduler") {
+        let expected: &[&str] = if matches!(kind, "discipline" | "scheduler" | "scheme") {
             &["What it does", "Source", "Where we differ"]
         } else {
             &["What it does"]

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
-use super::{Cells, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use super::{Cells, Frames, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 
 /// A group of flows that differ in nothing but their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -17,11 +17,11 @@ use super::{Cells, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 pub struct FlowGroup {
     /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
     pub name: String,
-    /// Number of flows. Default: one, which has the group's name. Not for cells.
+    /// Number of flows. Default: one, which has the group's name. Not for cells and frames.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Who sends: TCP, UDP, or the sources of cells before a switch.
+    /// Who sends: TCP, UDP, the sources of cells before a switch, or those of frames in an Ethernet.
     pub transport: Transport,
     /// What is sent; TCP only.
     #[serde(default)]
@@ -35,16 +35,17 @@ pub struct FlowGroup {
     /// When the flow stops to send. Default: at the end of the run.
     #[serde(default)]
     pub stop: Option<Span>,
-    /// Traffic class, for disciplines that look at it.
+    /// Traffic class, for disciplines that look at it; in an Ethernet the priority, 0 to 7.
     #[serde(default)]
     pub class: u8,
     /// The flow's own link between its source and the first router, both directions, in place of the topology's.
     #[serde(default)]
     pub access: Option<LinkSpec>,
-    /// Free graph only, required there: the host, or hosts in turn, that send.
+    /// Free graph and Ethernet only, required there: the host, or hosts in turn, that send.
     #[serde(default)]
     pub from: Option<OneOrMany>,
-    /// Free graph only, required there: the host, or hosts in turn, that receive.
+    /// Free graph and Ethernet only, required there: the host, or hosts in turn, that receive; in an Ethernet also
+    /// "others": every other node.
     #[serde(default)]
     pub to: Option<OneOrMany>,
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
@@ -69,6 +70,8 @@ pub enum Transport {
     Udp(Udp),
     /// Cells in the slots of a line, as switch theory has them; only in front of a switch.
     Cells(Cells),
+    /// Ethernet frames, at a rate of their own as far as congestion management lets them; only in an Ethernet.
+    Frames(Frames),
 }
 
 /// What TCP's congestion control and slow start can be, as the manual shows them.
@@ -286,6 +289,7 @@ impl FlowGroup {
                 SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),
             },
             Transport::Cells(cells) => cells.size.0,
+            Transport::Frames(frames) => frames.size.0,
         }
     }
 }

@@ -5,6 +5,7 @@
 //! parameter of an alternative has a default its bare name will do, `queue = "red"`.
 
 mod distribution;
+mod ethernet;
 mod flows;
 mod one_or_many;
 mod probes;
@@ -15,6 +16,11 @@ mod tagged;
 mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};
+pub use ethernet::{
+    Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetSwitch, FrameOnOff, Frames, Generator, Pause, Reaction,
+    Service, ServiceAt, SharedMemorySwitch,
+};
+pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub(crate) use flows::TCP_VARIANTS;
 pub use flows::{
     Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep, RequestResponse,

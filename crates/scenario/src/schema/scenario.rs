@@ -24,7 +24,7 @@ pub struct ScenarioSpec {
     /// All random numbers follow from it.
     #[serde(default = "first")]
     pub seed: u64,
-    /// The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`.
+    /// The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`, `ethernet`.
     pub topology: Topology,
     /// The traffic: at least one group.
     #[schemars(length(min = 1))]

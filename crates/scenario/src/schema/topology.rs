@@ -8,7 +8,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged;
-use super::{Cioq, InputQueued, QueueSpec, SpanDistribution, SwitchTopology};
+use super::{Cioq, Ethernet, InputQueued, QueueSpec, SpanDistribution, SwitchTopology};
 
 /// The network: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -24,6 +24,8 @@ pub enum Topology {
     Switch(SwitchTopology),
     /// Any nodes and links, with shortest-path routes.
     Graph(Graph),
+    /// Switches that share memory, and nodes with adapters: PAUSE and congestion management.
+    Ethernet(Ethernet),
 }
 
 /// One direction of a link: the queue of its sending port, its rate and its delay.
@@ -197,6 +199,12 @@ impl Topology {
     #[must_use]
     pub fn switch(&self) -> Option<&SwitchTopology> {
         if let Self::Switch(switch) = self { Some(switch) } else { None }
+    }
+
+    /// The Ethernet, if the topology is one.
+    #[must_use]
+    pub fn ethernet(&self) -> Option<&Ethernet> {
+        if let Self::Ethernet(ethernet) = self { Some(ethernet) } else { None }
     }
 }
 

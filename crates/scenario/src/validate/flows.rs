@@ -6,9 +6,10 @@ use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
 use super::graph::Reach;
-use super::switch;
 use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
+use super::{ethernet, switch};
 use crate::document::Path;
+use crate::names;
 use crate::schema::{
     Application, Enters, FlowGroup, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Topology,
     Transport, Udp, UdpPattern,
@@ -35,7 +36,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
     for (index, group) in spec.flows.iter().enumerate() {
         let at = path.index(index);
         require(group.flows() > 0, || at.key("count"), || "a group without flows".into(), "expected at least 1")?;
-        total += u64::from(group.flows());
+        total = total.saturating_add(names::count_of(spec, group));
         require(
             total <= MOST_FLOWS,
             || at.key("count"),
@@ -43,15 +44,37 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             "expected at most 16777216 in all",
         )?;
         check_name(&group.name, &at.key("name"))?;
+        crosses(group, spec, &at)?;
         times(group, spec.duration, &at)?;
         match &group.transport {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
             Transport::Cells(cells) => switch::cells(group, cells, spec, &at)?,
+            Transport::Frames(frames) => ethernet::frames(group, frames, spec, &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
     }
-    unique_names(spec, path)
+    unique_names(spec, path)?;
+    match spec.topology.ethernet() {
+        Some(ethernet) => {
+            ethernet::unique_names(spec, path)?;
+            ethernet::load(ethernet, spec, path)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Nothing but frames crosses an Ethernet.
+fn crosses(group: &FlowGroup, spec: &ScenarioSpec, at: &Path) -> Validity {
+    let name = match group.transport {
+        Transport::Frames(_) => return Ok(()),
+        Transport::Tcp(_) => "tcp",
+        Transport::Udp(_) => "udp",
+        Transport::Cells(_) => "cells",
+    };
+    let message = || format!("`{name}` does not go over an Ethernet");
+    let other = spec.topology.ethernet().is_none();
+    require(other, || at.key("transport"), message, "expected `transport.frames`: only frames cross it")
 }
 
 /// No flow may have the name of another, nor a group that of another's flow.
@@ -81,11 +104,15 @@ fn times(group: &FlowGroup, duration: Span, at: &Path) -> Validity {
     let first = group.start.minimum();
     let late = || format!("`{}` starts at {first}, when the run has ended", group.name);
     require(first < duration, || at.key("start"), late, "expected less than `duration`")?;
-    let last = group.stagger.picoseconds().checked_mul(u64::from(group.flows() - 1));
+    let starts = match group.transport {
+        Transport::Frames(_) => group.generators() as u64,
+        _ => u64::from(group.flows()),
+    };
+    let last = group.stagger.picoseconds().checked_mul(starts.saturating_sub(1));
     require(
         last.is_some_and(|last| last < duration.picoseconds()),
         || at.key("stagger"),
-        || format!("the last of the {} flows would start after the end of the run", group.flows()),
+        || format!("the last of the {starts} flows would start after the end of the run"),
         "expected less than `duration` / (`count` - 1)",
     )?;
     if let Some(stop) = group.stop {
@@ -207,14 +234,20 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
             require(group.access.is_none(), || at.key("access"), none, "describe the link in `topology.graph.links`")?;
             ends(group, reach, at)
         }
-        None => {
-            for (key, given) in [("from", &group.from), ("to", &group.to)] {
-                let message = || format!("`{key}` is for a free graph");
-                require(given.is_none(), || at.key(key), message, "this topology has its own sources and sinks")?;
-            }
-            Ok(())
-        }
+        None => match spec.topology.ethernet() {
+            Some(ethernet) => ethernet::ends(group, ethernet, at),
+            None => no_ends(group, at),
+        },
     }
+}
+
+/// Checks that the group does not say where its flows begin and end.
+fn no_ends(group: &FlowGroup, at: &Path) -> Validity {
+    for (key, given) in [("from", &group.from), ("to", &group.to)] {
+        let message = || format!("`{key}` is for a free graph or an Ethernet");
+        require(given.is_none(), || at.key(key), message, "this topology has its own sources and sinks")?;
+    }
+    Ok(())
 }
 
 fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {

@@ -72,6 +72,8 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             }
             Ok(())
         }
+        // Its links are all alike, and checked with it.
+        Topology::Ethernet(_) => Ok(()),
     }
 }
 
@@ -80,7 +82,7 @@ fn largest(spec: &ScenarioSpec) -> Largest {
     let data = spec.flows.iter().map(|group| data_packet(&group.transport)).max().unwrap_or(0);
     let acks = spec.flows.iter().map(|group| match &group.transport {
         Transport::Tcp(config) => config.ack_size.0,
-        Transport::Udp(_) | Transport::Cells(_) => 0,
+        Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
     });
     Largest { data, acks: acks.max().unwrap_or(0) }
 }
@@ -93,6 +95,7 @@ fn data_packet(transport: &Transport) -> u64 {
             drawn => drawn.mean().0,
         },
         Transport::Cells(cells) => cells.size.0,
+        Transport::Frames(frames) => frames.size.0,
     }
 }
 

@@ -52,6 +52,8 @@ fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
 }
 
 fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validity {
+    let none = || "the queues of an Ethernet keep no gauges of single flows".to_owned();
+    require(spec.topology.ethernet().is_none(), || path.clone(), none, "expected none: ask for `series`")?;
     check_link(&gauges.queue, "queue", spec, &path.key("queue"))?;
     for (index, name) in gauges.flows.iter().enumerate() {
         let groups = || spec.flows.iter().map(|group| group.name.clone());

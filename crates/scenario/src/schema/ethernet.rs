@@ -1,0 +1,447 @@
+//! Lossless Ethernet: switches that share memory, adapters, and the frames between them.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use forebay_switching::congestion::CongestionManagement;
+use forebay_switching::{OutputLimit, PAUSE_QUANTUM_BITS};
+use forebay_units::{Bytes, QueueSize, Rate, Span};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{Deserializer, Error, Visitor};
+use serde::ser::Serializer;
+
+use super::tagged::Algorithm;
+use super::{FlowGroup, OneOrMany};
+
+/// Nodes with adapters, and switches whose memory is divided among their inputs and shared by their outputs;
+/// full-duplex links of one rate between them, and shortest-path routes. Links: `<from>-><to>`; the queue of a switch's
+/// output has the name of its link. Only `frames` cross it. The E2CM proposal's networks.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ethernet {
+    /// Every link, in both directions.
+    pub link: EthernetLink,
+    /// What tells the sources to slow down. Default: nothing does.
+    #[serde(default)]
+    pub congestion_management: Option<CongestionManagement>,
+    /// What every switch is.
+    #[serde(default)]
+    pub switch: SharedMemorySwitch,
+    /// What every node's adapter is.
+    #[serde(default)]
+    pub adapter: Adapter,
+    /// The switches, each with the nodes that are joined to it.
+    #[schemars(length(min = 1))]
+    pub switches: Vec<EthernetSwitch>,
+    /// Links between switches: pairs of names.
+    #[serde(default)]
+    pub trunks: Vec<[String; 2]>,
+    /// When and where frames are sent, or taken, at less than the link's rate.
+    #[serde(default)]
+    pub service: Vec<Service>,
+}
+
+/// A link of an Ethernet, in each direction.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EthernetLink {
+    /// Rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+}
+
+/// A switch of an Ethernet and its nodes.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EthernetSwitch {
+    /// Its name.
+    pub name: String,
+    /// Names of the nodes that are joined to it, each by a link of its own. A core switch has none.
+    #[serde(default)]
+    pub nodes: Vec<String>,
+}
+
+/// What every switch of an Ethernet is.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SharedMemorySwitch {
+    /// Memory of each input, shared by all outputs.
+    pub memory: Bytes,
+    /// How much memory one output may hold of all inputs. Frames beyond it are lost, PAUSE or not. Default: no limit.
+    pub output_limit: Option<OutputLimit>,
+    /// Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
+    pub pause: Option<Pause>,
+    /// Stops single classes of the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    pub priority_pause: Option<Pause>,
+    /// How long after an order to stop a port still begins frames.
+    pub reaction: Reaction,
+    /// In which order an output sends what its inputs have for it.
+    pub arbiter: Arbiter,
+    /// Whether classes are served by strict priority, 7 first. Default: all classes are one.
+    pub strict_priority: bool,
+    /// From the last bit of a frame to its place in its output's queue.
+    pub forwarding_delay: Span,
+}
+
+impl Default for SharedMemorySwitch {
+    /// Memory as in the E2CM proposal.
+    fn default() -> Self {
+        Self {
+            memory: Bytes(300_000),
+            output_limit: None,
+            pause: None,
+            priority_pause: None,
+            reaction: Reaction::default(),
+            arbiter: Arbiter::Fifo,
+            strict_priority: false,
+            forwarding_delay: Span::ZERO,
+        }
+    }
+}
+
+/// What the adapter of every node of an Ethernet is. It has a virtual output queue for each flow, which it serves in
+/// turn.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Adapter {
+    /// The most frames in each virtual output queue; further ones are dropped at the source. Default: no limit.
+    pub voq_limit: Option<QueueSize>,
+    /// How many flows may have a rate limiter at a time. Default: all.
+    #[schemars(range(min = 1))]
+    pub rate_limiters: Option<u32>,
+    /// Memory for what has come and the node has not taken yet.
+    pub egress_memory: Bytes,
+    /// Stops the link from the switch (IEEE 802.3x). Default: frames that find no room are lost.
+    pub pause: Option<Pause>,
+    /// Stops single classes of the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
+    pub priority_pause: Option<Pause>,
+    /// How long after an order to stop the adapter still begins frames.
+    pub reaction: Reaction,
+}
+
+impl Default for Adapter {
+    /// Memory as in the E2CM proposal.
+    fn default() -> Self {
+        Self {
+            voq_limit: None,
+            rate_limiters: None,
+            egress_memory: Bytes(150_000),
+            pause: None,
+            priority_pause: None,
+            reaction: Reaction::default(),
+        }
+    }
+}
+
+/// When a buffer stops its feeder.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pause {
+    /// With so much in the buffer, or more, the feeder is told to stop.
+    pub high: Bytes,
+    /// With so much, or less, it is told to go on.
+    pub low: Bytes,
+    /// Accept a buffer that has too little room above `high` for what comes before the feeder stops, or an output
+    /// limit: then frames may be lost, and the results say how many.
+    #[serde(default)]
+    pub allow_loss: bool,
+}
+
+/// In which order an output of a switch sends what its inputs have for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arbiter {
+    /// In the order of arrival.
+    #[default]
+    Fifo,
+    /// One frame of each input in turn.
+    RoundRobin,
+}
+
+/// The rate of a port or a node for a while.
+#[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Service {
+    /// Which node.
+    pub node: String,
+    /// The rate, at most the link's.
+    pub rate: Rate,
+    /// From when on.
+    #[serde(default)]
+    pub from: Span,
+    /// Until when. Default: to the end of the run.
+    #[serde(default)]
+    pub to: Option<Span>,
+    /// Where: the switch's port to the node sends at this rate, or the node takes frames from its adapter at it.
+    #[serde(default)]
+    pub at: ServiceAt,
+}
+
+/// Whose rate a [`Service`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceAt {
+    /// The switch's port to the node.
+    #[default]
+    Switch,
+    /// The node.
+    Node,
+}
+
+/// How long a port takes to obey an order to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// A time.
+    Time(Span),
+    /// So many quanta, of 512 bit times.
+    Quanta(u16),
+}
+
+impl Default for Reaction {
+    fn default() -> Self {
+        Self::Time(Span::ZERO)
+    }
+}
+
+impl Reaction {
+    /// The time on a link of this rate.
+    #[must_use]
+    pub fn on(self, rate: Rate) -> Span {
+        match self {
+            Self::Time(span) => span,
+            Self::Quanta(quanta) => rate.transmission_time(u64::from(quanta) * PAUSE_QUANTUM_BITS / 8),
+        }
+    }
+}
+
+impl FromStr for Reaction {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let quanta = text.trim().strip_suffix("quanta").or_else(|| text.trim().strip_suffix("quantum"));
+        let Some(quanta) = quanta else { return text.parse().map(Self::Time).map_err(|error| error.to_string()) };
+        let refused = || format!("expected a number of quanta from 0 to {} in {text:?}", u16::MAX);
+        quanta.trim().parse().map(Self::Quanta).map_err(|_| refused())
+    }
+}
+
+impl fmt::Display for Reaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(span) => span.fmt(f),
+            Self::Quanta(quanta) => write!(f, "{quanta} quanta"),
+        }
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Reaction {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl Visitor<'_> for Text {
+            type Value = Reaction;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time such as \"3 us\", or quanta such as \"60 quanta\"")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Reaction, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+impl serde::Serialize for Reaction {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Reaction {
+    fn schema_name() -> Cow<'static, str> {
+        "Reaction".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A time, \"3 us\", or a number of pause quanta, of 512 bit times each: \"60 quanta\".",
+            "oneOf": [
+                generator.subschema_for::<Span>(),
+                { "type": "string", "pattern": r"^\s*[0-9]+\s*(quanta|quantum)\s*$" },
+            ],
+        })
+    }
+}
+
+/// Ethernet frames between the nodes of an Ethernet. A flow for each name in `from`, or in `to` where that list is
+/// longer; with `to = "others"` a flow from each source to every other node. A group of one flow gives it its name,
+/// else the flows are named `<group>-<from>-<to>`.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Frames {
+    /// What a flow sends while it is on, whether or not the network takes it; with `to = "others"` what a source sends,
+    /// spread evenly over the other nodes. The link's rate fills every slot.
+    pub rate: Rate,
+    /// Length of a frame.
+    #[serde(default = "full_size")]
+    pub size: Bytes,
+    /// When frames are generated.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// On and off in turn. Default: always on.
+    #[serde(default)]
+    pub on_off: Option<FrameOnOff>,
+    /// E2CM only: the set-point of these flows in place of its own ("Per-flow Q_eq").
+    #[serde(default)]
+    pub set_point: Option<Bytes>,
+}
+
+fn full_size() -> Bytes {
+    Bytes(1500)
+}
+
+/// When frames are generated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// In each slot, the time of a frame on the link, with the same probability.
+    #[default]
+    Bernoulli,
+    /// At equal distances.
+    Constant,
+}
+
+/// Frames for the first part of every period, none for the rest.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FrameOnOff {
+    /// The period, from the start of the flow on.
+    pub period: Span,
+    /// The part of it that comes first, in which frames are generated.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    pub duty: f64,
+}
+
+impl FrameOnOff {
+    /// How long frames are generated in each period.
+    #[must_use]
+    pub fn on(&self) -> Span {
+        Span::from_picoseconds((self.duty * self.period.picoseconds() as f64).round() as u64).min(self.period)
+    }
+}
+
+impl Frames {
+    /// Frames for each slot of a link of this rate while the flow is on.
+    #[must_use]
+    pub fn load(&self, link: Rate) -> f64 {
+        self.rate.bits_per_second() as f64 / link.bits_per_second() as f64
+    }
+}
+
+/// Flows whose frames one source generates together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Generator<'a> {
+    /// The node that sends.
+    pub from: &'a str,
+    /// The nodes that it sends to, equally often.
+    pub to: Vec<&'a str>,
+}
+
+/// As `to`: every other node.
+pub(crate) const OTHERS: &str = "others";
+
+impl Ethernet {
+    /// Names of all nodes, switch by switch.
+    pub fn nodes(&self) -> impl Iterator<Item = &str> {
+        self.switches.iter().flat_map(|switch| switch.nodes.iter().map(String::as_str))
+    }
+
+    /// The generators of a group's frames.
+    #[must_use]
+    pub fn generators<'a>(&'a self, group: &'a FlowGroup) -> Vec<Generator<'a>> {
+        let (Some(from), Some(to)) = (&group.from, &group.to) else { return Vec::new() };
+        let others = to.is_others();
+        (0..group.generators())
+            .filter_map(|index| {
+                let from = from.at(index)?;
+                let to = if others { self.nodes().filter(|&node| node != from).collect() } else { vec![to.at(index)?] };
+                Some(Generator { from, to })
+            })
+            .collect()
+    }
+}
+
+impl OneOrMany {
+    /// Whether it is the word for every other node.
+    #[must_use]
+    pub fn is_others(&self) -> bool {
+        matches!(&*self.0, [only] if only == OTHERS)
+    }
+}
+
+impl FlowGroup {
+    /// How many generators a group of frames has.
+    #[must_use]
+    pub fn generators(&self) -> usize {
+        let names = |list: &Option<OneOrMany>| list.as_ref().map_or(0, |list| list.0.len());
+        names(&self.from).max(names(&self.to))
+    }
+}
+
+/// Declares [`SCHEMES`]: a line is the name in a scenario, the configuration, and the file.
+macro_rules! schemes {
+    ($($name:literal, $config:ident, $file:literal;)*) => {
+        /// Every scheme of congestion management, in the order in which they are listed.
+        pub(crate) const SCHEMES: &[Algorithm] = &[
+            $(Algorithm {
+                name: $name,
+                source: include_str!(concat!("../../../switching/src/congestion/", $file)),
+                parameters: <forebay_switching::congestion::$config as JsonSchema>::json_schema,
+            },)*
+        ];
+    };
+}
+
+schemes! {
+    "ecm", EcmConfig, "ecm.rs";
+    "e2cm", E2cmConfig, "e2cm.rs";
+    "qcn", QcnConfig, "qcn.rs";
+    "fecn", FecnConfig, "fecn.rs";
+    "dbp", DbpConfig, "dbp.rs";
+    "dcqcn", DcqcnConfig, "dcqcn.rs";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_has_its_page() {
+        let every: Vec<_> = CongestionManagement::every().iter().map(CongestionManagement::name).collect();
+        assert_eq!(SCHEMES.iter().map(|scheme| scheme.name).collect::<Vec<_>>(), every);
+    }
+
+    #[test]
+    fn a_reaction_is_a_time_or_quanta() {
+        // 802.3 allows 60 quanta at 10 Gb/s: 60 x 512 bits.
+        let ten_gigabit = Rate::megabits(10_000);
+        assert_eq!("60 quanta".parse().map(|it: Reaction| it.on(ten_gigabit)), Ok(Span::from_nanoseconds(3072)));
+        assert_eq!("1 us".parse().map(|it: Reaction| it.on(ten_gigabit)), Ok(Span::from_microseconds(1)));
+        for text in ["60 quanta", "1 us"] {
+            assert_eq!(text.parse::<Reaction>().map(|it| it.to_string()), Ok(text.to_owned()));
+        }
+        for wrong in ["70000 quanta", "-1 quanta", "quanta", "60", "6 apples"] {
+            assert!(wrong.parse::<Reaction>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_part_of_a_period_that_is_on_is_no_longer_than_it() {
+        let half = FrameOnOff { period: Span::from_milliseconds(200), duty: 0.5 };
+        assert_eq!(half.on(), Span::from_milliseconds(100));
+        assert_eq!(FrameOnOff { duty: 1.0, ..half }.on(), half.period);
+    }
+}

@@ -1,0 +1,174 @@
+//! What a person sees who got an Ethernet wrong: one snapshot a mistake.
+
+use forebay_scenario::Scenario;
+
+const ETHERNET: &str = r#"duration = "1 s"
+
+[topology.ethernet]
+link = { rate = "10 Gbps", delay = "500 ns" }
+congestion_management.e2cm = {}
+switches = [{ name = "SW1", nodes = ["1", "2"] }, { name = "SW2", nodes = ["3", "4"] }]
+trunks = [["SW1", "SW2"]]
+service = [{ node = "3", rate = "1 Gbps", from = "100 ms", to = "200 ms" }]
+
+[topology.ethernet.switch]
+memory = "300 KB"
+pause = { high = "280 KB", low = "260 KB" }
+
+[topology.ethernet.adapter]
+egress_memory = "150 KB"
+pause = { high = "140 KB", low = "130 KB" }
+voq_limit = "10 packets"
+
+[[flows]]
+name = "hot"
+from = ["1", "2"]
+to = "3"
+transport.frames = { rate = "5 Gbps", set_point = "30 KB" }
+
+[[flows]]
+name = "all"
+from = "4"
+to = "others"
+transport.frames = { rate = "5 Gbps", on_off = { period = "1 ms", duty = 0.5 } }
+"#;
+
+const STAR: &str = r#"duration = "1 s"
+
+[topology.star]
+access = { rate = "1 Gbps", delay = "1 us" }
+bottleneck = { rate = "1 Gbps", delay = "1 us" }
+
+[[flows]]
+name = "frames"
+transport.frames = { rate = "500 Mbps" }
+"#;
+
+/// Name of the snapshot, what stands in the valid scenario, and what stands in its place.
+const MISTAKES: &[(&str, &str, &str)] = &[
+    ("watermarks_out_of_order", "low = \"260 KB\"", "low = \"290 KB\""),
+    ("watermark_beyond_the_memory", "high = \"140 KB\"", "high = \"160 KB\""),
+    ("memory_too_small_for_the_headroom", "high = \"280 KB\"", "high = \"297 KB\""),
+    ("headroom_of_the_adapter", "high = \"140 KB\", low = \"130 KB\"", "high = \"149 KB\", low = \"145 KB\""),
+    ("headroom_of_a_long_link", "delay = \"500 ns\"", "delay = \"100 us\""),
+    ("headroom_of_a_slow_reaction", "voq_limit", "reaction = \"400 quanta\"\nvoq_limit"),
+    ("memory_smaller_than_a_frame", "egress_memory = \"150 KB\"", "egress_memory = \"1 KB\""),
+    (
+        "both_kinds_of_pause",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\npriority_pause = { high = \"40 KB\", low = \"30 KB\" }\npause",
+    ),
+    (
+        "output_limit_beside_pause",
+        "memory = \"300 KB\"\npause",
+        "memory = \"300 KB\"\noutput_limit.dynamic = 2.0\npause",
+    ),
+    ("output_limit_of_nothing", "memory = \"300 KB\"\npause", "memory = \"300 KB\"\noutput_limit.dynamic = 0.0\npause"),
+    ("reaction_without_unit", "voq_limit", "reaction = \"400\"\nvoq_limit"),
+    ("queue_in_bytes", "\"10 packets\"", "\"10 KB\""),
+    ("no_rate_limiters", "voq_limit", "rate_limiters = 0\nvoq_limit"),
+    ("unknown_scheme", "congestion_management.e2cm = {}", "congestion_management = \"e2mc\""),
+    ("node_on_two_switches", "nodes = [\"3\", \"4\"]", "nodes = [\"3\", \"4\", \"2\"]"),
+    ("node_named_like_a_switch", "nodes = [\"3\", \"4\"]", "nodes = [\"3\", \"4\", \"SW1\"]"),
+    ("node_named_others", "nodes = [\"3\", \"4\"]", "nodes = [\"3\", \"4\", \"others\"]"),
+    ("two_switches_of_a_name", "name = \"SW2\"", "name = \"SW1\""),
+    ("switches_not_joined", "trunks = [[\"SW1\", \"SW2\"]]\n", ""),
+    ("trunk_to_nowhere", "[[\"SW1\", \"SW2\"]]", "[[\"SW1\", \"SW3\"]]"),
+    ("trunk_to_itself", "[[\"SW1\", \"SW2\"]]", "[[\"SW1\", \"SW1\"]]"),
+    ("trunk_given_twice", "[[\"SW1\", \"SW2\"]]", "[[\"SW1\", \"SW2\"], [\"SW2\", \"SW1\"]]"),
+    ("service_above_the_link", "rate = \"1 Gbps\"", "rate = \"11 Gbps\""),
+    ("service_of_an_unknown_node", "node = \"3\"", "node = \"SW2\""),
+    ("service_that_ends_first", "to = \"200 ms\"", "to = \"50 ms\""),
+    ("services_that_overlap", "to = \"200 ms\" }", "to = \"200 ms\" }, { node = \"3\", rate = \"2 Gbps\" }"),
+    ("flow_from_an_unknown_node", "from = [\"1\", \"2\"]", "from = [\"1\", \"9\"]"),
+    ("flow_to_itself", "from = [\"1\", \"2\"]", "from = [\"1\", \"3\"]"),
+    ("flow_given_twice", "from = [\"1\", \"2\"]", "from = [\"1\", \"1\"]"),
+    ("flow_to_others_and_more", "to = \"others\"", "to = [\"others\", \"1\"]"),
+    ("flow_without_sink", "to = \"3\"\n", ""),
+    ("flow_named_like_a_group", "name = \"all\"", "name = \"hot-1-3\""),
+    ("faster_than_the_link", "rate = \"5 Gbps\", set_point", "rate = \"10.1 Gbps\", set_point"),
+    (
+        "faster_than_the_link_together",
+        "on_off = { period = \"1 ms\", duty = 0.5 }",
+        "size = \"64 B\" }\n[[flows]]\nname = \"more\"\nfrom = \"4\"\nto = \"1\"\n\
+         transport.frames = { rate = \"6 Gbps\"",
+    ),
+    ("frame_too_short", "rate = \"5 Gbps\", set_point", "rate = \"5 Gbps\", size = \"40 B\", set_point"),
+    ("frames_counted", "name = \"hot\"", "name = \"hot\"\ncount = 2"),
+    ("class_of_nine", "name = \"hot\"", "name = \"hot\"\nclass = 9"),
+    ("duty_of_two", "duty = 0.5", "duty = 2.0"),
+    ("period_too_short", "period = \"1 ms\"", "period = \"2 us\""),
+    ("set_point_beyond_severe", "set_point = \"30 KB\"", "set_point = \"60 KB\""),
+    ("set_point_without_e2cm", "congestion_management.e2cm = {}", "congestion_management = \"qcn\""),
+    ("tcp_over_ethernet", "transport.frames = { rate = \"5 Gbps\", set_point = \"30 KB\" }", "transport = \"tcp\""),
+];
+
+fn render(text: &str) -> String {
+    match Scenario::load(text, "scenarios/demo.toml", &[]) {
+        Ok(_) => panic!("nothing is wrong with this scenario"),
+        Err(error) => format!("{error}\n{}", error.render(false)),
+    }
+}
+
+#[test]
+fn each_mistake_in_an_ethernet_gets_its_message() {
+    for (name, valid, mistake) in MISTAKES {
+        assert_eq!(ETHERNET.matches(valid).count(), 1, "{name}: `{valid}`");
+        insta::assert_snapshot!(*name, render(&ETHERNET.replace(valid, mistake)));
+    }
+}
+
+#[test]
+fn each_class_needs_memory_of_its_own() {
+    let by_class = |watermarks: &str| {
+        let text = ETHERNET.replace("name = \"hot\"", "name = \"hot\"\nclass = 3");
+        text.replace("pause = { high = \"280 KB\", low = \"260 KB\" }", &format!("priority_pause = {watermarks}"))
+    };
+    assert!(Scenario::load(&by_class("{ high = \"144 KB\", low = \"130 KB\" }"), "demo.toml", &[]).is_ok());
+    let text = by_class("{ high = \"145 KB\", low = \"130 KB\" }");
+    insta::assert_snapshot!("headroom_of_each_class", render(&text));
+}
+
+#[test]
+fn frames_need_an_ethernet() {
+    insta::assert_snapshot!("frames_without_an_ethernet", render(STAR));
+}
+
+/// A law's own bounds are the law's to check; here they get their place in the text.
+#[test]
+fn each_mistake_in_a_scheme_gets_its_message() {
+    let mistakes = [
+        ("scheme_step_exceeds_the_rate", "{ ecm = { decrease_gain = 1.5 } }"),
+        ("scheme_step_exceeds_the_link", "{ e2cm = { ecm = { increase_gain = 1.5 } } }"),
+        ("scheme_quantised_step_exceeds_the_rate", "{ qcn = { decrease_gain = 0.02 } }"),
+        ("scheme_least_rate_above_the_line", "{ qcn = { min_rate = \"11 Gbps\" } }"),
+    ];
+    let plain = ETHERNET.replace(", set_point = \"30 KB\"", "");
+    let with =
+        |scheme: &str| plain.replace("congestion_management.e2cm = {}", &format!("congestion_management = {scheme}"));
+    for (name, scheme) in mistakes {
+        insta::assert_snapshot!(name, render(&with(scheme)));
+    }
+    let limited = with("\"fecn\"").replace("voq_limit", "rate_limiters = 4\nvoq_limit");
+    insta::assert_snapshot!("fecn_with_few_limiters", render(&limited));
+}
+
+#[test]
+fn what_is_no_mistake_is_accepted() {
+    let accepted = [
+        ("low = \"260 KB\"", "low = \"260 KB\""),
+        // Too little headroom, but the loss is wanted.
+        ("high = \"280 KB\", low = \"260 KB\"", "high = \"297 KB\", low = \"260 KB\", allow_loss = true"),
+        // One service ends where the other begins; those of the port and of the node are two things.
+        ("to = \"200 ms\" }", "to = \"200 ms\" }, { node = \"3\", rate = \"2 Gbps\", from = \"200 ms\" }"),
+        ("to = \"200 ms\" }", "to = \"200 ms\" }, { node = \"3\", rate = \"2 Gbps\", at = \"node\" }"),
+        // Node 4 sends for half of the time only; a hot spot is what all this is about.
+        ("rate = \"5 Gbps\", on_off", "rate = \"10 Gbps\", on_off"),
+        ("rate = \"5 Gbps\", set_point", "rate = \"10 Gbps\", set_point"),
+    ];
+    for (valid, other) in accepted {
+        assert_eq!(ETHERNET.matches(valid).count(), 1, "{valid}");
+        let text = ETHERNET.replace(valid, other);
+        Scenario::load(&text, "demo.toml", &[]).map_err(|error| error.render(false)).unwrap();
+    }
+}
