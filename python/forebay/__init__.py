@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
+    from .ethernet import fair_shares
+    from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
+    from .fluid_model import Stability, judge_stability
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
@@ -29,11 +32,17 @@ _HOMES = {
     "Engine": "result",
     "ReplayResult": "captures",
     "Result": "result",
+    "RoutedFlow": "fair_rates",
     "Scenario": "scenario",
     "Series": "result",
     "compare": "comparison",
     "compare_runs": "comparison",
+    "fair_shares": "ethernet",
+    "judge_stability": "fluid_model",
+    "link_prices": "fair_rates",
     "load": "result",
+    "max_min_rates": "fair_rates",
+    "proportional_rates": "fair_rates",
     "replay": "captures",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
@@ -48,13 +57,20 @@ __all__ = [
     "InternalError",
     "ReplayResult",
     "Result",
+    "RoutedFlow",
     "Scenario",
     "ScenarioError",
     "Series",
+    "Stability",
     "__version__",
     "compare",
     "compare_runs",
+    "fair_shares",
+    "judge_stability",
+    "link_prices",
     "load",
+    "max_min_rates",
+    "proportional_rates",
     "replay",
     "run",
     "size_buffer",

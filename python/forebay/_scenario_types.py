@@ -1321,6 +1321,355 @@ class HotSpot(BaseModel):
     """
 
 
+Trunk = TypeAliasType("Trunk", Annotated[list[str], Field(max_length=2, min_length=2)])
+
+
+class EthernetLink(BaseModel):
+    """
+    A link of an Ethernet, in each direction.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate
+    """
+    Rate.
+    """
+    delay: Span
+    """
+    Propagation delay.
+    """
+
+
+class ProbabilitySampling(BaseModel):
+    """
+    Each with this probability.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    probability: float
+
+
+class SamplingInterval(BaseModel):
+    """
+    How many bytes join the queue from one sample to the next.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    bytes: Bytes = "75 KB"
+    """
+    Their mean number. Default: 75 KB (slides).
+    """
+    jitter: float = 0.15
+    """
+    How far their number may be off the mean, as a part of it, so that samples do not fall into step with the traffic. Default: 0.15 (as with QCN).
+    """
+
+
+SevereMessage = TypeAliasType("SevereMessage", Literal["bcn_max", "bcn_zero", "none"])
+"""
+What is told under severe congestion.
+"""
+
+
+class SelfIncrease(BaseModel):
+    """
+    A rate that grows with time, also known as drift.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    period: Span
+    """
+    `T_d`: how often.
+    """
+    step: Rate
+    """
+    `R_d`: by how much.
+    """
+
+
+QcnVariant = TypeAliasType("QcnVariant", Literal["standard", "pseudo_code"])
+"""
+What the reaction point follows.
+"""
+
+
+class QcnProbabilisticSampling(BaseModel):
+    """
+    Probabilities of the early QCN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    least: float = 0.01
+    """
+    `p0`: the probability with which a frame is sampled while there is no congestion. Default: 0.01.
+    """
+    most: float = 0.1
+    """
+    `p1`: the one at the largest feedback. Default: 0.1.
+    """
+
+
+class Hyperbolic(BaseModel):
+    """
+    Parameters of the hyperbolic queue-control function.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    empty: float = 1.1
+    """
+    a: what is offered while the queue is empty, as a multiple of the capacity. Default: 1.1 (the authors').
+    """
+    steepness: float = 1.1
+    """
+    b: how fast the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with which the queue of the first overload takes 100 ms and more to drain).
+    """
+    floor: float = 0.1
+    """
+    c: the least that is offered, as a part of the capacity. Default: 0.1 (the authors').
+    """
+
+
+class Linear(BaseModel):
+    """
+    Parameters of the linear queue-control function.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    slope: float = 0.1
+    """
+    k: how much less is offered, as a part of the capacity, for a queue longer by the set-point. Default: 0.1, so that as much is offered at an empty queue as by the hyperbolic function.
+    """
+    floor: float = 0.1
+    """
+    c: the least that is offered, as a part of the capacity. Default: 0.1, as of the hyperbolic function.
+    """
+
+
+ShareMode = TypeAliasType("ShareMode", Literal["rho", "count"])
+"""
+How a port finds what to lower reports to.
+"""
+
+
+Silence = TypeAliasType("Silence", Literal["release", "decay"])
+"""
+What a source does when no report has come for three intervals.
+"""
+
+
+class DcqcnConfig(BaseModel):
+    """
+    Parameters of DCQCN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    min_threshold: Bytes = "5 KB"
+    """
+    `K_min`: queue up to which no frame is marked. Default: 5 KB (paper, Figure 14).
+    """
+    max_threshold: Bytes = "200 KB"
+    """
+    `K_max`: queue above which every frame is. Default: 200 KB (paper, Figure 14).
+    """
+    max_probability: float = 0.01
+    """
+    `P_max`: probability of a mark at `max_threshold`; it grows linearly up to there. Default: 0.01 (paper, Figure 14).
+    """
+    notification_interval: Span = "50 us"
+    """
+    `N`: a destination sends one message a flow in such an interval, at most. Default: 50 us (paper, section 3.1).
+    """
+    gain: float = 0.00390625
+    """
+    `g`: weight of the newest interval in the estimate of congestion. Default: 1/256 (paper, Figure 14).
+    """
+    estimate_interval: Span = "55 us"
+    """
+    `K`: the estimate shrinks whenever no message came for so long; more than `notification_interval`. Default: 55 us (paper, section 3.1).
+    """
+    min_rate: Rate = "1 Mbps"
+    """
+    Rate below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
+    """
+    byte_cycle: Bytes = "10 MB"
+    """
+    `B`: bytes in a cycle of the byte counter. Default: 10 MB (paper, Figure 14).
+    """
+    timer_cycle: Span = "55 us"
+    """
+    `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters have 300 us (`rpg_time_reset`).
+    """
+    fast_recovery_cycles: Annotated[int, Field(ge=0)] = 5
+    """
+    `F`: cycles of fast recovery. Default: 5 (paper, section 3.1).
+    """
+    active_increase: Rate = "40 Mbps"
+    """
+    `R_AI`: what a cycle of active increase adds to the target rate. Default: 40 Mb/s (paper, section 5.2).
+    """
+    hyper_active_increase: Rate = "400 Mbps"
+    """
+    `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and so on. Default: 400 Mb/s (ours).
+    """
+
+
+class StaticOutputLimit(BaseModel):
+    """
+    So many bytes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    static: Bytes
+
+
+class DynamicOutputLimit(BaseModel):
+    """
+    So many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dynamic: float
+
+
+OutputLimit = TypeAliasType("OutputLimit", StaticOutputLimit | DynamicOutputLimit)
+"""
+How much of a switch's memory one output may hold: exactly one of these.
+"""
+
+
+class Pause(BaseModel):
+    """
+    When a buffer stops its feeder.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    high: Bytes
+    """
+    With so much in the buffer, or more, the feeder is told to stop.
+    """
+    low: Bytes
+    """
+    With so much, or less, it is told to go on.
+    """
+    allow_loss: bool = False
+    """
+    Accept a buffer that has too little room above `high` for what comes before the feeder stops, or an output limit: then frames may be lost, and the results say how many.
+    """
+
+
+Reaction1 = TypeAliasType(
+    "Reaction1", Annotated[str, Field(pattern="^\\s*[0-9]+\\s*(quanta|quantum)\\s*$")]
+)
+"""
+A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
+"""
+
+
+Reaction = TypeAliasType("Reaction", Span | Reaction1)
+"""
+A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
+"""
+
+
+Arbiter = TypeAliasType("Arbiter", Literal["fifo", "round_robin"])
+"""
+In which order an output of a switch sends what its inputs have for it.
+"""
+
+
+class Adapter(BaseModel):
+    """
+    What the adapter of every node of an Ethernet is. It has a virtual output queue for each flow, which it serves in turn.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    voq_limit: QueueSize | None = None
+    """
+    The most frames in each virtual output queue; further ones are dropped at the source. Default: no limit.
+    """
+    rate_limiters: Annotated[int | None, Field(ge=1)] = None
+    """
+    How many flows may have a rate limiter at a time. Default: all.
+    """
+    egress_memory: Bytes = "150 KB"
+    """
+    Memory for what has come and the node has not taken yet.
+    """
+    pause: Pause | None = None
+    """
+    Stops the link from the switch (IEEE 802.3x). Default: frames that find no room are lost.
+    """
+    priority_pause: Pause | None = None
+    """
+    Stops single classes of the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    reaction: Reaction = "0 ps"
+    """
+    How long after an order to stop the adapter still begins frames.
+    """
+
+
+class EthernetSwitch(BaseModel):
+    """
+    A switch of an Ethernet and its nodes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    nodes: list[str] = []
+    """
+    Names of the nodes that are joined to it, each by a link of its own. A core switch has none.
+    """
+
+
+ServiceAt = TypeAliasType("ServiceAt", Literal["switch", "node"])
+"""
+Whose rate a [`Service`] is.
+"""
+
+
 class BicConfig(BaseModel):
     """
     The parameters of BIC.
@@ -1560,6 +1909,31 @@ class Cells(BaseModel):
     burst_cells: Annotated[float | None, Field(ge=1.0)] = None
     """
     The mean number of cells for one output in slots that follow each other; between bursts there is a geometric number of empty slots. Default: each slot has a cell or none independently of the others (Bernoulli).
+    """
+
+
+Arrivals = TypeAliasType("Arrivals", Literal["bernoulli", "constant"])
+"""
+When frames are generated.
+"""
+
+
+class FrameOnOff(BaseModel):
+    """
+    Frames for the first part of every period, none for the rest.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    period: Span
+    """
+    The period, from the start of the flow on.
+    """
+    duty: Annotated[float, Field(ge=0.0, le=1.0)]
+    """
+    The part of it that comes first, in which frames are generated.
     """
 
 
@@ -2385,6 +2759,262 @@ class InputQueuedNodeKind(BaseModel):
     input_queued: InputQueued
 
 
+class DcqcnCongestionManagement(BaseModel):
+    """
+    DCQCN: switches mark, destinations notify, sources recover as with QCN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dcqcn: DcqcnConfig
+
+
+class IntervalSampling(BaseModel):
+    """
+    One in so many bytes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    interval: SamplingInterval
+
+
+Sampling = TypeAliasType("Sampling", ProbabilitySampling | IntervalSampling)
+"""
+Which data frames a queue samples.
+"""
+
+
+class QcnConfig(BaseModel):
+    """
+    Parameters of QCN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    variant: QcnVariant = "standard"
+    """
+    Which description the reaction point follows where they differ. Default: `standard`.
+    """
+    set_point: Bytes = "26 KB"
+    """
+    `Q_eq`: where the queue is to settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`); studies have 22 to 34 KB.
+    """
+    weight: float = 2.0
+    """
+    `W`: weight of the queue's growth since the last sample against its offset. Default: 2 (standard, `ieee8021CnCpFeedbackWeight`).
+    """
+    sample_interval: Bytes = "150 KB"
+    """
+    Bytes that join the queue between two samples while there is no congestion; divided by 2 to 8 as the feedback grows. Default: 150 KB (standard, `ieee8021CnCpMinSampleBase`).
+    """
+    probabilistic_sampling: QcnProbabilisticSampling | None = None
+    """
+    Sampling of the proposal of March 2007: each frame is sampled with a probability that grows with the feedback, and `sample_interval` is not used. Default: none.
+    """
+    jitter: float = 0.15
+    """
+    Intervals between samples, and cycles of byte counter and timer, are longer or shorter by up to this fraction. Default: 0.15 (pseudo-code).
+    """
+    decrease_gain: float = 0.0078125
+    """
+    `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are 63 at most. Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
+    """
+    min_decrease_factor: float = 0.5
+    """
+    The least factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
+    """
+    min_rate: Rate = "5 Mbps"
+    """
+    Rate below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
+    """
+    byte_cycle: Bytes = "150 KB"
+    """
+    Bytes in a cycle of the byte counter. Default: 150 KB (standard, `ieee8021CnRpgByteReset`).
+    """
+    timer_cycle: Span = "15 ms"
+    """
+    A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies have 10 ms.
+    """
+    fast_recovery_cycles: Annotated[int, Field(ge=0)] = 5
+    """
+    Cycles of fast recovery. Default: 5 (standard, `ieee8021CnRpgThreshold`).
+    """
+    active_increase: Rate = "5 Mbps"
+    """
+    `R_AI`: what a cycle of active increase adds to the target rate. Default: 5 Mb/s (standard, `ieee8021CnRpgAiRate`).
+    """
+    hyper_active_increase: Rate = "50 Mbps"
+    """
+    `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
+    """
+    keep_target_in_first_cycle: bool = True
+    """
+    Extra fast recovery: whether further cuts leave the target rate alone until a cycle of the byte counter has ended. Default: yes (both variants).
+    """
+    lower_far_target: bool = True
+    """
+    Extra fast recovery: whether, at the end of the first cycle, a target rate of more than 10 times the current rate is divided by 8 instead of raised. Default: yes (both variants).
+    """
+
+
+class HyperbolicQueueControl(BaseModel):
+    """
+    Two hyperbolas that meet at the set-point Q_eq: `a Q_eq / ((a - 1) q + Q_eq)` below it, and the same with b in place of a above it, but no less than c.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    hyperbolic: Hyperbolic
+
+
+class LinearQueueControl(BaseModel):
+    """
+    A straight line through the set-point: `1 - k (q - Q_eq) / Q_eq`, but no less than c.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    linear: Linear
+
+
+QueueControl = TypeAliasType(
+    "QueueControl", HyperbolicQueueControl | LinearQueueControl
+)
+"""
+How much of its capacity a port offers, by the length of its queue: exactly one of these.
+"""
+
+
+class DbpConfig(BaseModel):
+    """
+    Parameters of DBP.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    interval: Span = "100 us"
+    """
+    T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its share. A port that corrected more often than reports come would correct several times for the same overload. Default: 0.1 ms, as FECN's interval; with 1 ms the queue would oscillate.
+    """
+    expiry: Span = "20 ms"
+    """
+    How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms).
+    """
+    share: ShareMode = "rho"
+    """
+    How a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
+    """
+    silence: Silence = "release"
+    """
+    What a source does when no report has come for three intervals. Default: `release`; reports are not lost here, so that silence means that the flow has rested.
+    """
+    set_point: Bytes = "75 KB"
+    """
+    Q_eq: where the queue of a busy port settles. Default: 75 KB (that of ECM, to compare).
+    """
+    minimum_rate: Rate = "1 Mbps"
+    """
+    R_min: the least rate of a flow, and the least share. Default: 1 Mbps (that of ECM, to compare).
+    """
+    queue_control: Annotated[QueueControl, Field(validate_default=True)] = {
+        "hyperbolic": {"empty": 1.1, "steepness": 1.1, "floor": 0.1}
+    }
+    """
+    f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    """
+    increase_limit: float = 1.5
+    """
+    The most by which the share grows in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
+    """
+
+
+class SharedMemorySwitch(BaseModel):
+    """
+    What every switch of an Ethernet is.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    memory: Bytes = "300 KB"
+    """
+    Memory of each input, shared by all outputs.
+    """
+    output_limit: OutputLimit | None = None
+    """
+    How much memory one output may hold of all inputs. Frames beyond it are lost, PAUSE or not. Default: no limit.
+    """
+    pause: Pause | None = None
+    """
+    Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
+    """
+    priority_pause: Pause | None = None
+    """
+    Stops single classes of the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    reaction: Reaction = "0 ps"
+    """
+    How long after an order to stop a port still begins frames.
+    """
+    arbiter: Arbiter = "fifo"
+    """
+    In which order an output sends what its inputs have for it.
+    """
+    strict_priority: bool = False
+    """
+    Whether classes are served by strict priority, 7 first. Default: all classes are one.
+    """
+    forwarding_delay: Span = "0 ps"
+    """
+    From the last bit of a frame to its place in its output's queue.
+    """
+
+
+class Service(BaseModel):
+    """
+    The rate of a port or a node for a while.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    node: str
+    """
+    Which node.
+    """
+    rate: Rate
+    """
+    The rate, at most the link's.
+    """
+    from_: Annotated[Span, Field(alias="from")] = "0 ps"
+    """
+    From when on.
+    """
+    to: Span | None = None
+    """
+    Until when. Default: to the end of the run.
+    """
+    at: ServiceAt = "switch"
+    """
+    Where: the switch's port to the node sends at this rate, or the node takes frames from its adapter at it.
+    """
+
+
 class CellsTransport(BaseModel):
     """
     Cells in the slots of a line, as switch theory has them; only in front of a switch.
@@ -2458,6 +3088,37 @@ SizeDistribution = TypeAliasType(
 """
 A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponential = "10 KB" }, { pareto = { mean = "10 KB", shape = 1.2 } }.
 """
+
+
+class Frames(BaseModel):
+    """
+    Ethernet frames between the nodes of an Ethernet. A flow for each name in `from`, or in `to` where that list is longer; with `to = "others"` a flow from each source to every other node. A group of one flow gives it its name, else the flows are named `<group>-<from>-<to>`.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    rate: Rate
+    """
+    What a flow sends while it is on, whether or not the network takes it; with `to = "others"` what a source sends, spread evenly over the other nodes. The link's rate fills every slot.
+    """
+    size: Bytes = "1.5 KB"
+    """
+    Length of a frame.
+    """
+    arrivals: Arrivals = "bernoulli"
+    """
+    When frames are generated.
+    """
+    on_off: FrameOnOff | None = None
+    """
+    On and off in turn. Default: always on.
+    """
+    set_point: Bytes | None = None
+    """
+    E2CM only: the set-point of these flows in place of its own ("Per-flow Q_eq").
+    """
 
 
 class FixedSize(BaseModel):
@@ -2776,6 +3437,192 @@ What a node is.
 """
 
 
+class QcnCongestionManagement(BaseModel):
+    """
+    QCN: quantised negative feedback only; sources recover by themselves.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    qcn: QcnConfig
+
+
+class DbpCongestionManagement(BaseModel):
+    """
+    DBP: destinations report rates to the sources, and switches lower them on the way.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dbp: DbpConfig
+
+
+class EcmConfig(BaseModel):
+    """
+    Parameters of ECM.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    set_point: Bytes = "75 KB"
+    """
+    `Q_eq`: where each output queue is to settle. Default: 75 KB, a quarter of the memory of a port (slides).
+    """
+    weight: float = 2.0
+    """
+    `W`: how much the queue's growth counts in the feedback, against its offset. Default: 2 (slides).
+    """
+    decrease_gain: float = 0.5
+    """
+    What the strongest negative feedback takes off a rate, as a part of that rate. `G_d` is this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
+    """
+    increase_gain: float = 0.005
+    """
+    What the strongest positive feedback adds to a rate, as a part of the link's rate: `G_i / G_i0`. `G_i R_unit` is the link's rate times this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also have 0.1 and 0.25.
+    """
+    sampling: Annotated[Sampling, Field(validate_default=True)] = {"probability": 0.02}
+    """
+    Which frames are sampled. Default: each with a probability of 2 % (slides).
+    """
+    severe_message: SevereMessage = "bcn_max"
+    """
+    What a queue tells the source of a sampled frame when it is longer than `severe_threshold`. Default: `bcn_max` (slides).
+    """
+    severe_threshold: Bytes = "280 KB"
+    """
+    The queue beyond which congestion is severe. Default: 280 KB (slides).
+    """
+    min_rate: Rate = "1 Mbps"
+    """
+    `R_min`: feedback cuts no rate below this. Default: 1 Mb/s (slides).
+    """
+    self_increase: SelfIncrease | None = None
+    """
+    Lets limited flows become faster without feedback. Default: none (slides).
+    """
+    stop_time: Span = "10 us"
+    """
+    How long the first BCN(0,0) stops a flow at most. Default: 10 us (our choice).
+    """
+
+
+class E2cmConfig(BaseModel):
+    """
+    Parameters of E2CM.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ecm: Annotated[EcmConfig, Field(validate_default=True)] = {
+        "set_point": "75 KB",
+        "weight": 2.0,
+        "decrease_gain": 0.5,
+        "increase_gain": 0.005,
+        "sampling": {"probability": 0.02},
+        "severe_message": "bcn_max",
+        "severe_threshold": "280 KB",
+        "min_rate": "1 Mbps",
+        "self_increase": None,
+        "stop_time": "10 us",
+    }
+    """
+    The parameters of the queues of the outputs, and of the rate limiter. Default: those of ECM (slides).
+    """
+    flow_set_point: Bytes = "15 KB"
+    """
+    `Q_eq,flow`: how much of a flow is to wait on its path. Default: 15 KB (slides).
+    """
+    flow_weight: float = 2.0
+    """
+    `W` of the flow's queue. Default: 2 (slides).
+    """
+    flow_decrease_gain: float = 0.5
+    """
+    What the strongest negative feedback of a probe takes off a rate, as a part of it. `G_d,flow` is this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's set-point).
+    """
+    flow_increase_gain: float = 0.005
+    """
+    What the strongest positive feedback of a probe adds to a rate, as a part of the link's. `G_i,flow R_unit` is the link's rate times this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also have 0.25, which is 0.05 here).
+    """
+    flow_severe_threshold: Bytes = "56 KB"
+    """
+    `Q_max,flow`: the flow's queue beyond which feedback is the strongest. Default: 56 KB (slides).
+    """
+    probe_interval: Bytes = "75 KB"
+    """
+    Data that a flow sends from one probe to the next. Default: 75 KB (slides; with a sampling probability of 10 %, 15 KB).
+    """
+    autonomous_probes: bool = False
+    """
+    Whether flows without a limiter send probes as well, whose negative feedback then creates one. Default: no (slides: probing is triggered by BCN).
+    """
+
+
+class FecnConfig(BaseModel):
+    """
+    Parameters of FECN.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    set_point: Bytes = "75 KB"
+    """
+    Q_eq: where the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, to compare).
+    """
+    interval: Span = "100 us"
+    """
+    T: how long a port measures before it corrects its advertised rate. Default: 0.1 ms (tried; the authors': 1 ms).
+    """
+    discovery_period: Span | None = None
+    """
+    T_p: how often a source sends a rate discovery for each flow. Default: as long as `interval`.
+    """
+    initial_flows: Annotated[int, Field(ge=0)] = 10
+    """
+    N0: sources and ports start at the capacity over this number. Default: 10 (the authors').
+    """
+    minimum_rate: Rate = "1 Mbps"
+    """
+    R_min: the least rate of a flow, and the least that is advertised. Default: 1 Mbps (that of ECM, to compare).
+    """
+    queue_control: Annotated[QueueControl, Field(validate_default=True)] = {
+        "hyperbolic": {"empty": 1.1, "steepness": 1.1, "floor": 0.1}
+    }
+    """
+    f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    """
+    increase_limit: float = 1.5
+    """
+    The most by which the advertised rate grows in an interval, as a factor. Default: 1.5 (tried; the authors' law has no limit).
+    """
+    severe_congestion: Bytes | None = None
+    """
+    Q_sc: with a queue longer than this, the sources of arriving frames are told to fall to the minimum rate (E-FECN). Default: never (FECN).
+    """
+
+
+class FramesTransport(BaseModel):
+    """
+    Ethernet frames, at a rate of their own as far as congestion management lets them; only in an Ethernet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    frames: Frames
+
+
 class TcpConfig(BaseModel):
     """
     The parameters of a TCP connection, both ends.
@@ -3007,6 +3854,57 @@ class Node(BaseModel):
     """
 
 
+class EcmCongestionManagement(BaseModel):
+    """
+    ECM, the baseline BCN: sampled queue offset and growth to the sources of the frames sampled.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ecm: EcmConfig
+
+
+class E2cmCongestionManagement(BaseModel):
+    """
+    E2CM: ECM, and probes along the path of each limited flow.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    e2cm: E2cmConfig
+
+
+class FecnCongestionManagement(BaseModel):
+    """
+    FECN: switches advertise a rate in probes that the sources send.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fecn: FecnConfig
+
+
+CongestionManagement = TypeAliasType(
+    "CongestionManagement",
+    EcmCongestionManagement
+    | E2cmCongestionManagement
+    | QcnCongestionManagement
+    | FecnCongestionManagement
+    | DbpCongestionManagement
+    | DcqcnCongestionManagement
+    | Literal["ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"],
+)
+"""
+Which scheme manages congestion: exactly one of these.
+"""
+
+
 class TcpTransport(BaseModel):
     """
     TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
@@ -3032,11 +3930,79 @@ class UdpTransport(BaseModel):
 
 
 Transport = TypeAliasType(
-    "Transport", TcpTransport | UdpTransport | CellsTransport | Literal["tcp"]
+    "Transport",
+    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
 )
 """
 Who sends: exactly one of these.
 """
+
+
+class Ethernet(BaseModel):
+    """
+    Nodes with adapters, and switches whose memory is divided among their inputs and shared by their outputs; full-duplex links of one rate between them, and shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Only `frames` cross it. The E2CM proposal's networks.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    link: EthernetLink
+    """
+    Every link, in both directions.
+    """
+    congestion_management: CongestionManagement | None = None
+    """
+    What tells the sources to slow down. Default: nothing does.
+    """
+    switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
+        "memory": "300 KB",
+        "output_limit": None,
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+        "arbiter": "fifo",
+        "strict_priority": False,
+        "forwarding_delay": "0 ps",
+    }
+    """
+    What every switch is.
+    """
+    adapter: Annotated[Adapter, Field(validate_default=True)] = {
+        "voq_limit": None,
+        "rate_limiters": None,
+        "egress_memory": "150 KB",
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+    }
+    """
+    What every node's adapter is.
+    """
+    switches: Annotated[list[EthernetSwitch], Field(min_length=1)]
+    """
+    The switches, each with the nodes that are joined to it.
+    """
+    trunks: list[Trunk] = []
+    """
+    Links between switches: pairs of names.
+    """
+    service: list[Service] | None = None
+    """
+    When and where frames are sent, or taken, at less than the link's rate.
+    """
+
+
+class EthernetTopology(BaseModel):
+    """
+    Switches that share memory, and nodes with adapters: PAUSE and congestion management.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ethernet: Ethernet
 
 
 class Scenario(BaseModel):
@@ -3070,7 +4036,7 @@ class Scenario(BaseModel):
     """
     topology: Topology
     """
-    The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`.
+    The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`, `ethernet`.
     """
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
     """
@@ -3148,7 +4114,12 @@ class GraphTopology(BaseModel):
 
 Topology = TypeAliasType(
     "Topology",
-    StarTopology | DumbbellTopology | ChainTopology | SwitchTopology | GraphTopology,
+    StarTopology
+    | DumbbellTopology
+    | ChainTopology
+    | SwitchTopology
+    | GraphTopology
+    | EthernetTopology,
 )
 """
 The network: exactly one of these.
@@ -3522,11 +4493,11 @@ class FlowGroup(BaseModel):
     """
     count: Annotated[int | None, Field(ge=1)] = None
     """
-    Number of flows. Default: one, which has the group's name. Not for cells.
+    Number of flows. Default: one, which has the group's name. Not for cells and frames.
     """
     transport: Transport
     """
-    Who sends: TCP, UDP, or the sources of cells before a switch.
+    Who sends: TCP, UDP, the sources of cells before a switch, or those of frames in an Ethernet.
     """
     app: Application | None = None
     """
@@ -3546,7 +4517,7 @@ class FlowGroup(BaseModel):
     """
     class_: Annotated[int, Field(alias="class", ge=0, le=255)] = 0
     """
-    Traffic class, for disciplines that look at it.
+    Traffic class, for disciplines that look at it; in an Ethernet the priority, 0 to 7.
     """
     access: LinkSpec | None = None
     """
@@ -3554,11 +4525,11 @@ class FlowGroup(BaseModel):
     """
     from_: Annotated[OneOrMany | None, Field(alias="from")] = None
     """
-    Free graph only, required there: the host, or hosts in turn, that send.
+    Free graph and Ethernet only, required there: the host, or hosts in turn, that send.
     """
     to: OneOrMany | None = None
     """
-    Free graph only, required there: the host, or hosts in turn, that receive.
+    Free graph and Ethernet only, required there: the host, or hosts in turn, that receive; in an Ethernet also "others": every other node.
     """
     enters: Enters | None = None
     """

@@ -19,6 +19,7 @@ class Kind(StrEnum):
     disciplines = "disciplines"
     transports = "transports"
     schedulers = "schedulers"
+    schemes = "schemes"
     topologies = "topologies"
     experiments = "experiments"
 
@@ -27,6 +28,7 @@ _CORE_KINDS = {
     Kind.disciplines: "discipline",
     Kind.transports: "transport",
     Kind.schedulers: "scheduler",
+    Kind.schemes: "scheme",
     Kind.topologies: "topology",
 }
 
@@ -45,7 +47,7 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """The choice of that name: a discipline, scheduler, transport or topology.
+    """The choice of that name: a discipline, scheduler, scheme, transport or topology.
 
     Raises InputError with the nearest name for any other.
     """

@@ -268,6 +268,37 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     raise typer.Exit(run_command(scenario, options))
 
 
+@app.command()
+def stability(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    *,
+    queue: Annotated[
+        str | None,
+        typer.Option("--queue", metavar="LINK", help="The queue that is judged. Default: the most overloaded port's."),
+    ] = None,
+    overrides: Overrides = None,
+    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the simulation.")] = None,
+    packets: Annotated[
+        bool, typer.Option("--packets/--no-packets", help="Simulate the scenario too, to draw it beside the model.")
+    ] = True,
+    as_json: AsJson = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/stability/<scenario>."),
+    ] = None,
+) -> None:
+    """Judge whether ECM holds a queue at its set-point, by a fluid model, and draw the packet simulation over it.
+
+    Exit status 1: it does not.
+    """
+    from .fluid_model.command import run_command
+
+    status = run_command(
+        scenario, queue=queue, overrides=_pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=out
+    )
+    raise typer.Exit(status)
+
+
 @app.command("list")
 def list_(
     kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],

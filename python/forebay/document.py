@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ._core import RawResult
 
 Document = dict[str, Any]
-TABLES = ("flows", "queues", "links", "queue_flows")
+TABLES = ("flows", "queues", "links", "queue_flows", "ports")
 
 
 def document_of(raw: RawResult) -> Document:
@@ -24,6 +24,7 @@ def document_of(raw: RawResult) -> Document:
         "duration_s": raw.duration_s,
         "warmup_s": raw.warmup_s,
         **{table: rows_of(getattr(raw, table)) for table in TABLES},
+        "deadlock": raw.deadlock,
         "series": [{**entry, "values": values_of(entry["values"])} for entry in raw.series],
         "engine": dict(raw.engine),
         "digest": raw.digest,

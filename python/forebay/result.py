@@ -67,6 +67,16 @@ class Engine:
     """Most memory that the whole process ever held."""
 
 
+@dataclass(frozen=True)
+class Deadlock:
+    """Links that PAUSE stops in a ring: none of them ever sends again."""
+
+    links: list[str]
+    """Each waits for the one after it, the last for the first."""
+    since_s: float
+    """When the last of them sent last."""
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The results of one run. Tables and series count what lies between `warmup_s` and `duration_s`."""
@@ -83,11 +93,15 @@ class Result:
     """One row a link: `utilization`, …"""
     queue_flows: pl.DataFrame = field(repr=False)
     """One row for each flow at each queue, with what the discipline keeps of the flow."""
+    ports: pl.DataFrame = field(repr=False)
+    """One row for each port of an Ethernet: `paused_s`, `frames_lost`, …; empty in other networks."""
     all_series: tuple[Series, ...] = field(repr=False)
     """The time series that the scenario's `[probes]` ask for."""
     engine: Engine
     digest: str
     """Equal digests mean equal results."""
+    deadlock: Deadlock | None = None
+    """Links of an Ethernet that had stopped each other for good when the run ended."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -104,6 +118,8 @@ class Result:
             queues=frame_of(raw.queues),
             links=frame_of(raw.links),
             queue_flows=frame_of(raw.queue_flows),
+            ports=frame_of(raw.ports),
+            deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -154,6 +170,7 @@ class Result:
         return {
             **{key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
             **tables,
+            "deadlock": None if self.deadlock is None else asdict(self.deadlock),
             "series": [entry.to_dict(values=series) for entry in self.all_series],
             "engine": asdict(self.engine),
             "digest": self.digest,
@@ -174,7 +191,10 @@ class Result:
     def write_files(self, folder: Path) -> None:
         """Writes the files of `save` one by one."""
         for table in TABLES:
-            getattr(self, table).write_parquet(folder / f"{table}.parquet")
+            frame: pl.DataFrame = getattr(self, table)
+            # Only an Ethernet has ports.
+            if frame.width:
+                frame.write_parquet(folder / f"{table}.parquet")
         if self.all_series:
             kinds = dict.fromkeys(series.kind for series in self.all_series)
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
@@ -190,9 +210,10 @@ class Result:
             kept: dict[str, Any] = {
                 key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")
             }
-            kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in TABLES}
+            kept |= {table: _read_table(path / f"{table}.parquet", document[table]) for table in TABLES}
             return cls(
                 engine=Engine(**document["engine"]),
+                deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
                 all_series=_read_series(path / SERIES_FILE, document["series"]),
                 **kept,
             )
@@ -203,6 +224,11 @@ class Result:
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             message = f"cannot read the result in {path}: {error}\nhint: run the scenario again"
             raise InputError(message) from None
+
+
+def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
+    """A table that was written, which one without rows need not have been."""
+    return pl.read_parquet(path) if rows or path.exists() else pl.DataFrame()
 
 
 def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:

@@ -33,6 +33,9 @@ def result_tables(document: Document) -> list[RenderableType]:
         tables.append(_queues(document["queues"]))
     if document["links"]:
         tables.append(_links(document["links"], queued={row["name"] for row in document["queues"]}))
+    if document["ports"]:
+        tables.append(_ports(document["ports"]))
+    tables.extend(_warnings(document))
     engine = document["engine"]
     speed = f"{engine['packet_hops_per_cpu_s'] / 1e6:.1f} million a second"
     cost = f"{engine['packet_hops']:,} packet-hops in {engine['cpu_s']:.3g} s of CPU time: {speed}"
@@ -147,6 +150,51 @@ def _links(links: list[Row], queued: set[str]) -> Table:
         )
     _say_left_out(table, len(links) - len(shown))
     return table
+
+
+def _ports(ports: list[Row]) -> Table:
+    """The ports of an Ethernet, those that were stopped longest first if they are many."""
+    shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
+    paused = _unit(shown, "paused_s")
+    table = _table(
+        "Ports",
+        "port",
+        f"paused\n{paused.unit}",
+        "PAUSE\nsent",
+        "control\nsent",
+        "memory max\nbytes",
+        "frames\nlost",
+        "dropped at\nthe source",
+    )
+    for row in shown:
+        table.add_row(
+            escape(row["name"]),
+            paused.text(row["paused_s"]),
+            _count(row["pause_frames_sent"]),
+            _count(row["control_frames_sent"]),
+            _count(row["memory_max_bytes"]),
+            _count(row["frames_lost"]),
+            _count(row["source_drops"]),
+        )
+    _say_left_out(table, len(ports) - len(shown))
+    return table
+
+
+def _warnings(document: Document) -> list[RenderableType]:
+    """What an Ethernet is not supposed to do."""
+    warnings: list[RenderableType] = []
+    lossy = [row for row in document["ports"] if row["frames_lost"] and row["pause_frames_sent"]]
+    if lossy:
+        lost, worst = sum(row["frames_lost"] for row in lossy), max(lossy, key=lambda row: row["frames_lost"])
+        text = f"{lost:,} frames were lost in spite of PAUSE, most of them at {worst['name']}"
+        remedy = "leave more memory above the high watermark"
+        warnings.append(f"[yellow]warning:[/yellow] {escape(text)}\n[dim]hint: {remedy}[/dim]")
+    if deadlock := document["deadlock"]:
+        ring = " waits for ".join([*deadlock["links"], deadlock["links"][0]])
+        text = f"deadlock since {deadlock['since_s']:.6g} s: {ring}"
+        remedy = "no set of routes may let buffers wait for each other in a ring"
+        warnings.append(f"[yellow]warning:[/yellow] {escape(text)}\n[dim]hint: {remedy}[/dim]")
+    return warnings
 
 
 def _replayed_flows(flows: list[Row]) -> Table:

@@ -180,7 +180,7 @@ def test_a_closed_pipe_ends_it_without_a_word(small_file: Path) -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGPIPE, "")
 
 
-@pytest.mark.parametrize("kind", ["disciplines", "transports", "schedulers", "topologies", "experiments"])
+@pytest.mark.parametrize("kind", ["disciplines", "transports", "schedulers", "schemes", "topologies", "experiments"])
 def test_lists(forebay: Command, kind: str) -> None:
     done = forebay("list", kind, "--json")
     assert (done.returncode, done.stderr) == (0, "")
@@ -189,6 +189,7 @@ def test_lists(forebay: Command, kind: str) -> None:
         "disciplines": {"drop_tail", "red", "fred", "dbl", "drr", "wfq", "cbq"},
         "transports": {"tcp", "udp"},
         "schedulers": set(),
+        "schemes": {"ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"},
         "topologies": {"star", "dumbbell", "chain", "graph"},
         "experiments": {"dbl/table2", "dbl/fig4"},
     }
@@ -204,7 +205,7 @@ def test_explain_names_parameters_with_defaults_and_the_source(forebay: Command)
         assert expected in done.stdout
     for choice in ("tcp", "udp", "star", "drop-tail"):
         assert forebay("explain", choice).returncode == 0
-    wrong = forebay("explain", "dlb")
+    wrong = forebay("explain", "dbll")
     assert (wrong.returncode, wrong.stdout) == (2, "")
     assert "did you mean dbl?" in wrong.stderr
 

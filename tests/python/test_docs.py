@@ -154,7 +154,11 @@ def test_examples_run(path: Path) -> None:
 def test_paths_exist(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     paths = set(re.findall(r"`((?:crates|python|experiments|examples|docs|tests|benches|xtask)/[\w./-]*)`", text))
-    invented = {"crates/qdisc/src/blue.rs", "crates/switching/src/drrm.rs"}
+    invented = {
+        "crates/qdisc/src/blue.rs",
+        "crates/switching/src/drrm.rs",
+        "crates/switching/src/congestion/timely.rs",
+    }
     assert paths
     assert sorted(path for path in paths - invented if not (ROOT / path).exists()) == []
 
@@ -172,11 +176,11 @@ def test_command_line_page_names_every_option() -> None:
 
 
 def test_guide_describes_every_key_of_a_scenario() -> None:
-    """Each key of the schema, but for those of the disciplines and of TCP, whose pages are generated."""
+    """Each key of the schema, but for those of disciplines, schemes and TCP, whose pages are generated."""
     guide = (ROOT / "docs/guide/write-a-scenario.md").read_text(encoding="utf-8")
     schema = json.loads((ROOT / "python/forebay/scenario.schema.json").read_text(encoding="utf-8"))
     generated: set[str] = set()
-    names = ["QueueSpec", "TcpConfig"]
+    names = ["QueueSpec", "TcpConfig", "CongestionManagement"]
     while names:
         name = names.pop()
         if name not in generated:

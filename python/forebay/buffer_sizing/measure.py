@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from forebay import _core
+from forebay.document import TABLES
 from forebay.errors import InputError, ScenarioError
 from forebay.experiment.execute import StoppedError, execute, version_key
-from forebay.experiment.outcome import TABLES, Outcome
+from forebay.experiment.outcome import Outcome
 from forebay.experiment.plan import Coordinates, Job
 
 from .targets import DELAYS, METRICS, Interval, Target, Verdict, interval_of

@@ -11,8 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from forebay import _core
-
-from .texts import mean_bytes, mean_seconds
+from forebay.texts import mean_bytes, mean_seconds
 
 if TYPE_CHECKING:
     from forebay.scenario import Scenario

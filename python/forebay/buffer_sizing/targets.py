@@ -13,8 +13,7 @@ import numpy as np
 from forebay.errors import InputError
 from forebay.experiment.statistics import estimate_mean
 from forebay.quantity import scale
-
-from .texts import seconds
+from forebay.texts import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

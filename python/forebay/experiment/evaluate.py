@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from forebay.ethernet import EthernetLoad
+
 from . import computed
 from .errors import ExperimentError, NotRunError
 from .metrics import (
@@ -18,12 +20,15 @@ from .metrics import (
     AverageMetric,
     ColumnMetric,
     ConstantMetric,
+    ConvergenceMetric,
     CrossingMetric,
     DblCollision,
     DblCollisionMeasured,
     DblCost,
     DblIdentificationBound,
     DifferenceMetric,
+    EFoldingMetric,
+    FairShareMetric,
     Metric,
     MetricRef,
     NumberRef,
@@ -39,7 +44,8 @@ from .metrics import (
     StepMetric,
     WindowsMetric,
 )
-from .plan import BASE, Coordinates
+from .phases import convergence_time, e_folding_time
+from .plan import BASE, Coordinates, scenario_at
 from .statistics import Estimate, crossing, estimate_mean, estimate_ratio, jain
 
 if TYPE_CHECKING:
@@ -102,6 +108,12 @@ class Runs:
                 values = [self._leaf(full, at, lambda outcome: column_value(full, outcome))]
             case SeriesMetric():
                 values = [self._leaf(full, at, lambda outcome: series_value(full, outcome))]
+            case ConvergenceMetric():
+                values = [self._leaf(full, at, lambda outcome: convergence(full, outcome))]
+            case EFoldingMetric():
+                values = [self._leaf(full, at, lambda outcome: e_folding(full, outcome))]
+            case FairShareMetric():
+                values = [self._fair_share(full, at)]
             case WindowsMetric():
                 values = self._windows(full, at)
             case RecoveryMetric():
@@ -138,13 +150,32 @@ class Runs:
             axis = [point.x if point else None for point in self.experiment.points(quick=False)]
             raise (NotRunError if at.x in axis else ExperimentError)(message) from None
 
-    def _leaf(self, metric: ColumnMetric | SeriesMetric, at: Coordinates, value: _Sampler) -> Value:
+    def _leaf(
+        self,
+        metric: ColumnMetric | SeriesMetric | ConvergenceMetric | EFoldingMetric,
+        at: Coordinates,
+        value: _Sampler,
+    ) -> Value:
         try:
             samples = np.array([value(outcome) for outcome in self._outcomes(at)])
         except KeyError as error:
             message = f"{self.experiment.id}: ({at.label()}) {error.args[0]}"
             raise ExperimentError(message) from None
         return Value(at.label(), samples * UNIT_SCALE.get(metric.unit, 1.0))
+
+    def _fair_share(self, metric: FairShareMetric, at: Coordinates) -> Value:
+        load = EthernetLoad.from_toml(scenario_at(self.experiment, at, quick=self.quick))
+        names = np.array([source.name for source in load.sources])
+        rows = np.ones(len(names), dtype=bool)
+        if metric.name is not None:
+            rows &= _matching(names, metric.name)
+        if metric.group is not None:
+            rows &= np.array([source.group == metric.group for source in load.sources])
+        if not rows.any():
+            message = f"{self.experiment.id}: ({at.label()}) no flow matches {metric.name or metric.group}"
+            raise ExperimentError(message)
+        rates = load.fair_shares_at(metric.at_s, metric.fairness)[rows]
+        return Value(at.label(), np.array([_reduce(rates, metric.reduce) * UNIT_SCALE.get(metric.unit, 1.0)]))
 
     def _windows(self, metric: WindowsMetric, at: Coordinates) -> list[Value]:
         values = []
@@ -435,15 +466,32 @@ def _reduce(values: Samples, how: Literal["mean", "min", "max", "sum", "jain", "
 
 def series_value(metric: SeriesMetric, outcome: Outcome) -> float:
     """One value of a series, or of the series of a group's flows. Raises KeyError where there is none."""
+    values = [_one_series_value(metric, series) for series in _series_of(metric, outcome)]
+    return values[0] if metric.group is None else _reduce(np.array(values), metric.across)
+
+
+def convergence(metric: ConvergenceMetric, outcome: Outcome) -> float:
+    """How long the series, or those of a group's flows, take to settle. Raises KeyError where there is none."""
+    times = np.array([convergence_time(metric, series) for series in _series_of(metric, outcome)])
+    # A flow that never settles leaves the whole group without a time.
+    return math.nan if np.isnan(times).any() else _reduce(times, metric.across)
+
+
+def e_folding(metric: EFoldingMetric, outcome: Outcome) -> float:
+    """The time of e-fold growth. Raises KeyError where there is no such series."""
+    return e_folding_time(metric, _series_of(metric, outcome))
+
+
+def _series_of(metric: SeriesMetric | ConvergenceMetric | EFoldingMetric, outcome: Outcome) -> list[Series]:
+    """The series that is named, or those of a group's flows. Raises KeyError where there is none."""
     if metric.group is None:
-        return _one_series_value(metric, _find(outcome, metric.of, metric.name or "", metric.quantity))
+        return [_find(outcome, metric.of, metric.name or "", metric.quantity)]
     prefix = f"{metric.name}/" if metric.name else ""
     names = [f"{prefix}{flow}" for flow in outcome.group(metric.group)]
     if not names:
         message = f"there is no group `{metric.group}`"
         raise KeyError(message)
-    values = [_one_series_value(metric, _find(outcome, metric.of, name, metric.quantity)) for name in names]
-    return _reduce(np.array(values), metric.across)
+    return [_find(outcome, metric.of, name, metric.quantity) for name in names]
 
 
 def _find(outcome: Outcome, of: str, name: str, quantity: str) -> Series:
@@ -457,11 +505,7 @@ def _find(outcome: Outcome, of: str, name: str, quantity: str) -> Series:
 
 def _one_series_value(metric: SeriesMetric, series: Series) -> float:
     times = series.times()
-    inside = ~np.isnan(series.values)
-    if metric.from_s is not None:
-        inside &= times >= metric.from_s
-    if metric.until_s is not None:
-        inside &= times < metric.until_s
+    inside = ~np.isnan(series.values) & _in_phases(metric, times)
     if metric.after_peak and inside.any():
         peak = int(np.argmax(np.where(inside, series.values, -np.inf)))
         inside[:peak] = False
@@ -477,6 +521,17 @@ def _one_series_value(metric: SeriesMetric, series: Series) -> float:
     # The schema allows `first_time` only with one of the two thresholds.
     reached = values <= metric.at_most if metric.at_most is not None else values >= (metric.at_least or 0.0)
     return float(times[np.argmax(reached)]) if reached.any() else math.nan
+
+
+def _in_phases(metric: SeriesMetric, times: Samples) -> NDArray[np.bool]:
+    """Which times lie in the interval asked for, or one of those that come again."""
+    inside = np.zeros(len(times), dtype=bool)
+    for k in range(metric.phases):
+        later = k * (metric.every_s or 0.0)
+        begin = -math.inf if metric.from_s is None else metric.from_s + later
+        end = math.inf if metric.until_s is None else metric.until_s + later
+        inside |= (times >= begin) & (times < end)
+    return inside
 
 
 def recovery(metric: RecoveryMetric, outcome: Outcome) -> tuple[float, float] | None:

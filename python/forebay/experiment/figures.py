@@ -11,8 +11,10 @@ import numpy as np
 from cycler import cycler
 from matplotlib.figure import Figure as Canvas
 
+from forebay.ethernet import EthernetLoad
+
 from .errors import ExperimentError, NotRunError
-from .plan import Coordinates
+from .plan import Coordinates, scenario_at
 from .tables import Row, table_rows
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from .evaluate import Runs
-    from .schema import Figure, FlowValues, Line, SeriesLine, Table
+    from .schema import FairShareLine, Figure, FlowValues, Line, SeriesLine, Table
     from .statistics import Estimate
 
 _STYLES: dict[str, dict[str, Any]] = {
@@ -30,8 +32,9 @@ _STYLES: dict[str, dict[str, Any]] = {
     "dashed": {"linestyle": "--"},
     "points": {"linestyle": "none", "marker": "o", "markersize": 4},
 }
-# The colours of Okabe and Ito, told apart by colour-blind readers as well.
-_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
+_LEVEL: dict[str, Any] = {"color": "grey", "linewidth": 0.9, "linestyle": ":", "zorder": 3}
+# The colours of Okabe and Ito, told apart by colour-blind readers as well, and a grey.
+_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000", "#999999"]
 _RC: Any = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -77,12 +80,34 @@ def draw_figure(runs: Runs, figure: Figure) -> Canvas:
     for paper in figure.paper:
         axes.plot(paper.x, paper.y, "x", color="black", label=paper.label, markersize=6)
     for level in figure.levels:
-        axes.axhline(level.y, color="grey", linewidth=0.9, linestyle=":")
-        # Outside the axes, where no line can cross it.
-        place: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
-        axes.annotate(level.label, (1.0, level.y), xycoords=("axes fraction", "data"), **place)
+        axes.axhline(level.y, **_LEVEL)
+        _name_level(axes, level.label, level.y)
+    for line in figure.fair_shares:
+        _draw_fair_share(axes, runs, figure, line)
     _dress(axes, figure)
     return canvas
+
+
+def _name_level(axes: Axes, label: str, y: float) -> None:
+    """Names a level outside the axes, where no line can cross it."""
+    place: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
+    axes.annotate(label, (1.0, y), xycoords=("axes fraction", "data"), **place)
+
+
+def _draw_fair_share(axes: Axes, runs: Runs, figure: Figure, line: FairShareLine) -> None:
+    """A level that moves when flows begin or end, or a rate of service changes."""
+    base = runs.base()
+    at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
+    load = EthernetLoad.from_toml(scenario_at(runs.experiment, at, quick=runs.quick))
+    names = [source.name for source in load.sources]
+    if line.flow not in names:
+        message = f"{runs.experiment.id}: figure `{figure.file}`: there is no flow {line.flow}"
+        raise ExperimentError(message)
+    steps = load.fair_shares_over_time(line.fairness)
+    times = [time for begin, end, _ in steps for time in (begin, end)]
+    rates = [float(shares[names.index(line.flow)]) for _, _, shares in steps for _ in range(2)]
+    axes.plot(np.array(times) * figure.x_scale, np.array(rates) * figure.y_scale, **_LEVEL)
+    _name_level(axes, line.label, rates[-1] * figure.y_scale)
 
 
 def _dress(axes: Axes, figure: Figure) -> None:

@@ -11,7 +11,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
-Unit = Literal["", "Mb/s", "kb/s", "Gb/s", "s", "ms", "us", "%", "packets", "cells", "flows", "bits", "Mbit", "Mibit"]
+from forebay.ethernet import Fairness
+
+Unit = Literal[
+    "", "Mb/s", "kb/s", "Gb/s", "s", "ms", "us", "%", "KB", "packets", "cells", "flows", "bits", "Mbit", "Mibit"
+]
 
 UNIT_SCALE: dict[str, float] = {
     "Mb/s": 1e-6,
@@ -20,10 +24,11 @@ UNIT_SCALE: dict[str, float] = {
     "ms": 1e3,
     "us": 1e6,
     "%": 100.0,
+    "KB": 1e-3,
     "Mbit": 1e-6,
     "Mibit": 2.0**-20,
 }
-"""What a value in bits/s, seconds, bits or as a share is multiplied by to be in a unit; 1 where none is listed."""
+"""What a value in bits/s, seconds, bytes, bits or as a share is multiplied by to be in a unit; 1 by default."""
 
 
 NumberRef = float | str
@@ -48,9 +53,9 @@ class ColumnMetric(Placed):
 
     kind: Literal["column"]
     column: str
-    table: Literal["flows", "queues", "links", "queue_flows"] = "flows"
+    table: Literal["flows", "queues", "links", "ports", "queue_flows"] = "flows"
     name: str | None = None
-    """The row: a flow, queue or link. A `*` in it stands for any characters, and takes all rows that match: `out-*`."""
+    """The row: a flow, queue, link or port. A `*` stands for any characters, and takes all rows that match: `out-*`."""
     group: str | None = None
     """The rows: all flows of a group."""
     queue: str | None = None
@@ -98,7 +103,10 @@ class SeriesMetric(Placed):
     """Look only from the largest value on."""
     from_s: float | None = None
     until_s: float | None = None
-    across: Literal["mean", "min", "max", "sum"] = "mean"
+    every_s: float | None = Field(None, gt=0)
+    """The interval from `from_s` to `until_s` comes again at this distance, `phases` times in all."""
+    phases: int = Field(1, ge=1)
+    across: Literal["mean", "min", "max", "sum", "jain"] = "mean"
     """How the values of a group's flows become one."""
 
     @model_validator(mode="after")
@@ -113,7 +121,100 @@ class SeriesMetric(Placed):
         if self.name is None and self.group is None:
             message = "a series needs `name` or `group`"
             raise ValueError(message)
+        if (self.every_s is None) != (self.phases == 1) or (self.every_s and None in (self.from_s, self.until_s)):
+            message = "phases that come again need `from_s`, `until_s`, `every_s` and `phases`"
+            raise ValueError(message)
         return self
+
+
+class Phase(Placed):
+    """What metrics have in common that follow a series through a phase of the run."""
+
+    of: Literal["queue", "flow", "link", "queue_flow"]
+    quantity: str
+    unit: Unit = ""
+    name: str | None = None
+    """The component; for a `queue_flow` with `group`, the queue."""
+    group: str | None = None
+    from_s: float = 0.0
+    """Start of the phase."""
+    until_s: float | None = None
+    """Its end; by default that of the run."""
+
+    @model_validator(mode="after")
+    def _has_a_component(self) -> Self:
+        if self.name is None and self.group is None:
+            message = "a series needs `name` or `group`"
+            raise ValueError(message)
+        return self
+
+
+class ConvergenceMetric(Phase):
+    """How long a series takes, from the start of a phase, to come into a band and stay there (E2CM slides).
+
+    It is averaged over consecutive windows; the value is how long after the start of the phase the first window begins
+    that lies in the band with all later ones of the phase. There is none (NaN) where the last window lies outside.
+    """
+
+    kind: Literal["convergence"]
+    average_s: float = Field(1e-3, gt=0)
+    """Length of a window: a multiple of the series' interval. The slides' is 1 ms."""
+    within: float | None = Field(None, gt=0)
+    """Relative accuracy: the band reaches from (1 - `within`) to (1 + `within`) times the steady-state value."""
+    around: float | None = None
+    """With `within`: the value meant, in the series' own unit. By default the mean over the last part of the phase."""
+    steady_share: float = Field(0.25, gt=0, le=1)
+    """How much of the phase that last part is."""
+    at_least: float | None = None
+    """Absolute accuracy: the band's lower end, in the series' own unit."""
+    at_most: float | None = None
+    """Its upper end."""
+    across: Literal["mean", "min", "max"] = "max"
+    """How the times of a group's flows become one: by default that of the last."""
+    every_s: float | None = Field(None, gt=0)
+    """The phase comes again at this distance, `phases` times in all."""
+    phases: int = Field(1, ge=1)
+    reduce: Literal["mean", "median", "max"] = "median"
+    """How the times of several phases become one."""
+
+    @model_validator(mode="after")
+    def _band(self) -> Self:
+        absolute = self.at_least is not None or self.at_most is not None
+        if absolute == (self.within is not None) or (self.around is not None and self.within is None):
+            message = "a band is `within` a share (of `around`), or from `at_least` to `at_most`"
+            raise ValueError(message)
+        if (self.every_s is None) != (self.phases == 1) or (self.every_s and self.until_s is None):
+            message = "phases that come again need `until_s`, `every_s` and `phases`"
+            raise ValueError(message)
+        return self
+
+
+class EFoldingMetric(Phase):
+    """The time in which a series that grows exponentially becomes e times as large; those of a group are added up.
+
+    The slope of a straight line through the logarithms, by least squares, over the values of at least `at_least` from
+    the start of the phase until the first above `at_most`. There is none (NaN) with less than three, or without growth.
+    """
+
+    kind: Literal["e_folding"]
+    at_least: float = Field(gt=0)
+    """In the series' own unit."""
+    at_most: float
+    """In the series' own unit."""
+
+
+class FairShareMetric(Placed):
+    """The fair rate of flows at one time, computed from the scenario; only with `topology.ethernet`."""
+
+    kind: Literal["fair_share"]
+    fairness: Fairness = "max_min"
+    name: str | None = None
+    """The flow; a `*` in it stands for any characters."""
+    group: str | None = None
+    """The flows of a group. Without it and `name`: all flows."""
+    at_s: float = 0.0
+    reduce: Literal["mean", "min", "max", "sum"] = "mean"
+    unit: Unit = ""
 
 
 class WindowsMetric(Placed):
@@ -344,6 +445,9 @@ _KINDS: dict[str, type[Strict]] = {
     "series": SeriesMetric,
     "windows": WindowsMetric,
     "recovery": RecoveryMetric,
+    "convergence": ConvergenceMetric,
+    "e_folding": EFoldingMetric,
+    "fair_share": FairShareMetric,
     "difference": DifferenceMetric,
     "ratio": RatioMetric,
     "step": StepMetric,
@@ -378,6 +482,9 @@ Metric = (
     | SeriesMetric
     | WindowsMetric
     | RecoveryMetric
+    | ConvergenceMetric
+    | EFoldingMetric
+    | FairShareMetric
     | DifferenceMetric
     | RatioMetric
     | StepMetric
@@ -402,6 +509,9 @@ MetricRef = Annotated[
     | Annotated[SeriesMetric, Tag("series")]
     | Annotated[WindowsMetric, Tag("windows")]
     | Annotated[RecoveryMetric, Tag("recovery")]
+    | Annotated[ConvergenceMetric, Tag("convergence")]
+    | Annotated[EFoldingMetric, Tag("e_folding")]
+    | Annotated[FairShareMetric, Tag("fair_share")]
     | Annotated[DifferenceMetric, Tag("difference")]
     | Annotated[RatioMetric, Tag("ratio")]
     | Annotated[StepMetric, Tag("step")]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.document import TABLES
+
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 Columns = dict[str, "NDArray[Any]"]
-
-TABLES = ("flows", "queues", "links", "queue_flows")
 
 
 @dataclass(frozen=True)

@@ -100,6 +100,13 @@ def scenario_text(
     return tomli_w.dumps(scenario)
 
 
+def scenario_at(experiment: Experiment, at: Coordinates, *, quick: bool) -> str:
+    """The scenario of the runs at `at` as TOML."""
+    changes = next((item.set for item in experiment.sensitivity if item.name == at.setting), {})
+    point = next((point for point in experiment.points(quick=False) if point is not None and point.x == at.x), None)
+    return scenario_text(experiment, experiment.variant(at.variant), point, changes, quick=quick)
+
+
 def _integer_if_whole(x: float) -> int | float:
     return int(x) if x.is_integer() else x
 

@@ -11,6 +11,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from forebay.ethernet import Fairness
+
 from .metrics import Metric, MetricRef, Strict, is_formula, metric_parts
 
 Settings = dict[str, Any]
@@ -254,6 +256,16 @@ class SeriesLine(Strict):
     style: Literal["line", "dashed", "points"] = "line"
 
 
+class FairShareLine(Strict):
+    """The fair rate of a flow in the course of the run, computed from the scenario; with `topology.ethernet`."""
+
+    label: str
+    flow: str
+    fairness: Fairness = "max_min"
+    variant: str | None = None
+    x: float | None = None
+
+
 class FlowValues(Strict):
     """One value of each flow of a group."""
 
@@ -272,7 +284,10 @@ class Level(Strict):
 
 
 class Figure(Strict):
-    """A figure in the paper's axes. Its kind decides which of `lines`, `series`, `table` and `flows` it draws."""
+    """A figure in the paper's axes. Its kind decides which of `lines`, `series`, `table` and `flows` it draws.
+
+    `fair_shares` have the time on their x axis, as `series` do.
+    """
 
     file: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str
@@ -289,6 +304,7 @@ class Figure(Strict):
     lines: list[Line] = Field(default_factory=list)
     series: list[SeriesLine] = Field(default_factory=list)
     levels: list[Level] = Field(default_factory=list)
+    fair_shares: list[FairShareLine] = Field(default_factory=list)
     table: str | None = None
     flows: list[FlowValues] = Field(default_factory=list)
     bin_width: float | None = Field(None, gt=0)
@@ -303,6 +319,9 @@ class Figure(Strict):
             if not getattr(self, key):
                 message = f"a figure of kind `{self.kind}` needs `{key}`"
                 raise ValueError(message)
+        if self.fair_shares and self.kind != "series":
+            message = "`fair_shares` belong to a figure of kind `series`"
+            raise ValueError(message)
         return self
 
 
@@ -390,6 +409,7 @@ class Experiment(Strict):
             found += [(f"figure `{figure.file}`", name) for line in figure.lines for name in line.variants or []]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.series if line.variant]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.flows if line.variant]
+            found += [(f"figure `{figure.file}`", line.variant) for line in figure.fair_shares if line.variant]
         for point in self.vary.points if self.vary else []:
             found += [(f"vary, x = {point.x:g}", name) for name in point.by_variant]
         return found

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay import _core
+from forebay.document import TABLES
 
 from .execute import StoppedError
-from .outcome import TABLES, Outcome, Series
+from .outcome import Outcome, Series
 
 if TYPE_CHECKING:
     from collections.abc import Callable

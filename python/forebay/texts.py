@@ -28,6 +28,13 @@ _SIZES = {
     "MiB": 2.0**20,
     "GiB": 2.0**30,
 }
+_RATES = {
+    **dict.fromkeys(("bps", "b/s", "bit/s"), 1.0),
+    **dict.fromkeys(("kbps", "kb/s", "kbit/s", "Kbps", "Kb/s", "Kbit/s"), 1e3),
+    **dict.fromkeys(("Mbps", "Mb/s", "Mbit/s"), 1e6),
+    **dict.fromkeys(("Gbps", "Gb/s", "Gbit/s"), 1e9),
+    **dict.fromkeys(("Tbps", "Tb/s", "Tbit/s"), 1e12),
+}
 _QUANTITY = re.compile(r"\s*([\d_]*\.?[\d_]+)\s*(\S+)\s*")
 
 
@@ -55,6 +62,11 @@ def mean_seconds(delay: Any) -> float:
 def mean_bytes(size: Any) -> float:
     """The mean of a size that a valid scenario draws: "1000 B", or a table such as `{ exponential = "1000 B" }`."""
     return _mean(size, _SIZES)
+
+
+def bits_per_second(rate: str) -> float:
+    """A rate of a valid scenario: "10 Gbps"."""
+    return _mean(rate, _RATES)
 
 
 def _mean(value: Any, units: Mapping[str, float]) -> float:

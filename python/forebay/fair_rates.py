@@ -1,0 +1,235 @@
+"""Fair rates of flows that share links: max-min fair by water-filling, proportionally fair by an interior-point method.
+
+Both maximise fairness over the rates x with x_i <= demand of flow i and, on each link, the sum of the rates through it
+<= its capacity. Weights generalise both: a flow of weight 2 counts as two flows on the same path.
+
+    flows = [RoutedFlow(("a", "b")), RoutedFlow(("a",)), RoutedFlow(("b",))]
+    capacities = {"a": 10e9, "b": 10e9}
+    max_min_rates(flows, capacities)          # 5, 5, 5 Gb/s
+    proportional_rates(flows, capacities)     # 3.33, 6.67, 6.67 Gb/s
+
+Sources: Bertsekas and Gallager, Data Networks (1992), section 6.5.2 (max-min); Kelly, Maulloo and Tan, Rate control for
+communication networks (1998), section 2 (proportional); Boyd and Vandenberghe, Convex Optimization (2004), section 11.7
+(the primal-dual method).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import InputError
+
+Array = NDArray[np.float64]
+
+# Of the interior-point method (Boyd and Vandenberghe, section 11.7.3): how much closer to the optimum each step aims,
+# how far a step goes towards the border, and by how much a step is shortened that does not get closer.
+_CENTRING = 20.0
+_TO_THE_BORDER = 0.99
+_SHORTENED = 0.5
+_MOST_STEPS = 200
+# What remains of the conditions of the optimum, of one flow of mean weight, when the method ends.
+_PRECISION = 1e-12
+
+
+@dataclass(frozen=True)
+class RoutedFlow:
+    """A flow on its path."""
+
+    path: tuple[str, ...]
+    """Names of the links that it crosses."""
+    demand_bps: float = math.inf
+    """The most it can use, in bits/s."""
+    weight: float = 1.0
+    """Above 0: how much it counts beside others."""
+
+
+def max_min_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
+    """The (weighted) max-min fair rate of each flow, in bits/s, by water-filling.
+
+    All rates grow in proportion to the weights until a flow has what it demands or a link is full, whose flows then
+    stay as they are, and so on. No flow's rate per weight can be raised but at the cost of one that has no more: each
+    flow has its demand, or crosses a full link on which none has a higher rate per weight.
+
+    `capacities_bps` holds the links' capacities in bits/s; those that no flow crosses do not matter. Raises InputError
+    for a link that has none, for numbers out of range, and for a flow that nothing limits.
+    """
+    uses, capacities, demands, weights = _checked(flows, capacities_bps)
+    rates = np.zeros(len(flows))
+    growing = demands > 0.0
+    full = np.zeros(len(capacities), dtype=bool)
+    while growing.any():
+        left = capacities - uses @ np.where(growing, 0.0, rates)
+        load = uses @ np.where(growing, weights, 0.0)
+        # The level, in bits/s per weight, at which each link is full and each flow has its demand.
+        of_links = np.divide(np.maximum(left, 0.0), load, out=np.full(len(load), np.inf), where=load > 0.0)
+        of_flows = np.where(growing, demands / weights, np.inf)
+        level = min(of_links.min(initial=np.inf), of_flows.min())
+        # Rounding must not make one link of two that are full at once seem to have room.
+        full |= of_links <= level * (1.0 + 1e-12)
+        ends = growing & ((of_flows <= level) | (full.astype(np.float64) @ uses > 0.0))
+        rates[ends] = np.minimum(weights * level, demands)[ends]
+        growing &= ~ends
+    return rates
+
+
+def proportional_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
+    """The (weighted) proportionally fair rate of each flow, in bits/s.
+
+    They maximise the sum of weight x log(rate): for any other feasible rates y the sum of weight x (y - x)/x is at most
+    zero. To about a part in a million. Arguments and errors are those of `max_min_rates`; a flow across a link of
+    capacity zero, or without demand, has the rate zero and no part in the sum.
+    """
+    return _proportional(flows, capacities_bps)[0]
+
+
+def link_prices(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> dict[str, float]:
+    """The price of each link at the proportionally fair rates: the Lagrange multiplier of its capacity.
+
+    In units of weight per bit/s. The rate of a flow below its demand is its weight over the sum of the prices on its
+    path; a link with room to spare is free. Where sources keep a fixed number of bits each in the queues of their path
+    (as E2CM and TCP Vegas do) and the weights are these numbers, a link's price is its queueing delay in seconds.
+    Arguments and errors are those of `max_min_rates`.
+    """
+    return _proportional(flows, capacities_bps)[1]
+
+
+def _checked(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> tuple[Array, Array, Array, Array]:
+    """Which link (row) each flow (column) uses, the links' capacities, and the flows' demands and weights."""
+    links = list(dict.fromkeys(link for flow in flows for link in flow.path))
+    for link in links:
+        capacity = capacities_bps.get(link)
+        if capacity is None or not 0.0 <= capacity < math.inf:
+            found = "none is given" if capacity is None else f"it is {capacity:g} bit/s"
+            message = f"the link `{link}` needs a capacity of at least 0, and {found}"
+            raise InputError(message)
+    for index, flow in enumerate(flows):
+        if not flow.demand_bps >= 0.0:
+            message = f"flow {index}: demand_bps must be at least 0, and is {flow.demand_bps:g}"
+            raise InputError(message)
+        if not 0.0 < flow.weight < math.inf:
+            message = f"flow {index}: weight must be above 0, and is {flow.weight:g}"
+            raise InputError(message)
+        if not flow.path and flow.demand_bps == math.inf:
+            message = f"flow {index}: nothing limits it: give it a path, or a demand"
+            raise InputError(message)
+    uses = np.array([[float(link in flow.path) for flow in flows] for link in links]).reshape(len(links), len(flows))
+    capacities = np.array([capacities_bps[link] for link in links], dtype=np.float64)
+    demands = np.array([flow.demand_bps for flow in flows], dtype=np.float64)
+    weights = np.array([flow.weight for flow in flows], dtype=np.float64)
+    return uses, capacities, demands, weights
+
+
+def _proportional(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> tuple[Array, dict[str, float]]:
+    uses, capacities, demands, weights = _checked(flows, capacities_bps)
+    rates = np.zeros(len(flows))
+    prices = dict.fromkeys(capacities_bps, 0.0)
+    # A flow that cannot have any rate would make the sum of logarithms minus infinity.
+    able = (demands > 0.0) & ~((capacities <= 0.0).astype(np.float64) @ uses > 0.0)
+    if not able.any():
+        return rates, prices
+    used: NDArray[np.bool] = uses[:, able].sum(axis=1) > 0.0
+    # In units of the largest number and the mean weight, so that the precision means the same whatever the units.
+    finite = demands[able & np.isfinite(demands)]
+    unit = max(capacities[used].max(initial=0.0), finite.max(initial=0.0))
+    mean_weight = float(weights[able].mean())
+    problem = _Problem(
+        uses[np.ix_(used, able)], capacities[used] / unit, demands[able] / unit, weights[able] / mean_weight
+    )
+    solved, multipliers = problem.solve()
+    rates[able] = solved * unit
+    links = list(dict.fromkeys(link for flow in flows for link in flow.path))
+    named = (link for link, crossed in zip(links, used, strict=True) if crossed)
+    prices.update(zip(named, (multipliers * (mean_weight / unit)).tolist(), strict=True))
+    return rates, prices
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Rates, and the multipliers of the links' capacities and of the demands."""
+
+    rates: Array
+    links: Array
+    demands: Array
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Maximise sum(weights log(rates)) with uses @ rates <= capacities and rates <= demands."""
+
+    uses: Array
+    capacities: Array
+    demands: Array
+    weights: Array
+
+    def solve(self) -> tuple[Array, Array]:
+        """The rates, and the multipliers of the capacities, by the primal-dual interior-point method."""
+        # Half of an equal share on every link, or of the demand: strictly within all limits.
+        shares = np.divide(self.capacities, self.uses.sum(axis=1))
+        on_path = np.where(self.uses > 0.0, shares[:, None], np.inf).min(axis=0, initial=np.inf)
+        rates = 0.5 * np.minimum(on_path, self.demands)
+        point = _Point(rates, 1.0 / self._room(rates), 1.0 / (self.demands - rates))
+        limits = len(self.capacities) + np.count_nonzero(np.isfinite(self.demands))
+        for _ in range(_MOST_STEPS):
+            # The surrogate duality gap (section 11.7.2) says how far the optimum is.
+            gap = float(point.links @ self._room(point.rates) + point.demands @ self._spare(point.rates))
+            dual = point.rates * self._dual_residual(point)
+            if gap <= _PRECISION * limits and np.abs(dual).max() <= _PRECISION:
+                break
+            target = gap / limits / _CENTRING
+            closer = self._towards(point, target)
+            if closer is None:
+                # Rounding allows no further step.
+                break
+            point = closer
+        return point.rates, point.links
+
+    def _room(self, rates: Array) -> Array:
+        return self.capacities - self.uses @ rates
+
+    def _spare(self, rates: Array) -> Array:
+        """Demand less rate; where there is no limit its multiplier is zero, and so is its part in all sums."""
+        return np.where(np.isfinite(self.demands), self.demands - rates, 1.0)
+
+    def _dual_residual(self, point: _Point) -> Array:
+        return point.links @ self.uses + point.demands - self.weights / point.rates
+
+    def _distance(self, point: _Point, target: float) -> float:
+        """The norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`."""
+        limited = np.isfinite(self.demands)
+        residuals = (
+            point.rates * self._dual_residual(point),
+            point.links * self._room(point.rates) - target,
+            (point.demands * self._spare(point.rates) - target)[limited],
+        )
+        return float(np.linalg.norm(np.concatenate(residuals)))
+
+    def _towards(self, point: _Point, target: float) -> _Point | None:
+        """A Newton step towards the conditions with complementarity relaxed to `target`; None if none gets closer."""
+        room, spare = self._room(point.rates), self._spare(point.rates)
+        limited = np.isfinite(self.demands)
+        short_links = target / room - point.links
+        short_demands = np.where(limited, target / spare - point.demands, 0.0)
+        per_link, per_demand = point.links / room, np.where(limited, point.demands / spare, 0.0)
+        matrix = (self.uses.T * per_link) @ self.uses + np.diag(self.weights / point.rates**2 + per_demand)
+        change = np.linalg.solve(matrix, -(self._dual_residual(point) + short_links @ self.uses + short_demands))
+        of_links = short_links + per_link * (self.uses @ change)
+        of_demands = short_demands + per_demand * change
+        # All of these have to stay above zero.
+        values = np.concatenate((point.rates, point.links, point.demands[limited], room, spare[limited]))
+        slopes = np.concatenate((change, of_links, of_demands[limited], -(self.uses @ change), -change[limited]))
+        falling = slopes < 0.0
+        step = min(1.0, _TO_THE_BORDER * float((-values[falling] / slopes[falling]).min(initial=np.inf)))
+        before = self._distance(point, target)
+        while step > 1e-9:
+            moved = _Point(
+                point.rates + step * change, point.links + step * of_links, point.demands + step * of_demands
+            )
+            if self._distance(moved, target) <= (1.0 - 0.01 * step) * before:
+                return moved
+            step *= _SHORTENED
+        return None

@@ -1,0 +1,189 @@
+"""What is known of a loop's stability: its margins, the model's course, and the packet simulation's beside it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from forebay.document import Document, json_text
+from forebay.errors import InputError
+from forebay.folder import RESULT_FILE, staged
+
+from .linear import OperatingPoint
+from .model import FluidModel, Trajectory
+
+if TYPE_CHECKING:
+    from forebay.figure import Figure
+
+STEM = "stability"
+"""The files of a judgement are called so."""
+
+# The part of a run, at its end, that counts as settled: as the E2CM proposal's measure of convergence takes it.
+_SETTLED = 0.25
+# A queue shorter than this wastes the port: the lower end of the proposal's absolute accuracy, a frame.
+_FRAME_BYTES = 1500.0
+# A queue within this part of its set-point has arrived there.
+_NEAR = 0.2
+
+
+@dataclass(frozen=True)
+class Packets:
+    """The packet simulation of the same scenario, in means over equal intervals."""
+
+    seed: int
+    time_s: NDArray[np.float64] = field(repr=False)
+    """The end of each interval."""
+    queue_bytes: NDArray[np.float64] = field(repr=False)
+    rates_bps: NDArray[np.float64] = field(repr=False)
+    """A row for each source of the model: the mean over its flows of what each sent."""
+    slowest_bps: NDArray[np.float64] = field(repr=False)
+    """The same for the slowest of these flows in each interval."""
+    fastest_bps: NDArray[np.float64] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Course:
+    """How a queue went."""
+
+    peak_bytes: float
+    mean_bytes: float
+    """In the last quarter of the run."""
+    deviation_bytes: float
+    """Standard deviation there."""
+    settled_s: float | None
+    """Since when it has been within 20 % of the set-point; None if it is not at the end."""
+    empty_s: float
+    """For how long it was shorter than a frame after it had first reached the set-point."""
+
+
+@dataclass(frozen=True, eq=False)
+class Stability:
+    """Whether ECM holds a queue at its set-point, and how far it is from not doing so."""
+
+    scenario: str
+    """The scenario's name."""
+    description: str | None
+    duration_s: float
+    queue: str
+    """The queue, which has the name of its link."""
+    model: FluidModel = field(repr=False)
+    points: tuple[OperatingPoint, ...] = field(repr=False)
+    """One for each state of demands and service in which the queue is congested."""
+    trajectory: Trajectory = field(repr=False)
+    """The model's course from the start of the run."""
+    packets: Packets | None = field(repr=False)
+    """None if it was not asked for."""
+    notes: tuple[str, ...]
+    """What the model leaves out, in words."""
+    toml: str = field(repr=False)
+    """The scenario, for the record."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether small deviations die out in every state."""
+        return all(point.stable for point in self.points)
+
+    @property
+    def fluid_course(self) -> Course:
+        """How the model's queue goes."""
+        return self._course(self.trajectory.time_s, self.trajectory.queue_bytes)
+
+    @property
+    def packet_course(self) -> Course | None:
+        """How the simulation's queue goes, in means over intervals."""
+        return None if self.packets is None else self._course(self.packets.time_s, self.packets.queue_bytes)
+
+    def _course(self, time_s: NDArray[np.float64], queue_bytes: NDArray[np.float64]) -> Course:
+        set_point = self.model.ecm.set_point_bytes
+        last = queue_bytes[time_s >= (1.0 - _SETTLED) * time_s[-1]]
+        far = np.flatnonzero(np.abs(queue_bytes - set_point) > _NEAR * set_point)
+        settled = (
+            None if far.size and far[-1] == len(queue_bytes) - 1 else float(time_s[far[-1] + 1]) if far.size else 0.0
+        )
+        reached = np.flatnonzero(queue_bytes >= set_point)
+        after = queue_bytes[reached[0] :] if reached.size else queue_bytes[:0]
+        return Course(
+            peak_bytes=float(queue_bytes.max()),
+            mean_bytes=float(last.mean()),
+            deviation_bytes=float(last.std()),
+            settled_s=settled,
+            empty_s=float(np.count_nonzero(after < _FRAME_BYTES) * (time_s[1] - time_s[0])),
+        )
+
+    def plot(self) -> Figure:
+        """The queue and the rates over time, of the model and of the packet simulation."""
+        # Imported here: matplotlib takes longer to load than many a run.
+        from .figure import draw
+
+        return draw(self)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """The courses at the intervals of the simulation, or at a thousand instants.
+
+        Columns: `time_s`, `fluid_queue_bytes`, and `fluid_rate_bps_<source>`; with a simulation the same of `packet`.
+        """
+        fluid = self.trajectory
+        time_s = np.linspace(0.0, self.duration_s, 1001)[1:] if self.packets is None else self.packets.time_s
+        names = [source.name for source in self.model.sources]
+        columns = {"time_s": time_s, "fluid_queue_bytes": means(fluid.time_s, fluid.queue_bytes, time_s)}
+        for name, rates in zip(names, fluid.rates_bps, strict=True):
+            columns[f"fluid_rate_bps_{name}"] = means(fluid.time_s, rates, time_s)
+        if self.packets is not None:
+            columns["packet_queue_bytes"] = self.packets.queue_bytes
+            for name, rates in zip(names, self.packets.rates_bps, strict=True):
+                columns[f"packet_rate_bps_{name}"] = rates
+        return pl.DataFrame(columns)
+
+    def to_dict(self) -> Document:
+        """All of it as plain values but the courses themselves, which are in `table`; what has no value is None."""
+        ecm = self.model.ecm
+        courses = {"fluid": self.fluid_course, "packets": self.packet_course}
+        limit = self.model.limit_bytes
+        return {
+            **{name: getattr(self, name) for name in ("scenario", "description", "duration_s", "queue", "stable")},
+            "ecm": vars(ecm),
+            "limit_bytes": limit if math.isfinite(limit) else None,
+            "sources": [
+                {"name": source.name, "count": source.count, "delay_s": source.delay_s} for source in self.model.sources
+            ],
+            "points": [point.to_dict() for point in self.points],
+            **{name: None if course is None else vars(course) for name, course in courses.items()},
+            "seed": None if self.packets is None else self.packets.seed,
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """The whole judgement as one JSON document: what `forebay stability --json` prints."""
+        return json_text(self.to_dict())
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Writes `stability.csv`, `.json`, `.png` and `.svg`. Raises InputError if it cannot."""
+        from forebay.figure import style
+
+        if (Path(folder) / RESULT_FILE).exists():
+            message = f"{folder} holds the result of a run\nhint: name another folder"
+            raise InputError(message)
+        with staged(folder) as staging:
+            self.table.write_csv(staging / f"{STEM}.csv")
+            (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
+            figure = self.plot()
+            with style():
+                figure.savefig(staging / f"{STEM}.png")
+                figure.savefig(staging / f"{STEM}.svg", metadata={"Date": None})
+
+
+def means(time_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The means of a course over the intervals that end at these times, the first as long as the second."""
+    steps = np.diff(time_s)
+    integral = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * steps)))
+    first = ends_s[0] - (ends_s[1] - ends_s[0] if len(ends_s) > 1 else ends_s[0])
+    edges = np.concatenate(([first], ends_s))
+    return np.diff(np.interp(edges, time_s, integral)) / np.diff(edges)

@@ -1,0 +1,85 @@
+"""Judges whether ECM is stable in a scenario."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+
+import numpy as np
+from numpy.typing import NDArray
+
+from forebay.result import Result
+from forebay.scenario import Scenario
+from forebay.simulate import Progress
+from forebay.simulate import run as run_packets
+
+from .hot_port import HotPort, hot_port
+from .linear import operating_points
+from .result import Packets, Stability
+
+# The packet simulation is drawn in so many intervals, of a round number of microseconds.
+_INTERVALS = 500
+
+
+def judge_stability(
+    scenario: Scenario | str | PathLike[str],
+    *,
+    queue: str | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seed: int | None = None,
+    packets: bool = True,
+    out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Stability:
+    """Whether ECM holds a queue of a scenario at its set-point: margins of the loop, and the fluid model's course.
+
+    The scenario has a `topology.ethernet` with ECM or E2CM, of which the model takes what is ECM. `queue` names the
+    queue by its link; by default it is that of the port which is asked for most, in parts of what it can carry. With
+    `packets` the scenario is simulated too, under its own seed or `seed`, to be drawn beside the model; `progress` is
+    told of that as by `run`. With `out`, tables and figure are written to that folder.
+
+    Raises InputError for what the model cannot be made of, and ScenarioError for a scenario that is not valid.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario, overrides)
+    elif overrides:
+        scenario = scenario.override(overrides)
+    port = hot_port(scenario, queue)
+    points = operating_points(port.model, scenario.duration_s)
+    trajectory = port.model.solve(scenario.duration_s)
+    judged = Stability(
+        scenario=scenario.name,
+        description=scenario.description,
+        duration_s=scenario.duration_s,
+        queue=port.queue,
+        model=port.model,
+        points=points,
+        trajectory=trajectory,
+        packets=_simulate(scenario, port, seed, progress) if packets else None,
+        notes=port.notes,
+        toml=scenario.to_toml(),
+    )
+    if out is not None:
+        judged.save(out)
+    return judged
+
+
+def _simulate(scenario: Scenario, port: HotPort, seed: int | None, progress: Progress | None) -> Packets:
+    interval_us = max(1, round(1e6 * scenario.duration_s / _INTERVALS))
+    probes = {"probes.interval": f"{interval_us} us", "probes.series": ["queues", "flows"]}
+    result = run_packets(scenario.override(probes), seed=seed, progress=progress)
+    (queue,) = result.find_series("queue", port.queue, "length_mean_bytes")
+    flows = [np.stack([_sent(result, name) for name in names]) for names in port.flows]
+    return Packets(
+        seed=result.seed,
+        time_s=queue.time_s,
+        queue_bytes=queue.values,
+        rates_bps=np.stack([rates.mean(axis=0) for rates in flows]),
+        slowest_bps=np.stack([rates.min(axis=0) for rates in flows]),
+        fastest_bps=np.stack([rates.max(axis=0) for rates in flows]),
+    )
+
+
+def _sent(result: Result, name: str) -> NDArray[np.float64]:
+    (series,) = result.find_series("flow", name, "sent_bps")
+    return series.values
