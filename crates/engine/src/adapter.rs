@@ -14,16 +14,16 @@
 
 use forebay_qdisc::{Ecn, Rate, Span, Time};
 use forebay_switching::SharedMemory;
-use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message, ReactionPoint, Reflector};
+use forebay_switching::congestion::{Message, ReactionPoint, Reflector};
 use rand_pcg::Pcg64Mcg;
 
 use crate::egress::Egress;
 use crate::endpoint::{ReceiveBook, SendBook};
-use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, TransmissionTime};
+use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, TransmissionTime, control_frame};
 pub(crate) use crate::frames::GeneratorParts;
 use crate::ingress::Ingress;
 use crate::network::LinkId;
-use crate::packet::{FlowId, Packet, PacketFields, flags};
+use crate::packet::{FlowId, Packet, flags};
 use crate::pause_port::{EVERY_CLASS, PauseObeyed, PauseOrders};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::queue_book::LossBook;
@@ -425,11 +425,6 @@ impl Adapter {
             self.buffer(frame, true, out);
         }
     }
-}
-
-fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
-    let len_bytes = CONTROL_FRAME_BYTES as u16;
-    Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
 }
 
 impl Process for Adapter {

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ethernet::{EthernetPort, FlowControl, FrameArrivals, ServiceStep};
-use crate::packet::departure_stamp;
+use crate::packet::{PacketFields, departure_stamp};
 use crate::rng::stream;
 use crate::window::Window;
 

@@ -16,6 +16,14 @@ pub enum RunError {
         /// What the system said.
         reason: String,
     },
+    /// A flow's way is longer than a packet can count.
+    #[error("the way of `{flow}` passes {processes} links and switches, more than 255")]
+    PathTooLong {
+        /// The flow.
+        flow: String,
+        /// How many links and switches lie on its way.
+        processes: usize,
+    },
     /// Packets were lost or made up: a fault in the simulator itself.
     #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

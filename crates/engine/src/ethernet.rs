@@ -12,12 +12,12 @@
 //! Data frames travel as packets of their flow. Control frames (messages of congestion management, PAUSE) have rows of
 //! their own in the driver's routes, behind those of the flows: see [`ControlRows`].
 
-use forebay_qdisc::{Rate, Span, Time};
-use forebay_switching::congestion::{CongestionManagement, Message};
+use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement, Message};
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
 use crate::network::LinkId;
-use crate::packet::FlowId;
+use crate::packet::{FlowId, Packet, PacketFields};
 
 /// How a buffer stops its feeder.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -211,6 +211,12 @@ impl ControlRows {
     pub fn is_control(self, flow: FlowId) -> bool {
         flow >= self.flows
     }
+}
+
+/// A control frame, whose `flow` is one of [`ControlRows`].
+pub(crate) fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
+    let len_bytes = CONTROL_FRAME_BYTES as u16;
+    Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
 }
 
 /// The messages of the control frames in flight: a frame holds its slot in [`crate::Packet::number`].

@@ -175,7 +175,7 @@ fn switch(
 fn backward_hop(backward: &[LinkId], process: u32, ends: &[LinkEnds]) -> Option<u8> {
     // Each link but the first has the switch before it.
     let place = backward.iter().position(|&link| ends[link as usize].sender == Some(process))?;
-    Some(2 * place as u8)
+    Some((2 * place) as u8)
 }
 
 fn adapter(spec: AdapterSpec, process: u32, ends: &[LinkEnds], around: &Surroundings<'_>) -> Adapter {

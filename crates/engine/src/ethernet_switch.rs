@@ -11,14 +11,14 @@
 //! shortest propagation delay of the links that lead here. So most frames cost no event of their own.
 
 use forebay_qdisc::{Backlog, DropReason, Ecn, Rate, Span, Time};
-use forebay_switching::congestion::{Arrival, CONTROL_FRAME_BYTES, CongestionPointId, Context, Message, Verdict};
+use forebay_switching::congestion::{Arrival, CongestionPointId, Context, Message, Verdict};
 use forebay_switching::{MemoryFull, SharedMemory};
 
 use crate::deadlines::Deadlines;
 use crate::deadlock::BufferWait;
-use crate::ethernet::{ControlRows, EthernetSwitchSpec, FlowControl, PauseFrame, ServiceRate};
+use crate::ethernet::{ControlRows, EthernetSwitchSpec, FlowControl, PauseFrame, ServiceRate, control_frame};
 use crate::output_queues::OutputQueues;
-use crate::packet::{FlowId, Packet, PacketFields, flags};
+use crate::packet::{Packet, flags};
 use crate::pause_port::{EVERY_CLASS, PauseObeyed, PauseOrders};
 use crate::port::Books;
 use crate::process::{LazyTimer, Outbox, Process};
@@ -528,14 +528,8 @@ impl EthernetSwitch {
 }
 
 /// The bit of a port in [`EthernetSwitch::unwatched`]; ports beyond the 64th have none, and are always watched.
-#[inline]
 fn bit(port: usize) -> u64 {
     1_u64.checked_shl(port as u32).unwrap_or(0)
-}
-
-fn control_frame(flow: FlowId, class: u8, flags: u8, number: u32, time: Time) -> Packet {
-    let len_bytes = CONTROL_FRAME_BYTES as u16;
-    Packet::new(PacketFields { time, stamp: 0, number, flow, len_bytes, flags, class, ecn: Ecn::NotCapable })
 }
 
 impl Process for EthernetSwitch {

@@ -303,7 +303,7 @@ impl NetworkBuilder {
         }
         let ends = endpoints.ends;
         let ways = Ways { process_of, outputs, first_fabric, link_ends };
-        let mut paths = ways.of_flows(&flows, &ends);
+        let mut paths = ways.of_flows(&flows, &ends)?;
         if has_ethernet {
             ways.add_control(&mut paths);
         }

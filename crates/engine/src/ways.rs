@@ -1,6 +1,7 @@
 //! Over which links packets go, and through which processes.
 
 use crate::driver::Path;
+use crate::error::RunError;
 use crate::ethernet_network::LinkEnds;
 use crate::network::{FabricId, FlowSpec, LinkId};
 
@@ -30,13 +31,24 @@ impl Ways {
     }
 
     /// The forward and the backward path of each flow, in turn, between its ends.
-    pub fn of_flows(&self, flows: &[FlowSpec], ends: &[(u32, u32)]) -> Vec<Path> {
-        let paths = flows.iter().zip(ends).flat_map(|(flow, &(source, destination))| {
-            let forward = Path { source, processes: self.processes(&flow.forward), destination };
-            let backward = Path { source: destination, processes: self.processes(&flow.backward), destination: source };
-            [forward, backward]
-        });
-        paths.collect()
+    ///
+    /// # Errors
+    /// If a path has more processes than a packet can count.
+    pub fn of_flows(&self, flows: &[FlowSpec], ends: &[(u32, u32)]) -> Result<Vec<Path>, RunError> {
+        let mut paths = Vec::with_capacity(2 * flows.len());
+        for (flow, &(source, destination)) in flows.iter().zip(ends) {
+            for (links, source, destination) in
+                [(&flow.forward, source, destination), (&flow.backward, destination, source)]
+            {
+                let processes = self.processes(links);
+                // The end is one more.
+                if processes.len() >= usize::from(u8::MAX) {
+                    return Err(RunError::PathTooLong { flow: flow.name.clone(), processes: processes.len() });
+                }
+                paths.push(Path { source, processes, destination });
+            }
+        }
+        Ok(paths)
     }
 
     /// Adds the paths of control frames, see [`ControlRows`]: those of a flow go its ways, PAUSE goes over one link.

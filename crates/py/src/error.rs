@@ -37,6 +37,7 @@ pub(crate) fn scenario_error(py: Python<'_>, error: &forebay_scenario::ScenarioE
 pub(crate) fn run_error(error: &RunError, interruption: Option<PyErr>) -> PyErr {
     match (error, interruption) {
         (RunError::Stopped, Some(interruption)) => interruption,
+        (RunError::PathTooLong { .. }, _) => ScenarioError::new_err(error.to_string()),
         (RunError::Trace { .. }, _) => PyOSError::new_err(error.to_string()),
         (RunError::Stopped | RunError::Invariant(_), _) => InternalError::new_err(error.to_string()),
     }

@@ -38,10 +38,13 @@ struct Node {
 struct Watermarks {
     high: u64,
     low: f64,
+    /// Whether each class has them for itself.
+    by_class: bool,
 }
 
 impl Watermarks {
-    fn keys(self, kind: &str) -> String {
+    fn keys(self) -> String {
+        let kind = if self.by_class { "priority_pause" } else { "pause" };
         let low = (self.high as f64 * self.low) as u64;
         format!("{kind} = {{ high = \"{} B\", low = \"{low} B\" }}", self.high)
     }
@@ -59,7 +62,6 @@ struct Case {
     forwarding_ns: u64,
     switch: Watermarks,
     egress: Watermarks,
-    by_class: bool,
     arbiter: &'static str,
     strict_priority: bool,
     scheme: Option<&'static str>,
@@ -92,7 +94,8 @@ fn node() -> impl Strategy<Value = Node> {
 }
 
 fn watermarks() -> impl Strategy<Value = Watermarks> {
-    (prop_oneof![1_u64..20_000, 1_u64..150_000], 0.0..0.99).prop_map(|(high, low)| Watermarks { high, low })
+    (prop_oneof![1_u64..20_000, 1_u64..150_000], 0.0..0.99, any::<bool>())
+        .prop_map(|(high, low, by_class)| Watermarks { high, low, by_class })
 }
 
 fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
@@ -113,7 +116,6 @@ fn case() -> impl Strategy<Value = Case> {
     let devices = (
         watermarks(),
         watermarks(),
-        any::<bool>(),
         prop::sample::select(vec!["fifo", "round_robin"]),
         any::<bool>(),
         prop::sample::select(schemes),
@@ -124,7 +126,7 @@ fn case() -> impl Strategy<Value = Case> {
     (network, devices).prop_map(|(network, devices)| {
         let (parents, nodes, link_gigabits, propagation_ns, switch_reaction_ns, adapter_reaction_ns, forwarding_ns) =
             network;
-        let (switch, egress, by_class, arbiter, strict_priority, scheme, rate_limiters, voq_limit, seed) = devices;
+        let (switch, egress, arbiter, strict_priority, scheme, rate_limiters, voq_limit, seed) = devices;
         Case {
             parents,
             nodes,
@@ -135,7 +137,6 @@ fn case() -> impl Strategy<Value = Case> {
             forwarding_ns,
             switch,
             egress,
-            by_class,
             arbiter,
             strict_priority,
             scheme,
@@ -157,7 +158,7 @@ impl Case {
                 (Rate::megabits(1000 * self.link_gigabits), Span::from_nanoseconds(self.propagation_ns));
             let reaction = Span::from_nanoseconds(reaction_ns);
             let above = headroom(rate, propagation, Bytes(largest.into()), CONTROL_FRAME, reaction).0;
-            (watermarks.high + above) * if self.by_class { classes as u64 } else { 1 }
+            (watermarks.high + above) * if watermarks.by_class { classes as u64 } else { 1 }
         };
         let feeder = if self.parents.is_empty() { 0 } else { self.switch_reaction_ns };
         let switch_input = self.adapter_reaction_ns.max(feeder) + self.forwarding_ns;
@@ -166,7 +167,6 @@ impl Case {
 
     fn ethernet(&self) -> String {
         let (memory, egress_memory) = self.memory();
-        let pause = if self.by_class { "priority_pause" } else { "pause" };
         let switches = self.parents.len() + 1;
         let named = |switch: usize| {
             let nodes = self.nodes.iter().enumerate().filter(|(_, node)| node.switch % switches == switch);
@@ -195,12 +195,12 @@ impl Case {
             list((0..switches).map(named).collect()),
             list(trunks.collect()),
             list(services.collect()),
-            self.switch.keys(pause),
+            self.switch.keys(),
             self.switch_reaction_ns,
             self.arbiter,
             self.strict_priority,
             self.forwarding_ns,
-            self.egress.keys(pause),
+            self.egress.keys(),
             self.adapter_reaction_ns,
             self.rate_limiters.map_or(String::new(), |limiters| format!("rate_limiters = {limiters}\n")),
             self.voq_limit.map_or(String::new(), |limit| format!("voq_limit = \"{limit} packets\"\n")),
@@ -246,7 +246,7 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
             let (size, watermarks) =
                 if name.contains("->") { (memory, case.switch) } else { (egress_memory, case.egress) };
             prop_assert!(largest <= size, "{} held {} of {} B", name, largest, size);
-            near_the_brim.set(near_the_brim.get() + u32::from(!case.by_class && largest > watermarks.high));
+            near_the_brim.set(near_the_brim.get() + u32::from(!watermarks.by_class && largest > watermarks.high));
         }
         paused.set(paused.get() + u32::from(sum(&result.ports, "pause_frames_sent") > 0));
         Ok(())

@@ -5,6 +5,7 @@
 mod support;
 
 use forebay_engine::RunResult;
+use forebay_scenario::{Scenario, run};
 use support::{
     LOSSLESS, TREE, TWO_SWITCHES, Timing, assert_near, classed, count, flows, gigabits, number, series, simulate, star,
     sum, total_gigabits,
@@ -114,12 +115,13 @@ fn a_node_that_takes_frames_slowly_stops_its_switch() {
 }
 
 /// A ring of five switches on which every flow goes two hops the same way round.
-fn ring(gigabits: f64) -> RunResult {
+fn ring(gigabits: f64, pause: &str) -> RunResult {
     let switches: Vec<String> =
         (1..=5).map(|index| format!("{{ name = \"R{index}\", nodes = [\"{index}\"] }}")).collect();
     let trunks: Vec<[String; 2]> =
         (0..5).map(|index| [index, (index + 1) % 5].map(|at| format!("R{}", at + 1))).collect();
-    let keys = format!("{LOSSLESS}switches = [{}]\ntrunks = {trunks:?}\n", switches.join(", "));
+    let lossless = LOSSLESS.replace("pause", pause);
+    let keys = format!("{lossless}switches = [{}]\ntrunks = {trunks:?}\n", switches.join(", "));
     let flows = (0..5).map(|index| {
         let (from, to) = (index + 1, (index + 2) % 5 + 1);
         flows(&format!("flow-{from}"), &[&from.to_string()], &to.to_string(), &format!("rate = \"{gigabits} Gbps\""))
@@ -129,18 +131,20 @@ fn ring(gigabits: f64) -> RunResult {
 
 #[test]
 fn a_ring_of_full_buffers_is_a_deadlock_and_is_named() {
-    let result = ring(10.0);
-    let deadlock = result.deadlock.as_ref().expect("five links that stop each other");
-    assert_eq!(deadlock.links, ["R1->R2", "R2->R3", "R3->R4", "R4->R5", "R5->R1"]);
-    assert!(deadlock.since_s > 0.0 && deadlock.since_s < 20e-3, "{}", deadlock.since_s);
-    // Nothing has moved since.
-    assert_eq!(total_gigabits(&result), 0.0);
-    assert_eq!(sum(&result.ports, "frames_lost"), 0);
+    for pause in ["pause", "priority_pause"] {
+        let result = ring(10.0, pause);
+        let deadlock = result.deadlock.as_ref().expect("five links that stop each other");
+        assert_eq!(deadlock.links, ["R1->R2", "R2->R3", "R3->R4", "R4->R5", "R5->R1"]);
+        assert!(deadlock.since_s > 0.0 && deadlock.since_s < 20e-3, "{}", deadlock.since_s);
+        // Nothing has moved since.
+        assert_eq!(total_gigabits(&result), 0.0);
+        assert_eq!(sum(&result.ports, "frames_lost"), 0);
+    }
 }
 
 #[test]
 fn a_ring_with_room_is_no_deadlock() {
-    let result = ring(4.0);
+    let result = ring(4.0, "pause");
     assert_near("goodput", total_gigabits(&result), 20.0, 0.02);
     assert_lossless(&result);
 }
@@ -167,7 +171,7 @@ fn priority_pause_stops_its_class_and_no_other() {
     assert_near("slow", gigabits(&result, "slow"), 1.0, 0.01);
     assert_near("free", gigabits(&result, "free"), 4.0, 0.02);
     assert_lossless(&result);
-    // The adapter's adapters and switches mean the same by it: the class that was stopped longest.
+    // With several classes, the time is that of the one that was stopped longest.
     assert!(number(&result.ports, "1", "paused_s") <= 20e-3);
 }
 
@@ -236,4 +240,50 @@ fn a_hundred_nodes_share_a_switch() {
     let result = simulate(&Timing::new(1.0, 3.0), &keys, &(flows("all", &all, "others", r#"rate = "1 Gbps""#) + &hot));
     assert_near("goodput", total_gigabits(&result), 99.0 + 10.0, 0.02);
     assert_lossless(&result);
+}
+
+#[test]
+fn a_switch_with_more_ports_than_it_can_number_is_refused() {
+    let scenario = |nodes| {
+        let network = format!("{LOSSLESS}{}", star(nodes));
+        let one = flows("one", &["1"], "256", r#"rate = "1 Gbps""#);
+        format!("duration = \"1 ms\"\n[topology.ethernet]\n{network}\n{one}")
+    };
+    let load = |nodes| Scenario::load(&scenario(nodes), "wide.toml", &[]).map_err(|error| error.to_string());
+    assert!(load(256).is_ok());
+    assert!(load(257).is_err_and(|error| error.contains("`SW` with 257 ports")));
+}
+
+#[test]
+fn a_way_over_more_switches_than_a_packet_can_count_is_an_error() {
+    let text = |switches: usize| {
+        let names: Vec<String> = (0..switches)
+            .map(|switch| {
+                let nodes = if switch == 0 {
+                    "[\"a\"]"
+                } else if switch + 1 == switches {
+                    "[\"b\"]"
+                } else {
+                    "[]"
+                };
+                format!("{{ name = \"S{switch}\", nodes = {nodes} }}")
+            })
+            .collect();
+        let trunks: Vec<String> = (1..switches).map(|switch| format!("[\"S{}\", \"S{switch}\"]", switch - 1)).collect();
+        let network = format!("{LOSSLESS}switches = [{}]\ntrunks = [{}]\n", names.join(", "), trunks.join(", "));
+        format!(
+            "duration = \"1 ms\"\n[topology.ethernet]\n{network}\n{}",
+            flows("one", &["a"], "b", r#"rate = "1 Gbps""#)
+        )
+    };
+    let outcome = |switches| {
+        let scenario = Scenario::load(&text(switches), "long.toml", &[]).unwrap();
+        run(&scenario, None, None, &mut |_| true).map(|result| delivered(&result)).map_err(|error| error.to_string())
+    };
+    assert!(outcome(126).unwrap() > 0);
+    assert_eq!(outcome(128), Err("the way of `one` passes 257 links and switches, more than 255".into()));
+}
+
+fn delivered(result: &RunResult) -> u64 {
+    result.flows.counts("packets_delivered").iter().sum()
 }

@@ -8,7 +8,8 @@ use crate::document::Path;
 use crate::schema::{HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, Topology, Transport};
 
 const MOST_HOSTS: u32 = 1 << 20;
-const MOST_HOPS: u32 = 1_000;
+/// A packet counts the links that it has passed in a byte; two of them lead to a chain and from it.
+const MOST_HOPS: u32 = 250;
 
 /// The largest packet that is known to cross a link in each direction.
 #[derive(Clone, Copy)]
@@ -48,7 +49,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         Topology::Chain(chain) => {
             let path = path.key("chain");
             let message = || format!("a chain of {} hops", chain.hops);
-            require((1..=MOST_HOPS).contains(&chain.hops), || path.key("hops"), message, "expected 1 to 1000")?;
+            require((1..=MOST_HOPS).contains(&chain.hops), || path.key("hops"), message, "expected 1 to 250")?;
             link(&chain.access, largest.data, &path.key("access"))?;
             link(&chain.link, largest.data, &path.key("link"))
         }
