@@ -58,8 +58,8 @@ pub(crate) struct EthernetSwitch {
     ranks: Vec<u8>,
     /// When each port has something to do, and behind the ports when the first frame of each inbox comes.
     deadlines: Deadlines,
-    /// Of the first 64 ports those, one bit each, that end a transmission at a time that nobody waits for: nothing is to be sent then, and no
-    /// neighbour is stopped. Their memory is freed before anything looks at it.
+    /// Of the first 64 ports those, one bit each, that end a transmission at a time that nobody waits for: nothing is
+    /// to be sent then, and no neighbour is stopped. Their memory is freed before anything looks at it.
     unwatched: u64,
     /// When the first of them ends.
     unwatched_end: Time,

@@ -1,5 +1,5 @@
-//! Lossless means lossless: with the headroom that `headroom` computes, and not a byte more, PAUSE loses no frame, in no
-//! network and under no load. With a frame less it may, and says so.
+//! Lossless means lossless: with the headroom that `headroom` computes, and not a byte more, PAUSE loses no frame, in
+//! no network and under no load. With a frame less it may, and says so.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -262,7 +262,8 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
 fn overshoot(memory: u64, allow_loss: bool) -> RunResult {
     let keys = format!(
         "link = {{ rate = \"10 Gbps\", delay = \"600 ns\" }}\n\
-         switch = {{ memory = \"{memory} B\", pause = {{ high = \"15001 B\", low = \"10 KB\", allow_loss = {allow_loss} }} }}\n\
+         switch.memory = \"{memory} B\"\n\
+         switch.pause = {{ high = \"15001 B\", low = \"10 KB\", allow_loss = {allow_loss} }}\n\
          {}service = [{{ node = \"2\", rate = \"10 Mbps\" }}]",
         star(4)
     );
@@ -290,7 +291,8 @@ fn too_little_headroom_is_refused_unless_loss_is_accepted() {
     let keys = |allow_loss: bool| {
         format!(
             "duration = \"1 ms\"\n[topology.ethernet]\nlink = {{ rate = \"10 Gbps\", delay = \"600 ns\" }}\n\
-             switch = {{ memory = \"21064 B\", pause = {{ high = \"15001 B\", low = \"10 KB\", allow_loss = {allow_loss} }} }}\n\
+             switch.memory = \"21064 B\"\n\
+             switch.pause = {{ high = \"15001 B\", low = \"10 KB\", allow_loss = {allow_loss} }}\n\
              {}{}",
             star(2),
             flows("hot", &["1"], "2", r#"rate = "10 Gbps""#)
