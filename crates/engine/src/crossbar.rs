@@ -138,6 +138,7 @@ impl Crossbar {
                     break;
                 }
                 input.inbox.pop();
+                input.inbox.prefetch_ahead(2);
                 let output = usize::from(outputs[packet.direction_index()]);
                 let refused = match waiting {
                     Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, packet).is_err(),
@@ -148,6 +149,7 @@ impl Crossbar {
                     input.books.book.drop(&packet, DropReason::Overflow, packet.time);
                     out.release(&packet);
                 } else {
+                    input.books.book.prefetch(packet.direction_index());
                     input.backlog.packets += 1;
                     input.backlog.bytes += u64::from(packet.len_bytes());
                     input.books.book.length(input.backlog.packets, packet.time);
@@ -172,7 +174,7 @@ impl Crossbar {
                 Inputs::VirtualOutputQueues(queues, _) => queues.pop(input, output),
                 Inputs::Fifos(queues) => queues.pop(input).map(|(_, packet)| packet),
             };
-            let Some(mut packet) = packet else {
+            let Some(packet) = packet else {
                 debug_assert!(false, "a scheduler matches what waits");
                 continue;
             };
@@ -181,8 +183,7 @@ impl Crossbar {
             backlog.packets -= 1;
             backlog.bytes -= u64::from(packet.len_bytes());
             books.book.let_in(&packet, now);
-            packet.time = now;
-            out.send(packet);
+            out.send(packet.at(now));
         }
         self.phase += 1;
         self.settle();

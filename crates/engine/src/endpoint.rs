@@ -139,6 +139,7 @@ impl ReceiveBook {
 
 /// What every endpoint knows: its flow and its checkpoints.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct EndpointContext {
     pub checkpoints: Checkpoints,
     pub flow: FlowId,

@@ -67,12 +67,15 @@ impl EventQueue {
         }
     }
 
-    /// Shows the ids of events that come soon, each once at most: a hint what to load while others are worked on. Only
-    /// if asked to by [`EventQueue::look_ahead`].
+    /// Shows the ids of events that come soon, with how soon: 0 for at once, up to [`BUCKETS_AHEAD`]. A hint what to
+    /// load while others are worked on. Only if asked to by [`EventQueue::look_ahead`].
     #[inline]
-    pub fn take_soon(&mut self, visit: impl FnMut(u32)) {
-        if let Some(wheel) = &mut self.wheel {
-            wheel.soon.drain(..).for_each(visit);
+    pub fn take_soon(&mut self, mut visit: impl FnMut(u32, u32)) {
+        if let Some(wheel) = &mut self.wheel
+            && !wheel.soon.is_empty()
+        {
+            wheel.soon.drain(..).for_each(|(ahead, id)| visit(ahead, id));
+            wheel.current.iter().for_each(|&key| visit(0, Event::from_key(key).id));
         }
     }
 
@@ -238,6 +241,8 @@ impl Heap {
 }
 
 const BUCKETS: u64 = 4096;
+/// How many buckets ahead events are shown by [`EventQueue::take_soon`].
+pub const BUCKETS_AHEAD: u32 = 2;
 const WORDS: usize = (BUCKETS / 64) as usize;
 const NONE: u32 = u32::MAX;
 
@@ -259,14 +264,24 @@ struct Wheel {
     /// Events in `current` and in the buckets.
     pending: usize,
     looks_ahead: bool,
-    /// The ids in the bucket after the current one, when that was opened.
-    soon: Vec<u32>,
+    /// The ids in the buckets after the current one, when that was opened, with how many buckets ahead.
+    soon: Vec<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    key: u128,
+    time: Time,
+    id: u32,
     next: u32,
+}
+
+const _: () = assert!(size_of::<Node>() == 16);
+
+impl Node {
+    #[inline]
+    const fn key(&self) -> u128 {
+        Event { time: self.time, id: self.id }.key()
+    }
 }
 
 impl Wheel {
@@ -324,7 +339,8 @@ impl Wheel {
             return insert_sorted(&mut self.current, key);
         }
         let slot = (bucket % BUCKETS) as usize;
-        let node = Node { key, next: self.heads[slot] };
+        let Event { time, id } = Event::from_key(key);
+        let node = Node { time, id, next: self.heads[slot] };
         self.heads[slot] = if self.free == NONE {
             self.nodes.push(node);
             self.nodes.len() as u32 - 1
@@ -339,17 +355,22 @@ impl Wheel {
 
     fn note_what_comes_soon(&mut self) {
         self.soon.clear();
-        let mut node = self.next_filled().map_or(NONE, |next| self.heads[(next % BUCKETS) as usize]);
-        while node != NONE {
-            let Node { key, next } = self.nodes[node as usize];
-            self.soon.push(key as u32);
-            node = next;
+        let mut bucket = self.base;
+        for ahead in 1..=BUCKETS_AHEAD {
+            let Some(next) = self.next_filled(bucket) else { break };
+            bucket = next;
+            let mut node = self.heads[(bucket % BUCKETS) as usize];
+            while node != NONE {
+                let Node { id, next, .. } = self.nodes[node as usize];
+                self.soon.push((ahead, id));
+                node = next;
+            }
         }
     }
 
-    /// The first bucket after the current one that is not empty.
-    fn next_filled(&self) -> Option<u64> {
-        let start = ((self.base + 1) % BUCKETS) as usize;
+    /// The first bucket after this one that is not empty. Looks no further than one turn of the wheel.
+    fn next_filled(&self, bucket: u64) -> Option<u64> {
+        let start = ((bucket + 1) % BUCKETS) as usize;
         for step in 0..=WORDS {
             let word = (start / 64 + step) % WORDS;
             let mut bits = self.filled[word];
@@ -360,7 +381,7 @@ impl Wheel {
             }
             if bits != 0 {
                 let slot = (word * 64) as u64 + u64::from(bits.trailing_zeros());
-                return Some(self.base + 1 + (slot + BUCKETS - start as u64) % BUCKETS);
+                return Some(bucket + 1 + (slot + BUCKETS - start as u64) % BUCKETS);
             }
         }
         None
@@ -368,7 +389,7 @@ impl Wheel {
 
     /// Turns the wheel to the next bucket with events; fetches what has come within its reach.
     fn advance(&mut self, far: &mut Heap) {
-        let near = self.next_filled();
+        let near = self.next_filled(self.base);
         let beyond = far.first().map(|key| self.bucket(key));
         let Some(bucket) = near.into_iter().chain(beyond).min() else { return };
         self.base = bucket;
@@ -376,9 +397,9 @@ impl Wheel {
         let mut node = std::mem::replace(&mut self.heads[slot], NONE);
         self.filled[slot / 64] &= !(1 << (slot % 64));
         while node != NONE {
-            let Node { key, next } = self.nodes[node as usize];
-            self.current.push(key);
-            self.nodes[node as usize].next = self.free;
+            let first = &mut self.nodes[node as usize];
+            self.current.push(first.key());
+            let next = std::mem::replace(&mut first.next, self.free);
             self.free = node;
             node = next;
         }
@@ -400,7 +421,7 @@ impl Wheel {
             let mut node = head;
             let mut keys = Vec::new();
             while node != NONE {
-                keys.push(nodes[node as usize].key);
+                keys.push(nodes[node as usize].key());
                 node = nodes[node as usize].next;
             }
             keys
@@ -435,7 +456,7 @@ mod tests {
             model.sort();
             assert_eq!(queue.peek(), model.first().copied());
             assert_eq!(queue.has_earlier(event), model.first().is_some_and(|first| *first < event));
-            queue.take_soon(|id| assert!(model.iter().any(|event| event.id == id), "{id} is pending"));
+            queue.take_soon(|_, id| assert!(model.iter().any(|event| event.id == id), "{id} is pending"));
         }
         for event in model {
             assert_eq!(queue.peek(), Some(event));

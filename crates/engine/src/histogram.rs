@@ -6,6 +6,8 @@
 
 use forebay_qdisc::Span;
 
+use crate::prefetch::prefetch;
+
 const BUCKETS_PER_OCTAVE: usize = 32;
 const SUB_BITS: u32 = BUCKETS_PER_OCTAVE.trailing_zeros();
 
@@ -35,6 +37,17 @@ impl DelayHistogram {
             self.grow(octave);
         }
         self.octaves[(octave - self.first_octave) as usize][bucket] += 1;
+    }
+
+    /// Asks for where the next delay is likely to be counted: where the longest was.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        let ps = self.max_ps.max(BUCKETS_PER_OCTAVE as u64);
+        let octave = ps.ilog2();
+        let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
+        if let Some(octave) = self.octaves.get(octave.wrapping_sub(self.first_octave) as usize) {
+            prefetch(&octave[bucket]);
+        }
     }
 
     #[cold]

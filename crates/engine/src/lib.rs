@@ -29,6 +29,7 @@ mod packet;
 mod pause_port;
 pub mod pcapng;
 mod port;
+mod prefetch;
 mod process;
 mod queue_book;
 mod report;

@@ -184,6 +184,12 @@ impl Packet {
         Self { time, stamp: self.stamp, identity: self.identity, header }
     }
 
+    /// The same packet at `time`.
+    #[inline(always)]
+    pub(crate) const fn at(&self, time: Time) -> Self {
+        Self { time, ..*self }
+    }
+
     /// The same packet with its ECN codepoint set to CE.
     #[must_use]
     pub(crate) const fn marked(&self) -> Self {

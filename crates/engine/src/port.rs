@@ -161,6 +161,10 @@ impl Process for LawPort {
         out.send(sent);
     }
 
+    fn prefetch(&self, direction: usize) {
+        self.books.book.prefetch(direction);
+    }
+
     fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
 
     fn finish(&mut self, end: Time, report: &mut Report) {

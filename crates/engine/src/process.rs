@@ -22,6 +22,13 @@ pub trait Process {
     /// the global order.
     fn receive(&mut self, packet: &Packet, out: &mut Outbox);
 
+    /// A packet of this [`Packet::direction_index`] is going to come soon: asks for the memory that
+    /// [`Process::receive`] is going to look at. Changes nothing.
+    fn prefetch(&self, _direction: usize) {}
+
+    /// After [`Process::prefetch`]: asks for what pointers there lead to.
+    fn prefetch_further(&self) {}
+
     /// A wake-up that was asked for. May come late or for nothing: the process looks at its own deadlines.
     fn expire(&mut self, now: Time, out: &mut Outbox);
 

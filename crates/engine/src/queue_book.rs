@@ -3,6 +3,7 @@
 use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Span, Time};
 
 use crate::packet::{FlowId, Packet, flow_key};
+use crate::prefetch::prefetch;
 use crate::sack::SackTable;
 use crate::window::Window;
 
@@ -86,6 +87,14 @@ impl QueueBook {
             self.grow(index);
         }
         &mut self.flows[index]
+    }
+
+    /// Asks for the row of a flow and direction.
+    #[inline]
+    pub fn prefetch(&self, direction: usize) {
+        if let Some(row) = self.flows.get(direction) {
+            prefetch(&row.let_in);
+        }
     }
 
     /// `packet` arrives.

@@ -6,6 +6,7 @@ use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig}
 
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
 use crate::packet::{Packet, PacketFields, departure_stamp, flags, unwrap_number};
+use crate::prefetch::prefetch_lines;
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -19,8 +20,6 @@ pub(crate) struct Transmitter {
     full_len_bytes: u16,
     header_bytes: u16,
     bare_len_bytes: u16,
-    /// The highest acknowledged number seen: what a 32-bit number is unwrapped against.
-    acknowledged: u64,
     pub book: SendBook,
     sender: Sender,
 }
@@ -33,7 +32,6 @@ impl Transmitter {
             full_len_bytes: config.segment.0 as u16,
             header_bytes: config.header.0 as u16,
             bare_len_bytes: config.ack_size.0 as u16,
-            acknowledged: 0,
             book,
             sender: Sender::new(config),
         }
@@ -75,8 +73,7 @@ impl Transmitter {
     #[inline]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         self.book.count.acks_received += 1;
-        let number = unwrap_number(packet.number(), self.acknowledged);
-        self.acknowledged = self.acknowledged.max(number);
+        let number = unwrap_number(packet.number(), self.sender.unacknowledged());
         let ack = Ack {
             ack: number,
             syn: packet.has(flags::SYN),
@@ -156,8 +153,6 @@ pub(crate) struct Acknowledger {
     pub context: EndpointContext,
     header_bytes: u16,
     ack_len_bytes: u16,
-    /// The highest sequence number seen: what a 32-bit number is unwrapped against.
-    reference: u64,
     receiver: Receiver,
     pub book: ReceiveBook,
 }
@@ -168,7 +163,6 @@ impl Acknowledger {
             context,
             header_bytes: config.header.0 as u16,
             ack_len_bytes: config.ack_size.0 as u16,
-            reference: 0,
             receiver: Receiver::new(config),
             book,
         }
@@ -196,8 +190,7 @@ impl Acknowledger {
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
         self.book.received(packet);
-        let seq = unwrap_number(packet.number(), self.reference);
-        self.reference = self.reference.max(seq);
+        let seq = unwrap_number(packet.number(), self.receiver.expected());
         let control = packet.flags() & (flags::SYN | flags::FIN);
         let segment = Segment {
             seq,
@@ -271,8 +264,8 @@ pub(crate) enum Bulk {
     Bytes(u64),
 }
 
-/// The sending end of a one-way transfer.
-#[repr(C)]
+/// The sending end of a one-way transfer. What every ACK touches are its first five lines of cache.
+#[repr(C, align(64))]
 pub(crate) struct TcpSource {
     /// When the application acts next.
     app_due: Time,
@@ -347,6 +340,10 @@ impl Process for TcpSource {
         self.timer.ensure(self.deadline(), out);
     }
 
+    fn prefetch(&self, _direction: usize) {
+        prefetch_lines(&self.app_due, 5);
+    }
+
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         if self.timer.woken(now) {
             self.advance(now, out);
@@ -360,7 +357,7 @@ impl Process for TcpSource {
 }
 
 /// The receiving end of a one-way transfer.
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct TcpSink {
     timer: LazyTimer,
     acknowledger: Acknowledger,
@@ -394,6 +391,14 @@ impl Process for TcpSink {
         self.timer.ensure(self.acknowledger.deadline(), out);
     }
 
+    fn prefetch(&self, _direction: usize) {
+        prefetch_lines(&self.timer, 4);
+    }
+
+    fn prefetch_further(&self) {
+        self.acknowledger.book.delay.prefetch();
+    }
+
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         if self.timer.woken(now) {
             self.advance(now, out);
@@ -403,5 +408,42 @@ impl Process for TcpSink {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.acknowledger.finish(end, report);
+    }
+}
+
+#[cfg(test)]
+mod zz {
+    use super::*;
+    #[test]
+    fn zz_sizes() {
+        use std::mem::{offset_of, size_of};
+        println!(
+            "source {} transmitter {} ctx {} sendbook {} sender {}",
+            size_of::<TcpSource>(),
+            size_of::<Transmitter>(),
+            size_of::<EndpointContext>(),
+            size_of::<SendBook>(),
+            size_of::<Sender>()
+        );
+        println!("off tr {} bulk {}", offset_of!(TcpSource, transmitter), offset_of!(TcpSource, bulk));
+        println!("off book {} sender {} ", offset_of!(Transmitter, book), offset_of!(Transmitter, sender));
+        println!(
+            "sink {} ack {} receiver {} book {}",
+            size_of::<TcpSink>(),
+            size_of::<Acknowledger>(),
+            size_of::<Receiver>(),
+            size_of::<ReceiveBook>()
+        );
+        println!(
+            "off receiver {} book {} hist {}",
+            offset_of!(Acknowledger, receiver),
+            offset_of!(Acknowledger, book),
+            offset_of!(ReceiveBook, delay)
+        );
+        println!(
+            "checkpoints {} ring {}",
+            size_of::<crate::window::Checkpoints>(),
+            size_of::<crate::ring::Ring<Packet>>()
+        );
     }
 }

@@ -261,6 +261,7 @@ fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
 }
 
 /// A UDP sink.
+#[repr(align(64))]
 pub(crate) struct UdpSink {
     context: EndpointContext,
     header_bytes: u16,

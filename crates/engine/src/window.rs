@@ -47,11 +47,13 @@ pub enum Checkpoint {
 /// its own checkpoints and passes them when its own time does, so that a process that runs ahead of the others is still
 /// sampled exactly.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Checkpoints {
-    next: Time,
     warm_up: Time,
     sample: Time,
     interval: Span,
+    /// Last: beside what its owner has for every packet.
+    next: Time,
 }
 
 impl Checkpoints {
@@ -61,7 +63,7 @@ impl Checkpoints {
     pub fn new(warm_up: Option<Time>, interval: Option<Span>) -> Self {
         let warm_up = warm_up.filter(|&time| time > Time::ZERO).unwrap_or(Time::NEVER);
         let sample = interval.map_or(Time::NEVER, |interval| Time::ZERO + interval);
-        Self { next: warm_up.min(sample), warm_up, sample, interval: interval.unwrap_or(Span::MAX) }
+        Self { warm_up, sample, interval: interval.unwrap_or(Span::MAX), next: warm_up.min(sample) }
     }
 
     /// The time between samples.

@@ -52,11 +52,11 @@ pub(crate) fn build(_: &MwmConfig, ports: usize) -> Result<Box<dyn Scheduler>, P
     })
 }
 
-/// Low bits of a distance: six for the column, one that says that the column is taken.
+/// Low bits of a distance: six for the number of the column, one that says that the column is taken.
 const TAG_BITS: u32 = 7;
 const TAG: i32 = (1 << TAG_BITS) - 1;
 const TAKEN: i32 = 1 << (TAG_BITS - 1);
-const COLUMN: i32 = TAKEN - 1;
+const NUMBER: i32 = TAKEN - 1;
 
 /// The largest weight. Row prices, column prices and with them all distances but the tentative ones are at most the
 /// largest weight, and tentative ones at most three times that: with the tag, they fit into 31 bits.
@@ -74,10 +74,13 @@ const NONE: u8 = u8::MAX;
 struct MaximumWeight<const N: usize> {
     weights: [[i32; N]; N],
     row_price: [i32; N],
-    /// Price of each column with its tag: `price | taken | column`.
+    /// Price of each column with its tag: `price | taken | number`.
     column_price: [i32; N],
     row_of: [u8; N],
     column_of: [u8; N],
+    /// The number of each column, by which it is preferred among equals; and the column of each number.
+    numbers: [i32; N],
+    columns: [i32; N],
 }
 
 /// A search for a free column along paths of least slack.
@@ -86,35 +89,54 @@ struct Search<const N: usize> {
     distance: [i32; N],
     /// Ones for each closed column, so that a bitwise or lifts its distance to `i32::MAX`; zero for open ones.
     closed: [i32; N],
+    /// The distance at which each closed column was closed.
+    closed_at: [i32; N],
     /// The row from which each column's distance was found.
     reached_from: [i32; N],
 }
 
-/// The weights of queues of these `lengths`.
-fn weigh(lengths: &[u32], weights: &mut [i32]) {
-    for (weight, length) in weights.iter_mut().zip(lengths) {
-        *weight = ((*length).min(MAX_WEIGHT) << TAG_BITS) as i32;
-    }
+/// The weight of a queue of this `length`.
+const fn weigh(length: u32) -> i32 {
+    let capped = if length < MAX_WEIGHT { length } else { MAX_WEIGHT };
+    (capped << TAG_BITS) as i32
 }
 
 impl<const N: usize> MaximumWeight<N> {
     fn new() -> Self {
-        Self { weights: [[0; N]; N], row_price: [0; N], column_price: [0; N], row_of: [NONE; N], column_of: [NONE; N] }
+        Self {
+            weights: [[0; N]; N],
+            row_price: [0; N],
+            column_price: [0; N],
+            row_of: [NONE; N],
+            column_of: [NONE; N],
+            numbers: [0; N],
+            columns: [0; N],
+        }
     }
 
-    /// Reads the lengths of the inputs in `rows`; column `j` is output `(j + shift) % ports`. Outputs that may not
+    /// Reads the lengths of the inputs in `rows`, and numbers the columns from `first` on. Outputs that may not
     /// receive, and columns past the last port, have weight zero.
-    fn read(&mut self, occupancy: &Occupancy, rows: u64, outputs: u64, shift: usize) {
+    fn read(&mut self, occupancy: &Occupancy, rows: u64, outputs: u64, first: usize) {
         let ports = occupancy.ports();
         let blocked = occupancy.all_outputs() & !outputs;
         for row in members(rows) {
-            let (last, first) = occupancy.lengths_of_input(row).split_at(shift);
+            let lengths = occupancy.lengths_of_input(row);
             let weights = &mut self.weights[row];
-            weigh(first, weights);
-            weigh(last, &mut weights[first.len()..]);
-            for output in members(blocked) {
-                weights[(output + ports - shift) % ports] = 0;
+            if let Ok(lengths) = <&[u32; N]>::try_from(lengths) {
+                *weights = lengths.map(weigh);
+            } else {
+                weights.iter_mut().zip(lengths).for_each(|(weight, &length)| *weight = weigh(length));
             }
+            for output in members(blocked) {
+                weights[output] = 0;
+            }
+        }
+        let (ports, first) = (ports as i32, first as i32);
+        for at in 0..N as i32 {
+            let number = at - first + if at < first { ports } else { 0 };
+            let column = at + first - if at + first >= ports { ports } else { 0 };
+            self.numbers[at as usize] = if at < ports { number } else { at };
+            self.columns[at as usize] = if at < ports { column } else { at };
         }
     }
 
@@ -122,7 +144,7 @@ impl<const N: usize> MaximumWeight<N> {
     fn solve(&mut self, rows: u64, first: usize) {
         self.row_of = [NONE; N];
         self.column_of = [NONE; N];
-        self.column_price = core::array::from_fn(|column| column as i32);
+        self.column_price = self.numbers;
         let mut unassigned = 0;
         // Columns are free of charge at first. A row whose dearest column is free takes it, which is already the
         // whole matching if they all differ.
@@ -130,7 +152,9 @@ impl<const N: usize> MaximumWeight<N> {
             let nearest = self.nearest_column(row);
             self.row_price[row] = -(nearest & !TAG);
             if nearest & TAKEN == 0 {
-                self.assign(row, (nearest & COLUMN) as usize);
+                let column = self.column(nearest);
+                self.assign(row, column);
+                self.take(column);
             } else {
                 unassigned |= only(row);
             }
@@ -138,6 +162,11 @@ impl<const N: usize> MaximumWeight<N> {
         for row in members_from(unassigned, first) {
             self.augment(row);
         }
+    }
+
+    /// The column that a tagged `distance` leads to.
+    fn column(&self, distance: i32) -> usize {
+        self.columns[(distance & NUMBER) as usize] as usize
     }
 
     /// The least of `column_price - weight` over the columns, with the tag of the column.
@@ -152,33 +181,42 @@ impl<const N: usize> MaximumWeight<N> {
     fn assign(&mut self, row: usize, column: usize) {
         self.row_of[column] = row as u8;
         self.column_of[row] = column as u8;
-        self.column_price[column] |= TAKEN;
+    }
+
+    /// Marks a column as taken. All prices are written, for all of them are read next: a processor cannot forward a
+    /// narrow store to the wide load that follows it.
+    fn take(&mut self, column: usize) {
+        for (at, price) in self.column_price.iter_mut().enumerate() {
+            *price |= if at == column { TAKEN } else { 0 };
+        }
     }
 
     /// Dijkstra's search from the row `root` to the nearest free column; then new prices, and a column for the root.
     fn augment(&mut self, root: usize) {
-        let mut search = Search { distance: [i32::MAX; N], closed: [0; N], reached_from: [0; N] };
-        let mut closed_columns = [(0_u8, 0_i32); N];
+        let mut search = Search { distance: [i32::MAX; N], closed: [0; N], closed_at: [0; N], reached_from: [0; N] };
+        let mut closed_rows = [(0_u8, 0_i32); N];
         let mut closed_count = 0;
         let (mut row, mut level) = (root, 0);
         let free = loop {
             let nearest = search.relax(level + self.row_price[row], row, &self.column_price, &self.weights[row]);
             level = nearest & !TAG;
-            let column = (nearest & COLUMN) as usize;
+            let column = self.column(nearest);
             if nearest & TAKEN == 0 {
                 break column;
             }
-            search.close(column);
-            closed_columns[closed_count] = (column as u8, level);
+            search.close(column, level);
+            closed_rows[closed_count] = (self.row_of[column], level);
             closed_count += 1;
             row = usize::from(self.row_of[column]);
         };
         self.row_price[root] -= level;
-        for (column, distance) in &closed_columns[..closed_count] {
-            let column = usize::from(*column);
-            self.column_price[column] += level - distance;
-            self.row_price[usize::from(self.row_of[column])] -= level - distance;
+        for &(row, distance) in &closed_rows[..closed_count] {
+            self.row_price[usize::from(row)] -= level - distance;
         }
+        for (price, (closed, at)) in self.column_price.iter_mut().zip(search.closed.iter().zip(&search.closed_at)) {
+            *price += (level - at) & closed;
+        }
+        self.take(free);
         self.change_partners(root, free, &search.reached_from);
     }
 
@@ -211,9 +249,14 @@ impl<const N: usize> Search<N> {
         nearest
     }
 
-    fn close(&mut self, column: usize) {
-        self.distance[column] = i32::MAX;
-        self.closed[column] = i32::MAX;
+    /// Closes a column at this distance; whole tables are written as in [`MaximumWeight::take`].
+    fn close(&mut self, column: usize, distance: i32) {
+        for at in 0..N {
+            let closes = at == column;
+            self.distance[at] = if closes { i32::MAX } else { self.distance[at] };
+            self.closed[at] = if closes { i32::MAX } else { self.closed[at] };
+            self.closed_at[at] = if closes { distance } else { self.closed_at[at] };
+        }
     }
 }
 
@@ -231,7 +274,7 @@ impl<const N: usize> Scheduler for MaximumWeight<N> {
         for row in members(rows) {
             let column = usize::from(self.column_of[row]);
             if self.weights[row][column] > 0 {
-                matching.connect(row, (column + shift) % ports);
+                matching.connect(row, column);
             }
         }
     }

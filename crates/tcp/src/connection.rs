@@ -21,7 +21,11 @@ pub struct SenderCounters {
 }
 
 /// Sequence numbers, window and timer of a sender. The names in parentheses are the RFCs'.
+///
+/// In the order of use: what every ACK and every segment looks at comes first. With thousands of connections each line
+/// of cache that an ACK touches is one more load from far memory.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Connection {
     /// The first number not yet acknowledged (SND.UNA).
     pub unacknowledged: u64,
@@ -38,10 +42,6 @@ pub(crate) struct Connection {
     pub window: Window,
     /// What duplicate ACKs add to the window during fast recovery, in segments (RFC 5681, 3.2, steps 3 and 4).
     pub inflation: f64,
-    /// `highest` as it was at the last entry into a recovery or timeout (RFC 6582's `recover`, plus one).
-    pub recovery_point: u64,
-    /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
-    pub reduction_point: u64,
     /// Payload of a full segment (SMSS).
     pub segment_bytes: u64,
     /// The most that was in flight in this round trip, and the ACK that ends the round trip.
@@ -49,8 +49,10 @@ pub(crate) struct Connection {
     round_end: u64,
     /// What limited transmit has sent beyond the window since the last new ACK.
     pub limited_transmit_bytes: u64,
-    /// Duplicate ACKs since the last new ACK.
-    pub duplicate_acks: u32,
+    /// When the retransmission timer expires.
+    pub deadline: Time,
+    /// When the last segment went out.
+    pub last_sent: Time,
     pub in_recovery: bool,
     /// Some of what is in flight is known to have arrived: the recovery keeps a scoreboard.
     pub selective: bool,
@@ -58,22 +60,27 @@ pub(crate) struct Connection {
     pub closing: bool,
     /// Both ends agreed on ECN.
     pub ecn: bool,
-    /// How far marks reduce the window.
-    ecn_floor: EcnFloor,
     /// A mark came at a window of one segment: nothing new is sent before the timer expires (RFC 3168, 6.1.2).
     pub waits_for_timer: bool,
     /// The next new segment tells the receiver that the window was reduced.
     pub cwr_pending: bool,
-    /// When the retransmission timer expires.
-    pub deadline: Time,
-    /// When the last segment went out.
-    pub last_sent: Time,
+    /// How far marks reduce the window.
+    ecn_floor: EcnFloor,
+    /// Duplicate ACKs since the last new ACK.
+    pub duplicate_acks: u32,
     /// The ACK that ends the running round-trip measurement; 0 when none runs.
     timed_end: u64,
-    timed_since: Time,
     /// When segments departed, for a slow start that watches the delay.
     pub departures: Option<Box<Departures>>,
+    /// See [`SenderCounters::segments_sent`].
+    segments_sent: u64,
     pub round_trip: RoundTrip,
+    timed_since: Time,
+    /// `highest` as it was at the last entry into a recovery or timeout (RFC 6582's `recover`, plus one).
+    pub recovery_point: u64,
+    /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
+    pub reduction_point: u64,
+    /// All but the segments sent, which every segment touches.
     pub counters: SenderCounters,
 }
 
@@ -113,11 +120,17 @@ impl Connection {
             timed_end: 0,
             timed_since: Time::ZERO,
             departures: None,
+            segments_sent: 0,
             round_trip: RoundTrip::new(config),
             counters: SenderCounters::default(),
         };
         connection.apply_window();
         connection
+    }
+
+    /// What was counted so far.
+    pub fn counters(&self) -> SenderCounters {
+        SenderCounters { segments_sent: self.segments_sent, ..self.counters }
     }
 
     /// One past the last number to send: the data and, after close, the FIN.
@@ -174,7 +187,7 @@ impl Connection {
     }
 
     fn count_and_time(&mut self, end: u64, retransmission: bool, now: Time) {
-        self.counters.segments_sent += 1;
+        self.segments_sent += 1;
         if retransmission {
             self.counters.segments_retransmitted += 1;
         } else if self.timed_end == 0 {

@@ -21,19 +21,24 @@ use crate::{Ack, AckOut, SackBlocks, Segment, Span, TcpConfig, Time};
 /// Segments after which a delayed ACK is sent (RFC 5681, 4.2).
 const DELAYED_SEGMENTS: u32 = 2;
 
-/// The receiving end of a connection.
+/// A FIN's number that no sequence number exceeds: none is known.
+const NO_FIN: u64 = u64::MAX;
+
+/// The receiving end of a connection: one cache line.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
     /// The next number expected (RCV.NXT); 0 before the SYN.
     next: u64,
     /// What has arrived above a gap: disjoint, not adjacent ranges, the most recently changed last.
     held: Vec<(u64, u64)>,
-    /// The FIN's number, once it is known.
-    fin: Option<u64>,
+    deadline: Time,
+    /// The FIN's number, once it is known; else [`NO_FIN`].
+    fin: u64,
+    /// How long an ACK is delayed; zero for not at all.
+    delay: Span,
     /// Segments not yet acknowledged.
     delayed: u32,
-    deadline: Time,
-    delay: Option<Span>,
     sack: bool,
     wants_ecn: bool,
     /// A mark has come, and no CWR since.
@@ -47,10 +52,10 @@ impl Receiver {
         Self {
             next: u64::from(!config.handshake),
             held: Vec::new(),
-            fin: None,
-            delayed: 0,
             deadline: Time::NEVER,
-            delay: config.delayed_ack.then_some(config.delayed_ack_timeout),
+            fin: NO_FIN,
+            delay: if config.delayed_ack { config.delayed_ack_timeout } else { Span::ZERO },
+            delayed: 0,
             sack: config.sack,
             wants_ecn: config.ecn,
             echo: false,
@@ -68,13 +73,13 @@ impl Receiver {
         // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
         self.echo = (self.echo && !segment.cwr) || ce;
         if segment.fin {
-            self.fin = Some(segment.end() - 1);
+            self.fin = segment.end() - 1;
         }
         let is_plain = segment.seq == self.next && self.held.is_empty() && !segment.fin;
         if is_plain {
             self.next = segment.end();
-            if let Some(delay) = self.delay {
-                return self.acknowledge_later(delay, now, out);
+            if self.delay > Span::ZERO {
+                return self.acknowledge_later(now, out);
             }
         } else {
             self.reassemble(segment.seq, segment.end());
@@ -95,6 +100,12 @@ impl Receiver {
         }
     }
 
+    /// The next number expected (RCV.NXT).
+    #[must_use]
+    pub fn expected(&self) -> u64 {
+        self.next
+    }
+
     /// Payload bytes handed to the application: each once, in order.
     #[must_use]
     pub fn delivered_bytes(&self) -> u64 {
@@ -104,7 +115,7 @@ impl Receiver {
     /// Whether the FIN and everything before it have arrived.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.fin.is_some_and(|fin| self.next > fin)
+        self.next > self.fin
     }
 
     fn on_syn(&mut self, segment: &Segment, out: &mut impl AckOut) {
@@ -114,12 +125,12 @@ impl Receiver {
         out.ack(Ack { ack: self.next, syn: true, ece, sack: SackBlocks::default() });
     }
 
-    fn acknowledge_later(&mut self, delay: Span, now: Time, out: &mut impl AckOut) {
+    fn acknowledge_later(&mut self, now: Time, out: &mut impl AckOut) {
         self.delayed += 1;
         if self.delayed >= DELAYED_SEGMENTS {
             self.acknowledge(out);
         } else {
-            self.deadline = now.saturating_add(delay);
+            self.deadline = now.saturating_add(self.delay);
         }
     }
 

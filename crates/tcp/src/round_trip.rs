@@ -25,9 +25,13 @@ const TIMEOUTS_TO_FORGET: u32 = 4;
 /// The least timeout for data after the SYN had to be sent again (RFC 6298, 5.7).
 const AFTER_LOST_SYN: Span = Span::from_seconds(3);
 
-/// The estimate of a connection's round trip, and its retransmission timeout.
+/// The estimate of a connection's round trip, and its retransmission timeout. The timeout first: it is what every ACK
+/// looks at, and lies beside the connection's counters.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct RoundTrip {
+    /// The timeout as it stands: doubled, and within its bounds.
+    timeout: Span,
     /// Eight times SRTT, in ticks; 0 before the first sample.
     smoothed_x8: u64,
     /// Four times RTTVAR, in ticks.
@@ -36,8 +40,6 @@ pub struct RoundTrip {
     tick: u64,
     /// The timeout before doubling.
     base: Span,
-    /// The timeout as it stands: doubled, and within its bounds.
-    timeout: Span,
     min_timeout: Span,
     max_timeout: Span,
     /// The shortest round trip seen, exact.

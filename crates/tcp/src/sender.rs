@@ -39,23 +39,24 @@ enum Phase {
     Established,
 }
 
-/// The sending end of a connection.
+/// The sending end of a connection. In the order of use, as [`Connection`] is.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    connection: Connection,
     law: Box<dyn WindowLaw>,
-    recovery: Box<dyn Recovery>,
-    /// A slow start other than the standard one.
-    slow_start: Option<Box<dyn SlowStartPolicy>>,
+    max_congestion_window: f64,
     phase: Phase,
     wants_handshake: bool,
     wants_ecn: bool,
     wants_limited_transmit: bool,
     grows_at_recovery_exit: bool,
+    connection: Connection,
+    recovery: Box<dyn Recovery>,
+    /// A slow start other than the standard one.
+    slow_start: Option<Box<dyn SlowStartPolicy>>,
     /// Where the last timeout struck: a second one at the same place leaves the threshold alone.
     timed_out_at: Option<u64>,
     initial_window: f64,
-    max_congestion_window: f64,
     byte_counting_limit: f64,
 }
 
@@ -215,6 +216,12 @@ impl Sender {
         self.phase == Phase::Established && self.connection.unacknowledged == self.connection.end()
     }
 
+    /// The first number not yet acknowledged (SND.UNA).
+    #[must_use]
+    pub fn unacknowledged(&self) -> u64 {
+        self.connection.unacknowledged
+    }
+
     /// Payload bytes that are acknowledged.
     #[must_use]
     pub fn acked_bytes(&self) -> u64 {
@@ -251,7 +258,7 @@ impl Sender {
     /// The counters so far.
     #[must_use]
     pub fn counters(&self) -> SenderCounters {
-        self.connection.counters
+        self.connection.counters()
     }
 
     fn on_syn_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
