@@ -83,6 +83,7 @@ SCENARIOS = (
     # Its goal is an eighth of ns-2's CPU time for the same 1000 s.
     Scenario("breathe", Goal(None, None, 8, 0), ns2_seconds=1000, ns3_seconds=0),
     Scenario("d", Goal(12, 300, 0, 0), ns2_seconds=0, ns3_seconds=0, peers_lack="switch with a crossbar"),
+    Scenario("e", Goal(15, None, 0, 0), ns2_seconds=0, ns3_seconds=0, peers_lack="Ethernet with these schemes"),
 )
 
 
