@@ -368,7 +368,7 @@ impl Wheel {
         }
     }
 
-    /// The first bucket after this one that is not empty. Looks no further than one turn of the wheel.
+    /// The first bucket after this one that is not empty, counted on round the wheel.
     fn next_filled(&self, bucket: u64) -> Option<u64> {
         let start = ((bucket + 1) % BUCKETS) as usize;
         for step in 0..=WORDS {

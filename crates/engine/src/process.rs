@@ -22,6 +22,12 @@ pub trait Process {
     /// the global order.
     fn receive(&mut self, packet: &Packet, out: &mut Outbox);
 
+    /// A wake-up that was asked for. May come late or for nothing: the process looks at its own deadlines.
+    fn expire(&mut self, now: Time, out: &mut Outbox);
+
+    /// The run is over: brings the books up to `end` and hands them in.
+    fn finish(&mut self, end: Time, report: &mut Report);
+
     /// A packet of this [`Packet::direction_index`] is going to come soon: asks for the memory that
     /// [`Process::receive`] is going to look at. Changes nothing.
     fn prefetch(&self, _direction: usize) {}
@@ -29,15 +35,9 @@ pub trait Process {
     /// After [`Process::prefetch`]: asks for what pointers there lead to.
     fn prefetch_further(&self) {}
 
-    /// A wake-up that was asked for. May come late or for nothing: the process looks at its own deadlines.
-    fn expire(&mut self, now: Time, out: &mut Outbox);
-
     /// Packets will come on time, and not while they are sent: a process that runs ahead of the clock as far as it
     /// knows what comes may not do so.
     fn without_lookahead(&mut self) {}
-
-    /// The run is over: brings the books up to `end` and hands them in.
-    fn finish(&mut self, end: Time, report: &mut Report);
 }
 
 /// Where a process puts what it sends, and asks to be woken; and what all processes share.

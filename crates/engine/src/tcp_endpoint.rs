@@ -1,12 +1,14 @@
 //! TCP endpoints: the state machines of `forebay-tcp`, with the simulated packets below and a bulk transfer on top.
 //! Requests and responses are in [`crate::conversation`].
 
+use std::mem::offset_of;
+
 use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
 use crate::packet::{Packet, PacketFields, departure_stamp, flags, unwrap_number};
-use crate::prefetch::prefetch_lines;
+use crate::prefetch::{LINE_BYTES, prefetch_lines};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -264,7 +266,7 @@ pub(crate) enum Bulk {
     Bytes(u64),
 }
 
-/// The sending end of a one-way transfer. What every ACK touches are its first five lines of cache.
+/// The sending end of a one-way transfer. What every ACK touches comes first ([`SOURCE_LINES`]).
 #[repr(C, align(64))]
 pub(crate) struct TcpSource {
     /// When the application acts next.
@@ -274,6 +276,16 @@ pub(crate) struct TcpSource {
     bulk: Bulk,
     opened: bool,
 }
+
+/// Lines of cache that hold what an ACK touches at a [`TcpSource`].
+const SOURCE_LINES: usize =
+    (offset_of!(TcpSource, transmitter) + offset_of!(Transmitter, sender) + Sender::HOT_BYTES).div_ceil(LINE_BYTES);
+
+/// Lines of cache of a [`TcpSink`]: a data packet touches all of them.
+const SINK_LINES: usize = size_of::<TcpSink>().div_ceil(LINE_BYTES);
+
+// With many flows every further line is one more load from far memory.
+const _: () = assert!(SOURCE_LINES == 5 && SINK_LINES == 4);
 
 impl TcpSource {
     /// A source that opens its connection at `start`.
@@ -341,7 +353,7 @@ impl Process for TcpSource {
     }
 
     fn prefetch(&self, _direction: usize) {
-        prefetch_lines(&self.app_due, 5);
+        prefetch_lines(&self.app_due, SOURCE_LINES);
     }
 
     fn expire(&mut self, now: Time, out: &mut Outbox) {
@@ -392,7 +404,7 @@ impl Process for TcpSink {
     }
 
     fn prefetch(&self, _direction: usize) {
-        prefetch_lines(&self.timer, 4);
+        prefetch_lines(&self.timer, SINK_LINES);
     }
 
     fn prefetch_further(&self) {
@@ -408,42 +420,5 @@ impl Process for TcpSink {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.acknowledger.finish(end, report);
-    }
-}
-
-#[cfg(test)]
-mod zz {
-    use super::*;
-    #[test]
-    fn zz_sizes() {
-        use std::mem::{offset_of, size_of};
-        println!(
-            "source {} transmitter {} ctx {} sendbook {} sender {}",
-            size_of::<TcpSource>(),
-            size_of::<Transmitter>(),
-            size_of::<EndpointContext>(),
-            size_of::<SendBook>(),
-            size_of::<Sender>()
-        );
-        println!("off tr {} bulk {}", offset_of!(TcpSource, transmitter), offset_of!(TcpSource, bulk));
-        println!("off book {} sender {} ", offset_of!(Transmitter, book), offset_of!(Transmitter, sender));
-        println!(
-            "sink {} ack {} receiver {} book {}",
-            size_of::<TcpSink>(),
-            size_of::<Acknowledger>(),
-            size_of::<Receiver>(),
-            size_of::<ReceiveBook>()
-        );
-        println!(
-            "off receiver {} book {} hist {}",
-            offset_of!(Acknowledger, receiver),
-            offset_of!(Acknowledger, book),
-            offset_of!(ReceiveBook, delay)
-        );
-        println!(
-            "checkpoints {} ring {}",
-            size_of::<crate::window::Checkpoints>(),
-            size_of::<crate::ring::Ring<Packet>>()
-        );
     }
 }

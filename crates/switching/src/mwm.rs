@@ -12,7 +12,7 @@
 //!
 //! # Where we differ
 //! - Integers throughout, and one pass over a row finds both the nearest column and the one to prefer among equals: a
-//!   distance carries its column in its low bits, below a bit that says whether the column is taken.
+//!   distance carries the number of its column in its low bits, below a bit that says whether the column is taken.
 //! - Ties: the inputs are visited from one drawn at random, and the outputs are numbered from one drawn at random. Best
 //!   matchings are not drawn with equal probabilities, but none of the ports is preferred.
 //! - Every phase starts cold. Keeping the prices of the last phase saves searches, but most of the time goes into

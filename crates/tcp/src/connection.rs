@@ -1,6 +1,7 @@
 //! The state that every variant shares: sequence numbers, window and timer, and what may be sent by them.
 
 use alloc::boxed::Box;
+use core::mem::offset_of;
 
 use crate::slow_start::Departures;
 use crate::{CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
@@ -85,6 +86,9 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// The bytes from its beginning that ACKs and segments touch, when nothing is lost.
+    pub const HOT_BYTES: usize = offset_of!(Self, round_trip) + RoundTrip::HOT_BYTES;
+
     pub fn new(config: &TcpConfig) -> Self {
         let segment_bytes = u64::from(config.payload_bytes().max(1));
         let max_window_bytes = u64::from(config.max_window_segments) * segment_bytes;

@@ -49,6 +49,9 @@ pub struct RoundTrip {
 }
 
 impl RoundTrip {
+    /// The bytes from its beginning that every ACK touches.
+    pub(crate) const HOT_BYTES: usize = size_of::<Span>();
+
     pub(crate) fn new(config: &TcpConfig) -> Self {
         Self {
             smoothed_x8: 0,

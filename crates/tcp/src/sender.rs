@@ -18,6 +18,7 @@
 //! [`TcpConfig`].
 
 use alloc::boxed::Box;
+use core::mem::offset_of;
 
 use crate::connection::Connection;
 use crate::hystart::HyStart;
@@ -61,6 +62,9 @@ pub struct Sender {
 }
 
 impl Sender {
+    /// The bytes from its beginning that ACKs touch, when nothing is lost: what to load ahead of one.
+    pub const HOT_BYTES: usize = offset_of!(Self, connection) + Connection::HOT_BYTES;
+
     /// A closed sender; [`Sender::open`] starts it. The configuration has been found valid.
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
