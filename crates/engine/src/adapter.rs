@@ -6,20 +6,20 @@
 //! stop or to go on; control frames that follow a data frame (probes); messages to the sources of what has come; data.
 //! An order from the switch holds up data and probes and nothing else.
 //!
-//! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]); the limiter counts
-//! from when it began.
+//! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]), or later if it
+//! would only count it; the limiter counts from when it began.
 //!
 //! The driver runs an adapter inside the link that feeds it, ahead of the global clock. So it keeps a clock of its own:
 //! `due` is when the next thing happens by itself, and whatever comes from outside first runs all that is due by then.
 
 use forebay_qdisc::{Ecn, Rate, Span, Time};
 use forebay_switching::SharedMemory;
-use forebay_switching::congestion::{Message, ReactionPoint, Reflector};
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message, ReactionPoint, Reflector};
 use rand_pcg::Pcg64Mcg;
 
 use crate::egress::Egress;
 use crate::endpoint::{ReceiveBook, SendBook};
-use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, TransmissionTime, control_frame};
+use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, control_frame};
 pub(crate) use crate::frames::GeneratorParts;
 use crate::ingress::Ingress;
 use crate::network::LinkId;
@@ -95,15 +95,16 @@ pub(crate) struct Adapter {
     probing: u8,
     /// The classes of the flows that begin here.
     classes: u8,
-    out_rate: Rate,
     out_link: LinkId,
-    transmission: TransmissionTime,
+    /// How long a control frame takes on the line.
+    control_transmission: Span,
     /// Until when the port is busy.
     free_at: Time,
-    /// The queue of the data frame that it sends, if a reaction point wants to hear of its end.
+    /// The queue of the data frame that it sends, if the reaction point has to hear on time when that has been sent.
     sending: Option<usize>,
-    /// When the next thing happens by itself.
+    /// When the next thing happens by itself, and when the next one that is not the sending of a frame.
     due: Time,
+    upkeep_at: Time,
     timer: LazyTimer,
     rows: ControlRows,
     /// For each flow that begins here its queue, for each that ends here its number among those.
@@ -146,12 +147,12 @@ impl Adapter {
             messages: Ring::default(),
             probes: Default::default(),
             probing: 0,
-            out_rate,
             out_link: spec.port.out,
-            transmission: TransmissionTime::default(),
+            control_transmission: out_rate.transmission_time(u64::from(CONTROL_FRAME_BYTES)),
             free_at: Time::ZERO,
             sending: None,
             due: Time::NEVER,
+            upkeep_at: Time::NEVER,
             timer: LazyTimer::default(),
             rows,
             numbers,
@@ -166,26 +167,35 @@ impl Adapter {
     }
 
     /// Settles when the next thing happens by itself; everything up to `now` has.
-    #[inline]
     fn plan(&mut self, now: Time) {
-        let mut due = self.next_transmission(now).min(self.egress.due());
-        due = due.min(self.ingress.next_poll()).min(self.obeyed.next_order());
-        let order_again = self.orders.poll_at();
-        if order_again < Time::NEVER {
-            // The switch is stopped, and may go on as soon as there is room.
-            due = due.min(order_again).min(self.egress.leaves_at());
+        self.plan_upkeep();
+        self.due = self.upkeep_at.min(self.next_transmission(now));
+    }
+
+    /// Settles when the next thing happens by itself beside the sending of a frame.
+    fn plan_upkeep(&mut self) {
+        let mut upkeep_at = self.egress.next_poll().min(self.ingress.next_poll());
+        upkeep_at = upkeep_at.min(self.obeyed.next_order()).min(self.checkpoints.next());
+        if self.is_emptied_on_time() {
+            upkeep_at = upkeep_at.min(self.egress.leaves_at()).min(self.orders.poll_at());
         }
-        self.due = due;
+        self.upkeep_at = upkeep_at;
+    }
+
+    /// Whether somebody has to know on time what leaves the buffer: else it is enough to know later when it left.
+    #[inline]
+    fn is_emptied_on_time(&self) -> bool {
+        // A switch that is stopped may go on as soon as there is room.
+        self.egress.is_timely() || self.orders.poll_at() < Time::NEVER
     }
 
     /// When the port next has something to do.
-    #[inline]
+    #[inline(always)]
     fn next_transmission(&self, now: Time) -> Time {
         let waits = self.probing != 0 || self.ingress.is_ready();
         let next_ready = self.ingress.next_eligible().min(self.ingress.next_frame());
         if self.free_at > now {
-            let heard = self.sending.is_some_and(|number| self.ingress.is_limited(number));
-            let goes_on = waits || heard || self.messages.len() > 0 || self.orders.is_pending();
+            let goes_on = waits || self.sending.is_some() || self.messages.len() > 0 || self.orders.is_pending();
             return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
         }
         // It is free, and what waits has not gone: the switch holds it up.
@@ -197,17 +207,28 @@ impl Adapter {
         if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
     }
 
-    /// Does what happens by itself up to `now`, in the order of time.
-    #[inline]
-    fn run_until(&mut self, now: Time, out: &mut Outbox) {
-        while self.due <= now {
-            self.step(self.due, out);
-        }
-        self.look_back(now, out);
+    /// Does what happens by itself before something that comes from outside.
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time, out: &mut Outbox) {
+        self.run_until(now, out);
     }
 
-    /// Does what happens by itself at `now`, all that came before having happened.
-    fn step(&mut self, now: Time, out: &mut Outbox) {
+    /// Does what happens by itself up to `now`, in the order of time.
+    #[inline(always)]
+    fn run_until(&mut self, now: Time, out: &mut Outbox) {
+        while self.due <= now {
+            let now = self.due;
+            if self.upkeep_at <= now {
+                self.keep_up(now, out);
+            }
+            self.transmit(now, out);
+            self.due = self.upkeep_at.min(self.next_transmission(now));
+        }
+    }
+
+    /// Does what happens by itself at `now` beside the sending of a frame, all that came before having happened.
+    #[cold]
+    fn keep_up(&mut self, now: Time, out: &mut Outbox) {
         self.look_back(now, out);
         if self.obeyed.next_order() <= now {
             self.obeyed.obey(now);
@@ -224,23 +245,28 @@ impl Adapter {
                 self.watch_buffer(class, now);
             }
         }
-        self.transmit(now, out);
-        self.plan(now);
+        self.plan_upkeep();
     }
 
-    /// Tells the reaction point of the data frame that has been sent, if one has.
-    #[inline]
+    /// Tells the reaction point of the data frame that has been sent, if it has to hear of that on time.
+    #[inline(always)]
     fn end_transmission(&mut self, now: Time, out: &mut Outbox) {
         if self.free_at <= now
             && let Some(number) = self.sending.take()
-            && let Some(probe) = self.ingress.sent(number, self.free_at)
         {
-            self.send_probe(number, probe, now, out);
+            self.tell_sent(number, now, out);
         }
     }
 
+    #[cold]
+    fn tell_sent(&mut self, number: usize, now: Time, out: &mut Outbox) {
+        if let Some(probe) = self.ingress.sent(number, self.free_at) {
+            self.send_probe(number, probe, now, out);
+        }
+        self.plan_upkeep();
+    }
+
     /// Brings up to `now` what need not be done on time, and what it is done for: the books.
-    #[inline]
     fn look_back(&mut self, now: Time, out: &mut Outbox) {
         if self.checkpoints.next() <= now {
             self.check(now, out);
@@ -266,22 +292,33 @@ impl Adapter {
     }
 
     /// The node takes what it has the time to take by `now`.
-    #[inline]
+    #[inline(always)]
     fn empty_until(&mut self, now: Time, out: &mut Outbox) {
         while self.egress.leaves_at() <= now {
-            let Some(frame) = self.egress.leave() else { return };
-            let number = self.number(frame.flow_id());
-            let answer = if self.rows.is_control(frame.flow_id()) {
-                let probe = out.messages.take(frame.number());
-                self.control.consumed += 1;
-                self.egress.reflect(number, &probe, frame.time)
+            let frame = self.egress.leave();
+            if self.rows.is_control(frame.flow_id()) || self.egress.answers_data() {
+                self.answer(&frame, out);
             } else {
-                self.egress.deliver(number, &frame)
-            };
-            if let Some(answer) = answer {
-                self.tell_source(number, answer, frame.time, out);
+                self.egress.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
             }
             self.watch_buffer(usize::from(frame.class() & 7), frame.time);
+        }
+    }
+
+    /// The node has taken a frame that may have an answer: that is told to the source.
+    #[inline(never)]
+    fn answer(&mut self, frame: &Packet, out: &mut Outbox) {
+        let number = self.number(frame.flow_id());
+        let answer = if self.rows.is_control(frame.flow_id()) {
+            let probe = out.messages.take(frame.number());
+            self.control.consumed += 1;
+            self.egress.reflect(number, &probe, frame.time)
+        } else {
+            self.egress.deliver(number, frame);
+            self.egress.tell_delivered(number, frame.time)
+        };
+        if let Some(answer) = answer {
+            self.tell_source(number, answer, frame.time, out);
         }
     }
 
@@ -313,6 +350,7 @@ impl Adapter {
                 self.send_probe(number, message, now, out);
             }
         }
+        self.sending = self.ingress.to_be_heard(now);
     }
 
     /// A message goes to the source of the flow that ends at `number`.
@@ -342,24 +380,24 @@ impl Adapter {
     }
 
     /// Begins to send what comes next, if the port is free.
-    #[inline]
+    #[inline(always)]
     fn transmit(&mut self, now: Time, out: &mut Outbox) {
         if self.free_at > now {
             return;
         }
         self.end_transmission(now, out);
         let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
-        let frame = match if control_waits { self.next_control(now) } else { None } {
-            Some(control) => control,
-            None => {
-                self.ingress.generate(now);
-                let Some((number, frame)) = self.ingress.take(self.obeyed.free_classes(now), now) else { return };
-                self.sending = self.ingress.has_reaction(number).then_some(number);
-                frame
-            }
-        };
-        self.free_at = now + self.transmission.of(frame.len_bytes(), self.out_rate);
-        out.send(frame);
+        if control_waits && let Some(frame) = self.next_control(now) {
+            self.free_at = now + self.control_transmission;
+            return out.send(frame);
+        }
+        self.ingress.generate(now);
+        if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
+            let (frame, sent_at) = self.ingress.take(number, now);
+            self.sending = self.ingress.to_be_heard(now);
+            self.free_at = sent_at;
+            out.send(frame);
+        }
     }
 
     /// The control frame that is to be sent next.
@@ -390,7 +428,7 @@ impl Adapter {
     }
 
     /// A frame for this node has come, to be taken in its turn.
-    #[inline]
+    #[inline(always)]
     fn buffer(&mut self, frame: &Packet, is_probe: bool, out: &mut Outbox) {
         if !self.egress.arrive(frame, is_probe) {
             return self.lose(frame, out);
@@ -411,6 +449,13 @@ impl Adapter {
         }
     }
 
+    /// Does at once what follows from what has come.
+    #[cold]
+    fn react(&mut self, now: Time, out: &mut Outbox) {
+        self.transmit(now, out);
+        self.plan(now);
+    }
+
     #[cold]
     fn receive_control(&mut self, frame: &Packet, out: &mut Outbox) {
         if self.rows.is_pause(frame.flow_id()) {
@@ -421,6 +466,7 @@ impl Adapter {
             let message = out.messages.take(frame.number());
             self.end_transmission(frame.time, out);
             self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
+            self.sending = self.ingress.to_be_heard(frame.time);
         } else {
             self.buffer(frame, true, out);
         }
@@ -434,7 +480,10 @@ impl Process for Adapter {
 
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
         let now = packet.time;
-        self.run_until(now, out);
+        if self.due <= now {
+            self.catch_up(now, out);
+        }
+        self.empty_until(now, out);
         let is_control = self.rows.is_control(packet.flow_id());
         if is_control {
             self.receive_control(packet, out);
@@ -442,11 +491,11 @@ impl Process for Adapter {
             self.buffer(packet, false, out);
         }
         if is_control || self.orders.is_pending() {
-            self.transmit(now, out);
-            self.plan(now);
-        } else {
+            self.react(now, out);
+        } else if self.is_emptied_on_time() {
             // A frame more in the buffer changes nothing but when the first one leaves.
-            self.due = self.due.min(self.egress.due());
+            self.due = self.due.min(self.egress.leaves_at());
+            self.upkeep_at = self.upkeep_at.min(self.egress.leaves_at());
         }
         self.timer.ensure(self.due, out);
     }

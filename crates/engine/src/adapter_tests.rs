@@ -48,7 +48,7 @@ impl ReactionPoint for Obedient {
         }
     }
 
-    fn sent(&mut self, _len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
+    fn sent(&mut self, _sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
         self.log.lock().unwrap().push(("sent", context.now));
         self.sent += 1;
         (self.probe_every > 0 && self.sent.is_multiple_of(self.probe_every))
@@ -77,7 +77,7 @@ impl ReactionPoint for Obedient {
 struct Mirror;
 
 impl Reflector for Mirror {
-    fn delivered(&mut self, _len_bytes: u32, marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, _delivered_bytes: u64, marked: bool, _context: &mut Context<'_>) -> Option<Message> {
         marked.then_some(Message::Cnp)
     }
 

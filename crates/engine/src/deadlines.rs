@@ -2,21 +2,29 @@
 
 use forebay_qdisc::Time;
 
-/// A deadline for each of a fixed number of parts: a tournament, so that a change costs a step for each doubling of
-/// their number, and the earliest is at hand. Of equal deadlines the part with the lower number comes first.
+/// A deadline for each of a fixed number of parts: a tournament of groups of four, so that a change costs a step for
+/// each fourfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number comes
+/// first.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadlines {
-    /// A binary tree in an array: the earliest of all at 1, the earliest of what is below `node` at 2 `node` and
-    /// 2 `node` + 1, the parts themselves in the second half.
-    tree: Vec<Time>,
-    /// The root once more, at hand without a look into the tree.
+    /// A tree in an array: the root at 0, and at place `i` of group `g` the earliest of group 4 `g` + `i` + 1. The
+    /// parts themselves are the places of the last level.
+    groups: Vec<[Time; 4]>,
+    /// The first group of the last level.
+    last_level: usize,
+    /// The earliest of the root, at hand without a look into the tree.
     earliest: Time,
 }
 
 impl Deadlines {
     /// For so many parts, none of which has a deadline.
     pub fn new(parts: usize) -> Self {
-        Self { tree: vec![Time::NEVER; 2 * parts.next_power_of_two()], earliest: Time::NEVER }
+        let (mut last_level, mut groups) = (0, 1);
+        while 4 * groups < parts {
+            last_level += groups;
+            groups *= 4;
+        }
+        Self { groups: vec![[Time::NEVER; 4]; last_level + groups], last_level, earliest: Time::NEVER }
     }
 
     /// The earliest deadline.
@@ -27,21 +35,21 @@ impl Deadlines {
 
     /// Sets the deadline of a part; [`Time::NEVER`] for none.
     #[inline]
-    pub fn set(&mut self, part: usize, deadline: Time) {
-        let mut node = self.tree.len() / 2 + part;
-        if self.tree[node] == deadline {
-            return;
-        }
-        self.tree[node] = deadline;
-        while node > 1 {
-            node /= 2;
-            let earliest = self.tree[2 * node].min(self.tree[2 * node + 1]);
-            if self.tree[node] == earliest {
+    pub fn set(&mut self, part: usize, mut deadline: Time) {
+        let (mut group, mut place) = (self.last_level + part / 4, part % 4);
+        loop {
+            let times = &mut self.groups[group];
+            if times[place] == deadline {
                 return;
             }
-            self.tree[node] = earliest;
+            times[place] = deadline;
+            deadline = times[0].min(times[1]).min(times[2].min(times[3]));
+            if group == 0 {
+                self.earliest = deadline;
+                return;
+            }
+            (group, place) = ((group - 1) / 4, (group - 1) % 4);
         }
-        self.earliest = self.tree[1];
     }
 
     /// The part whose deadline is the earliest, if that is `now` or before.
@@ -51,12 +59,21 @@ impl Deadlines {
         if earliest > now || earliest == Time::NEVER {
             return None;
         }
-        let half = self.tree.len() / 2;
-        let mut node = 1;
-        while node < half {
-            node = 2 * node + usize::from(self.tree[2 * node] != earliest);
+        let mut group = 0;
+        loop {
+            let [first, second, third, _] = self.groups[group].map(|time| time == earliest);
+            let place = if first {
+                0
+            } else if second {
+                1
+            } else {
+                3 - usize::from(third)
+            };
+            if group >= self.last_level {
+                return Some(4 * (group - self.last_level) + place);
+            }
+            group = 4 * group + place + 1;
         }
-        Some(node - half)
     }
 }
 
@@ -69,8 +86,8 @@ mod tests {
     proptest! {
         #[test]
         fn it_knows_the_first_of_the_earliest(
-            parts in 1_usize..20,
-            changes in prop::collection::vec((0_usize..20, prop::option::of(0_u64..8)), 0..100),
+            parts in 1_usize..70,
+            changes in prop::collection::vec((0_usize..70, prop::option::of(0_u64..8)), 0..100),
             now in 0_u64..10,
         ) {
             let (mut deadlines, mut model) = (Deadlines::new(parts), vec![Time::NEVER; parts]);

@@ -3,7 +3,7 @@
 //! The node takes frames in the order of arrival, each in the time that its pace takes for it. What the destination of
 //! a flow has to say about a frame, it says when the frame has left the buffer.
 
-use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Context, Message, Reflector};
 use rand_pcg::Pcg64Mcg;
@@ -11,7 +11,7 @@ use rand_pcg::Pcg64Mcg;
 use crate::adapter::DestinationFlow;
 use crate::deadlines::Deadlines;
 use crate::endpoint::ReceiveBook;
-use crate::ethernet::{ControlRows, ServiceRate, ServiceStep, TransmissionTime};
+use crate::ethernet::{ControlRows, ServiceRate, ServiceStep, TransmissionTime, control_frame};
 use crate::packet::{FlowId, Packet};
 use crate::report::Report;
 use crate::ring::Ring;
@@ -21,15 +21,20 @@ use crate::window::Checkpoint;
 struct End {
     flow: FlowId,
     class: u8,
+    book: ReceiveBook,
+    /// What the reflector has heard of, of the bytes and marks in the book.
+    heard_bytes: u64,
+    heard_marks: u64,
     reflector: Option<Box<dyn Reflector>>,
     rng: Pcg64Mcg,
-    book: ReceiveBook,
 }
 
 /// The buffer of an adapter, and the ends of the flows behind it.
 pub(crate) struct Egress {
     ends: Vec<End>,
-    buffer: Ring<Packet>,
+    /// What the node takes at present, if there is anything, and what waits behind it.
+    serving: Packet,
+    waiting: Ring<Packet>,
     capacity_bytes: u64,
     used_bytes: u64,
     by_class: [u64; SharedMemory::CLASSES],
@@ -53,10 +58,20 @@ impl Egress {
         for (number, destination) in destinations.iter().enumerate() {
             polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
         }
-        let end = |DestinationFlow { flow, class, reflector, rng, book }| End { flow, class, reflector, rng, book };
+        let end = |DestinationFlow { flow, class, reflector, rng, book }| End {
+            flow,
+            class,
+            book,
+            heard_bytes: 0,
+            heard_marks: 0,
+            reflector,
+            rng,
+        };
         Self {
             ends: destinations.into_iter().map(end).collect(),
-            buffer: Ring::default(),
+            // Any frame will do.
+            serving: control_frame(0, 0, 0, 0, Time::ZERO),
+            waiting: Ring::default(),
             capacity_bytes,
             used_bytes: 0,
             by_class: [0; SharedMemory::CLASSES],
@@ -83,11 +98,10 @@ impl Egress {
         self.leaves_at
     }
 
-    /// When something happens here that somebody has to know of at that time, if nobody waits for room in the buffer.
+    /// Whether somebody has to know when the first frame leaves, at that time; if nobody waits for room in the buffer.
     #[inline]
-    pub fn due(&self) -> Time {
-        let leaves_at = if self.answers_data || self.probes > 0 { self.leaves_at } else { Time::NEVER };
-        leaves_at.min(self.polls.earliest())
+    pub fn is_timely(&self) -> bool {
+        self.answers_data || self.probes > 0
     }
 
     /// When the next reflector wants to be called.
@@ -97,7 +111,7 @@ impl Egress {
     }
 
     /// A frame has come, or a probe: gives whether there was room for it.
-    #[inline]
+    #[inline(always)]
     pub fn arrive(&mut self, frame: &Packet, is_probe: bool) -> bool {
         let len_bytes = frame.len_bytes();
         if self.used_bytes + u64::from(len_bytes) > self.capacity_bytes {
@@ -105,9 +119,10 @@ impl Egress {
         }
         self.used_bytes += u64::from(len_bytes);
         self.by_class[usize::from(frame.class() & 7)] += u64::from(len_bytes);
-        self.buffer.push(*frame);
         if self.leaves_at == Time::NEVER {
-            self.serve(len_bytes, frame.time);
+            self.serve(*frame, frame.time);
+        } else {
+            self.waiting.push(*frame);
         }
         self.probes += u32::from(is_probe);
         true
@@ -115,44 +130,57 @@ impl Egress {
 
     /// The node begins to take a frame.
     #[inline]
-    fn serve(&mut self, len_bytes: u32, now: Time) {
+    fn serve(&mut self, frame: Packet, now: Time) {
         let rate = self.service.at(now);
-        self.leaves_at = now + self.service_time.of(len_bytes, rate);
+        self.leaves_at = now + self.service_time.of(frame.len_bytes(), rate);
+        self.serving = frame;
     }
 
-    /// The first frame leaves, at [`Egress::leaves_at`], and the node begins to take the next one.
-    #[inline]
-    pub fn leave(&mut self) -> Option<Packet> {
-        let mut frame = self.buffer.pop()?;
+    /// The first frame leaves, at [`Egress::leaves_at`], and the node begins to take the next one; there has to be one.
+    #[inline(always)]
+    pub fn leave(&mut self) -> Packet {
+        let mut frame = self.serving;
         frame.time = self.leaves_at;
         self.used_bytes -= u64::from(frame.len_bytes());
         self.by_class[usize::from(frame.class() & 7)] -= u64::from(frame.len_bytes());
-        match self.buffer.front().map(Packet::len_bytes) {
+        match self.waiting.pop() {
             Some(next) => self.serve(next, frame.time),
             None => self.leaves_at = Time::NEVER,
         }
-        Some(frame)
+        frame
     }
 
-    /// The node has taken a data frame, which ends at `number`: gives what is to be told to its source.
+    /// Whether a data frame may have an answer: then [`Egress::tell_delivered`] comes right after [`Egress::deliver`].
     #[inline]
-    pub fn deliver(&mut self, number: usize, frame: &Packet) -> Option<Message> {
-        let End { reflector, rng, book, .. } = &mut self.ends[number];
+    pub fn answers_data(&self) -> bool {
+        self.answers_data
+    }
+
+    /// The node has taken a data frame, which ends at `number`.
+    #[inline(always)]
+    pub fn deliver(&mut self, number: usize, frame: &Packet) {
+        let book = &mut self.ends[number].book;
         book.received(frame);
         book.count.payload += u64::from(frame.len_bytes());
-        let reflector = reflector.as_mut()?;
-        let marked = frame.ecn() == Ecn::CongestionExperienced;
-        let mut context = Context { now: frame.time, capacity: self.service.current(), rng };
-        let message = reflector.delivered(frame.len_bytes(), marked, &mut context);
-        if self.answers_data {
-            self.polls.set(number, reflector.poll_at());
-        }
+    }
+
+    /// Tells the reflector at `number` what was delivered since it heard of it last: gives what is to be told to the
+    /// source.
+    pub fn tell_delivered(&mut self, number: usize, now: Time) -> Option<Message> {
+        let End { book, heard_bytes, heard_marks, reflector, rng, .. } = &mut self.ends[number];
+        let delivered_bytes = book.count.bytes - std::mem::replace(heard_bytes, book.count.bytes);
+        let marked = book.count.marked > std::mem::replace(heard_marks, book.count.marked);
+        let reflector = reflector.as_mut().filter(|_| delivered_bytes > 0)?;
+        let mut context = Context { now, capacity: self.service.current(), rng };
+        let message = reflector.delivered(delivered_bytes, marked, &mut context);
+        self.polls.set(number, reflector.poll_at());
         message
     }
 
     /// The node has taken a control frame of the flow that ends at `number`: gives the answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
+        self.tell_delivered(number, now);
         let End { reflector, rng, .. } = &mut self.ends[number];
         let reflector = reflector.as_mut()?;
         let answer = reflector.reflect(message, &mut Context { now, capacity: self.service.current(), rng });
@@ -164,6 +192,7 @@ impl Egress {
     /// what is to be told to the source.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
+        self.tell_delivered(number, now);
         let End { reflector, rng, .. } = &mut self.ends[number];
         let reflector = reflector.as_mut()?;
         let capacity = self.service.at(now);
@@ -189,7 +218,8 @@ impl Egress {
             report.receiver(end.flow, std::mem::take(&mut end.book));
         }
         let mut control = 0;
-        while let Some(frame) = self.buffer.pop() {
+        let serving = (self.leaves_at < Time::NEVER).then_some(self.serving);
+        for frame in serving.into_iter().chain(std::iter::from_fn(|| self.waiting.pop())) {
             if rows.is_control(frame.flow_id()) {
                 control += 1;
             } else {

@@ -6,6 +6,7 @@
 //! it is among several.
 
 use forebay_qdisc::{Span, Time, uniform};
+use rand_core::Rng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::deadlines::Deadlines;
@@ -22,44 +23,55 @@ pub(crate) struct GeneratorParts {
 }
 
 /// The distances between frames, in the time that a generator counts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Pace {
-    /// In each slot with this probability.
+    /// In each slot with the same probability: so many slots without a frame.
     Bernoulli(Geometric),
     /// At equal distances, in picoseconds.
     Constant(f64),
 }
 
 /// Failures before the first success of independent trials.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Geometric {
-    failure: f64,
-    /// 1 / ln `failure`.
+    /// At `k` the probability of more than `k` failures, in [`Geometric::ONE`]s.
+    more_than: [i64; Self::COMPARED],
+    /// 1 / ln of the probability of a failure.
     inverse_log: f64,
 }
 
 impl Geometric {
-    /// So many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
-    /// speed matters.
-    const COMPARED: u64 = 4;
+    /// So many failures are found by comparing, all at once, which is faster than a logarithm; more are rare at the
+    /// loads at which speed matters.
+    const COMPARED: usize = 16;
+    /// Probabilities have 53 bits.
+    const ONE: i64 = 1 << 53;
+    /// More slots than any run has.
+    const FOREVER: u64 = 1 << 62;
 
     fn new(success: f64) -> Self {
-        Self { failure: 1.0 - success, inverse_log: 1.0 / libm::log1p(-success) }
+        let mut tail = Self::ONE as f64;
+        let more_than = std::array::from_fn(|_| {
+            tail *= 1.0 - success;
+            tail as i64
+        });
+        Self { more_than, inverse_log: 1.0 / libm::log1p(-success) }
     }
 
     /// A number from 0.
     #[inline]
-    fn draw(self, rng: &mut Pcg64Mcg) -> u64 {
-        // In (0, 1], where the logarithm is finite. There are k failures or more if this is at most `failure`^k.
-        let point = 1.0 - uniform(rng);
-        let mut tail = self.failure;
-        for failures in 0..Self::COMPARED {
-            if point > tail {
-                return failures;
-            }
-            tail *= self.failure;
-        }
-        ((libm::log(point) * self.inverse_log) as u64).max(Self::COMPARED)
+    fn draw(&self, rng: &mut Pcg64Mcg) -> u64 {
+        // In (0, 1], where the logarithm is finite. There are more than k failures if this is at most `more_than[k]`.
+        let point = Self::ONE - (rng.next_u64() >> 11) as i64;
+        let failures: i64 = self.more_than.iter().map(|&tail| i64::from(point <= tail)).sum();
+        if failures < Self::COMPARED as i64 { failures as u64 } else { self.invert(point) }
+    }
+
+    /// The number of failures that belongs to a point, if there are [`Geometric::COMPARED`] or more.
+    #[cold]
+    fn invert(&self, point: i64) -> u64 {
+        let log = libm::log(point as f64 / Self::ONE as f64);
+        ((log * self.inverse_log) as u64).clamp(Self::COMPARED as u64, Self::FOREVER)
     }
 }
 
@@ -76,6 +88,8 @@ enum Choice {
 impl Choice {
     fn new(flows: &[(u32, f64)]) -> Self {
         match *flows {
+            // Who has no flow generates nothing.
+            [] => Self::Only(0),
             [(flow, _)] => Self::Only(flow),
             [(_, first), ..] if flows.iter().all(|&(_, share)| share == first) => {
                 Self::Uniform(flows.iter().map(|&(flow, _)| flow).collect())
@@ -96,7 +110,8 @@ impl Choice {
     fn draw(&self, rng: &mut Pcg64Mcg) -> u32 {
         match self {
             Self::Only(flow) => *flow,
-            Self::Uniform(flows) => flows[(uniform(rng) * flows.len() as f64) as usize],
+            // The upper half of the product is uniform below the number of flows.
+            Self::Uniform(flows) => flows[((u128::from(rng.next_u64()) * flows.len() as u128) >> 64) as usize],
             Self::Weighted(flows) => {
                 let point = uniform(rng) * flows[flows.len() - 1].0;
                 flows[flows.partition_point(|&(sum, _)| sum <= point).min(flows.len() - 1)].1
@@ -113,9 +128,12 @@ struct Generator {
     stop: Time,
     on_off: Option<OnOff>,
     choice: Choice,
-    /// The next frame: its slot, or with a constant pace its number.
-    next: u64,
     rng: Pcg64Mcg,
+    /// How many slots are over, or with a constant pace how many frames, when the next frame has come.
+    passed: u64,
+    /// When the next frame comes, [`Time::NEVER`] after the end; and whose it is.
+    time: Time,
+    flow: u32,
 }
 
 impl Generator {
@@ -129,74 +147,97 @@ impl Generator {
         };
         // Who has nobody to generate for, or is never on, has stopped before it starts.
         let silent = flows.is_empty() || load <= 0.0 || on_off.is_some_and(|on_off| on_off.on == Span::ZERO);
-        let stop = if silent { start } else { stop };
-        let mut generator = Self { pace, slot, start, stop, on_off, choice: Choice::new(flows), next: 0, rng };
-        if let Pace::Bernoulli(gap) = generator.pace {
-            generator.next = gap.draw(&mut generator.rng);
-        }
+        let (stop, on_off) = if silent { (start, None) } else { (stop, on_off) };
+        let choice = Choice::new(flows);
+        let mut generator =
+            Self { pace, slot, start, stop, on_off, choice, rng, passed: 0, time: Time::NEVER, flow: 0 };
+        generator.step();
         generator
     }
 
-    /// When the next frame comes; [`Time::NEVER`] after the end.
-    #[inline]
-    fn next_time(&self) -> Time {
-        let mut elapsed = match self.pace {
-            Pace::Bernoulli(_) => self.next.saturating_mul(self.slot.picoseconds()),
-            Pace::Constant(distance) => (self.next as f64 * distance + 0.5) as u64,
+    /// Settles the next frame.
+    #[inline(always)]
+    fn step(&mut self) {
+        let elapsed = match &self.pace {
+            Pace::Bernoulli(gap) => {
+                let slot = self.passed + gap.draw(&mut self.rng);
+                self.passed = slot + 1;
+                slot.saturating_mul(self.slot.picoseconds())
+            }
+            Pace::Constant(distance) => {
+                let number = self.passed;
+                self.passed = number + 1;
+                (number as f64 * distance + 0.5) as u64
+            }
         };
-        if let Some(OnOff { period, on }) = self.on_off {
-            let periods = elapsed / on.picoseconds();
-            elapsed = (elapsed % on.picoseconds()).saturating_add(periods.saturating_mul(period.picoseconds()));
-        }
+        self.flow = self.choice.draw(&mut self.rng);
+        let elapsed = match self.on_off {
+            None => elapsed,
+            Some(OnOff { period, on }) => {
+                let periods = elapsed / on.picoseconds();
+                (elapsed % on.picoseconds()).saturating_add(periods.saturating_mul(period.picoseconds()))
+            }
+        };
         let time = self.start.saturating_add(Span::from_picoseconds(elapsed));
-        if time < self.stop { time } else { Time::NEVER }
-    }
-
-    /// Whose the next frame is; settles when the one after it comes.
-    #[inline]
-    fn step(&mut self) -> u32 {
-        let flow = self.choice.draw(&mut self.rng);
-        let gap = match self.pace {
-            Pace::Bernoulli(gap) => gap.draw(&mut self.rng),
-            Pace::Constant(_) => 0,
-        };
-        self.next = self.next.saturating_add(1).saturating_add(gap);
-        flow
+        self.time = if time < self.stop { time } else { Time::NEVER };
     }
 }
 
 /// The generators of a node.
 pub(crate) struct Generators {
     generators: Vec<Generator>,
-    /// When the next frame of each comes.
-    next: Deadlines,
+    /// When the next frame of each comes, if there are several.
+    times: Deadlines,
+    /// When the next frame of all comes, whose it is, and which generator it is from.
+    time: Time,
+    flow: u32,
+    first: usize,
 }
 
 impl Generators {
     /// Each with its flows: a number for each, and its share.
     pub fn new(generators: impl Iterator<Item = (GeneratorParts, Vec<(u32, f64)>)>) -> Self {
         let generators: Vec<Generator> = generators.map(|(parts, flows)| Generator::new(parts, &flows)).collect();
-        let mut next = Deadlines::new(generators.len());
+        let mut times = Deadlines::new(generators.len());
         for (number, generator) in generators.iter().enumerate() {
-            next.set(number, generator.next_time());
+            times.set(number, generator.time);
         }
-        Self { generators, next }
+        let first = times.due(Time::NEVER).unwrap_or(0);
+        let (time, flow) = generators.get(first).map_or((Time::NEVER, 0), |first| (first.time, first.flow));
+        Self { generators, times, time, flow, first }
     }
 
-    /// When the next frame comes.
+    /// When the next frame comes; [`Time::NEVER`] if none does.
     #[inline]
     pub fn next_time(&self) -> Time {
-        self.next.earliest()
+        self.time
     }
 
-    /// The next frame that comes by `now`, if one does: whose it is.
+    /// Whose it is, if one comes.
     #[inline]
-    pub fn take(&mut self, now: Time) -> Option<u32> {
-        let number = self.next.due(now)?;
-        let generator = &mut self.generators[number];
-        let flow = generator.step();
-        self.next.set(number, generator.next_time());
-        Some(flow)
+    pub fn next_flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// The next frame has come; there has to be one.
+    #[inline(always)]
+    pub fn step(&mut self) {
+        let generator = &mut self.generators[self.first];
+        generator.step();
+        (self.time, self.flow) = (generator.time, generator.flow);
+        if self.generators.len() > 1 {
+            self.find_first();
+        }
+    }
+
+    /// The generator that came first has another frame.
+    #[inline(never)]
+    fn find_first(&mut self) {
+        self.times.set(self.first, self.time);
+        if let Some(first) = self.times.due(Time::NEVER) {
+            let Generator { time, flow, .. } = self.generators[first];
+            (self.time, self.flow, self.first) = (time, flow, first);
+        }
     }
 }
 
@@ -228,8 +269,8 @@ mod tests {
     /// Times and flows of the frames up to `end`.
     fn frames(mut generators: Generators, end: Time) -> Vec<(Time, u32)> {
         let next = || {
-            let time = generators.next_time();
-            generators.take(end).map(|flow| (time, flow))
+            let frame = (generators.next_time(), generators.next_flow());
+            (frame.0 <= end && frame.0 < Time::NEVER).then(|| generators.step()).map(|()| frame)
         };
         std::iter::from_fn(next).collect()
     }
@@ -246,7 +287,7 @@ mod tests {
                 frames.iter().map(|(time, _)| time.since(at(6000)).picoseconds() / SLOT.picoseconds()).collect();
             assert!(frames.iter().zip(&slots).all(|((time, _), &slot)| *time == at(6000) + SLOT * slot));
             // P(gap > k) = (1 - load)^k, on both sides of where the logarithm takes over.
-            for longer_than in [1_u64, 3, 4, 5, 8] {
+            for longer_than in [1_u64, 3, 4, 15, 16, 17, 25] {
                 let count = slots.windows(2).filter(|pair| pair[1] - pair[0] > longer_than).count() as f64;
                 let expected = frames.len() as f64 * libm::pow(1.0 - load, longer_than as f64);
                 assert!((count - expected).abs() <= 4.0 * expected.sqrt() + 1.0, "load {load}, {longer_than}: {count}");

@@ -4,7 +4,7 @@
 //! somebody looks, up to that time. A queue is *ready* if it has a frame and its limiter lets it go. The ready queues
 //! are served in turn.
 
-use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::RateLimiter;
 use forebay_switching::congestion::{Context, Message, ReactionPoint};
 use rand_pcg::Pcg64Mcg;
@@ -18,25 +18,31 @@ use crate::pause_port::EVERY_CLASS;
 use crate::report::Report;
 use crate::window::Checkpoint;
 
-/// The virtual output queue of a flow. What every frame touches is one cache line.
+/// The virtual output queue of a flow. What comes first, nearly every frame touches.
 #[repr(C, align(64))]
 struct Queue {
+    /// Its frames, but for their times.
+    frame: Packet,
     /// How many frames wait.
     backlog: u32,
-    flow: FlowId,
-    /// The rate limiter tag of its frames.
-    tag: u32,
-    len_bytes: u16,
-    class: u8,
-    ecn: Ecn,
+    /// What the reaction point has heard of, of the bytes in the book, and from how many more on it has to hear on
+    /// time.
+    heard_bytes: u64,
+    silent_until: u64,
     /// When the limiter lets the next frame go.
     eligible_at: Time,
+    /// How long it lets wait after a frame.
+    interval: Span,
+    limiter: RateLimiter,
     /// What the reaction point allows, in bits per second; `None` without a limiter.
     rate_bps: Option<f64>,
-    limiter: RateLimiter,
+    /// How long a frame takes on the line.
+    transmission: Span,
     reaction: Option<Box<dyn ReactionPoint>>,
     rng: Pcg64Mcg,
     book: SendBook,
+    /// What `frame` is made from.
+    fields: PacketFields,
 }
 
 /// The queues of an adapter.
@@ -48,8 +54,10 @@ pub(crate) struct Ingress {
     ready: ReadyQueues,
     /// When each queue that has frames and is held back by its limiter may go on.
     eligible: Deadlines,
-    /// Where the search for the next queue begins.
-    turn: usize,
+    /// The queue of the last frame, behind which the search for the next one begins; and until when that frame is on
+    /// the line.
+    last: usize,
+    sent_at: Time,
     /// When each reaction point wants to be called.
     polls: Deadlines,
     /// How many flows may have a rate limiter, and how many have.
@@ -76,12 +84,13 @@ impl Ingress {
         }
         let count = sources.len();
         let mut ingress = Self {
-            queues: sources.into_iter().map(Queue::new).collect(),
+            queues: sources.into_iter().map(|source| Queue::new(source, line)).collect(),
             generators: Generators::new(generators.into_iter().zip(flows_of)),
             limit: voq_limit.unwrap_or(u32::MAX),
             ready: ReadyQueues::new(count),
             eligible: Deadlines::new(count),
-            turn: 0,
+            last: count.saturating_sub(1),
+            sent_at: Time::ZERO,
             polls: Deadlines::new(count),
             limiters: rate_limiters.unwrap_or(u32::MAX),
             limited: 0,
@@ -119,25 +128,37 @@ impl Ingress {
         self.ready.count > 0
     }
 
-    /// Generates the frames that come by `now`.
-    #[inline]
+    /// Generates the frames that come by `now`, when the port is free; and those ahead of their time that can make no
+    /// difference, so that nobody has to wake up for them.
+    #[inline(always)]
     pub fn generate(&mut self, now: Time) {
-        while let Some(number) = self.generators.take(now) {
-            let number = number as usize;
-            let queue = &mut self.queues[number];
-            if queue.backlog >= self.limit {
-                self.source_drops += 1;
-                continue;
+        loop {
+            let at = self.generators.next_time();
+            let number = self.generators.next_flow() as usize;
+            if at > now && !self.queues.get(number).is_some_and(|queue| queue.has_room_until(at, self.limit, now)) {
+                return;
             }
-            queue.backlog += 1;
-            if queue.backlog > 1 {
-                continue;
-            }
-            if queue.eligible_at <= now {
-                self.ready.set(number, true);
-            } else {
-                self.eligible.set(number, queue.eligible_at);
-            }
+            self.generate_one(number, now);
+        }
+    }
+
+    /// Generates the next frame, which is for this queue.
+    #[inline(never)]
+    fn generate_one(&mut self, number: usize, now: Time) {
+        self.generators.step();
+        let queue = &mut self.queues[number];
+        if queue.backlog >= self.limit {
+            self.source_drops += 1;
+            return;
+        }
+        queue.backlog += 1;
+        if queue.backlog > 1 {
+            return;
+        }
+        if queue.eligible_at <= now {
+            self.ready.insert(number);
+        } else {
+            self.eligible.set(number, queue.eligible_at);
         }
     }
 
@@ -145,58 +166,89 @@ impl Ingress {
     fn place(&mut self, number: usize, now: Time) {
         let Queue { backlog, eligible_at, .. } = self.queues[number];
         let ready = backlog > 0 && eligible_at <= now;
-        self.ready.set(number, ready);
+        if ready {
+            self.ready.insert(number);
+        } else {
+            self.ready.remove(number);
+        }
         self.eligible.set(number, if backlog > 0 && !ready { eligible_at } else { Time::NEVER });
     }
 
-    /// Takes the next frame, of one of the classes that may send, to be sent from `now` on; gives it with the number of
-    /// its queue.
-    #[inline]
-    pub fn take(&mut self, may: u8, now: Time) -> Option<(usize, Packet)> {
-        while let Some(number) = self.eligible.due(now) {
-            self.place(number, now);
+    /// The queue whose turn it is at `now`, of those whose class may send.
+    #[inline(always)]
+    pub fn next_queue(&mut self, may: u8, now: Time) -> Option<usize> {
+        if self.eligible.earliest() <= now {
+            self.let_go(now);
         }
-        let number = if may == EVERY_CLASS {
-            self.ready.next(self.turn, |_| true)
-        } else {
-            self.ready.next(self.turn, |number| may & 1 << self.queues[number].class != 0)
-        }?;
-        self.turn = number + 1;
+        if may == EVERY_CLASS { self.ready.next(self.last + 1, |_| true) } else { self.next_of_classes(may) }
+    }
+
+    #[cold]
+    fn next_of_classes(&self, may: u8) -> Option<usize> {
+        self.ready.next(self.last + 1, |number| may & 1 << self.queues[number].fields.class != 0)
+    }
+
+    /// The limiters let go what has waited until `now`.
+    #[inline(never)]
+    fn let_go(&mut self, now: Time) {
+        while let Some(number) = self.eligible.due(now) {
+            self.eligible.set(number, Time::NEVER);
+            self.ready.insert(number);
+        }
+    }
+
+    /// Takes the first frame of a queue whose turn it is, to be sent from `now` on; gives it with the time when it has
+    /// been sent.
+    #[inline(always)]
+    pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time) {
+        self.last = number;
         let queue = &mut self.queues[number];
         queue.backlog -= 1;
-        let frame = queue.frame(now);
-        if queue.backlog == 0 {
-            self.ready.set(number, false);
-        } else if queue.rate_bps.is_some() {
-            self.place(number, now);
+        self.sent_at = now + queue.transmission;
+        let taken = (queue.send(now), self.sent_at);
+        let is_limited = queue.interval > Span::ZERO;
+        if queue.backlog == 0 || is_limited {
+            self.ready.remove(number);
         }
-        Some((number, frame))
+        if queue.backlog > 0 && is_limited {
+            self.hold(number);
+        }
+        taken
     }
 
-    /// Whether somebody wants to know when frames of this queue have been sent.
-    #[inline]
-    pub fn has_reaction(&self, number: usize) -> bool {
-        self.queues[number].reaction.is_some()
+    /// The limiter of a queue holds back the next frame.
+    #[inline(never)]
+    fn hold(&mut self, number: usize) {
+        self.eligible.set(number, self.queues[number].eligible_at);
     }
 
-    /// Whether this queue has a rate limiter.
+    /// The queue whose frame is on the line at `now`, if its reaction point has to hear on time that it was sent.
     #[inline]
-    pub fn is_limited(&self, number: usize) -> bool {
-        self.queues[number].rate_bps.is_some()
+    pub fn to_be_heard(&self, now: Time) -> Option<usize> {
+        let hears = |queue: &Queue| self.sent_at > now && queue.book.count.bytes > queue.silent_until;
+        self.queues.get(self.last).is_some_and(hears).then_some(self.last)
     }
 
-    /// The frame that was taken from this queue has been sent, to its last bit: gives what goes right behind it.
-    #[inline]
+    /// The reaction point of this queue has to hear what was sent by `now`: gives what goes right behind it.
     pub fn sent(&mut self, number: usize, now: Time) -> Option<Message> {
-        let Queue { reaction, rng, len_bytes, .. } = &mut self.queues[number];
-        let mut context = Context { now, capacity: self.line, rng };
-        let message = reaction.as_mut()?.sent(u32::from(*len_bytes), &mut context);
+        let message = self.tell_sent(number, now);
         self.follow_reaction(number, now);
         message
     }
 
+    /// Tells the reaction point of a queue what was sent since it heard of it last.
+    fn tell_sent(&mut self, number: usize, now: Time) -> Option<Message> {
+        let queue = &mut self.queues[number];
+        let on_line = number == self.last && self.sent_at > now;
+        let sent_bytes = queue.book.count.bytes - if on_line { u64::from(queue.frame.len_bytes()) } else { 0 };
+        let unheard_bytes = sent_bytes - std::mem::replace(&mut queue.heard_bytes, sent_bytes);
+        let reaction = queue.reaction.as_mut().filter(|_| unheard_bytes > 0)?;
+        reaction.sent(unheard_bytes, &mut Context { now, capacity: self.line, rng: &mut queue.rng })
+    }
+
     /// A message about the flow of this queue has come.
     pub fn receive(&mut self, number: usize, message: &Message, now: Time) {
+        self.tell_sent(number, now);
         let Queue { reaction, rng, rate_bps, .. } = &mut self.queues[number];
         if rate_bps.is_none() && self.limited >= self.limiters && may_limit(message) {
             self.messages_ignored += 1;
@@ -212,6 +264,7 @@ impl Ingress {
     /// and what is to be sent.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
+        self.tell_sent(number, now);
         let Queue { reaction, rng, .. } = &mut self.queues[number];
         let mut context = Context { now, capacity: self.line, rng };
         let message = reaction.as_mut().and_then(|reaction| reaction.expire(&mut context));
@@ -220,33 +273,35 @@ impl Ingress {
     }
 
     /// The reaction point of this queue has been called: takes over what it says now.
-    #[inline]
     fn follow_reaction(&mut self, number: usize, now: Time) {
         let queue = &mut self.queues[number];
         let Some(reaction) = &queue.reaction else { return };
         self.polls.set(number, reaction.poll_at());
+        queue.silent_until = queue.heard_bytes.saturating_add(reaction.silent_bytes());
         let rate_bps = reaction.rate_bps();
         if rate_bps.is_none() && queue.rate_bps.is_none() {
             return;
         }
-        queue.tag = reaction.associated().map_or(0, |point| point.0 + 1);
+        queue.fields.number = reaction.associated().map_or(0, |point| point.0 + 1);
+        queue.frame = Packet::new(queue.fields);
         if rate_bps == queue.rate_bps {
             return;
         }
         self.limited = self.limited + u32::from(rate_bps.is_some()) - u32::from(queue.rate_bps.is_some());
         queue.rate_bps = rate_bps;
         queue.eligible_at = rate_bps.map_or(Time::ZERO, |rate| queue.limiter.eligible_at(rate));
+        queue.interval = rate_bps.map_or(Span::ZERO, |rate| RateLimiter::interval(queue.frame.len_bytes(), rate));
         self.place(number, now);
     }
 
     /// Flow and class of a queue.
     pub fn identity(&self, number: usize) -> (FlowId, u8) {
-        (self.queues[number].flow, self.queues[number].class)
+        (self.queues[number].fields.flow, self.queues[number].fields.class)
     }
 
     /// Every class that a queue has, one bit each.
     pub fn classes(&self) -> u8 {
-        self.queues.iter().fold(0, |classes, queue| classes | 1 << queue.class)
+        self.queues.iter().fold(0, |classes, queue| classes | 1 << queue.fields.class)
     }
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
@@ -265,54 +320,66 @@ impl Ingress {
 
     pub fn finish(&mut self, report: &mut Report) {
         for queue in &mut self.queues {
-            report.sender(queue.flow, std::mem::take(&mut queue.book));
+            report.sender(queue.fields.flow, std::mem::take(&mut queue.book));
         }
     }
 }
 
 impl Queue {
-    fn new(source: SourceFlow) -> Self {
+    /// For no longer than so many frames take are frames generated ahead of their time.
+    const AHEAD: u32 = 16;
+
+    fn new(source: SourceFlow, line: Rate) -> Self {
         let SourceFlow { flow, class, len_bytes, ecn, reaction, rng, mut book, .. } = source;
         let record = &mut book.record;
         record.rate_limit_series = record.sent_series.as_ref().and(reaction.as_ref()).map(|_| Vec::new());
-        Self {
+        let fields = PacketFields {
+            time: Time::ZERO,
+            stamp: 0,
+            number: 0,
             flow,
-            tag: 0,
-            backlog: 0,
             len_bytes,
+            flags: 0,
             // Classes are three bits on the wire (IEEE 802.1Q).
             class: class & 7,
             ecn,
+        };
+        Self {
+            frame: Packet::new(fields),
+            backlog: 0,
+            heard_bytes: 0,
+            silent_until: u64::MAX,
+            eligible_at: Time::ZERO,
+            interval: Span::ZERO,
             limiter: RateLimiter::default(),
             rate_bps: None,
-            eligible_at: Time::ZERO,
+            transmission: line.transmission_time(u64::from(len_bytes)),
             reaction,
             rng,
             book,
+            fields,
         }
+    }
+
+    /// Whether a frame that comes at `at` will find others here, even if nothing else is sent from `now` on, and room:
+    /// then it may as well join them at once.
+    #[inline]
+    fn has_room_until(&self, at: Time, limit: u32, now: Time) -> bool {
+        let backlog = self.backlog.min(Self::AHEAD);
+        backlog > 0 && at < now + self.transmission * u64::from(backlog) && self.backlog < limit
     }
 
     /// A frame that is begun at `now`.
     #[inline]
-    fn frame(&mut self, now: Time) -> Packet {
-        let frame = Packet::new(PacketFields {
-            time: now,
-            stamp: departure_stamp(now),
-            number: self.tag,
-            flow: self.flow,
-            len_bytes: self.len_bytes,
-            flags: 0,
-            class: self.class,
-            ecn: self.ecn,
-        });
+    fn send(&mut self, now: Time) -> Packet {
+        let mut frame = self.frame;
+        (frame.time, frame.stamp) = (now, departure_stamp(now));
         if self.book.count.packets == 0 {
             self.book.record.started = Some(now);
         }
         self.book.sent(&frame, false);
-        self.limiter.sent(u32::from(self.len_bytes), now);
-        if let Some(rate) = self.rate_bps {
-            self.eligible_at = self.limiter.eligible_at(rate);
-        }
+        self.limiter.sent(frame.len_bytes(), now);
+        self.eligible_at = now.saturating_add(self.interval);
         frame
     }
 }
@@ -337,12 +404,17 @@ impl ReadyQueues {
     }
 
     #[inline]
-    fn set(&mut self, number: usize, ready: bool) {
+    fn insert(&mut self, number: usize) {
         let (word, bit) = (&mut self.words[number / Self::BITS], 1 << (number % Self::BITS));
-        if (*word & bit != 0) != ready {
-            *word ^= bit;
-            self.count = if ready { self.count + 1 } else { self.count - 1 };
-        }
+        self.count += u32::from(*word & bit == 0);
+        *word |= bit;
+    }
+
+    #[inline]
+    fn remove(&mut self, number: usize) {
+        let (word, bit) = (&mut self.words[number / Self::BITS], 1 << (number % Self::BITS));
+        self.count -= u32::from(*word & bit != 0);
+        *word &= !bit;
     }
 
     /// The first ready queue from `from` on, and then from the first one on, that is accepted.
@@ -354,8 +426,10 @@ impl ReadyQueues {
         // One word is what all but the largest nodes have.
         if let [word] = self.words[..] {
             let ahead = if from < Self::BITS { word >> from << from } else { 0 };
-            let either = [ahead, word & !ahead].into_iter();
-            return either.flat_map(members).find(|&number| accepts(number));
+            let first = if ahead != 0 { ahead } else { word }.trailing_zeros() as usize;
+            if accepts(first) {
+                return Some(first);
+            }
         }
         let words = self.words.len();
         // What lies before `from` in its word comes last: that word is looked at twice.
@@ -397,8 +471,8 @@ mod tests {
             let count = members[members.len() - 1] + 1;
             let mut ready = ReadyQueues::new(count);
             for &number in members {
-                ready.set(number, true);
-                ready.set(number, true);
+                ready.insert(number);
+                ready.insert(number);
             }
             assert_eq!(ready.count as usize, members.len());
             for from in 0..=count {
@@ -409,7 +483,8 @@ mod tests {
             assert_eq!(ready.next(1, |number| number == last), Some(last));
             assert_eq!(ready.next(0, |number| number == 1), None);
             for &number in members {
-                ready.set(number, false);
+                ready.remove(number);
+                ready.remove(number);
             }
             assert_eq!((ready.count, ready.next(0, |_| true)), (0, None));
         }

@@ -17,25 +17,36 @@ pub(crate) struct PauseOrders {
     /// The pause time that each has decided on and that has not been sent.
     pending: Vec<Option<u16>>,
     any_pending: bool,
-    /// When an order has to be said again, if nothing changes before.
+    /// With less in the buffer nobody is stopped.
+    high: u64,
+    /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while nobody is stopped.
     poll_at: Time,
 }
 
 impl PauseOrders {
     /// For a buffer that is fed over a link of this rate.
     pub fn new(flow_control: FlowControl, rate: Rate) -> Self {
-        let senders = match flow_control {
-            FlowControl::None => Vec::new(),
-            FlowControl::Pause(config) => vec![PauseSender::new(config, rate)],
-            FlowControl::Priority(config) => vec![PauseSender::new(config, rate); SharedMemory::CLASSES],
+        let (senders, high) = match flow_control {
+            FlowControl::None => (Vec::new(), u64::MAX),
+            FlowControl::Pause(config) => (vec![PauseSender::new(config, rate)], config.high.0),
+            FlowControl::Priority(config) => {
+                (vec![PauseSender::new(config, rate); SharedMemory::CLASSES], config.high.0)
+            }
         };
-        Self { pending: vec![None; senders.len()], senders, any_pending: false, poll_at: Time::NEVER }
+        Self { pending: vec![None; senders.len()], senders, any_pending: false, high, poll_at: Time::NEVER }
     }
 
     /// Something came into the buffer, or left it, or [`PauseOrders::poll_at`] has come: the buffer holds `used` bytes,
     /// `of_class` of them of `class`.
     #[inline]
     pub fn watch(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
+        if used >= self.high || self.poll_at < Time::NEVER {
+            self.order(class, used, of_class, now);
+        }
+    }
+
+    #[cold]
+    fn order(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
         let (index, used) = if self.senders.len() == 1 { (0, used) } else { (class, of_class) };
         if let Some(sender) = self.senders.get_mut(index)
             && let Some(quanta) = sender.update(used, now)
@@ -138,9 +149,11 @@ impl PauseObeyed {
     /// The classes that may send.
     #[inline]
     pub fn free_classes(&self, now: Time) -> u8 {
-        if now >= self.stopped_until {
-            return EVERY_CLASS;
-        }
+        if now >= self.stopped_until { EVERY_CLASS } else { self.free_while_stopped(now) }
+    }
+
+    #[cold]
+    fn free_while_stopped(&self, now: Time) -> u8 {
         if let [receiver] = &self.receivers[..] {
             return if receiver.may_send(now) { EVERY_CLASS } else { 0 };
         }

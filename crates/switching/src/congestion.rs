@@ -166,9 +166,15 @@ pub trait ReactionPoint: Send {
     /// A message about the flow has come.
     fn receive(&mut self, message: &Message, context: &mut Context<'_>);
 
-    /// A data frame of so many bytes has been sent, to its last bit: gives what is to be sent right behind it. A flow
-    /// without a limiter has nothing to send, and the call may come late, at the latest before the next one.
-    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message>;
+    /// Data frames of so many bytes in all have been sent, the last one to its last bit: gives what is to be sent right
+    /// behind it.
+    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message>;
+
+    /// With so many bytes, [`ReactionPoint::sent`] gives nothing and changes nothing that the other methods give. Calls
+    /// for no more than that in all may come late and as one, at the latest before the next call of another method.
+    fn silent_bytes(&self) -> u64 {
+        0
+    }
 
     /// When [`ReactionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
     fn poll_at(&self) -> Time {
@@ -192,11 +198,12 @@ pub trait ReactionPoint: Send {
 
 /// The part of a scheme at the destination of a flow.
 pub trait Reflector: Send {
-    /// A data frame has left the destination's buffer: gives what is to be told to the source.
-    fn delivered(&mut self, len_bytes: u32, marked: bool, context: &mut Context<'_>) -> Option<Message>;
+    /// Data frames of so many bytes in all have left the destination's buffer, the last one now, and marked ones among
+    /// them or not: gives what is to be told to the source.
+    fn delivered(&mut self, delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message>;
 
-    /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, the call may come
-    /// late, at the latest before the next one.
+    /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, calls may come
+    /// late and as one, at the latest before the next call of another method.
     fn answers_data(&self) -> bool {
         true
     }
@@ -330,5 +337,71 @@ fn bare_names(schema: &mut schemars::Schema) {
     });
     if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
         alternatives.push(bare.to_value());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::test_support::rng;
+
+    const LINE: Rate = Rate::megabits(10_000);
+
+    fn messages() -> impl Strategy<Value = Option<Message>> {
+        let from = CongestionPointId(3);
+        prop_oneof![
+            20 => Just(None),
+            1 => (-60_000..30_000, -9000..9000).prop_map(move |(offset_bytes, delta_bytes)| {
+                Some(Message::Bcn { offset_bytes, delta_bytes, from })
+            }),
+            1 => (1_u8..64).prop_map(move |feedback| {
+                Some(Message::Cnm { feedback, offset_bytes: -9000, delta_bytes: 0, from })
+            }),
+            1 => (10_u64..500).prop_map(|microseconds| {
+                let latency = Span::from_microseconds(microseconds);
+                Some(Message::ProbeReport { latency, throughput: Some(1e8) })
+            }),
+            1 => (1e8..2e10).prop_map(|rate_bps| Some(Message::RateReport { rate_bps })),
+            1 => Just(Some(Message::Cnp)),
+        ]
+    }
+
+    proptest! {
+        /// The contract of [`ReactionPoint::silent_bytes`].
+        #[test]
+        fn what_is_only_counted_may_be_told_late_and_as_one(
+            steps in prop::collection::vec((1_u64..200, 64_u64..9000, messages()), 1..400)
+        ) {
+            for scheme in CongestionManagement::every() {
+                let mut prompt = (scheme.reaction_point(LINE, Time::ZERO), rng(7));
+                let mut late = (scheme.reaction_point(LINE, Time::ZERO), rng(7));
+                let (mut now, mut untold) = (Time::ZERO, 0);
+                for (microseconds, len_bytes, message) in &steps {
+                    now = now.saturating_add(Span::from_microseconds(*microseconds));
+                    let told = prompt.0.sent(*len_bytes, &mut Context { now, capacity: LINE, rng: &mut prompt.1 });
+                    untold += len_bytes;
+                    let is_due = prompt.0.poll_at() <= now;
+                    if untold > late.0.silent_bytes() || message.is_some() || is_due {
+                        let mut context = Context { now, capacity: LINE, rng: &mut late.1 };
+                        prop_assert_eq!(late.0.sent(core::mem::take(&mut untold), &mut context), told, "{:?}", scheme);
+                    } else {
+                        prop_assert_eq!(told, None, "{:?}", scheme);
+                    }
+                    for (point, rng) in [&mut prompt, &mut late] {
+                        let mut context = Context { now, capacity: LINE, rng };
+                        if let Some(message) = message {
+                            point.receive(message, &mut context);
+                        }
+                        if is_due {
+                            point.expire(&mut context);
+                        }
+                    }
+                    let state = |point: &dyn ReactionPoint| (point.rate_bps(), point.associated(), point.poll_at());
+                    prop_assert_eq!(state(&*prompt.0), state(&*late.0), "{:?}", scheme);
+                }
+            }
+        }
     }
 }

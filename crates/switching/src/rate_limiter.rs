@@ -21,7 +21,7 @@
 //! # Parameters
 //! None: the rate is an argument.
 
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 /// Turns bytes over bits per second into picoseconds.
 const BIT_PICOSECONDS_PER_BYTE: f64 = 8e12;
@@ -48,6 +48,14 @@ impl RateLimiter {
         self.last_len_bytes = len_bytes;
     }
 
+    /// How long a frame of so many bytes takes at `rate_bps` bits per second; rounded up, so that the rate is never
+    /// exceeded. At no rate, for ever.
+    #[must_use]
+    pub fn interval(len_bytes: u32, rate_bps: f64) -> Span {
+        // Beyond 2^64, and for a rate of zero, the conversion saturates.
+        Span::from_picoseconds(libm::ceil(f64::from(len_bytes) * BIT_PICOSECONDS_PER_BYTE / rate_bps) as u64)
+    }
+
     /// When the flow may send again at `rate_bps` bits per second, which must not be negative; at zero, never.
     #[inline]
     #[must_use]
@@ -55,10 +63,7 @@ impl RateLimiter {
         if self.last_len_bytes == 0 {
             return Time::ZERO;
         }
-        // Rounded up, so that the rate is never exceeded.
-        let wait = libm::ceil(f64::from(self.last_len_bytes) * BIT_PICOSECONDS_PER_BYTE / rate_bps);
-        // Beyond 2^64, and for a rate of zero, the conversion saturates: never.
-        Time::from_picoseconds(self.last_sent.picoseconds().saturating_add(wait as u64))
+        self.last_sent.saturating_add(Self::interval(self.last_len_bytes, rate_bps))
     }
 }
 

@@ -187,7 +187,7 @@ impl DbpDestination {
 }
 
 impl Reflector for DbpDestination {
-    fn delivered(&mut self, _len_bytes: u32, _marked: bool, context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, _delivered_bytes: u64, _marked: bool, context: &mut Context<'_>) -> Option<Message> {
         self.last_data = context.now;
         if self.report_at < Time::NEVER {
             return None;
@@ -333,8 +333,12 @@ impl ReactionPoint for DbpSource {
         }
     }
 
-    fn sent(&mut self, _len_bytes: u32, _context: &mut Context<'_>) -> Option<Message> {
+    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        u64::MAX
     }
 
     fn poll_at(&self) -> Time {

@@ -178,7 +178,7 @@ impl NotificationPoint {
 }
 
 impl Reflector for NotificationPoint {
-    fn delivered(&mut self, _len_bytes: u32, marked: bool, context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, _delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message> {
         self.is_marked |= marked;
         self.notify(context.now)
     }
@@ -246,9 +246,13 @@ impl ReactionPoint for DcqcnReactionPoint {
         self.estimated_at = context.now;
     }
 
-    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.sent(len_bytes, context.rng);
+    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.sent(sent_bytes, context.rng);
         None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        self.rate.silent_bytes()
     }
 
     fn poll_at(&self) -> Time {
@@ -404,7 +408,7 @@ mod tests {
                         context.now = now;
                         point.receive(&Message::Cnp, &mut context);
                     }
-                    1..=5 => prop_assert_eq!(point.sent(len_bytes, &mut context), None),
+                    1..=5 => prop_assert_eq!(point.sent(u64::from(len_bytes), &mut context), None),
                     _ if point.poll_at() < Time::NEVER => {
                         context.now = point.poll_at();
                         now = context.now;

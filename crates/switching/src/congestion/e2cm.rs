@@ -209,16 +209,20 @@ impl ReactionPoint for E2cmReactionPoint {
         }
     }
 
-    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
+    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
         if !self.is_probing() {
             return None;
         }
-        self.sent_bytes += u64::from(len_bytes);
+        self.sent_bytes += sent_bytes;
         if self.sent_bytes < self.probe_interval_bytes {
             return None;
         }
         self.sent_bytes = 0;
         Some(Message::Probe { sent: context.now })
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        if self.is_probing() { self.probe_interval_bytes - 1 - self.sent_bytes } else { u64::MAX }
     }
 
     fn poll_at(&self) -> Time {
@@ -247,8 +251,8 @@ struct E2cmReflector {
 }
 
 impl Reflector for E2cmReflector {
-    fn delivered(&mut self, len_bytes: u32, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
-        self.received_bytes += u64::from(len_bytes);
+    fn delivered(&mut self, delivered_bytes: u64, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+        self.received_bytes += delivered_bytes;
         None
     }
 

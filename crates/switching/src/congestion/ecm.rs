@@ -486,8 +486,12 @@ impl ReactionPoint for EcmReactionPoint {
         }
     }
 
-    fn sent(&mut self, _len_bytes: u32, _context: &mut Context<'_>) -> Option<Message> {
+    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        u64::MAX
     }
 
     fn poll_at(&self) -> Time {

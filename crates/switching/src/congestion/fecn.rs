@@ -205,8 +205,12 @@ impl ReactionPoint for FecnSource {
         }
     }
 
-    fn sent(&mut self, _len_bytes: u32, _context: &mut Context<'_>) -> Option<Message> {
+    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        u64::MAX
     }
 
     fn poll_at(&self) -> Time {
@@ -233,7 +237,7 @@ impl ReactionPoint for FecnSource {
 struct FecnDestination;
 
 impl Reflector for FecnDestination {
-    fn delivered(&mut self, _len_bytes: u32, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, _delivered_bytes: u64, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
 

@@ -48,7 +48,8 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
         let mut context = Context { now, capacity: line, rng: &mut dice };
         if let Some((flow, marked, probe)) = queue.pop_front() {
             delivered += u64::from(counts);
-            let answer = reflectors[flow].as_mut().and_then(|to| to.delivered(FRAME_BYTES, marked, &mut context));
+            let answer =
+                reflectors[flow].as_mut().and_then(|to| to.delivered(u64::from(FRAME_BYTES), marked, &mut context));
             messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
             let answer = probe.and_then(|probe| reflectors[flow].as_mut()?.reflect(&probe, &mut context));
             messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
@@ -76,7 +77,7 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
             let sent_at = due.max(last_tick);
             limiter.sent(FRAME_BYTES, sent_at);
             *free_at = sent_at + frame_time;
-            let probe = reaction.sent(FRAME_BYTES, &mut context);
+            let probe = reaction.sent(u64::from(FRAME_BYTES), &mut context);
             let queue_bytes = (queue.len() as u64 + 1) * u64::from(FRAME_BYTES);
             let frame = Arrival { len_bytes: FRAME_BYTES, queue_bytes, limited_by: reaction.associated() };
             let verdict = point.arrived(frame, &mut context);

@@ -300,9 +300,13 @@ impl ReactionPoint for QcnReactionPoint {
         }
     }
 
-    fn sent(&mut self, len_bytes: u32, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.sent(len_bytes, context.rng);
+    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.sent(sent_bytes, context.rng);
         None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        self.rate.silent_bytes()
     }
 
     fn poll_at(&self) -> Time {
@@ -505,7 +509,7 @@ mod tests {
                 let mut context = Context { now, capacity: LINE, rng: &mut dice };
                 match what {
                     0 => point.receive(&cnm(feedback, offset_bytes), &mut context),
-                    1..=5 => prop_assert_eq!(point.sent(len_bytes, &mut context), None),
+                    1..=5 => prop_assert_eq!(point.sent(u64::from(len_bytes), &mut context), None),
                     _ if point.poll_at() < Time::NEVER => {
                         context.now = point.poll_at();
                         now = context.now;

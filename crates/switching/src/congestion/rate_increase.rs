@@ -164,12 +164,17 @@ impl RateIncrease {
         self.timer_at = now.saturating_add(self.rules.cycle_time);
     }
 
-    /// A frame of so many bytes has been sent.
-    pub fn sent(&mut self, len_bytes: u32, rng: &mut dyn Rng) {
+    /// So many bytes may be sent before a cycle ends.
+    pub fn silent_bytes(&self) -> u64 {
+        if self.is_limiting() { self.bytes_left } else { u64::MAX }
+    }
+
+    /// Frames of so many bytes have been sent.
+    pub fn sent(&mut self, sent_bytes: u64, rng: &mut dyn Rng) {
         if !self.is_limiting() {
             return;
         }
-        if let Some(left) = self.bytes_left.checked_sub(u64::from(len_bytes)) {
+        if let Some(left) = self.bytes_left.checked_sub(sent_bytes) {
             self.bytes_left = left;
             return;
         }
@@ -449,7 +454,7 @@ mod tests {
                 let before = limiter.rate_bps().unwrap_or(LINE_BPS);
                 match what {
                     0 => limiter.cut(factor, now),
-                    1 => limiter.sent(len_bytes, &mut rng),
+                    1 => limiter.sent(u64::from(len_bytes), &mut rng),
                     _ => {
                         if limiter.poll_at() < Time::NEVER {
                             // On time, or late.

@@ -162,7 +162,7 @@ impl Network {
             reflector.reflect(message, &mut context)
         } else {
             flow.delivered_bytes += u64::from(DATA_BYTES);
-            reflector.delivered(DATA_BYTES, false, &mut context)
+            reflector.delivered(u64::from(DATA_BYTES), false, &mut context)
         };
         self.report(frame.flow, answer);
     }
@@ -199,7 +199,7 @@ impl Network {
         let sends = flow.limiter.eligible_at(rate_bps) <= now;
         if sends {
             flow.limiter.sent(DATA_BYTES, now);
-            messages.push(flow.reaction.sent(DATA_BYTES, &mut context));
+            messages.push(flow.reaction.sent(u64::from(DATA_BYTES), &mut context));
         }
         self.report(index, report);
         if sends {
