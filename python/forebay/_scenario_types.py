@@ -2976,7 +2976,7 @@ class SharedMemorySwitch(BaseModel):
     """
     strict_priority: bool = False
     """
-    Whether classes are served by strict priority, 7 first. Default: all classes are one.
+    Whether classes are served by strict priority, 7 first. Default: all classes are one; with `priority_pause` they take turns.
     """
     forwarding_delay: Span = "0 ps"
     """

@@ -6,6 +6,7 @@ import io
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import cycle
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -58,6 +59,13 @@ def style() -> Iterator[None]:
 def new_figure(**options: Any) -> Figure:
     """An empty figure whose parts make room for each other. Call it within `style`."""
     return Figure(layout="constrained", **options)
+
+
+def save_figure(figure: Figure, folder: Path, stem: str) -> None:
+    """Writes the figure as PNG and SVG. Equal figures are equal files."""
+    with style():
+        figure.savefig(folder / f"{stem}.png")
+        figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
 
 
 def line_styles() -> Iterator[dict[str, Any]]:

@@ -35,6 +35,16 @@ def staged(folder: str | PathLike[str]) -> Iterator[Path]:
         raise
 
 
+@contextmanager
+def staged_beside_runs(folder: str | PathLike[str]) -> Iterator[Path]:
+    """As `staged`, for what is no result of a run. Raises InputError if the folder holds one."""
+    if (Path(folder) / RESULT_FILE).exists():
+        message = f"{folder} holds the result of a run\nhint: name another folder"
+        raise InputError(message)
+    with staged(folder) as staging:
+        yield staging
+
+
 def _create(target: Path) -> list[Path]:
     """Creates the folder with its parents; gives those that did not exist, the innermost first."""
     missing = [path for path in (target, *target.parents) if not path.exists()]

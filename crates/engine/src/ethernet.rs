@@ -73,7 +73,8 @@ pub struct EthernetSwitchSpec {
     pub reaction: Span,
     /// The order at an output.
     pub arbiter: Arbiter,
-    /// Whether classes are served by strict priority, the highest first; else all classes are one.
+    /// Whether classes are served by strict priority, the highest first; else all are one or, where classes are stopped
+    /// singly, take turns.
     pub strict_priority: bool,
     /// From the last bit of a frame to its place in its output's queue.
     pub forwarding_delay: Span,

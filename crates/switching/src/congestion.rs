@@ -311,6 +311,15 @@ schemes! {
 }
 
 impl CongestionManagement {
+    /// Whether congestion points mark frames, which have to be ECN-capable then, instead of telling their sources.
+    #[must_use]
+    pub fn marks_frames(&self) -> bool {
+        match self {
+            Self::Dcqcn(_) => true,
+            Self::Ecm(_) | Self::E2cm(_) | Self::Qcn(_) | Self::Fecn(_) | Self::Dbp(_) => false,
+        }
+    }
+
     /// The same scheme, for flows whose own queue is to settle at `set_point`; `None` if the scheme knows no queue of a
     /// flow. To be checked like the scheme itself.
     #[must_use]
@@ -327,17 +336,9 @@ pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// All parameters have defaults, so that the bare name will do.
 #[cfg(feature = "config")]
 fn bare_names(schema: &mut schemars::Schema) {
-    let bare = schemars::json_schema!({
-        "type": "string",
-        "enum": NAMES,
-        "description": "The name alone: with its defaults.",
-    });
-    if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
-        alternatives.push(bare.to_value());
-    }
+    crate::bare_names::allow(schema, NAMES);
 }
 
 #[cfg(test)]

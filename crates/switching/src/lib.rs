@@ -1,4 +1,5 @@
-//! Crossbar schedulers, and the input side of the switch that they serve.
+//! What a switch decides: crossbar schedulers with the inputs that they serve; buffers, PAUSE and congestion management
+//! of Ethernet.
 //!
 //! A crossbar joins each input to at most one output at a time. Packets wait at the inputs in virtual output queues
 //! (VOQs), one for each pair of an input and an output; in every *scheduling phase* a [`Scheduler`] sees which of them
@@ -12,10 +13,15 @@
 //! | `virtual_output_queues.rs`, `input_fifos.rs` | what waits at the inputs |
 //! | `speedup.rs` | when phases happen, exactly |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
+//! | `shared_memory.rs`, `pause.rs` | memory divided among inputs, and what stops the feeder of one that fills |
+//! | `congestion.rs`, `congestion/` | what a scheme of Ethernet congestion management is; the schemes, one file each |
+//! | `rate_limiter.rs` | when a limited flow may send |
 #![no_std]
 
 extern crate alloc;
 
+#[cfg(feature = "config")]
+mod bare_names;
 pub mod congestion;
 mod input_fifos;
 mod islip;

@@ -80,17 +80,9 @@ schedulers! {
     Wavefront, "wavefront", wavefront::WavefrontConfig;
 }
 
-/// All parameters have defaults, so that the bare name will do.
 #[cfg(feature = "config")]
 fn bare_names(schema: &mut schemars::Schema) {
-    let bare = schemars::json_schema!({
-        "type": "string",
-        "enum": NAMES,
-        "description": "The name alone: with its defaults.",
-    });
-    if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
-        alternatives.push(bare.to_value());
-    }
+    crate::bare_names::allow(schema, NAMES);
 }
 
 /// The number of iterations of an iterative scheduler: `configured`, or enough that a matching is maximal nearly

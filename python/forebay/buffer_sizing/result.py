@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from forebay.document import Document, json_text
-from forebay.errors import InputError
-from forebay.folder import RESULT_FILE, staged
+from forebay.folder import staged_beside_runs
 
 from .targets import METRICS, Target
 
@@ -106,18 +104,12 @@ class BufferSize:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Writes `size-buffer.csv`, `.json`, `.png` and `.svg`. Raises InputError if it cannot."""
-        from forebay.figure import style
+        from forebay.figure import save_figure
 
-        if (Path(folder) / RESULT_FILE).exists():
-            message = f"{folder} holds the result of a run\nhint: name another folder"
-            raise InputError(message)
-        with staged(folder) as staging:
+        with staged_beside_runs(folder) as staging:
             self.table.write_csv(staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
-            figure = self.plot()
-            with style():
-                figure.savefig(staging / f"{STEM}.png")
-                figure.savefig(staging / f"{STEM}.svg", metadata={"Date": None})
+            save_figure(self.plot(), staging, STEM)
 
 
 def _row(point: Point) -> dict[str, Any]:

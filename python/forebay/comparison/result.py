@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +13,8 @@ import polars as pl
 
 from forebay import _core
 from forebay.document import Document, json_text
-from forebay.errors import InputError
 from forebay.experiment.statistics import estimate_mean
-from forebay.folder import RESULT_FILE, staged
+from forebay.folder import staged_beside_runs
 
 from .metrics import GROUP_METRICS, QUEUE_METRICS, Measures
 
@@ -122,20 +120,14 @@ class Comparison:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Writes `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`. Raises InputError if it cannot."""
-        from forebay.figure import style
+        from forebay.figure import save_figure
 
-        if (Path(folder) / RESULT_FILE).exists():
-            message = f"{folder} holds the result of a run\nhint: name another folder for the comparison"
-            raise InputError(message)
-        with staged(folder) as staging:
+        with staged_beside_runs(folder) as staging:
             self.wide().write_csv(staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
             (staging / f"{STEM}.html").write_text(self.to_html(), encoding="utf-8")
-            figure = self.plot()
-            with style():
-                figure.savefig(staging / f"{STEM}.png")
-                figure.savefig(staging / f"{STEM}.svg", metadata={"Date": None})
+            save_figure(self.plot(), staging, STEM)
 
 
 def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]]) -> float:

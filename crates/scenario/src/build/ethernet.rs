@@ -106,8 +106,7 @@ pub(super) fn frames_transport(frames: &Frames, route: &Route, scenario: &Scenar
             on_off: frames.on_off.map(|on_off| OnOff { period: on_off.period, on: on_off.on() }),
         },
         len_bytes: frames.size.0 as u16,
-        // The one scheme that marks instead of telling.
-        ecn: matches!(ethernet.congestion_management, Some(CongestionManagement::Dcqcn(_))),
+        ecn: ethernet.congestion_management.as_ref().is_some_and(CongestionManagement::marks_frames),
         set_point: frames.set_point,
     })
 }

@@ -79,7 +79,8 @@ pub struct SharedMemorySwitch {
     pub reaction: Reaction,
     /// In which order an output sends what its inputs have for it.
     pub arbiter: Arbiter,
-    /// Whether classes are served by strict priority, 7 first. Default: all classes are one.
+    /// Whether classes are served by strict priority, 7 first. Default: all classes are one; with `priority_pause` they
+    /// take turns.
     pub strict_priority: bool,
     /// From the last bit of a frame to its place in its output's queue.
     pub forwarding_delay: Span,

@@ -25,6 +25,10 @@
 //! - The time of flight outlives the limiter. A path that was never empty makes it too long, and the flow's queue seem
 //!   too short, as with TCP Vegas.
 //!
+//! # Cost
+//! That of ECM; beside it two control frames for each `probe_interval` of a limited flow, and a countdown for each of
+//! its frames. The destination keeps bytes and the time of the last probe for each flow.
+//!
 //! # Parameters
 //! See [`E2cmConfig`].
 

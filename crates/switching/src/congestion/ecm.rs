@@ -25,6 +25,10 @@
 //!   on at a tenth of the rate of the link; with each repetition to the same limiter the longest time doubles, up to
 //!   1024 times, and the rate halves. Feedback that comes while the flow is stopped does not change its rate.
 //!
+//! # Cost
+//! A draw, or a countdown, for each frame at a queue; a few operations for each sample and for each message. A source
+//! has a rate and the queue that it belongs to.
+//!
 //! # Parameters
 //! See [`EcmConfig`].
 
