@@ -389,14 +389,14 @@ impl Adapter {
         let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
         if control_waits && let Some(frame) = self.next_control(now) {
             self.free_at = now + self.control_transmission;
-            return out.send(frame);
+            return out.send_by(self.out_link, frame);
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
             let (frame, sent_at) = self.ingress.take(number, now);
             self.sending = self.ingress.to_be_heard(now);
             self.free_at = sent_at;
-            out.send(frame);
+            out.send_by(self.out_link, frame);
         }
     }
 
@@ -502,7 +502,7 @@ impl Process for Adapter {
 
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         if self.timer.woken(now) {
-            self.run_until(now, out);
+            self.run_until(out.horizon, out);
             self.timer.ensure(self.due, out);
         }
     }

@@ -215,6 +215,7 @@ impl Node {
                 _ => {
                     let earliest = self.wake_ups.iter().position(|&at| at == wake_up).unwrap();
                     self.wake_ups.swap_remove(earliest);
+                    out.horizon = wake_up;
                     self.adapter.expire(wake_up, out);
                 }
             }

@@ -12,14 +12,14 @@
 //! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
 //! fused.
 
-use forebay_qdisc::Span;
+use forebay_qdisc::{Span, Time};
 
 use crate::error::RunError;
 use crate::event_queue::{BUCKETS_AHEAD, Event, EventQueue};
 use crate::meter::{Meter, peak_rss_bytes};
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
-use crate::process::{Outbox, Process};
+use crate::process::{DUE_TOGETHER, Outbox, Process};
 use crate::report::Report;
 use crate::results::RunResult;
 use crate::ring::Ring;
@@ -129,6 +129,12 @@ impl Routes {
         }
     }
 
+    /// Whether every process takes packets while they are sent.
+    fn uses_no_lanes(&self) -> bool {
+        let rows = self.processes.chunks(self.stride).zip(&self.lengths);
+        rows.flat_map(|(row, &length)| &row[..length as usize]).all(|process| process & FUSED != 0)
+    }
+
     /// Which processes have one feeder only, and may so run inside it.
     fn fused(&self, process_count: usize, in_global_order: &[u32]) -> Vec<bool> {
         const NONE: u32 = u32::MAX;
@@ -167,6 +173,14 @@ impl Routes {
     }
 }
 
+/// What it takes to run the processes in rounds.
+pub(crate) struct Rounds {
+    /// Whatever a process sends reaches the next one no sooner than this much later.
+    pub lookahead: Span,
+    /// The process at the far end of each link.
+    pub receivers: Vec<u32>,
+}
+
 /// A network that is ready to run.
 pub struct Network {
     /// Processes 0 and up: links whose sending end has no books.
@@ -185,6 +199,8 @@ pub struct Network {
     in_flight: Vec<u64>,
     /// The lane that is being run, which asks for its next turn itself; else [`PARKED`].
     running_lane: u32,
+    /// If they run in rounds: what that takes.
+    rounds: Option<Rounds>,
     /// Whether it pays to ask for memory ahead ([`LANES_BEYOND_THE_CACHE`]).
     looks_ahead: bool,
     /// The processes, past the wires, that the packets in the outbox are going to meet, each with the direction.
@@ -216,6 +232,7 @@ impl Network {
             window,
             sampling_interval,
             running_lane: PARKED,
+            rounds: None,
             looks_ahead: false,
             ahead: Vec::new(),
             lanes_ahead: Vec::new(),
@@ -228,8 +245,16 @@ impl Network {
         for process in &mut self.routes.processes {
             *process &= !FUSED;
         }
-        for process in &mut self.processes {
-            process.without_lookahead();
+        self.rounds = None;
+        self.out.due.clear();
+    }
+
+    /// Runs the processes in rounds, if all links are wires and all processes take packets while they are sent.
+    pub(crate) fn run_in_rounds(&mut self, rounds: Rounds) {
+        if rounds.receivers.len() == self.wires.len() && self.routes.uses_no_lanes() {
+            self.rounds = Some(rounds);
+            self.out.first_due = self.wires.len() as u32;
+            self.out.due = vec![[Time::NEVER; DUE_TOGETHER]; self.processes.len().div_ceil(DUE_TOGETHER)];
         }
     }
 
@@ -248,19 +273,65 @@ impl Network {
             self.out.running = id;
             process.start(&mut self.out);
         }
+        match self.rounds.take() {
+            Some(rounds) => self.run_rounds(&rounds, control)?,
+            None => self.run_events(control)?,
+        }
+        self.finish(&meter)
+    }
+
+    /// One event after the other.
+    fn run_events(&mut self, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
         self.drain();
         while let Some(event) = self.queue.peek() {
             if event.time > self.window.to {
                 break;
             }
-            self.events += 1;
-            if self.events.is_multiple_of(EVENTS_PER_CHECK) && !control(event.time.seconds() / self.window.to.seconds())
-            {
-                return Err(RunError::Stopped);
-            }
+            self.count_event(event.time, control)?;
             self.step(event);
         }
-        self.finish(&meter)
+        Ok(())
+    }
+
+    /// All processes in turn, as far as each knows what comes to it: what any of them sends in a round reaches the next
+    /// one in a later round, so that their order within the round is nobody's business, and no queue has to keep it.
+    fn run_rounds(&mut self, rounds: &Rounds, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
+        let first = self.wires.len();
+        let instant = Span::from_picoseconds(1);
+        let ahead = rounds.lookahead.max(instant) - instant;
+        loop {
+            let begin = self.out.due.iter().flatten().copied().fold(Time::NEVER, Time::min);
+            if begin > self.window.to {
+                return Ok(());
+            }
+            self.count_event(begin, control)?;
+            let horizon = (begin + ahead).min(self.window.to);
+            self.out.horizon = horizon;
+            for group in 0..self.out.due.len() {
+                // Which of them are due is anybody's guess: bits are looked through without one wrong branch for each.
+                let bits = self.out.due[group].map(|at| u32::from(at <= horizon));
+                let mut due = bits.iter().rev().fold(0, |due, bit| due << 1 | bit);
+                while due != 0 {
+                    let place = due.trailing_zeros() as usize;
+                    due &= due - 1;
+                    let at = std::mem::replace(&mut self.out.due[group][place], Time::NEVER);
+                    let process = group * DUE_TOGETHER + place;
+                    self.out.running = (first + process) as u32;
+                    self.processes[process].expire(at, &mut self.out);
+                }
+            }
+            self.deliver_over_links(&rounds.receivers);
+        }
+    }
+
+    /// Counts an event, and asks now and then whether to go on.
+    #[inline]
+    fn count_event(&mut self, now: Time, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
+        self.events += 1;
+        if self.events.is_multiple_of(EVENTS_PER_CHECK) && !control(now.seconds() / self.window.to.seconds()) {
+            return Err(RunError::Stopped);
+        }
+        Ok(())
     }
 
     /// Runs the process that `event` is for, and whatever follows from it in fused processes.
@@ -270,6 +341,7 @@ impl Network {
         if event.id < count {
             self.queue.pop();
             self.out.running = event.id;
+            self.out.horizon = event.time;
             self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
             if self.looks_ahead && self.out.packets.len() > 1 {
                 self.prefetch_what_follows();
@@ -361,6 +433,36 @@ impl Network {
     /// Empties the outbox: into fused processes, which may send again, or onto lanes.
     #[inline(always)]
     fn drain(&mut self) {
+        self.deliver_sent();
+        while let Some((process, at)) = self.out.wake_ups.pop() {
+            self.queue.push(Event { time: at, id: process });
+        }
+    }
+
+    /// Hands what is in the outbox, and what is sent in answer to it, to the nodes at the far ends of the links.
+    fn deliver_over_links(&mut self, receivers: &[u32]) {
+        let first = self.wires.len();
+        let mut sent = 0;
+        while let Some(&(link, mut packet)) = self.out.packets.get(sent) {
+            sent += 1;
+            // The link, and the node behind it.
+            packet.advance();
+            packet.advance();
+            let Some(packet) = self.wires[link as usize].pass(packet, &mut self.out) else { continue };
+            if packet.time > self.window.to {
+                self.count_in_flight(packet);
+                continue;
+            }
+            let process = receivers[link as usize];
+            self.out.running = process;
+            self.processes[process as usize - first].receive(&packet, &mut self.out);
+        }
+        self.out.packets.clear();
+    }
+
+    /// Hands on what is in the outbox.
+    #[inline(always)]
+    fn deliver_sent(&mut self) {
         let mut sent = 0;
         while let Some(&(from, packet)) = self.out.packets.get(sent) {
             sent += 1;
@@ -370,9 +472,6 @@ impl Network {
             }
         }
         self.out.packets.clear();
-        while let Some((process, at)) = self.out.wake_ups.pop() {
-            self.queue.push(Event { time: at, id: process });
-        }
     }
 
     /// Hands `packet` to the process that it has reached, and follows it for as long as nothing but wires lies ahead of

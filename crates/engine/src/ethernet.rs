@@ -150,6 +150,11 @@ impl ServiceRate {
         self.rate
     }
 
+    /// When the rate of the last call changes.
+    pub fn changes_at(&self) -> Time {
+        self.steps.get(self.next).map_or(Time::NEVER, |step| step.from)
+    }
+
     /// The rate of the last call.
     pub fn current(&self) -> Rate {
         self.rate

@@ -3,6 +3,7 @@
 
 use forebay_qdisc::{Ecn, Rate, Span};
 use forebay_switching::SharedMemory;
+use forebay_switching::congestion::CONTROL_FRAME_BYTES;
 
 use crate::adapter::{Adapter, AdapterParts, DestinationFlow, GeneratorParts, SourceFlow};
 use crate::endpoint::{ReceiveBook, SendBook};
@@ -96,6 +97,17 @@ impl Ethernet {
         ends
     }
 
+    /// The shortest time from the first bit of a frame at a node to its last bit at the next one.
+    pub fn lookahead(&self, around: &Surroundings<'_>) -> Span {
+        let lengths = around.flows.iter().filter_map(|flow| match flow.transport {
+            Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
+            _ => None,
+        });
+        let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
+        let time = |link: &LinkLine| link.propagation + link.rate.transmission_time(shortest);
+        around.links.iter().map(time).min().unwrap_or(Span::ZERO)
+    }
+
     /// Adds the switches, then the adapters, to the processes of the network.
     ///
     /// # Errors
@@ -162,7 +174,7 @@ fn switch(
         rows: around.rows(),
         pause_by_class: around.pause_by_class,
         links: spec.ports.iter().map(|port| around.link(port.out)).map(|link| (link.name.clone(), link.rate)).collect(),
-        lookahead: spec.ports.iter().map(|port| around.link(port.incoming).propagation).min().unwrap_or(Span::ZERO),
+        delays: spec.ports.iter().map(|port| around.link(port.incoming).propagation).collect(),
         books: (0..ports).map(books).collect(),
         first_point,
         checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),

@@ -39,30 +39,31 @@ pub(crate) struct SwitchSurroundings {
     pub pause_by_class: bool,
     /// Name and rate of the link on which each port sends.
     pub links: Vec<(String, Rate)>,
+    /// The propagation delay of the link by which each port receives.
+    pub delays: Vec<Span>,
     /// Books of each output's queue.
     pub books: Vec<Books>,
     /// The number of the first port among the congestion points of all switches.
     pub first_point: u32,
     pub checkpoints: Checkpoints,
-    /// The shortest propagation delay of the links that lead here.
-    pub lookahead: Span,
 }
 
 /// The switch at work.
 pub(crate) struct EthernetSwitch {
     ports: Vec<SwitchPort>,
-    /// What has been sent here and has not been looked at, by the rank of its link among those that lead here: frames
-    /// that come at the same time are taken in the order of their links.
+    /// What has been sent here and has not been looked at, in the order in which it arrives; an inbox for all links of
+    /// the same propagation delay, whose frames are sent nearly in that order.
     inboxes: Vec<Ring<Packet>>,
-    /// The rank of each port's link.
+    /// The inbox of each port.
+    inbox_of: Vec<u8>,
+    /// The rank of each port's link among those that lead here: frames that arrive at the same time are taken in the
+    /// order of their links.
     ranks: Vec<u8>,
-    /// When each port has something to do, and behind the ports when the first frame of each inbox comes.
+    /// When each port has something to do.
     deadlines: Deadlines,
     /// Of the first 64 ports those, one bit each, that end a transmission at a time that nobody waits for: nothing is
-    /// to be sent then, and no neighbour is stopped. Their memory is freed before anything looks at it.
+    /// to be sent then, and no neighbour is stopped. Their memory is freed when somebody has to know.
     unwatched: u64,
-    /// When the first of them ends.
-    unwatched_end: Time,
     memory: SharedMemory,
     /// Whether classes have queues of their own.
     by_class: bool,
@@ -75,12 +76,13 @@ pub(crate) struct EthernetSwitch {
     /// When a PAUSE has to be said again or begins to hold, a congestion point wants to be called, or a frame has been
     /// delayed long enough.
     upkeep_due: Time,
-    lookahead: Span,
     timer: LazyTimer,
     sampled: bool,
     checkpoints: Checkpoints,
     control: ControlCount,
     low_watermark: u64,
+    /// From how many bytes on in the partition of each input its feeder may have to be told something.
+    watched_from: Vec<u64>,
 }
 
 impl EthernetSwitch {
@@ -105,13 +107,22 @@ impl EthernetSwitch {
                 report: PortReport::new(name),
             }));
         }
+        let mut delays = around.delays.clone();
+        delays.sort_unstable();
+        delays.dedup();
         let rank = |port: &SwitchPort| ports.iter().filter(|other| other.incoming < port.incoming).count() as u8;
         let mut switch = Self {
-            inboxes: (0..count).map(|_| Ring::default()).collect(),
+            inboxes: delays.iter().map(|_| Ring::default()).collect(),
+            inbox_of: around
+                .delays
+                .iter()
+                .filter_map(|delay| delays.binary_search(delay).ok())
+                .map(|at| at as u8)
+                .collect(),
             ranks: ports.iter().map(rank).collect(),
-            deadlines: Deadlines::new(2 * count),
+            deadlines: Deadlines::new(count),
             unwatched: 0,
-            unwatched_end: Time::NEVER,
+            watched_from: ports.iter().map(|port| port.orders.watches_from()).collect(),
             ports,
             memory,
             by_class,
@@ -121,7 +132,6 @@ impl EthernetSwitch {
             forwarding_delay: spec.forwarding_delay,
             delayed: Ring::default(),
             upkeep_due: Time::NEVER,
-            lookahead: around.lookahead,
             timer: LazyTimer::default(),
             sampled,
             checkpoints: around.checkpoints,
@@ -158,6 +168,7 @@ impl EthernetSwitch {
     /// An order to stop or to go on, or a message on its way to a source, has come.
     #[cold]
     fn arrive_control(&mut self, packet: Packet, out: &mut Outbox) {
+        self.free_unwatched(packet.time);
         let (now, number) = (packet.time, SwitchPort::input_of(&packet));
         let port = &mut self.ports[number];
         if self.rows.is_pause(packet.flow_id()) {
@@ -180,28 +191,60 @@ impl EthernetSwitch {
     #[inline]
     fn admit(&mut self, mut packet: Packet, now: Time, out: &mut Outbox) {
         let output = usize::from(self.outputs[packet.direction_index()]);
+        let (input, class, len_bytes) = (SwitchPort::input_of(&packet), self.class(&packet), packet.len_bytes());
+        self.free_if_unwatched(output, now);
+        let is_plain = !self.sampled
+            && !self.rows.is_control(packet.flow_id())
+            && !self.memory.is_close(input, len_bytes, self.watched_from[input])
+            && self.ports[output].unseen > 0;
+        if is_plain {
+            self.memory.take(input, class, output, len_bytes);
+            self.ports[output].unseen -= 1;
+        } else if let Some(seen) = self.admit_with_care(packet, output, now, out) {
+            packet = seen;
+        } else {
+            return;
+        }
+        packet.time = now;
+        let port = &mut self.ports[output];
+        if port.lets_through(now) {
+            port.queues.let_through(class, input);
+            port.books.book.length(1, now);
+            return self.send::<false>(packet, output, now, out);
+        }
+        port.queues.push(class, input, packet);
+        port.books.book.length(port.queues.len(), now);
+        if port.sending.is_none() {
+            self.look_at(output, now, out);
+        } else if self.unwatched & bit(output) != 0 {
+            self.unwatched &= !bit(output);
+            self.deadlines.set(output, port.next_turn(now));
+        }
+    }
+
+    /// Takes memory for a frame, shows it to the congestion point and sees to the feeder of its input; gives it back,
+    /// perhaps marked, or nothing if there is no room for it.
+    #[cold]
+    fn admit_with_care(&mut self, mut packet: Packet, output: usize, now: Time, out: &mut Outbox) -> Option<Packet> {
         let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-        let is_probe = self.rows.is_control(packet.flow_id());
+        self.free_unwatched(now);
         if self.sampled {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
         }
         if let Err(full) = self.memory.admit(input, class, output, packet.len_bytes()) {
-            return self.lose(packet, output, full, now, out);
+            self.lose(packet, output, full, now, out);
+            return None;
         }
-        self.ports[input].report.memory(self.memory.of_input(input));
-        if !is_probe {
-            packet = self.consult(packet, output, now, out);
+        if !self.rows.is_control(packet.flow_id()) {
+            let port = &mut self.ports[output];
+            if port.unseen > 0 {
+                port.unseen -= 1;
+            } else {
+                packet = self.consult(packet, output, now, out);
+            }
         }
-        packet.time = now;
-        let port = &mut self.ports[output];
-        port.queues.push(class, input, packet);
-        port.books.book.length(port.queues.len(), now);
         self.watch_memory(input, class, now, out);
-        if self.ports[output].sending.is_none() {
-            self.look_at(output, now, out);
-        } else if self.unwatched & bit(output) != 0 {
-            self.settle(output, now);
-        }
+        Some(packet)
     }
 
     /// A frame that finds no room is lost.
@@ -223,7 +266,7 @@ impl EthernetSwitch {
     }
 
     /// Shows a data frame that has joined the queue of `output` to its congestion point; gives it back, perhaps marked.
-    #[inline]
+    #[cold]
     fn consult(&mut self, packet: Packet, output: usize, now: Time, out: &mut Outbox) -> Packet {
         let port = &mut self.ports[output];
         let Some(point) = &mut port.point else { return packet };
@@ -233,7 +276,9 @@ impl EthernetSwitch {
             limited_by: packet.number().checked_sub(1).map(CongestionPointId),
         };
         let capacity = port.service.at(now);
-        match point.arrived(arrival, &mut Context { now, capacity, rng: &mut port.books.rng }) {
+        let verdict = point.arrived(arrival, &mut Context { now, capacity, rng: &mut port.books.rng });
+        port.unseen = point.take_unseen();
+        match verdict {
             Verdict::Pass => packet,
             Verdict::Tell(message) => {
                 self.tell(message, &packet, now, out);
@@ -264,17 +309,21 @@ impl EthernetSwitch {
     /// Orders the feeder of `input` to stop or to go on, if it is time for that.
     #[inline]
     fn watch_memory(&mut self, input: usize, class: usize, now: Time, out: &mut Outbox) {
-        let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
-        let port = &mut self.ports[input];
-        port.orders.watch(class, used, of_class, now);
-        if port.orders.is_pending() {
-            self.order(input, now, out);
+        if self.memory.of_input(input) >= self.watched_from[input] {
+            self.order(input, class, now, out);
         }
     }
 
-    /// An order is to be sent to the feeder of `input`.
+    /// The feeder of `input` is to stop, or has stopped and may be to go on.
     #[cold]
-    fn order(&mut self, input: usize, now: Time, out: &mut Outbox) {
+    fn order(&mut self, input: usize, class: usize, now: Time, out: &mut Outbox) {
+        let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
+        let orders = &mut self.ports[input].orders;
+        orders.watch(class, used, of_class, now);
+        self.watched_from[input] = orders.watches_from();
+        if !orders.is_pending() {
+            return;
+        }
         self.upkeep_due = self.upkeep_due.min(self.ports[input].orders.poll_at());
         self.look_at(input, now, out);
         // The end of every transmission may be what a neighbour waits for now.
@@ -297,7 +346,7 @@ impl EthernetSwitch {
             && port.sending.is_none()
             && let Some(packet) = port.queues.pop(port.obeyed.free_classes(now))
         {
-            self.send(packet, number, now, out);
+            return self.send::<true>(packet, number, now, out);
         }
         self.settle(number, now);
     }
@@ -312,7 +361,6 @@ impl EthernetSwitch {
             && port.sending.is_some_and(|frame| !self.ports[usize::from(frame.input)].orders.has_stopped());
         if ends_unwatched {
             self.unwatched |= bit(number);
-            self.unwatched_end = self.unwatched_end.min(next);
             self.deadlines.set(number, Time::NEVER);
         } else {
             self.unwatched &= !bit(number);
@@ -334,26 +382,36 @@ impl EthernetSwitch {
         if let Some(mut frame) = frame {
             port.begin_control(frame.len_bytes(), now);
             frame.time = now;
-            out.send(frame);
+            out.send_by(port.out, frame);
         }
     }
 
-    /// The port `number` begins to send a frame that takes memory.
-    #[inline]
-    fn send(&mut self, mut packet: Packet, number: usize, now: Time, out: &mut Outbox) {
+    /// The port `number` begins to send a frame that takes memory, and has `WAITED` or has not.
+    #[inline(always)]
+    fn send<const WAITED: bool>(&mut self, mut packet: Packet, number: usize, now: Time, out: &mut Outbox) {
         if self.rows.is_control(packet.flow_id()) {
             self.write_into_probe(&packet, number, now, out);
-        } else {
+        } else if WAITED {
             self.ports[number].books.book.let_in(&packet, now);
+        } else {
+            self.ports[number].books.book.let_through(&packet);
         }
-        let frame = Sending {
-            input: SwitchPort::input_of(&packet) as u8,
-            class: self.class(&packet) as u8,
-            len_bytes: packet.len_bytes(),
-        };
-        self.ports[number].begin(frame, now);
+        let input = SwitchPort::input_of(&packet);
+        let frame = Sending { input: input as u8, class: self.class(&packet) as u8, len_bytes: packet.len_bytes() };
         packet.time = now;
-        out.send(packet);
+        let port = &mut self.ports[number];
+        out.send_by(port.out, packet);
+        port.begin(frame, now);
+        // Without orders to the feeder there is nobody who waits for the end.
+        if bit(number) != 0 && !port.has_more() && self.watched_from[input] > 0 {
+            self.unwatched |= bit(number);
+            if WAITED {
+                self.deadlines.set(number, Time::NEVER);
+            }
+        } else {
+            self.unwatched &= !bit(number);
+            self.deadlines.set(number, port.next_turn(now));
+        }
     }
 
     /// A probe leaves by `number`: its congestion point may write into it.
@@ -368,23 +426,28 @@ impl EthernetSwitch {
     }
 
     /// Frees the memory of what ended by `now` without anyone waiting for it.
-    #[inline]
+    #[cold]
     fn free_unwatched(&mut self, now: Time) {
         let mut rest = self.unwatched;
-        self.unwatched_end = Time::NEVER;
         while rest != 0 {
-            let number = rest.trailing_zeros() as usize;
+            self.free_if_unwatched(rest.trailing_zeros() as usize, now);
             rest &= rest - 1;
-            let port = &mut self.ports[number];
-            if port.served_at > now {
-                self.unwatched_end = self.unwatched_end.min(port.served_at);
-            } else if let Some(Sending { input, class, len_bytes }) = port.sending.take() {
-                self.unwatched &= !bit(number);
-                if self.sampled {
-                    port.integrate_length(self.memory.of_output(number), port.served_at);
-                }
-                self.memory.release(usize::from(input), usize::from(class), number, len_bytes);
+        }
+    }
+
+    /// The same of one port.
+    #[inline]
+    fn free_if_unwatched(&mut self, number: usize, now: Time) {
+        let port = &mut self.ports[number];
+        if self.unwatched & bit(number) != 0
+            && port.served_at <= now
+            && let Some(Sending { input, class, len_bytes }) = port.sending.take()
+        {
+            self.unwatched &= !bit(number);
+            if self.sampled {
+                port.integrate_length(self.memory.of_output(number), port.served_at);
             }
+            self.memory.release(usize::from(input), usize::from(class), number, len_bytes);
         }
     }
 
@@ -410,6 +473,7 @@ impl EthernetSwitch {
     /// lets in what has been delayed long enough.
     #[cold]
     fn upkeep(&mut self, now: Time, out: &mut Outbox) {
+        self.free_unwatched(now);
         for number in 0..self.ports.len() {
             if self.ports[number].orders.poll_at() <= now {
                 for class in 0..SharedMemory::CLASSES {
@@ -448,31 +512,51 @@ impl EthernetSwitch {
         self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
     }
 
-    /// Does everything that happens before `horizon`, in the order of time: at one time ports first, then upkeep, then
-    /// what arrives.
+    /// Does everything that happens up to `end`, in the order of time: at one time ports first, then upkeep, then what
+    /// arrives.
+    fn run_until(&mut self, end: Time, out: &mut Outbox) {
+        while let Some(packet) = self.take_arrival(end) {
+            self.run_ports_until(packet.time, out);
+            self.check(packet.time);
+            self.arrive(packet, out);
+        }
+        self.run_ports_until(end, out);
+    }
+
+    /// Takes the first of what arrives by `end` out of its inbox.
     #[inline]
-    fn run_before(&mut self, horizon: Time, out: &mut Outbox) {
+    fn take_arrival(&mut self, end: Time) -> Option<Packet> {
+        let first = match &self.inboxes[..] {
+            [_] => 0,
+            _ => self.first_inbox()?,
+        };
+        let inbox = &mut self.inboxes[first];
+        if inbox.front()?.time > end {
+            return None;
+        }
+        inbox.pop()
+    }
+
+    /// The inbox of what arrives first.
+    #[cold]
+    fn first_inbox(&self) -> Option<usize> {
+        let fronts = self.inboxes.iter().enumerate().filter_map(|(inbox, ring)| Some((inbox, ring.front()?)));
+        fronts.min_by_key(|(_, packet)| (packet.time, self.ranks[SwitchPort::input_of(packet)])).map(|(inbox, _)| inbox)
+    }
+
+    /// Does all that the ports and the upkeep have to do up to `end`.
+    #[inline]
+    fn run_ports_until(&mut self, end: Time, out: &mut Outbox) {
         loop {
             let next = self.deadlines.earliest().min(self.upkeep_due);
-            if next >= horizon {
+            if next > end || next == Time::NEVER {
                 return;
             }
-            if self.checkpoints.next() <= next {
-                self.check(next);
-            }
-            if self.unwatched_end <= next {
-                self.free_unwatched(next);
-            }
-            let part = self.deadlines.due(next).unwrap_or(usize::MAX);
-            if part < self.ports.len() {
-                self.turn(part, next, out);
-            } else if self.upkeep_due <= next {
-                self.upkeep(next, out);
+            self.check(next);
+            if let Some(number) = self.deadlines.due(next) {
+                self.turn(number, next, out);
             } else {
-                let inbox = &mut self.inboxes[part - self.ports.len()];
-                let Some(packet) = inbox.pop() else { unreachable!("a deadline is that of a frame") };
-                self.deadlines.set(part, inbox.front().map_or(Time::NEVER, |packet| packet.time));
-                self.arrive(packet, out);
+                self.upkeep(next, out);
             }
         }
     }
@@ -480,16 +564,28 @@ impl EthernetSwitch {
     /// When the switch has to be woken at the latest, if nothing comes.
     #[inline]
     fn next_wake_up(&self) -> Time {
-        self.deadlines.earliest().min(self.upkeep_due)
+        let arrivals = self.inboxes.iter().filter_map(|inbox| Some(inbox.front()?.time));
+        arrivals.fold(self.deadlines.earliest().min(self.upkeep_due), Time::min)
+    }
+
+    /// Does what is to be done at the checkpoints up to `now`.
+    #[inline]
+    fn check(&mut self, now: Time) {
+        if self.checkpoints.next() <= now {
+            self.take_checkpoints(now);
+        }
     }
 
     #[cold]
-    fn check(&mut self, now: Time) {
+    fn take_checkpoints(&mut self, now: Time) {
         while let Some((at, checkpoint)) = self.checkpoints.take(now) {
             self.free_unwatched(Time::from_picoseconds(at.picoseconds() - 1));
+            if checkpoint == Checkpoint::WarmUp {
+                self.memory.forget_most();
+            }
             for (number, port) in self.ports.iter_mut().enumerate() {
                 match checkpoint {
-                    Checkpoint::WarmUp => port.begin_measurement(self.memory.of_input(number), at),
+                    Checkpoint::WarmUp => port.begin_measurement(at),
                     Checkpoint::Sample => {
                         port.sample(self.memory.of_output(number), at, self.checkpoints.interval());
                     }
@@ -537,26 +633,19 @@ impl Process for EthernetSwitch {
         self.timer.ensure(self.next_wake_up(), out);
     }
 
-    fn without_lookahead(&mut self) {
-        self.lookahead = Span::ZERO;
-    }
-
     #[inline]
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        let rank = usize::from(self.ranks[SwitchPort::input_of(packet)]);
-        let inbox = &mut self.inboxes[rank];
-        if inbox.len() == 0 {
-            self.deadlines.set(self.ports.len() + rank, packet.time);
-            self.timer.ensure(packet.time, out);
-        }
-        inbox.push(*packet);
+        let Self { inboxes, inbox_of, ranks, .. } = self;
+        let rank = |packet: &Packet| ranks[SwitchPort::input_of(packet)];
+        let comes_before =
+            |one: &Packet, other: &Packet| one.time < other.time || one.time == other.time && rank(one) < rank(other);
+        inboxes[usize::from(inbox_of[SwitchPort::input_of(packet)])].insert(*packet, comes_before);
+        self.timer.ensure(packet.time, out);
     }
 
     fn expire(&mut self, now: Time, out: &mut Outbox) {
         if self.timer.woken(now) {
-            let instant = Span::from_picoseconds(1);
-            let horizon = (now + self.lookahead.max(instant)).min(out.window.to + instant);
-            self.run_before(horizon, out);
+            self.run_until(out.horizon, out);
             let next = self.next_wake_up();
             if next < Time::NEVER {
                 self.timer.ensure(next, out);
@@ -567,7 +656,7 @@ impl Process for EthernetSwitch {
     fn finish(&mut self, end: Time, report: &mut Report) {
         // What may be seen to later is seen to now. It sends nothing.
         let mut out = Outbox::new(report.window());
-        self.run_before(end + Span::from_picoseconds(1), &mut out);
+        self.run_until(end, &mut out);
         self.check(end);
         self.free_unwatched(end);
         let mut waits = self.buffer_waits(end);
@@ -583,8 +672,8 @@ impl Process for EthernetSwitch {
                 self.book_waiting(&packet, number, end, backlog);
             }
         }
-        for (port, backlog) in self.ports.iter_mut().zip(backlogs) {
-            let port_report = port.report(end);
+        for ((number, port), backlog) in self.ports.iter_mut().enumerate().zip(backlogs) {
+            let port_report = port.report(self.memory.most_of_input(number), end);
             report.queue(QueueReport {
                 name: &port_report.name,
                 books: &mut port.books,

@@ -57,6 +57,11 @@ impl PauseOrders {
         }
     }
 
+    /// From how many bytes in the buffer on [`PauseOrders::watch`] may have something to do.
+    pub fn watches_from(&self) -> u64 {
+        if self.has_stopped() { 0 } else { self.high }
+    }
+
     /// Whether an order waits to be sent.
     #[inline]
     pub fn is_pending(&self) -> bool {
@@ -144,6 +149,12 @@ impl PauseObeyed {
             }
         }
         self.stopped_until = self.receivers.iter().map(PauseReceiver::until).max().unwrap_or(now);
+    }
+
+    /// Whether every class may send.
+    #[inline]
+    pub fn is_free(&self, now: Time) -> bool {
+        now >= self.stopped_until
     }
 
     /// The classes that may send.

@@ -122,6 +122,17 @@ impl QueueBook {
         row.wait += wait;
     }
 
+    /// `packet` arrived, and began its transmission at once.
+    #[inline]
+    pub fn let_through(&mut self, packet: &Packet) {
+        let Window { from, to } = self.window;
+        if packet.time < from || packet.time > to {
+            return self.let_in_at_the_edge(packet, packet.time);
+        }
+        self.let_in_total += 1;
+        self.row(packet).let_in += 1;
+    }
+
     #[cold]
     fn let_in_at_the_edge(&mut self, packet: &Packet, start: Time) {
         self.arrival(packet);

@@ -80,6 +80,22 @@ impl<T: Copy> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// Adds a value behind all those that it does not come before: for values that come nearly in order.
+    #[inline]
+    pub fn insert(&mut self, value: T, comes_before: impl Fn(&T, &T) -> bool) {
+        self.push(value);
+        let mut at = self.tail.wrapping_sub(1);
+        while at != self.head {
+            let (slot, previous) = (self.slot(at), self.slot(at.wrapping_sub(1)));
+            if !comes_before(&value, &self.slots[previous]) {
+                break;
+            }
+            self.slots[slot] = self.slots[previous];
+            self.slots[previous] = value;
+            at = at.wrapping_sub(1);
+        }
+    }
+
     /// Takes the oldest value out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {

@@ -20,6 +20,15 @@ pub(crate) struct Sending {
     pub len_bytes: u32,
 }
 
+/// How long a frame of this length, begun before `until`, takes: on the link, and with the reduced rate of the port.
+#[derive(Default)]
+struct Pace {
+    len_bytes: u32,
+    until: Time,
+    line: Span,
+    service: Span,
+}
+
 /// A port at work.
 pub(crate) struct SwitchPort {
     /// The link on which it sends.
@@ -29,7 +38,7 @@ pub(crate) struct SwitchPort {
     line: Rate,
     line_time: TransmissionTime,
     pub service: ServiceRate,
-    service_time: TransmissionTime,
+    pace: Pace,
     pub sending: Option<Sending>,
     /// When the transmission of that frame ends: with a reduced service rate later than the link is free.
     pub served_at: Time,
@@ -42,6 +51,8 @@ pub(crate) struct SwitchPort {
     pub messages: Ring<Packet>,
     pub queues: OutputQueues,
     pub point: Option<Box<dyn CongestionPoint>>,
+    /// How many of the next frames the congestion point need not see.
+    pub unseen: u64,
     pub books: Books,
     /// Bytes of the queue times picoseconds since the last sample, and up to when.
     length_integral: (u128, Time),
@@ -72,7 +83,7 @@ impl SwitchPort {
             line: parts.line,
             line_time: TransmissionTime::default(),
             service: parts.service,
-            service_time: TransmissionTime::default(),
+            pace: Pace::default(),
             sending: None,
             served_at: Time::ZERO,
             link_free_at: Time::ZERO,
@@ -81,6 +92,7 @@ impl SwitchPort {
             obeyed: parts.obeyed,
             messages: Ring::default(),
             queues: parts.queues,
+            unseen: if parts.point.is_some() { 0 } else { u64::MAX },
             point: parts.point,
             books: parts.books,
             length_integral: (0, Time::ZERO),
@@ -123,11 +135,26 @@ impl SwitchPort {
     /// A frame that takes memory is begun at `now`.
     #[inline]
     pub fn begin(&mut self, frame: Sending, now: Time) {
-        let rate = self.service.at(now);
-        self.link_free_at = now + self.line_time.of(frame.len_bytes, self.line);
-        self.served_at = now + self.service_time.of(frame.len_bytes, rate);
+        if frame.len_bytes != self.pace.len_bytes || now >= self.pace.until {
+            self.find_pace(frame.len_bytes, now);
+        }
+        self.link_free_at = now + self.pace.line;
+        self.served_at = now + self.pace.service;
         self.sending = Some(frame);
         self.last_sent = now;
+    }
+
+    #[cold]
+    fn find_pace(&mut self, len_bytes: u32, now: Time) {
+        let rate = self.service.at(now);
+        let time = |rate: Rate| rate.transmission_time(u64::from(len_bytes));
+        self.pace = Pace { len_bytes, until: self.service.changes_at(), line: time(self.line), service: time(rate) };
+    }
+
+    /// Whether a frame that comes at `now` may be sent at once: it is ahead of all that waits, for nothing does.
+    #[inline]
+    pub fn lets_through(&self, now: Time) -> bool {
+        self.sending.is_none() && self.link_free_at <= now && !self.has_more() && self.obeyed.is_free(now)
     }
 
     /// The queue had `bytes` until `now`.
@@ -138,15 +165,16 @@ impl SwitchPort {
         *from = now;
     }
 
-    /// The warm-up is over; the switch holds `held` bytes that came by this port.
-    pub fn begin_measurement(&mut self, held: u64, now: Time) {
+    /// The warm-up is over.
+    pub fn begin_measurement(&mut self, now: Time) {
         self.paused_before = self.obeyed.stopped(now);
         self.report.begin_measurement();
-        self.report.memory(held);
     }
 
-    /// What the port has to say of the measured interval, at its end.
-    pub fn report(&mut self, end: Time) -> PortReport {
+    /// What the port has to say of the measured interval, at its end; the switch held as much as `most_bytes` of what
+    /// came by it.
+    pub fn report(&mut self, most_bytes: u64, end: Time) -> PortReport {
+        self.report.memory(most_bytes);
         self.report.paused = self.obeyed.stopped(end).saturating_sub(self.paused_before);
         std::mem::take(&mut self.report)
     }

@@ -143,6 +143,12 @@ pub trait CongestionPoint: Send {
     /// A data frame has joined the queue.
     fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict;
 
+    /// How many of the next frames need not be shown to [`CongestionPoint::arrived`], which would give
+    /// [`Verdict::Pass`] and change nothing else: they count as shown. To be asked after each call of it.
+    fn take_unseen(&mut self) -> u64 {
+        0
+    }
+
     /// A control frame of a flow leaves by this port, the way its data go: the port may write into it.
     fn forward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
 

@@ -20,7 +20,7 @@
 //! pass it by the rest of a frame.
 //!
 //! # Cost
-//! 80 bytes a port; four additions for each frame that comes or goes, and a product with a dynamic threshold.
+//! 88 bytes a port; four additions for each frame that comes or goes, and a product with a dynamic threshold.
 //!
 //! # Parameters
 //! See [`SharedMemoryConfig`].
@@ -61,16 +61,24 @@ pub enum MemoryFull {
     Output,
 }
 
+/// What is held on behalf of a port.
+#[derive(Clone, Debug, Default)]
+struct PortMemory {
+    /// Bytes that came by it, of each class.
+    of_class: [u64; SharedMemory::CLASSES],
+    /// Their sum.
+    came: u64,
+    /// The most of them so far.
+    most: u64,
+    /// Bytes that will leave by it.
+    leaves: u64,
+}
+
 /// The memory of a switch at work.
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     config: SharedMemoryConfig,
-    /// Bytes held of each (input, class).
-    used: Vec<[u64; SharedMemory::CLASSES]>,
-    /// Bytes held of each input: the sum of its classes.
-    inputs: Vec<u64>,
-    /// Bytes held for each output.
-    outputs: Vec<u64>,
+    ports: Vec<PortMemory>,
     /// Bytes held: the sum of the inputs, and of the outputs.
     total: u64,
     /// Bytes of all partitions.
@@ -101,36 +109,48 @@ impl SharedMemory {
                 ParameterError::unless(holds, "output_limit.dynamic", "be a number above 0")?;
             }
         }
-        Ok(Self {
-            config,
-            used: vec![[0; Self::CLASSES]; ports],
-            inputs: vec![0; ports],
-            outputs: vec![0; ports],
-            total: 0,
-            capacity,
-        })
+        Ok(Self { config, ports: vec![PortMemory::default(); ports], total: 0, capacity })
+    }
+
+    /// Whether it may make a difference, when a frame comes, that memory is held whose frames have gone already: to
+    /// [`SharedMemory::admit`], to [`SharedMemory::most_of_input`], or to whether `input` holds as much as `watched`.
+    #[inline]
+    #[must_use]
+    pub fn is_close(&self, input: usize, len_bytes: u32, watched: u64) -> bool {
+        let input = &self.ports[input];
+        let came = input.came + u64::from(len_bytes);
+        came > input.most || came >= watched || self.config.output_limit.is_some()
     }
 
     /// Takes a frame in.
     ///
     /// # Errors
     /// When there is no room for it; then nothing has changed.
-    #[inline]
     pub fn admit(&mut self, input: usize, class: usize, output: usize, len_bytes: u32) -> Result<(), MemoryFull> {
         let len = u64::from(len_bytes);
-        if self.inputs[input] + len > self.config.partition.0 {
+        if self.ports[input].came + len > self.config.partition.0 {
             return Err(MemoryFull::Partition);
         }
         if let Some(limit) = self.config.output_limit
-            && !self.output_may_take(limit, self.outputs[output], len)
+            && !self.output_may_take(limit, self.ports[output].leaves, len)
         {
             return Err(MemoryFull::Output);
         }
-        self.used[input][class] += len;
-        self.inputs[input] += len;
-        self.outputs[output] += len;
-        self.total += len;
+        self.take(input, class, output, len_bytes);
+        let input = &mut self.ports[input];
+        input.most = input.came.max(input.most);
         Ok(())
+    }
+
+    /// Takes a frame in for which nothing [is close](SharedMemory::is_close): there is room for it.
+    #[inline]
+    pub fn take(&mut self, input: usize, class: usize, output: usize, len_bytes: u32) {
+        let len = u64::from(len_bytes);
+        self.ports[output].leaves += len;
+        let input = &mut self.ports[input];
+        input.of_class[class] += len;
+        input.came += len;
+        self.total += len;
     }
 
     /// Whether an output that holds `held` bytes may take `len` more.
@@ -146,10 +166,11 @@ impl SharedMemory {
     #[inline]
     pub fn release(&mut self, input: usize, class: usize, output: usize, len_bytes: u32) {
         let len = u64::from(len_bytes);
-        debug_assert!(self.used[input][class] >= len && self.outputs[output] >= len, "released what was not held");
-        self.used[input][class] -= len;
-        self.inputs[input] -= len;
-        self.outputs[output] -= len;
+        let input = &mut self.ports[input];
+        debug_assert!(input.of_class[class] >= len, "released what was not held");
+        input.of_class[class] -= len;
+        input.came -= len;
+        self.ports[output].leaves -= len;
         self.total -= len;
     }
 
@@ -157,21 +178,34 @@ impl SharedMemory {
     #[inline]
     #[must_use]
     pub fn of_input(&self, input: usize) -> u64 {
-        self.inputs[input]
+        self.ports[input].came
+    }
+
+    /// The most bytes held that came by `input`, since the start or the last [`SharedMemory::forget_most`].
+    #[must_use]
+    pub fn most_of_input(&self, input: usize) -> u64 {
+        self.ports[input].most
+    }
+
+    /// Begins to look for [`SharedMemory::most_of_input`] anew, from what is held.
+    pub fn forget_most(&mut self) {
+        for port in &mut self.ports {
+            port.most = port.came;
+        }
     }
 
     /// Bytes held that came by `input` in this class.
     #[inline]
     #[must_use]
     pub fn of_input_class(&self, input: usize, class: usize) -> u64 {
-        self.used[input][class]
+        self.ports[input].of_class[class]
     }
 
     /// Bytes held that will leave by `output`.
     #[inline]
     #[must_use]
     pub fn of_output(&self, output: usize) -> u64 {
-        self.outputs[output]
+        self.ports[output].leaves
     }
 
     /// Bytes held in all.

@@ -290,10 +290,18 @@ impl Gains {
     }
 }
 
+/// For no more frames than this the dice are thrown ahead.
+const MOST_UNSAMPLED: u64 = 1024;
+
 /// Says of each frame whether it is sampled.
 #[derive(Clone, Copy, Debug)]
 enum Sampler {
-    Probability(f64),
+    Probability {
+        probability: f64,
+        /// What the dice have said already: so many frames are no samples, and then one is.
+        unsampled: u64,
+        then_one_is: bool,
+    },
     Interval {
         mean_bytes: f64,
         jitter: f64,
@@ -305,7 +313,7 @@ enum Sampler {
 impl Sampler {
     fn new(sampling: Sampling) -> Self {
         match sampling {
-            Sampling::Probability(probability) => Self::Probability(probability),
+            Sampling::Probability(probability) => Self::Probability { probability, unsampled: 0, then_one_is: false },
             // The first interval is the mean: there are no dice yet.
             Sampling::Interval(SamplingInterval { bytes, jitter }) => {
                 Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
@@ -313,9 +321,29 @@ impl Sampler {
         }
     }
 
+    /// How many of the next frames are no samples, as far as that is known; they count as seen.
+    fn take_unsampled(&mut self) -> u64 {
+        match self {
+            Self::Probability { unsampled, .. } => core::mem::take(unsampled),
+            Self::Interval { .. } => 0,
+        }
+    }
+
+    /// Whether the next frame is a sample.
     fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
         match self {
-            Self::Probability(probability) => uniform(rng) < *probability,
+            Self::Probability { unsampled: unsampled @ 1.., .. } => {
+                *unsampled -= 1;
+                false
+            }
+            Self::Probability { probability, unsampled, then_one_is } => {
+                let sampled = core::mem::take(then_one_is) || uniform(rng) < *probability;
+                while !*then_one_is && *unsampled < MOST_UNSAMPLED {
+                    *then_one_is = uniform(rng) < *probability;
+                    *unsampled += u64::from(!*then_one_is);
+                }
+                sampled
+            }
             Self::Interval { mean_bytes, jitter, left_bytes } => {
                 *left_bytes -= f64::from(len_bytes);
                 let due = *left_bytes <= 0.0;
@@ -368,6 +396,10 @@ impl CongestionPoint for EcmCongestionPoint {
         } else {
             Verdict::Pass
         }
+    }
+
+    fn take_unseen(&mut self) -> u64 {
+        self.sampler.take_unsampled()
     }
 
     /// The feedback at the last sample, told or not.
