@@ -9,6 +9,10 @@
 //! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the
 //!   feeder's event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
 //!
+//! Where all processes take packets while they are sent, as in an Ethernet, they run in rounds instead: what one of
+//! them sends reaches the next no sooner than the shortest way between two takes, and so far all of them may run, one
+//! after the other, without an event queue.
+//!
 //! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
 //! fused.
 
@@ -249,13 +253,15 @@ impl Network {
         self.out.due.clear();
     }
 
-    /// Runs the processes in rounds, if all links are wires and all processes take packets while they are sent.
-    pub(crate) fn run_in_rounds(&mut self, rounds: Rounds) {
-        if rounds.receivers.len() == self.wires.len() && self.routes.uses_no_lanes() {
-            self.rounds = Some(rounds);
+    /// The same network, run in rounds if all links are wires and all processes take packets while they are sent.
+    pub(crate) fn in_rounds(mut self, rounds: Option<Rounds>) -> Self {
+        let can_be = |rounds: &Rounds| rounds.receivers.len() == self.wires.len() && self.routes.uses_no_lanes();
+        self.rounds = rounds.filter(can_be);
+        if self.rounds.is_some() {
             self.out.first_due = self.wires.len() as u32;
             self.out.due = vec![[Time::NEVER; DUE_TOGETHER]; self.processes.len().div_ceil(DUE_TOGETHER)];
         }
+        self
     }
 
     /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to

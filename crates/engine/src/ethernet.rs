@@ -3,6 +3,8 @@
 //! | file | what |
 //! |---|---|
 //! | `ethernet_switch.rs` | the switch |
+//! | `arrivals.rs` | what has been sent to it, in the order in which it arrives |
+//! | `switch_port.rs`, `output_queues.rs` | a port of it, and what waits there |
 //! | `adapter.rs` | the end node |
 //! | `ingress.rs` | its way in: virtual output queues, rate limiters, whose turn it is |
 //! | `egress.rs` | its way out: the buffer for what the node has not taken yet |

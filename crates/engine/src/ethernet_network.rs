@@ -3,18 +3,24 @@
 
 use forebay_qdisc::{Ecn, Rate, Span};
 use forebay_switching::SharedMemory;
-use forebay_switching::congestion::CONTROL_FRAME_BYTES;
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionPointId};
 
 use crate::adapter::{Adapter, AdapterParts, DestinationFlow, GeneratorParts, SourceFlow};
+use crate::arrivals::IncomingLink;
+use crate::driver::Rounds;
 use crate::endpoint::{ReceiveBook, SendBook};
 use crate::error::RunError;
-use crate::ethernet::{AdapterSpec, Arbiter, ControlRows, EthernetSwitchSpec, FlowControl};
-use crate::ethernet_switch::{EthernetSwitch, SwitchSurroundings};
+use crate::ethernet::{AdapterSpec, Arbiter, ControlRows, EthernetPort, EthernetSwitchSpec, FlowControl, ServiceRate};
+use crate::ethernet_switch::{EthernetSwitch, EthernetSwitchParts};
 use crate::network::{FlowSpec, LinkId, LinkSpec, Probes, Transport};
+use crate::output_queues::OutputQueues;
+use crate::pause_port::{PauseObeyed, PauseOrders};
 use crate::port::Books;
 use crate::process::Process;
 use crate::queue_book::{QueueBook, QueueSeries};
+use crate::report::PortReport;
 use crate::rng::stream;
+use crate::switch_port::{SwitchPort, SwitchPortParts};
 use crate::window::{Checkpoints, Window};
 
 /// The nodes of an Ethernet, and where they are among the network's processes.
@@ -97,15 +103,17 @@ impl Ethernet {
         ends
     }
 
-    /// The shortest time from the first bit of a frame at a node to its last bit at the next one.
-    pub fn lookahead(&self, around: &Surroundings<'_>) -> Span {
+    /// What it takes to run in rounds: in the shortest time from the first bit of a frame at a node to its last bit at
+    /// the next one nobody can surprise another. `None` without nodes.
+    pub fn rounds(&self, around: &Surroundings<'_>, ends: &[LinkEnds]) -> Option<Rounds> {
         let lengths = around.flows.iter().filter_map(|flow| match flow.transport {
             Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
             _ => None,
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
         let time = |link: &LinkLine| link.propagation + link.rate.transmission_time(shortest);
-        around.links.iter().map(time).min().unwrap_or(Span::ZERO)
+        let lookahead = around.links.iter().map(time).min().filter(|_| !self.is_empty())?;
+        Some(Rounds { lookahead, receivers: ends.iter().map_while(|ends| ends.receiver).collect() })
     }
 
     /// Adds the switches, then the adapters, to the processes of the network.
@@ -158,28 +166,60 @@ fn switch(
         });
     }
     let sampled = around.probes.queues && around.probes.interval.is_some();
+    let by_class = around.pause_by_class || spec.strict_priority;
+    let incoming = spec
+        .ports
+        .iter()
+        .map(|port| IncomingLink { number: port.incoming, propagation: around.link(port.incoming).propagation });
+    Ok(EthernetSwitch::new(EthernetSwitchParts {
+        incoming: incoming.collect(),
+        ports: switch_ports(&spec, by_class, first_point, sampled, around),
+        memory,
+        by_class,
+        outputs,
+        backward_hops,
+        rows: around.rows(),
+        forwarding_delay: spec.forwarding_delay,
+        low_watermark: match spec.flow_control {
+            FlowControl::None => 0,
+            FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
+        },
+        checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
+    }))
+}
+
+fn switch_ports(
+    spec: &EthernetSwitchSpec,
+    by_class: bool,
+    first_point: u32,
+    sampled: bool,
+    around: &Surroundings<'_>,
+) -> Vec<SwitchPort> {
+    let classes = if by_class { SharedMemory::CLASSES } else { 1 };
     let discipline = match spec.arbiter {
         Arbiter::Fifo => "fifo",
         Arbiter::RoundRobin => "round_robin",
     };
-    let books = |port: usize| {
-        let rng = stream(around.seed, &format!("switch/{}/port/{port}", spec.name));
+    let port = |(number, port): (usize, &EthernetPort)| {
+        let LinkLine { name, rate, .. } = around.link(port.out);
+        let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
         let mut books = Books::new(discipline.to_owned(), QueueBook::new(around.window), rng);
         books.series = sampled.then(QueueSeries::default);
-        books
+        let point = CongestionPointId(first_point + number as u32);
+        SwitchPort::new(SwitchPortParts {
+            out: port.out,
+            incoming: port.incoming,
+            line: *rate,
+            service: ServiceRate::new(*rate, port.service.clone()),
+            orders: PauseOrders::new(spec.flow_control, *rate),
+            obeyed: PauseObeyed::new(around.pause_by_class, *rate, spec.reaction),
+            queues: OutputQueues::new(spec.arbiter, spec.ports.len(), classes, spec.strict_priority),
+            point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(point, *rate)),
+            books,
+            report: PortReport::new(name.clone()),
+        })
     };
-    let surroundings = SwitchSurroundings {
-        outputs,
-        backward_hops,
-        rows: around.rows(),
-        pause_by_class: around.pause_by_class,
-        links: spec.ports.iter().map(|port| around.link(port.out)).map(|link| (link.name.clone(), link.rate)).collect(),
-        delays: spec.ports.iter().map(|port| around.link(port.incoming).propagation).collect(),
-        books: (0..ports).map(books).collect(),
-        first_point,
-        checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
-    };
-    Ok(EthernetSwitch::new(spec, memory, surroundings))
+    spec.ports.iter().enumerate().map(port).collect()
 }
 
 /// Where a message that begins in the switch `process` stands on the way back: how many processes, links and switches,

@@ -6,59 +6,50 @@
 //! it sends and begins no other. Control frames of congestion management on their way to a source go ahead of all data,
 //! heed no PAUSE and take no memory; probes on their way to a destination queue with the data.
 //!
-//! Frames are taken early, while their feeders send them, into an inbox for each input. A switch that is woken runs
-//! ahead of the clock as far as its inboxes are complete: what a neighbour has not sent yet comes no sooner than the
-//! shortest propagation delay of the links that lead here. So most frames cost no event of their own.
+//! Frames are taken early, while their feeders send them. A switch that is woken runs ahead of the clock as far as the
+//! driver knows that nothing else comes. So most frames cost no event of their own.
 
-use forebay_qdisc::{Backlog, DropReason, Ecn, Rate, Span, Time};
-use forebay_switching::congestion::{Arrival, CongestionPointId, Context, Message, Verdict};
+use forebay_qdisc::{Backlog, DropReason, Ecn, Span, Time};
+use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
 use forebay_switching::{MemoryFull, SharedMemory};
 
+use crate::arrivals::{Arrivals, IncomingLink};
 use crate::deadlines::Deadlines;
 use crate::deadlock::BufferWait;
-use crate::ethernet::{ControlRows, EthernetSwitchSpec, FlowControl, PauseFrame, ServiceRate, control_frame};
-use crate::output_queues::OutputQueues;
+use crate::ethernet::{ControlRows, PauseFrame, control_frame};
 use crate::packet::{Packet, flags};
-use crate::pause_port::{EVERY_CLASS, PauseObeyed, PauseOrders};
-use crate::port::Books;
+use crate::pause_port::EVERY_CLASS;
 use crate::process::{LazyTimer, Outbox, Process};
-use crate::report::{ControlCount, PortReport, QueueReport, Report};
+use crate::report::{ControlCount, QueueReport, Report};
 use crate::ring::Ring;
-use crate::switch_port::{Sending, SwitchPort, SwitchPortParts};
+use crate::switch_port::{Sending, SwitchPort};
 use crate::window::{Checkpoint, Checkpoints};
 
-/// What the switch has to know of the network around it.
-pub(crate) struct SwitchSurroundings {
+/// What a switch is made of.
+pub(crate) struct EthernetSwitchParts {
+    pub ports: Vec<SwitchPort>,
+    /// The link by which each port receives.
+    pub incoming: Vec<IncomingLink>,
+    pub memory: SharedMemory,
+    /// Whether classes have queues of their own.
+    pub by_class: bool,
     /// The output for each (flow, direction), as in [`Packet::direction_index`], control frames' rows among them.
     pub outputs: Vec<u8>,
     /// For each flow, where a message that begins here stands on the way from the flow's destination to its source: how
     /// many processes of that way lie before the next one.
     pub backward_hops: Vec<u8>,
     pub rows: ControlRows,
-    /// Whether its neighbours may stop single classes.
-    pub pause_by_class: bool,
-    /// Name and rate of the link on which each port sends.
-    pub links: Vec<(String, Rate)>,
-    /// The propagation delay of the link by which each port receives.
-    pub delays: Vec<Span>,
-    /// Books of each output's queue.
-    pub books: Vec<Books>,
-    /// The number of the first port among the congestion points of all switches.
-    pub first_point: u32,
+    pub forwarding_delay: Span,
+    /// With as little of a partition used, its feeder may go on; 0 without flow control.
+    pub low_watermark: u64,
     pub checkpoints: Checkpoints,
 }
 
 /// The switch at work.
 pub(crate) struct EthernetSwitch {
     ports: Vec<SwitchPort>,
-    /// What has been sent here and has not been looked at, in the order in which it arrives; an inbox for all links of
-    /// the same propagation delay, whose frames are sent nearly in that order.
-    inboxes: Vec<Ring<Packet>>,
-    /// The inbox of each port.
-    inbox_of: Vec<u8>,
-    /// The rank of each port's link among those that lead here: frames that arrive at the same time are taken in the
-    /// order of their links.
-    ranks: Vec<u8>,
+    /// What has been sent here and has not been looked at.
+    arrivals: Arrivals,
     /// When each port has something to do.
     deadlines: Deadlines,
     /// Of the first 64 ports those, one bit each, that end a transmission at a time that nobody waits for: nothing is
@@ -86,60 +77,27 @@ pub(crate) struct EthernetSwitch {
 }
 
 impl EthernetSwitch {
-    pub fn new(spec: EthernetSwitchSpec, memory: SharedMemory, around: SwitchSurroundings) -> Self {
-        let count = spec.ports.len();
-        let by_class = around.pause_by_class || spec.strict_priority;
-        let classes = if by_class { SharedMemory::CLASSES } else { 1 };
-        let sampled = around.books.iter().any(|books| books.series.is_some());
-        let mut ports = Vec::with_capacity(count);
-        let described = spec.ports.into_iter().zip(around.links).zip(around.books).zip(around.first_point..);
-        for (((port, (name, line)), books), point) in described {
-            ports.push(SwitchPort::new(SwitchPortParts {
-                out: port.out,
-                incoming: port.incoming,
-                line,
-                service: ServiceRate::new(line, port.service),
-                orders: PauseOrders::new(spec.flow_control, line),
-                obeyed: PauseObeyed::new(around.pause_by_class, line, spec.reaction),
-                queues: OutputQueues::new(spec.arbiter, count, classes, spec.strict_priority),
-                point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(CongestionPointId(point), line)),
-                books,
-                report: PortReport::new(name),
-            }));
-        }
-        let mut delays = around.delays.clone();
-        delays.sort_unstable();
-        delays.dedup();
-        let rank = |port: &SwitchPort| ports.iter().filter(|other| other.incoming < port.incoming).count() as u8;
+    pub fn new(parts: EthernetSwitchParts) -> Self {
+        let ports = parts.ports;
         let mut switch = Self {
-            inboxes: delays.iter().map(|_| Ring::default()).collect(),
-            inbox_of: around
-                .delays
-                .iter()
-                .filter_map(|delay| delays.binary_search(delay).ok())
-                .map(|at| at as u8)
-                .collect(),
-            ranks: ports.iter().map(rank).collect(),
-            deadlines: Deadlines::new(count),
+            arrivals: Arrivals::new(&parts.incoming),
+            deadlines: Deadlines::new(ports.len()),
             unwatched: 0,
             watched_from: ports.iter().map(|port| port.orders.watches_from()).collect(),
+            sampled: ports.iter().any(|port| port.books.series.is_some()),
             ports,
-            memory,
-            by_class,
-            outputs: around.outputs,
-            backward_hops: around.backward_hops,
-            rows: around.rows,
-            forwarding_delay: spec.forwarding_delay,
+            memory: parts.memory,
+            by_class: parts.by_class,
+            outputs: parts.outputs,
+            backward_hops: parts.backward_hops,
+            rows: parts.rows,
+            forwarding_delay: parts.forwarding_delay,
             delayed: Ring::default(),
             upkeep_due: Time::NEVER,
             timer: LazyTimer::default(),
-            sampled,
-            checkpoints: around.checkpoints,
+            checkpoints: parts.checkpoints,
             control: ControlCount::default(),
-            low_watermark: match spec.flow_control {
-                FlowControl::None => 0,
-                FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
-            },
+            low_watermark: parts.low_watermark,
         };
         switch.plan_upkeep();
         switch
@@ -177,11 +135,8 @@ impl EthernetSwitch {
             self.upkeep_due = self.upkeep_due.min(port.obeyed.next_order());
             return self.look_at(number, now, out);
         }
-        if let Some(point) = &mut port.point {
-            let capacity = port.service.at(now);
-            let mut context = Context { now, capacity, rng: &mut port.books.rng };
-            point.backward(out.messages.get_mut(packet.number()), self.memory.of_output(number), &mut context);
-        }
+        let (message, queue_bytes) = (out.messages.get_mut(packet.number()), self.memory.of_output(number));
+        port.ask_point(now, |point, context| point.backward(message, queue_bytes, context));
         let output = usize::from(self.outputs[packet.direction_index()]);
         self.ports[output].messages.push(packet);
         self.look_at(output, now, out);
@@ -269,15 +224,15 @@ impl EthernetSwitch {
     #[cold]
     fn consult(&mut self, packet: Packet, output: usize, now: Time, out: &mut Outbox) -> Packet {
         let port = &mut self.ports[output];
-        let Some(point) = &mut port.point else { return packet };
         let arrival = Arrival {
             len_bytes: packet.len_bytes(),
             queue_bytes: self.memory.of_output(output),
             limited_by: packet.number().checked_sub(1).map(CongestionPointId),
         };
-        let capacity = port.service.at(now);
-        let verdict = point.arrived(arrival, &mut Context { now, capacity, rng: &mut port.books.rng });
-        port.unseen = point.take_unseen();
+        let (verdict, unseen) = port
+            .ask_point(now, |point, context| (point.arrived(arrival, context), point.take_unseen()))
+            .unwrap_or((Verdict::Pass, u64::MAX));
+        port.unseen = unseen;
         match verdict {
             Verdict::Pass => packet,
             Verdict::Tell(message) => {
@@ -390,7 +345,8 @@ impl EthernetSwitch {
     #[inline(always)]
     fn send<const WAITED: bool>(&mut self, mut packet: Packet, number: usize, now: Time, out: &mut Outbox) {
         if self.rows.is_control(packet.flow_id()) {
-            self.write_into_probe(&packet, number, now, out);
+            let (message, queue_bytes) = (out.messages.get_mut(packet.number()), self.memory.of_output(number));
+            self.ports[number].ask_point(now, |point, context| point.forward(message, queue_bytes, context));
         } else if WAITED {
             self.ports[number].books.book.let_in(&packet, now);
         } else {
@@ -411,17 +367,6 @@ impl EthernetSwitch {
         } else {
             self.unwatched &= !bit(number);
             self.deadlines.set(number, port.next_turn(now));
-        }
-    }
-
-    /// A probe leaves by `number`: its congestion point may write into it.
-    #[cold]
-    fn write_into_probe(&mut self, probe: &Packet, number: usize, now: Time, out: &mut Outbox) {
-        let port = &mut self.ports[number];
-        if let Some(point) = &mut port.point {
-            let capacity = port.service.at(now);
-            let mut context = Context { now, capacity, rng: &mut port.books.rng };
-            point.forward(out.messages.get_mut(probe.number()), self.memory.of_output(number), &mut context);
         }
     }
 
@@ -481,12 +426,9 @@ impl EthernetSwitch {
                 }
             }
             let port = &mut self.ports[number];
-            if let Some(point) = &mut port.point {
-                let queue_bytes = self.memory.of_output(number);
-                while point.poll_at() <= now {
-                    let capacity = port.service.at(now);
-                    point.expire(queue_bytes, &mut Context { now, capacity, rng: &mut port.books.rng });
-                }
+            let queue_bytes = self.memory.of_output(number);
+            while port.point.as_ref().is_some_and(|point| point.poll_at() <= now) {
+                port.ask_point(now, |point, context| point.expire(queue_bytes, context));
             }
             if port.obeyed.next_order() <= now {
                 port.obeyed.obey(now);
@@ -515,33 +457,12 @@ impl EthernetSwitch {
     /// Does everything that happens up to `end`, in the order of time: at one time ports first, then upkeep, then what
     /// arrives.
     fn run_until(&mut self, end: Time, out: &mut Outbox) {
-        while let Some(packet) = self.take_arrival(end) {
+        while let Some(packet) = self.arrivals.take(end) {
             self.run_ports_until(packet.time, out);
             self.check(packet.time);
             self.arrive(packet, out);
         }
         self.run_ports_until(end, out);
-    }
-
-    /// Takes the first of what arrives by `end` out of its inbox.
-    #[inline]
-    fn take_arrival(&mut self, end: Time) -> Option<Packet> {
-        let first = match &self.inboxes[..] {
-            [_] => 0,
-            _ => self.first_inbox()?,
-        };
-        let inbox = &mut self.inboxes[first];
-        if inbox.front()?.time > end {
-            return None;
-        }
-        inbox.pop()
-    }
-
-    /// The inbox of what arrives first.
-    #[cold]
-    fn first_inbox(&self) -> Option<usize> {
-        let fronts = self.inboxes.iter().enumerate().filter_map(|(inbox, ring)| Some((inbox, ring.front()?)));
-        fronts.min_by_key(|(_, packet)| (packet.time, self.ranks[SwitchPort::input_of(packet)])).map(|(inbox, _)| inbox)
     }
 
     /// Does all that the ports and the upkeep have to do up to `end`.
@@ -564,8 +485,7 @@ impl EthernetSwitch {
     /// When the switch has to be woken at the latest, if nothing comes.
     #[inline]
     fn next_wake_up(&self) -> Time {
-        let arrivals = self.inboxes.iter().filter_map(|inbox| Some(inbox.front()?.time));
-        arrivals.fold(self.deadlines.earliest().min(self.upkeep_due), Time::min)
+        self.deadlines.earliest().min(self.upkeep_due).min(self.arrivals.first())
     }
 
     /// Does what is to be done at the checkpoints up to `now`.
@@ -608,18 +528,12 @@ impl EthernetSwitch {
         book.waited(1, len_bytes, packet.time, end);
     }
 
-    /// Who waits for whom: whether each port has stopped the link by which it receives, and may itself not send.
+    /// Who waits for whom.
     fn buffer_waits(&self, end: Time) -> Vec<BufferWait> {
-        let waits = self.ports.iter().enumerate().map(|(number, port)| BufferWait {
-            incoming: port.incoming,
-            stops_incoming: port.orders.has_stopped(),
-            excess_bytes: self.memory.of_input(number).saturating_sub(self.low_watermark),
-            held: self.ports.iter().map(|port| (port.out, 0)).collect(),
-            out: port.out,
-            blocked: port.is_blocked(end),
-            last_sent: port.last_sent,
-        });
-        waits.collect()
+        let held: Vec<_> = self.ports.iter().map(|port| (port.out, 0)).collect();
+        let excess_bytes = |number| self.memory.of_input(number).saturating_sub(self.low_watermark);
+        let waits = self.ports.iter().enumerate();
+        waits.map(|(number, port)| port.buffer_wait(excess_bytes(number), held.clone(), end)).collect()
     }
 }
 
@@ -635,11 +549,7 @@ impl Process for EthernetSwitch {
 
     #[inline]
     fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        let Self { inboxes, inbox_of, ranks, .. } = self;
-        let rank = |packet: &Packet| ranks[SwitchPort::input_of(packet)];
-        let comes_before =
-            |one: &Packet, other: &Packet| one.time < other.time || one.time == other.time && rank(one) < rank(other);
-        inboxes[usize::from(inbox_of[SwitchPort::input_of(packet)])].insert(*packet, comes_before);
+        self.arrivals.insert(packet);
         self.timer.ensure(packet.time, out);
     }
 

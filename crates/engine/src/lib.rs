@@ -5,6 +5,7 @@
 //! [`RunResult`]. Time is an integer number of picoseconds; equal seeds give equal results to the last bit.
 
 mod adapter;
+mod arrivals;
 mod cells;
 mod conversation;
 mod crossbar;

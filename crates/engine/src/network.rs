@@ -10,7 +10,7 @@ use crate::cells::{CellArrivals, CellFlow, CellSource, CellSourceParts};
 use crate::conversation::{Client, Conversation, ConversationParts, Role};
 use crate::crossbar::{Crossbar, FabricSpec};
 use crate::distribution::Distribution;
-use crate::driver::{Network, Rounds, Routes};
+use crate::driver::{Network, Routes};
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
 use crate::error::RunError;
 use crate::ethernet::{AdapterSpec, EthernetSwitchSpec, FrameArrivals};
@@ -286,10 +286,7 @@ impl NetworkBuilder {
         let link_ends = ethernet.ends(described.len());
         let pause_by_class = ethernet.pauses_by_class();
         let around = Surroundings { flows: &flows, links: &described, seed, window, probes, pause_by_class };
-        let rounds = Rounds {
-            lookahead: ethernet.lookahead(&around),
-            receivers: link_ends.iter().map_while(|ends| ends.receiver).collect(),
-        };
+        let rounds = ethernet.rounds(&around, &link_ends);
         ethernet.build(&around, &mut processes)?;
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
@@ -314,11 +311,7 @@ impl NetworkBuilder {
         let mut routes = Routes::new(paths.into_iter());
         let early: Vec<u32> = (first_fabric..first_adapter).collect();
         routes.fuse(booked_from as usize + processes.len(), &in_global_order, &early);
-        let mut network = Network::new(wires, processes, routes, report, window, probes.interval);
-        if has_ethernet {
-            network.run_in_rounds(rounds);
-        }
-        Ok(network)
+        Ok(Network::new(wires, processes, routes, report, window, probes.interval).in_rounds(rounds))
     }
 }
 

@@ -1,8 +1,9 @@
 //! One port of an Ethernet switch: what waits to leave by it, what it sends, and what stops it or its neighbour.
 
 use forebay_qdisc::{Backlog, Packet as _, Rate, Span, Time};
-use forebay_switching::congestion::CongestionPoint;
+use forebay_switching::congestion::{CongestionPoint, Context};
 
+use crate::deadlock::BufferWait;
 use crate::ethernet::{ServiceRate, TransmissionTime};
 use crate::network::LinkId;
 use crate::output_queues::OutputQueues;
@@ -101,6 +102,18 @@ impl SwitchPort {
         }
     }
 
+    /// Asks the congestion point, if there is one.
+    #[cold]
+    pub fn ask_point<T>(
+        &mut self,
+        now: Time,
+        ask: impl FnOnce(&mut dyn CongestionPoint, &mut Context<'_>) -> T,
+    ) -> Option<T> {
+        let capacity = self.service.at(now);
+        let point = self.point.as_mut()?;
+        Some(ask(&mut **point, &mut Context { now, capacity, rng: &mut self.books.rng }))
+    }
+
     /// Whether a control frame waits that goes ahead of data.
     #[inline]
     pub fn control_waits(&self) -> bool {
@@ -195,10 +208,24 @@ impl SwitchPort {
     }
 
     /// Whether frames wait that may not be sent at `now`, and none that may.
-    pub fn is_blocked(&self, now: Time) -> bool {
+    fn is_blocked(&self, now: Time) -> bool {
         let waiting = self.queues.occupied();
         let free = self.obeyed.free_classes(now);
         waiting != 0 && self.sending.is_none() && (free == 0 || (free != EVERY_CLASS && waiting & free == 0))
+    }
+
+    /// Whether it has stopped the link by which it receives, and may itself not send; its input holds `excess_bytes`
+    /// more than would let that link go on, and `held` for the outputs.
+    pub fn buffer_wait(&self, excess_bytes: u64, held: Vec<(LinkId, u64)>, end: Time) -> BufferWait {
+        BufferWait {
+            incoming: self.incoming,
+            stops_incoming: self.orders.has_stopped(),
+            excess_bytes,
+            held,
+            out: self.out,
+            blocked: self.is_blocked(end),
+            last_sent: self.last_sent,
+        }
     }
 
     /// The input port by which a frame came.
