@@ -104,7 +104,7 @@ impl Ethernet {
     }
 
     /// What it takes to run in rounds: in the shortest time from the first bit of a frame at a node to its last bit at
-    /// the next one nobody can surprise another. `None` without nodes.
+    /// the next one nobody can surprise another. `None` without nodes, or if a link leads to none.
     pub fn rounds(&self, around: &Surroundings<'_>, ends: &[LinkEnds]) -> Option<Rounds> {
         let lengths = around.flows.iter().filter_map(|flow| match flow.transport {
             Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
@@ -113,7 +113,8 @@ impl Ethernet {
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
         let time = |link: &LinkLine| link.propagation + link.rate.transmission_time(shortest);
         let lookahead = around.links.iter().map(time).min().filter(|_| !self.is_empty())?;
-        Some(Rounds { lookahead, receivers: ends.iter().map_while(|ends| ends.receiver).collect() })
+        let receivers: Option<Vec<u32>> = ends.iter().map(|ends| ends.receiver).collect();
+        Some(Rounds { lookahead, receivers: receivers? })
     }
 
     /// Adds the switches, then the adapters, to the processes of the network.

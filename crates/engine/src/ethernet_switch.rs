@@ -148,19 +148,23 @@ impl EthernetSwitch {
         let output = usize::from(self.outputs[packet.direction_index()]);
         let (input, class, len_bytes) = (SwitchPort::input_of(&packet), self.class(&packet), packet.len_bytes());
         self.free_if_unwatched(output, now);
-        let is_plain = !self.sampled
-            && !self.rows.is_control(packet.flow_id())
-            && !self.memory.is_close(input, len_bytes, self.watched_from[input])
-            && self.ports[output].unseen > 0;
-        if is_plain {
+        let is_close = self.sampled || self.memory.is_close(input, len_bytes, self.watched_from[input]);
+        if !is_close {
             self.memory.take(input, class, output, len_bytes);
-            self.ports[output].unseen -= 1;
-        } else if let Some(seen) = self.admit_with_care(packet, output, now, out) {
-            packet = seen;
-        } else {
+        } else if !self.take_closely(&packet, output, now, out) {
             return;
         }
-        packet.time = now;
+        if !self.rows.is_control(packet.flow_id()) {
+            let port = &mut self.ports[output];
+            if port.unseen > 0 {
+                port.unseen -= 1;
+            } else {
+                packet = self.consult(packet, output, now, out);
+            }
+        }
+        if is_close {
+            self.watch_memory(input, class, now, out);
+        }
         let port = &mut self.ports[output];
         if port.lets_through(now) {
             port.queues.let_through(class, input);
@@ -177,29 +181,19 @@ impl EthernetSwitch {
         }
     }
 
-    /// Takes memory for a frame, shows it to the congestion point and sees to the feeder of its input; gives it back,
-    /// perhaps marked, or nothing if there is no room for it.
-    #[cold]
-    fn admit_with_care(&mut self, mut packet: Packet, output: usize, now: Time, out: &mut Outbox) -> Option<Packet> {
-        let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
+    /// Takes memory for a frame where it matters how much is held; gives whether there was room for it.
+    #[inline(never)]
+    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, out: &mut Outbox) -> bool {
         self.free_unwatched(now);
         if self.sampled {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
         }
-        if let Err(full) = self.memory.admit(input, class, output, packet.len_bytes()) {
-            self.lose(packet, output, full, now, out);
-            return None;
+        let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
+        let taken = self.memory.admit(input, class, output, packet.len_bytes());
+        if let Err(full) = taken {
+            self.lose(*packet, output, full, now, out);
         }
-        if !self.rows.is_control(packet.flow_id()) {
-            let port = &mut self.ports[output];
-            if port.unseen > 0 {
-                port.unseen -= 1;
-            } else {
-                packet = self.consult(packet, output, now, out);
-            }
-        }
-        self.watch_memory(input, class, now, out);
-        Some(packet)
+        taken.is_ok()
     }
 
     /// A frame that finds no room is lost.
@@ -221,7 +215,7 @@ impl EthernetSwitch {
     }
 
     /// Shows a data frame that has joined the queue of `output` to its congestion point; gives it back, perhaps marked.
-    #[cold]
+    #[inline(never)]
     fn consult(&mut self, packet: Packet, output: usize, now: Time, out: &mut Outbox) -> Packet {
         let port = &mut self.ports[output];
         let arrival = Arrival {

@@ -103,7 +103,6 @@ impl SwitchPort {
     }
 
     /// Asks the congestion point, if there is one.
-    #[cold]
     pub fn ask_point<T>(
         &mut self,
         now: Time,

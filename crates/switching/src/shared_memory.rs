@@ -331,7 +331,10 @@ mod tests {
                 match step {
                     Ok(frame) => {
                         let (input, class, output, len) = frame;
-                        prop_assert_eq!(memory.admit(input, class, output, len), verdict(&held, config, frame));
+                        let (is_close, most) = (memory.is_close(input, len, u64::MAX), memory.most_of_input(input));
+                        let admitted = memory.admit(input, class, output, len);
+                        prop_assert_eq!(admitted, verdict(&held, config, frame));
+                        prop_assert!(is_close || admitted.is_ok() && memory.most_of_input(input) == most);
                         if verdict(&held, config, frame).is_ok() {
                             held.push(frame);
                         }

@@ -167,6 +167,27 @@ fn frames_are_sampled_with_the_probability_given() {
 }
 
 #[test]
+fn dice_thrown_ahead_say_the_same_whether_or_not_the_frames_between_samples_are_shown() {
+    for probability in [0.5, 0.02, 0.000_2, 1.0] {
+        let (mut all, mut few) =
+            (Sampler::new(Sampling::Probability(probability)), Sampler::new(Sampling::Probability(probability)));
+        let (mut dice, mut one, mut other) = (rng(3), rng(3), rng(3));
+        let mut unseen = 0;
+        for frame in 0..20_000 {
+            let sampled = uniform(&mut dice) < probability;
+            assert_eq!(all.samples(1500, &mut one), sampled, "{probability} {frame}");
+            if unseen > 0 {
+                unseen -= 1;
+                assert!(!sampled, "{probability} {frame}");
+            } else {
+                assert_eq!(few.samples(1500, &mut other), sampled, "{probability} {frame}");
+                unseen = few.take_unsampled();
+            }
+        }
+    }
+}
+
+#[test]
 fn intervals_between_samples_stay_within_the_jitter() {
     let mut sampler = Sampler::new(Sampling::Interval(SamplingInterval::default()));
     let mut rng = rng(2);
