@@ -9,8 +9,8 @@
 //! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]), or later if it
 //! would only count it; the limiter counts from when it began.
 //!
-//! The driver runs an adapter inside the link that feeds it, ahead of the global clock. So it keeps a clock of its own:
-//! `due` is when the next thing happens by itself, and whatever comes from outside first runs all that is due by then.
+//! The driver runs an adapter ahead of the global clock. So it keeps a clock of its own: `due` is when the next thing
+//! happens by itself, and whatever comes from outside first runs all that is due by then.
 
 use forebay_qdisc::{Ecn, Rate, Span, Time};
 use forebay_switching::SharedMemory;
@@ -20,12 +20,12 @@ use rand_pcg::Pcg64Mcg;
 use crate::egress::Egress;
 use crate::endpoint::{ReceiveBook, SendBook};
 use crate::ethernet::{AdapterSpec, ControlRows, PauseFrame, control_frame};
+use crate::ethernet_links::{LinkPlace, Links, NodeId};
 pub(crate) use crate::frames::GeneratorParts;
 use crate::ingress::Ingress;
 use crate::network::LinkId;
 use crate::packet::{FlowId, Packet, flags};
 use crate::pause_port::{EVERY_CLASS, PauseObeyed, PauseOrders};
-use crate::process::{LazyTimer, Outbox, Process};
 use crate::queue_book::LossBook;
 use crate::report::{ControlCount, PortReport, Report};
 use crate::ring::Ring;
@@ -37,7 +37,8 @@ pub(crate) struct AdapterParts {
     pub spec: AdapterSpec,
     /// Whether its neighbour may stop single classes.
     pub pause_by_class: bool,
-    /// The rate of the link on which it sends.
+    /// The place of the link on which it sends, and its rate.
+    pub out_place: LinkPlace,
     pub out_rate: Rate,
     /// The rate of the link by which it receives.
     pub in_rate: Rate,
@@ -79,36 +80,38 @@ pub(crate) struct DestinationFlow {
     pub book: ReceiveBook,
 }
 
-/// The end node at work.
+/// The end node at work. What comes first, every frame touches.
+#[repr(C, align(64))]
 pub(crate) struct Adapter {
-    ingress: Ingress,
+    /// When the next thing happens by itself, and when the next one that is not the sending of a frame.
+    due: Time,
+    upkeep_at: Time,
+    /// Until when the port is busy.
+    free_at: Time,
+    /// The place of the link on which it sends.
+    out_place: LinkPlace,
+    rows: ControlRows,
+    /// The classes that have control frames to the destinations, and those of the flows that begin here.
+    probing: u8,
+    classes: u8,
+    /// For each flow that begins here its queue, for each that ends here its number among those.
+    numbers: Vec<u32>,
     egress: Egress,
+    ingress: Ingress,
+    /// The queue of the data frame that it sends, if the reaction point has to hear on time when that has been sent.
+    sending: Option<usize>,
+    /// Messages to the sources of what has come.
+    messages: Ring<Packet>,
     /// What it orders the switch.
     orders: PauseOrders,
     /// What the switch has ordered.
     obeyed: PauseObeyed,
-    /// Messages to the sources of what has come.
-    messages: Ring<Packet>,
     /// Control frames to the destinations, by class.
     probes: [Ring<Packet>; SharedMemory::CLASSES],
-    /// The classes that have some.
-    probing: u8,
-    /// The classes of the flows that begin here.
-    classes: u8,
+    /// The link on which it sends.
     out_link: LinkId,
     /// How long a control frame takes on the line.
     control_transmission: Span,
-    /// Until when the port is busy.
-    free_at: Time,
-    /// The queue of the data frame that it sends, if the reaction point has to hear on time when that has been sent.
-    sending: Option<usize>,
-    /// When the next thing happens by itself, and when the next one that is not the sending of a frame.
-    due: Time,
-    upkeep_at: Time,
-    timer: LazyTimer,
-    rows: ControlRows,
-    /// For each flow that begins here its queue, for each that ends here its number among those.
-    numbers: Vec<u32>,
     checkpoints: Checkpoints,
     port: PortReport,
     lost: LossBook,
@@ -122,6 +125,7 @@ impl Adapter {
         let AdapterParts {
             spec,
             pause_by_class,
+            out_place,
             out_rate,
             in_rate,
             rows,
@@ -148,12 +152,12 @@ impl Adapter {
             probes: Default::default(),
             probing: 0,
             out_link: spec.port.out,
+            out_place,
             control_transmission: out_rate.transmission_time(u64::from(CONTROL_FRAME_BYTES)),
             free_at: Time::ZERO,
             sending: None,
             due: Time::NEVER,
             upkeep_at: Time::NEVER,
-            timer: LazyTimer::default(),
             rows,
             numbers,
             checkpoints,
@@ -209,36 +213,36 @@ impl Adapter {
 
     /// Does what happens by itself before something that comes from outside.
     #[inline(never)]
-    fn catch_up(&mut self, now: Time, out: &mut Outbox) {
-        self.run_until(now, out);
+    fn catch_up(&mut self, now: Time, links: &mut Links) {
+        self.run_until(now, links);
     }
 
     /// Does what happens by itself up to `now`, in the order of time.
     #[inline(always)]
-    fn run_until(&mut self, now: Time, out: &mut Outbox) {
+    fn run_until(&mut self, now: Time, links: &mut Links) {
         while self.due <= now {
             let now = self.due;
             if self.upkeep_at <= now {
-                self.keep_up(now, out);
+                self.keep_up(now, links);
             }
-            self.transmit(now, out);
+            self.transmit(now, links);
             self.due = self.upkeep_at.min(self.next_transmission(now));
         }
     }
 
     /// Does what happens by itself at `now` beside the sending of a frame, all that came before having happened.
     #[cold]
-    fn keep_up(&mut self, now: Time, out: &mut Outbox) {
-        self.look_back(now, out);
+    fn keep_up(&mut self, now: Time, links: &mut Links) {
+        self.look_back(now, links);
         if self.obeyed.next_order() <= now {
             self.obeyed.obey(now);
         }
         if self.egress.next_poll() <= now {
-            self.poll_reflectors(now, out);
+            self.poll_reflectors(now, links);
         }
-        self.end_transmission(now, out);
+        self.end_transmission(now, links);
         if self.ingress.next_poll() <= now {
-            self.poll_reactions(now, out);
+            self.poll_reactions(now, links);
         }
         if self.orders.poll_at() <= now {
             for class in 0..SharedMemory::CLASSES {
@@ -250,36 +254,36 @@ impl Adapter {
 
     /// Tells the reaction point of the data frame that has been sent, if it has to hear of that on time.
     #[inline(always)]
-    fn end_transmission(&mut self, now: Time, out: &mut Outbox) {
+    fn end_transmission(&mut self, now: Time, links: &mut Links) {
         if self.free_at <= now
             && let Some(number) = self.sending.take()
         {
-            self.tell_sent(number, now, out);
+            self.tell_sent(number, now, links);
         }
     }
 
     #[cold]
-    fn tell_sent(&mut self, number: usize, now: Time, out: &mut Outbox) {
+    fn tell_sent(&mut self, number: usize, now: Time, links: &mut Links) {
         if let Some(probe) = self.ingress.sent(number, self.free_at) {
-            self.send_probe(number, probe, now, out);
+            self.send_probe(number, probe, now, links);
         }
         self.plan_upkeep();
     }
 
     /// Brings up to `now` what need not be done on time, and what it is done for: the books.
-    fn look_back(&mut self, now: Time, out: &mut Outbox) {
+    fn look_back(&mut self, now: Time, links: &mut Links) {
         if self.checkpoints.next() <= now {
-            self.check(now, out);
+            self.check(now, links);
         }
-        self.empty_until(now, out);
+        self.empty_until(now, links);
     }
 
     #[cold]
-    fn check(&mut self, now: Time, out: &mut Outbox) {
+    fn check(&mut self, now: Time, links: &mut Links) {
         while let Some((at, due)) = self.checkpoints.take(now) {
             // The state before whatever happens then.
             let before = Time::from_picoseconds(at.picoseconds() - 1);
-            self.empty_until(before, out);
+            self.empty_until(before, links);
             self.ingress.generate(before);
             self.ingress.check(due, self.checkpoints.interval());
             self.egress.check(due, self.checkpoints.interval());
@@ -293,11 +297,11 @@ impl Adapter {
 
     /// The node takes what it has the time to take by `now`.
     #[inline(always)]
-    fn empty_until(&mut self, now: Time, out: &mut Outbox) {
+    fn empty_until(&mut self, now: Time, links: &mut Links) {
         while self.egress.leaves_at() <= now {
             let frame = self.egress.leave();
             if self.rows.is_control(frame.flow_id()) || self.egress.answers_data() {
-                self.answer(&frame, out);
+                self.answer(&frame, links);
             } else {
                 self.egress.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
             }
@@ -307,10 +311,10 @@ impl Adapter {
 
     /// The node has taken a frame that may have an answer: that is told to the source.
     #[inline(never)]
-    fn answer(&mut self, frame: &Packet, out: &mut Outbox) {
+    fn answer(&mut self, frame: &Packet, links: &mut Links) {
         let number = self.number(frame.flow_id());
         let answer = if self.rows.is_control(frame.flow_id()) {
-            let probe = out.messages.take(frame.number());
+            let probe = links.messages.take(frame.number());
             self.control.consumed += 1;
             self.egress.reflect(number, &probe, frame.time)
         } else {
@@ -318,7 +322,7 @@ impl Adapter {
             self.egress.tell_delivered(number, frame.time)
         };
         if let Some(answer) = answer {
-            self.tell_source(number, answer, frame.time, out);
+            self.tell_source(number, answer, frame.time, links);
         }
     }
 
@@ -335,19 +339,19 @@ impl Adapter {
     }
 
     #[cold]
-    fn poll_reflectors(&mut self, now: Time, out: &mut Outbox) {
+    fn poll_reflectors(&mut self, now: Time, links: &mut Links) {
         while let Some((number, message)) = self.egress.poll(now) {
             if let Some(message) = message {
-                self.tell_source(number, message, now, out);
+                self.tell_source(number, message, now, links);
             }
         }
     }
 
     #[cold]
-    fn poll_reactions(&mut self, now: Time, out: &mut Outbox) {
+    fn poll_reactions(&mut self, now: Time, links: &mut Links) {
         while let Some((number, message)) = self.ingress.poll(now) {
             if let Some(message) = message {
-                self.send_probe(number, message, now, out);
+                self.send_probe(number, message, now, links);
             }
         }
         self.sending = self.ingress.to_be_heard(now);
@@ -355,16 +359,16 @@ impl Adapter {
 
     /// A message goes to the source of the flow that ends at `number`.
     #[cold]
-    fn tell_source(&mut self, number: usize, message: Message, now: Time, out: &mut Outbox) {
+    fn tell_source(&mut self, number: usize, message: Message, now: Time, links: &mut Links) {
         let identity = self.egress.identity(number);
-        self.messages.push(self.control_frame(identity, flags::ACK, message, now, out));
+        self.messages.push(self.control_frame(identity, flags::ACK, message, now, links));
     }
 
     /// A message goes to the destination of the flow that begins at `number`.
     #[cold]
-    fn send_probe(&mut self, number: usize, message: Message, now: Time, out: &mut Outbox) {
+    fn send_probe(&mut self, number: usize, message: Message, now: Time, links: &mut Links) {
         let identity = self.ingress.identity(number);
-        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, out));
+        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, links));
         self.probing |= 1 << identity.1;
     }
 
@@ -374,29 +378,29 @@ impl Adapter {
         flags: u8,
         message: Message,
         now: Time,
-        out: &mut Outbox,
+        links: &mut Links,
     ) -> Packet {
-        control_frame(self.rows.of_flow(flow), class, flags, out.messages.put(message), now)
+        control_frame(self.rows.of_flow(flow), class, flags, links.messages.put(message), now)
     }
 
     /// Begins to send what comes next, if the port is free.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, out: &mut Outbox) {
+    fn transmit(&mut self, now: Time, links: &mut Links) {
         if self.free_at > now {
             return;
         }
-        self.end_transmission(now, out);
+        self.end_transmission(now, links);
         let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
         if control_waits && let Some(frame) = self.next_control(now) {
             self.free_at = now + self.control_transmission;
-            return out.send_by(self.out_link, frame);
+            return links.send(self.out_place, &frame);
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
             let (frame, sent_at) = self.ingress.take(number, now);
             self.sending = self.ingress.to_be_heard(now);
             self.free_at = sent_at;
-            out.send_by(self.out_link, frame);
+            links.send(self.out_place, &frame);
         }
     }
 
@@ -429,9 +433,9 @@ impl Adapter {
 
     /// A frame for this node has come, to be taken in its turn.
     #[inline(always)]
-    fn buffer(&mut self, frame: &Packet, is_probe: bool, out: &mut Outbox) {
+    fn buffer(&mut self, frame: &Packet, is_probe: bool, links: &mut Links) {
         if !self.egress.arrive(frame, is_probe) {
-            return self.lose(frame, out);
+            return self.lose(frame, links);
         }
         self.port.memory(self.egress.used_bytes());
         self.watch_buffer(usize::from(frame.class() & 7), frame.time);
@@ -439,78 +443,87 @@ impl Adapter {
 
     /// A frame that finds no room is lost.
     #[cold]
-    fn lose(&mut self, frame: &Packet, out: &mut Outbox) {
+    fn lose(&mut self, frame: &Packet, links: &mut Links) {
         self.port.frames_lost += 1;
         if self.rows.is_control(frame.flow_id()) {
-            out.messages.take(frame.number());
+            links.messages.take(frame.number());
             self.control.lost += 1;
         } else {
-            self.lost.lost(frame, &out.window);
+            self.lost.lost(frame, &links.window);
         }
     }
 
     /// Does at once what follows from what has come.
     #[cold]
-    fn react(&mut self, now: Time, out: &mut Outbox) {
-        self.transmit(now, out);
+    fn react(&mut self, now: Time, links: &mut Links) {
+        self.transmit(now, links);
         self.plan(now);
     }
 
     #[cold]
-    fn receive_control(&mut self, frame: &Packet, out: &mut Outbox) {
+    fn receive_control(&mut self, frame: &Packet, links: &mut Links) {
         if self.rows.is_pause(frame.flow_id()) {
             self.control.consumed += 1;
             self.obeyed.receive(PauseFrame::from_number(frame.number()), frame.time);
         } else if frame.is_ack() {
             self.control.consumed += 1;
-            let message = out.messages.take(frame.number());
-            self.end_transmission(frame.time, out);
+            let message = links.messages.take(frame.number());
+            self.end_transmission(frame.time, links);
             self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
             self.sending = self.ingress.to_be_heard(frame.time);
         } else {
-            self.buffer(frame, true, out);
+            self.buffer(frame, true, links);
         }
     }
 }
 
-impl Process for Adapter {
-    fn start(&mut self, out: &mut Outbox) {
-        self.timer.ensure(self.due, out);
+impl Adapter {
+    /// Does all that happens here up to the horizon, in the order of time; gives when it has to run again.
+    pub fn run(&mut self, number: NodeId, links: &mut Links) -> Time {
+        let end = links.horizon;
+        loop {
+            match links.receive(number, end) {
+                Ok(packet) => self.receive(&packet, links),
+                Err(arrival) => {
+                    self.run_until(end, links);
+                    return self.due.min(arrival);
+                }
+            }
+        }
     }
 
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+    /// When the next thing happens by itself.
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.due
+    }
+
+    #[inline]
+    fn receive(&mut self, packet: &Packet, links: &mut Links) {
         let now = packet.time;
         if self.due <= now {
-            self.catch_up(now, out);
+            self.catch_up(now, links);
         }
-        self.empty_until(now, out);
+        self.empty_until(now, links);
         let is_control = self.rows.is_control(packet.flow_id());
         if is_control {
-            self.receive_control(packet, out);
+            self.receive_control(packet, links);
         } else {
-            self.buffer(packet, false, out);
+            self.buffer(packet, false, links);
         }
         if is_control || self.orders.is_pending() {
-            self.react(now, out);
+            self.react(now, links);
         } else if self.is_emptied_on_time() {
             // A frame more in the buffer changes nothing but when the first one leaves.
             self.due = self.due.min(self.egress.leaves_at());
             self.upkeep_at = self.upkeep_at.min(self.egress.leaves_at());
         }
-        self.timer.ensure(self.due, out);
     }
 
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if self.timer.woken(now) {
-            self.run_until(out.horizon, out);
-            self.timer.ensure(self.due, out);
-        }
-    }
-
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    /// Hands in the books.
+    pub fn finish(&mut self, end: Time, links: &mut Links, report: &mut Report) {
         // All that happens on time has happened: nothing is sent here.
-        let mut out = Outbox::new(report.window());
-        self.look_back(end, &mut out);
+        self.look_back(end, links);
         self.ingress.generate(end);
         self.ingress.finish(report);
         self.control.held += self.egress.finish(self.rows, report);

@@ -9,13 +9,19 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::ethernet::{EthernetPort, FlowControl, FrameArrivals, ServiceStep};
+use crate::ethernet_links::places;
 use crate::packet::{PacketFields, departure_stamp};
 use crate::rng::stream;
 use crate::window::Window;
+use crate::wire::Wire;
 
 const LINE: Rate = Rate::megabits(10_000);
 const END: Time = Time::from_picoseconds(1_000_000_000);
 const ROWS: ControlRows = ControlRows { flows: 4 };
+/// The links take no time worth mentioning: what they carry is timed by hand.
+const WIRE: Rate = Rate::megabits(1_000_000_000);
+const NODE: NodeId = 0;
+const NEIGHBOUR: NodeId = 1;
 /// Flows 0 and 1 begin here, flows 2 and 3 end here.
 const FORWARD: u8 = 0;
 const OUT: LinkId = 0;
@@ -156,17 +162,16 @@ impl Setup {
             destinations: vec![destination(2), destination(3)],
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
+            out_place: places(&[NEIGHBOUR, NODE])[OUT as usize],
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,
             checkpoints: Checkpoints::new(None, None),
         });
-        let mut out = Outbox::new(Window { from: Time::ZERO, to: END });
-        let mut node = Node { adapter, sent: Vec::new(), wake_ups: Vec::new(), lead: Span::ZERO, out: None };
-        node.adapter.start(&mut out);
-        node.out = Some(out);
-        node.collect();
-        node
+        let wire = |number: LinkId| Wire::new(number, "link".to_owned(), WIRE, Span::ZERO, 0);
+        let window = Window { from: Time::ZERO, to: END };
+        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, window);
+        Node { adapter, sent: Vec::new(), lead: Span::ZERO, links }
     }
 }
 
@@ -174,51 +179,45 @@ impl Setup {
 struct Node {
     adapter: Adapter,
     sent: Vec<(Packet, Option<Message>)>,
-    wake_ups: Vec<Time>,
-    /// How long before its time a packet is handed over.
+    /// How long before its time a packet is known.
     lead: Span,
-    out: Option<Outbox>,
+    links: Links,
 }
 
 impl Node {
+    /// Notes what was sent, with the time when its transmission began.
     fn collect(&mut self) {
-        let out = self.out.as_mut().unwrap();
-        for (_, packet) in out.packets.drain(..) {
+        while let Ok(packet) = self.links.receive(NEIGHBOUR, at(1_000_000_000)) {
+            let packet = packet.at(packet.time - WIRE.transmission_time(packet.len_bytes().into()));
             let has_message = ROWS.is_control(packet.flow_id()) && !ROWS.is_pause(packet.flow_id());
-            self.sent.push((packet, has_message.then(|| out.messages.take(packet.number()))));
+            self.sent.push((packet, has_message.then(|| self.links.messages.take(packet.number()))));
         }
-        self.wake_ups.extend(out.wake_ups.drain(..).map(|(_, at)| at));
     }
 
     /// Runs until `end` while these packets come, in the order of time; a message comes with its frame.
     fn run(&mut self, incoming: &[(Packet, Option<Message>)], end: Time) {
-        let mut incoming = incoming.iter();
-        let mut next = incoming.next();
+        let mut incoming = incoming.iter().peekable();
+        let mut next = self.adapter.next();
         loop {
-            let wake_up = self.wake_ups.iter().copied().min().unwrap_or(Time::NEVER);
-            let handed_over =
-                next.map_or(Time::NEVER, |(packet, _)| Time::ZERO + packet.time.since(Time::ZERO + self.lead));
-            if wake_up.min(handed_over) > end {
+            let comes = incoming.peek().map_or(Time::NEVER, |(packet, _)| packet.time);
+            let known_at = Time::ZERO + comes.since(Time::ZERO + self.lead);
+            if next.min(known_at) > end {
                 return;
             }
-            let out = self.out.as_mut().unwrap();
-            match next {
-                Some((packet, message)) if handed_over < wake_up => {
-                    let mut packet = *packet;
-                    if let Some(message) = message {
-                        let slot = out.messages.put(*message);
-                        packet = control(packet.flow_id(), packet.flags(), slot, packet.time);
-                    }
-                    self.adapter.receive(&packet, out);
-                    next = incoming.next();
+            if let Some((packet, message)) = incoming.next_if(|_| known_at < next || comes <= next) {
+                let mut packet = *packet;
+                if let Some(message) = message {
+                    packet = control(packet.flow_id(), packet.flags(), self.links.messages.put(*message), packet.time);
                 }
-                _ => {
-                    let earliest = self.wake_ups.iter().position(|&at| at == wake_up).unwrap();
-                    self.wake_ups.swap_remove(earliest);
-                    out.horizon = wake_up;
-                    self.adapter.expire(wake_up, out);
-                }
+                packet.time = packet.time - WIRE.transmission_time(packet.len_bytes().into());
+                self.links.send(places(&[NEIGHBOUR, NODE])[INCOMING as usize], &packet);
+                next = next.min(comes);
+                continue;
             }
+            // As far as is known what comes.
+            let known_until = Time::from_picoseconds(comes.picoseconds() - 1);
+            self.links.horizon = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
+            next = self.adapter.run(NODE, &mut self.links);
             self.collect();
         }
     }

@@ -9,14 +9,17 @@ const GROUP: usize = 8;
 /// each eightfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number
 /// comes first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Deadlines {
-    /// A tree in an array: the root at 0, and at place `i` of group `g` the earliest of group 8 `g` + `i` + 1. The
-    /// parts themselves are the places of the last level.
-    groups: Vec<[Time; GROUP]>,
+    /// The first group: the parts themselves, or if they are more than eight, the earliest of groups of them.
+    root: [Time; GROUP],
+    /// The earliest of the root, at hand without a look into it.
+    earliest: Time,
+    /// A tree in an array: its place `i` of group `g` is the earliest of group 8 `g` + `i` + 1, the root being group 0.
+    /// The parts themselves are the places of the last level.
+    below: Vec<[Time; GROUP]>,
     /// The first group of the last level.
     last_level: usize,
-    /// The earliest of the root, at hand without a look into the tree.
-    earliest: Time,
 }
 
 impl Deadlines {
@@ -27,7 +30,12 @@ impl Deadlines {
             last_level += groups;
             groups *= GROUP;
         }
-        Self { groups: vec![[Time::NEVER; GROUP]; last_level + groups], last_level, earliest: Time::NEVER }
+        Self {
+            root: [Time::NEVER; GROUP],
+            below: vec![[Time::NEVER; GROUP]; last_level + groups - 1],
+            last_level,
+            earliest: Time::NEVER,
+        }
     }
 
     /// The earliest deadline.
@@ -36,20 +44,24 @@ impl Deadlines {
         self.earliest
     }
 
+    /// The deadline of a part.
+    pub fn of(&self, part: usize) -> Time {
+        let group = self.last_level + part / GROUP;
+        if group == 0 { self.root[part] } else { self.below[group - 1][part % GROUP] }
+    }
+
     /// Sets the deadline of a part; [`Time::NEVER`] for none.
     #[inline]
     pub fn set(&mut self, part: usize, mut deadline: Time) {
         let (mut group, mut place) = (self.last_level + part / GROUP, part % GROUP);
-        loop {
-            let times = &mut self.groups[group];
+        while group > 0 {
+            let times = &mut self.below[group - 1];
             times[place] = deadline;
             deadline = times.iter().copied().fold(Time::NEVER, Time::min);
-            if group == 0 {
-                self.earliest = deadline;
-                return;
-            }
             (group, place) = ((group - 1) / GROUP, (group - 1) % GROUP);
         }
+        self.root[place] = deadline;
+        self.earliest = self.root.iter().copied().fold(Time::NEVER, Time::min);
     }
 
     /// The part whose deadline is the earliest, if that is `now` or before.
@@ -59,17 +71,22 @@ impl Deadlines {
         if earliest > now || earliest == Time::NEVER {
             return None;
         }
+        let mut place = place_of(&self.root, earliest);
         let mut group = 0;
-        loop {
-            let equal = self.groups[group].map(|time| u32::from(time == earliest));
-            let places = equal.iter().zip(0..).fold(0_u32, |places, (equal, place)| places | equal << place);
-            let place = places.trailing_zeros() as usize;
-            if group >= self.last_level {
-                return Some(GROUP * (group - self.last_level) + place);
-            }
+        while group < self.last_level {
             group = GROUP * group + place + 1;
+            place = place_of(&self.below[group - 1], earliest);
         }
+        Some(GROUP * (group - self.last_level) + place)
     }
+}
+
+/// The first place of a group that has this time; one has it.
+#[inline]
+fn place_of(times: &[Time; GROUP], time: Time) -> usize {
+    let equal = times.map(|other| u32::from(other == time));
+    let places = equal.iter().zip(0..).fold(0_u32, |places, (equal, place)| places | equal << place);
+    places.trailing_zeros() as usize
 }
 
 #[cfg(test)]
@@ -92,7 +109,7 @@ mod tests {
                 model[part] = deadline;
                 let first = (0..parts).min_by_key(|&part| (model[part], part)).unwrap();
                 let now = Time::from_picoseconds(now);
-                prop_assert_eq!(deadlines.earliest(), model[first]);
+                prop_assert_eq!((deadlines.of(part), deadlines.earliest()), (deadline, model[first]));
                 prop_assert_eq!(deadlines.due(now), Some(first).filter(|&part| model[part] <= now));
             }
         }

@@ -9,23 +9,19 @@
 //! - a process with one feeder gets them in the order in which the feeder sends them, so it runs at once, inside the
 //!   feeder's event ("fusion"), ahead of the global clock. It runs its own timers that are due before each packet.
 //!
-//! Where all processes take packets while they are sent, as in an Ethernet, they run in rounds instead: what one of
-//! them sends reaches the next no sooner than the shortest way between two takes, and so far all of them may run, one
-//! after the other, without an event queue.
+//! An Ethernet has a driver of its own, `rounds.rs`.
 //!
 //! The results are those of running everything in the order of (time, timers before lanes, id), whichever processes are
 //! fused.
 
-use forebay_qdisc::{Span, Time};
+use forebay_qdisc::Time;
 
 use crate::error::RunError;
 use crate::event_queue::{BUCKETS_AHEAD, Event, EventQueue};
-use crate::meter::{Meter, peak_rss_bytes};
 use crate::packet::Packet;
 use crate::prefetch::prefetch;
-use crate::process::{DUE_TOGETHER, Outbox, Process};
+use crate::process::{Outbox, Process};
 use crate::report::Report;
-use crate::results::RunResult;
 use crate::ring::Ring;
 use crate::window::Window;
 use crate::wire::Wire;
@@ -133,12 +129,6 @@ impl Routes {
         }
     }
 
-    /// Whether every process takes packets while they are sent.
-    fn uses_no_lanes(&self) -> bool {
-        let rows = self.processes.chunks(self.stride).zip(&self.lengths);
-        rows.flat_map(|(row, &length)| &row[..length as usize]).all(|process| process & FUSED != 0)
-    }
-
     /// Which processes have one feeder only, and may so run inside it.
     fn fused(&self, process_count: usize, in_global_order: &[u32]) -> Vec<bool> {
         const NONE: u32 = u32::MAX;
@@ -177,70 +167,82 @@ impl Routes {
     }
 }
 
-/// What it takes to run the processes in rounds.
-pub(crate) struct Rounds {
-    /// Whatever a process sends reaches the next one no sooner than this much later.
-    pub lookahead: Span,
-    /// The process at the far end of each link.
-    pub receivers: Vec<u32>,
+/// How far a run has come.
+pub(crate) struct Progress<'a> {
+    /// Called now and then with the part of the run that is done; answers whether to go on.
+    control: &'a mut dyn FnMut(f64) -> bool,
+    end: Time,
+    /// Entries taken from the event queue, or rounds.
+    pub events: u64,
 }
 
-/// A network that is ready to run.
-pub struct Network {
+impl<'a> Progress<'a> {
+    pub fn new(control: &'a mut dyn FnMut(f64) -> bool, end: Time) -> Self {
+        Self { control, end, events: 0 }
+    }
+
+    /// Counts an event, and asks now and then whether to go on.
+    ///
+    /// # Errors
+    /// If the answer is no.
+    #[inline]
+    pub fn count_event(&mut self, now: Time) -> Result<(), RunError> {
+        self.events += 1;
+        if self.events.is_multiple_of(EVENTS_PER_CHECK) && !(self.control)(now.seconds() / self.end.seconds()) {
+            return Err(RunError::Stopped);
+        }
+        Ok(())
+    }
+}
+
+/// What a process has sent to processes that are not fused. Aligned, so that none lies in two lines of the processor's
+/// cache.
+#[derive(Default)]
+#[repr(align(32))]
+struct Lane {
+    packets: Ring<Packet>,
+}
+
+/// Processes and lanes, ready to run.
+pub(crate) struct EventDriver {
     /// Processes 0 and up: links whose sending end has no books.
     wires: Vec<Wire>,
     /// The processes after them: ports with books, then endpoints.
     processes: Vec<Box<dyn Process>>,
     /// What each process has sent to processes that are not fused.
-    lanes: Vec<Ring<Packet>>,
+    lanes: Vec<Lane>,
     routes: Routes,
     queue: EventQueue,
     out: Outbox,
-    report: Report,
     window: Window,
-    sampling_interval: Option<Span>,
     /// Packets that are still on their way when the run ends, by (flow, direction).
     in_flight: Vec<u64>,
     /// The lane that is being run, which asks for its next turn itself; else [`PARKED`].
     running_lane: u32,
-    /// If they run in rounds: what that takes.
-    rounds: Option<Rounds>,
     /// Whether it pays to ask for memory ahead ([`LANES_BEYOND_THE_CACHE`]).
     looks_ahead: bool,
     /// The processes, past the wires, that the packets in the outbox are going to meet, each with the direction.
     ahead: Vec<(u32, u32)>,
     /// The lanes where they are going.
     lanes_ahead: Vec<u32>,
-    events: u64,
 }
 
-impl Network {
-    pub(crate) fn new(
-        wires: Vec<Wire>,
-        processes: Vec<Box<dyn Process>>,
-        routes: Routes,
-        report: Report,
-        window: Window,
-        sampling_interval: Option<Span>,
-    ) -> Self {
+impl EventDriver {
+    pub fn new(wires: Vec<Wire>, processes: Vec<Box<dyn Process>>, routes: Routes, window: Window) -> Self {
         let count = wires.len() + processes.len();
         Self {
-            lanes: (0..count).map(|_| Ring::default()).collect(),
+            lanes: (0..count).map(|_| Lane::default()).collect(),
             in_flight: vec![0; routes.sources.len()],
             wires,
             processes,
             routes,
             queue: EventQueue::default(),
             out: Outbox::new(window),
-            report,
             window,
-            sampling_interval,
             running_lane: PARKED,
-            rounds: None,
             looks_ahead: false,
             ahead: Vec::new(),
             lanes_ahead: Vec::new(),
-            events: 0,
         }
     }
 
@@ -249,28 +251,13 @@ impl Network {
         for process in &mut self.routes.processes {
             *process &= !FUSED;
         }
-        self.rounds = None;
-        self.out.due.clear();
     }
 
-    /// The same network, run in rounds if all links are wires and all processes take packets while they are sent.
-    pub(crate) fn in_rounds(mut self, rounds: Option<Rounds>) -> Self {
-        let can_be = |rounds: &Rounds| rounds.receivers.len() == self.wires.len() && self.routes.uses_no_lanes();
-        self.rounds = rounds.filter(can_be);
-        if self.rounds.is_some() {
-            self.out.first_due = self.wires.len() as u32;
-            self.out.due = vec![[Time::NEVER; DUE_TOGETHER]; self.processes.len().div_ceil(DUE_TOGETHER)];
-        }
-        self
-    }
-
-    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to
-    /// go on.
+    /// Runs to the end.
     ///
     /// # Errors
-    /// If `control` stops the run, a trace cannot be written, or the books do not balance.
-    pub fn run(mut self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        let meter = Meter::start();
+    /// If the run is stopped.
+    pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         self.looks_ahead = self.lanes.len() >= LANES_BEYOND_THE_CACHE;
         if self.looks_ahead {
             self.queue.look_ahead();
@@ -279,63 +266,13 @@ impl Network {
             self.out.running = id;
             process.start(&mut self.out);
         }
-        match self.rounds.take() {
-            Some(rounds) => self.run_rounds(&rounds, control)?,
-            None => self.run_events(control)?,
-        }
-        self.finish(&meter)
-    }
-
-    /// One event after the other.
-    fn run_events(&mut self, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
         self.drain();
         while let Some(event) = self.queue.peek() {
             if event.time > self.window.to {
                 break;
             }
-            self.count_event(event.time, control)?;
+            progress.count_event(event.time)?;
             self.step(event);
-        }
-        Ok(())
-    }
-
-    /// All processes in turn, as far as each knows what comes to it: what any of them sends in a round reaches the next
-    /// one in a later round, so that their order within the round is nobody's business, and no queue has to keep it.
-    fn run_rounds(&mut self, rounds: &Rounds, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
-        let first = self.wires.len();
-        let instant = Span::from_picoseconds(1);
-        let ahead = rounds.lookahead.max(instant) - instant;
-        loop {
-            let begin = self.out.due.iter().flatten().copied().fold(Time::NEVER, Time::min);
-            if begin > self.window.to {
-                return Ok(());
-            }
-            self.count_event(begin, control)?;
-            let horizon = (begin + ahead).min(self.window.to);
-            self.out.horizon = horizon;
-            for group in 0..self.out.due.len() {
-                // Which of them are due is anybody's guess: bits are looked through without one wrong branch for each.
-                let bits = self.out.due[group].map(|at| u32::from(at <= horizon));
-                let mut due = bits.iter().rev().fold(0, |due, bit| due << 1 | bit);
-                while due != 0 {
-                    let place = due.trailing_zeros() as usize;
-                    due &= due - 1;
-                    let at = std::mem::replace(&mut self.out.due[group][place], Time::NEVER);
-                    let process = group * DUE_TOGETHER + place;
-                    self.out.running = (first + process) as u32;
-                    self.processes[process].expire(at, &mut self.out);
-                }
-            }
-            self.deliver_over_links(&rounds.receivers);
-        }
-    }
-
-    /// Counts an event, and asks now and then whether to go on.
-    #[inline]
-    fn count_event(&mut self, now: Time, control: &mut dyn FnMut(f64) -> bool) -> Result<(), RunError> {
-        self.events += 1;
-        if self.events.is_multiple_of(EVENTS_PER_CHECK) && !control(now.seconds() / self.window.to.seconds()) {
-            return Err(RunError::Stopped);
         }
         Ok(())
     }
@@ -347,7 +284,6 @@ impl Network {
         if event.id < count {
             self.queue.pop();
             self.out.running = event.id;
-            self.out.horizon = event.time;
             self.processes[event.id as usize - self.wires.len()].expire(event.time, &mut self.out);
             if self.looks_ahead && self.out.packets.len() > 1 {
                 self.prefetch_what_follows();
@@ -368,7 +304,7 @@ impl Network {
         let Self { lanes, routes, .. } = self;
         self.queue.take_soon(|ahead, id| {
             let Some(lane) = id.checked_sub(count) else { return };
-            let lane = &lanes[lane as usize];
+            let lane = &lanes[lane as usize].packets;
             match ahead {
                 BUCKETS_AHEAD => prefetch(lane),
                 0 => {
@@ -408,7 +344,7 @@ impl Network {
             self.processes[process as usize].prefetch(direction as usize);
         }
         for lane in self.lanes_ahead.drain(..) {
-            self.lanes[lane as usize].prefetch_back();
+            self.lanes[lane as usize].packets.prefetch_back();
         }
         for (process, _) in self.ahead.drain(..) {
             self.processes[process as usize].prefetch_further();
@@ -419,12 +355,12 @@ impl Network {
     /// earlier.
     fn run_lane(&mut self, from: u32, id: u32) {
         self.running_lane = from;
-        let mut packet = self.lanes[from as usize].pop();
+        let mut packet = self.lanes[from as usize].packets.pop();
         while let Some(arrived) = packet {
             let process = self.routes.next(&arrived);
             self.deliver(arrived, process & !FUSED);
             self.drain();
-            let lane = &mut self.lanes[from as usize];
+            let lane = &mut self.lanes[from as usize].packets;
             let Some(next) = lane.front() else { break };
             let event = Event { time: next.time, id };
             if self.queue.has_earlier(event) {
@@ -443,27 +379,6 @@ impl Network {
         while let Some((process, at)) = self.out.wake_ups.pop() {
             self.queue.push(Event { time: at, id: process });
         }
-    }
-
-    /// Hands what is in the outbox, and what is sent in answer to it, to the nodes at the far ends of the links.
-    fn deliver_over_links(&mut self, receivers: &[u32]) {
-        let first = self.wires.len();
-        let mut sent = 0;
-        while let Some(&(link, mut packet)) = self.out.packets.get(sent) {
-            sent += 1;
-            // The link, and the node behind it.
-            packet.advance();
-            packet.advance();
-            let Some(packet) = self.wires[link as usize].pass(packet, &mut self.out) else { continue };
-            if packet.time > self.window.to {
-                self.count_in_flight(packet);
-                continue;
-            }
-            let process = receivers[link as usize];
-            self.out.running = process;
-            self.processes[process as usize - first].receive(&packet, &mut self.out);
-        }
-        self.out.packets.clear();
     }
 
     /// Hands on what is in the outbox.
@@ -513,7 +428,7 @@ impl Network {
             return next & !FUSED;
         }
         let count = self.lanes.len() as u32;
-        let lane = &mut self.lanes[from as usize];
+        let lane = &mut self.lanes[from as usize].packets;
         debug_assert!(lane.back().is_none_or(|last| last.time <= packet.time), "a lane is FIFO");
         if lane.front().is_none() && self.running_lane != from {
             self.queue.push(Event { time: packet.time, id: count + from });
@@ -528,20 +443,16 @@ impl Network {
         self.out.release(&packet);
     }
 
-    fn finish(mut self, meter: &Meter) -> Result<RunResult, RunError> {
+    /// Hands in all books.
+    pub fn finish(mut self, report: &mut Report) {
         for (direction, packets) in self.in_flight.iter().enumerate() {
-            self.report.in_flight(direction, *packets);
+            report.in_flight(direction, *packets);
         }
         for wire in &mut self.wires {
-            self.report.link(wire);
+            report.link(wire.finish(&self.window));
         }
         for process in &mut self.processes {
-            process.finish(self.window.to, &mut self.report);
+            process.finish(self.window.to, report);
         }
-        let mut result = self.report.close(self.sampling_interval)?;
-        result.engine.events = self.events;
-        result.engine.cpu_s = meter.cpu_s();
-        result.engine.peak_rss_bytes = peak_rss_bytes();
-        Ok(result)
     }
 }

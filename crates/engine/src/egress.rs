@@ -29,23 +29,24 @@ struct End {
     rng: Pcg64Mcg,
 }
 
-/// The buffer of an adapter, and the ends of the flows behind it.
+/// The buffer of an adapter, and the ends of the flows behind it. What comes first, every frame touches.
+#[repr(C, align(64))]
 pub(crate) struct Egress {
-    ends: Vec<End>,
     /// What the node takes at present, if there is anything, and what waits behind it.
     serving: Packet,
     waiting: Ring<Packet>,
-    capacity_bytes: u64,
-    used_bytes: u64,
-    by_class: [u64; SharedMemory::CLASSES],
-    service: ServiceRate,
-    service_time: TransmissionTime,
     /// When the first frame will have left; [`Time::NEVER`] while there is none.
     leaves_at: Time,
-    /// Whether data may have an answer, and so have to leave on time: else it is enough to know when they left.
-    answers_data: bool,
+    service_time: TransmissionTime,
+    capacity_bytes: u64,
+    used_bytes: u64,
     /// Control frames in the buffer: they have an answer.
     probes: u32,
+    /// Whether data may have an answer, and so have to leave on time: else it is enough to know when they left.
+    answers_data: bool,
+    by_class: [u64; SharedMemory::CLASSES],
+    service: ServiceRate,
+    ends: Vec<End>,
     /// When each reflector wants to be called.
     polls: Deadlines,
 }

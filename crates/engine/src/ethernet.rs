@@ -2,8 +2,10 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `rounds.rs` | the driver |
+//! | `ethernet_network.rs` | from the description to nodes and links |
+//! | `ethernet_links.rs` | the links, and what is on them |
 //! | `ethernet_switch.rs` | the switch |
-//! | `arrivals.rs` | what has been sent to it, in the order in which it arrives |
 //! | `switch_port.rs`, `output_queues.rs` | a port of it, and what waits there |
 //! | `adapter.rs` | the end node |
 //! | `ingress.rs` | its way in: virtual output queues, rate limiters, whose turn it is |
@@ -11,8 +13,8 @@
 //! | `pause_port.rs` | PAUSE at its port, both ways |
 //! | `frames.rs` | when frames are generated, and for whom |
 //!
-//! Data frames travel as packets of their flow. Control frames (messages of congestion management, PAUSE) have rows of
-//! their own in the driver's routes, behind those of the flows: see [`ControlRows`].
+//! Data frames travel as packets of their flow. Control frames (messages of congestion management, PAUSE) have flows of
+//! their own, behind those: see [`ControlRows`].
 
 use forebay_qdisc::{Ecn, Rate, Span, Time};
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement, Message};
@@ -184,10 +186,10 @@ impl TransmissionTime {
     }
 }
 
-/// Which rows of the driver's routes are those of control frames. A row is a (flow, direction) as in
-/// [`crate::Packet::direction_index`]. Behind the flows' rows there come, in the same order, those of their control
-/// frames: forward from the source to the destination (probes), backward from the destination, or from any switch on
-/// the way, to the source. Behind them there is one row for each link, for PAUSE.
+/// Which (flow, direction)s are those of control frames; a row is one, as in [`crate::Packet::direction_index`]. Behind
+/// the flows' rows there come, in the same order, those of their control frames: forward from the source to the
+/// destination (probes), backward from the destination, or from any switch on the way, to the source. Behind them there
+/// is one row for each link, for PAUSE.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ControlRows {
     pub flows: u32,

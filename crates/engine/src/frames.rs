@@ -22,17 +22,9 @@ pub(crate) struct GeneratorParts {
     pub rng: Pcg64Mcg,
 }
 
-/// The distances between frames, in the time that a generator counts.
-#[derive(Clone, Debug)]
-enum Pace {
-    /// In each slot with the same probability: so many slots without a frame.
-    Bernoulli(Geometric),
-    /// At equal distances, in picoseconds.
-    Constant(f64),
-}
-
 /// Failures before the first success of independent trials.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Geometric {
     /// At `k` the probability of more than `k` failures, in [`Geometric::ONE`]s.
     more_than: [i64; Self::COMPARED],
@@ -41,8 +33,8 @@ struct Geometric {
 }
 
 impl Geometric {
-    /// So many failures are found by comparing, all at once, which is faster than a logarithm; more are rare at the
-    /// loads at which speed matters.
+    /// So many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
+    /// speed matters.
     const COMPARED: usize = 16;
     /// Probabilities have 53 bits.
     const ONE: i64 = 1 << 53;
@@ -63,8 +55,13 @@ impl Geometric {
     fn draw(&self, rng: &mut Pcg64Mcg) -> u64 {
         // In (0, 1], where the logarithm is finite. There are more than k failures if this is at most `more_than[k]`.
         let point = Self::ONE - (rng.next_u64() >> 11) as i64;
-        let failures: i64 = self.more_than.iter().map(|&tail| i64::from(point <= tail)).sum();
-        if failures < Self::COMPARED as i64 { failures as u64 } else { self.invert(point) }
+        let mut failures = 0;
+        // A search by halves, without branches: which half it is, is anybody's guess.
+        for step in [8, 4, 2, 1] {
+            failures += usize::from(point <= self.more_than[(failures + step - 1) % Self::COMPARED]) * step;
+        }
+        failures += usize::from(point <= self.more_than[failures % Self::COMPARED]);
+        if failures < Self::COMPARED { failures as u64 } else { self.invert(point) }
     }
 
     /// The number of failures that belongs to a point, if there are [`Geometric::COMPARED`] or more.
@@ -78,7 +75,8 @@ impl Geometric {
 /// The flows of a generator.
 #[derive(Debug)]
 enum Choice {
-    Only(u32),
+    /// All with the same share, and numbered one after the other: the first, and how many.
+    Range(u32, u32),
     /// All with the same share.
     Uniform(Vec<u32>),
     /// Each with the sum of the shares up to its own.
@@ -87,31 +85,29 @@ enum Choice {
 
 impl Choice {
     fn new(flows: &[(u32, f64)]) -> Self {
-        match *flows {
-            // Who has no flow generates nothing.
-            [] => Self::Only(0),
-            [(flow, _)] => Self::Only(flow),
-            [(_, first), ..] if flows.iter().all(|&(_, share)| share == first) => {
-                Self::Uniform(flows.iter().map(|&(flow, _)| flow).collect())
-            }
-            _ => Self::Weighted(
-                flows
-                    .iter()
-                    .scan(0.0, |sum, &(flow, share)| {
-                        *sum += share;
-                        Some((*sum, flow))
-                    })
-                    .collect(),
-            ),
+        // Who has no flow generates nothing.
+        let Some(&(first_flow, first_share)) = flows.first() else { return Self::Range(0, 1) };
+        if flows.iter().any(|&(_, share)| share != first_share) {
+            let sums = flows.iter().scan(0.0, |sum, &(flow, share)| {
+                *sum += share;
+                Some((*sum, flow))
+            });
+            return Self::Weighted(sums.collect());
         }
+        if flows.iter().zip(first_flow..).all(|(&(flow, _), number)| flow == number) {
+            return Self::Range(first_flow, flows.len() as u32);
+        }
+        Self::Uniform(flows.iter().map(|&(flow, _)| flow).collect())
     }
 
     #[inline]
     fn draw(&self, rng: &mut Pcg64Mcg) -> u32 {
+        // The upper half of the product is uniform below the number of flows.
+        let below = |rng: &mut Pcg64Mcg, count: u64| ((u128::from(rng.next_u64()) * u128::from(count)) >> 64) as u64;
         match self {
-            Self::Only(flow) => *flow,
-            // The upper half of the product is uniform below the number of flows.
-            Self::Uniform(flows) => flows[((u128::from(rng.next_u64()) * flows.len() as u128) >> 64) as usize],
+            Self::Range(flow, 1) => *flow,
+            Self::Range(first, count) => first + below(rng, u64::from(*count)) as u32,
+            Self::Uniform(flows) => flows[below(rng, flows.len() as u64) as usize],
             Self::Weighted(flows) => {
                 let point = uniform(rng) * flows[flows.len() - 1].0;
                 flows[flows.partition_point(|&(sum, _)| sum <= point).min(flows.len() - 1)].1
@@ -120,37 +116,49 @@ impl Choice {
     }
 }
 
-/// A generator at work.
+/// A generator at work. What comes first, every frame touches: three lines of the processor's cache.
+#[repr(C, align(64))]
 struct Generator {
-    pace: Pace,
-    slot: Span,
-    start: Time,
-    stop: Time,
-    on_off: Option<OnOff>,
-    choice: Choice,
     rng: Pcg64Mcg,
     /// How many slots are over, or with a constant pace how many frames, when the next frame has come.
     passed: u64,
     /// When the next frame comes, [`Time::NEVER`] after the end; and whose it is.
     time: Time,
     flow: u32,
+    /// Whether frames come at equal distances; else in each slot with the same probability.
+    is_constant: bool,
+    slot: Span,
+    start: Time,
+    /// So many slots without a frame.
+    gap: Geometric,
+    choice: Choice,
+    on_off: Option<OnOff>,
+    stop: Time,
+    /// With a constant pace: the distance in picoseconds.
+    distance: f64,
 }
 
 impl Generator {
     fn new(parts: GeneratorParts, flows: &[(u32, f64)]) -> Self {
         let GeneratorParts { arrivals, slot, start, stop, rng } = parts;
         let FrameArrivals { load, constant, on_off } = arrivals;
-        let pace = if constant {
-            Pace::Constant(slot.picoseconds() as f64 / load)
-        } else {
-            Pace::Bernoulli(Geometric::new(load))
-        };
         // Who has nobody to generate for, or is never on, has stopped before it starts.
         let silent = flows.is_empty() || load <= 0.0 || on_off.is_some_and(|on_off| on_off.on == Span::ZERO);
         let (stop, on_off) = if silent { (start, None) } else { (stop, on_off) };
-        let choice = Choice::new(flows);
-        let mut generator =
-            Self { pace, slot, start, stop, on_off, choice, rng, passed: 0, time: Time::NEVER, flow: 0 };
+        let mut generator = Self {
+            rng,
+            passed: 0,
+            time: Time::NEVER,
+            flow: 0,
+            is_constant: constant,
+            slot,
+            start,
+            gap: Geometric::new(load),
+            choice: Choice::new(flows),
+            on_off,
+            stop,
+            distance: slot.picoseconds() as f64 / load,
+        };
         generator.step();
         generator
     }
@@ -158,17 +166,14 @@ impl Generator {
     /// Settles the next frame.
     #[inline(always)]
     fn step(&mut self) {
-        let elapsed = match &self.pace {
-            Pace::Bernoulli(gap) => {
-                let slot = self.passed + gap.draw(&mut self.rng);
-                self.passed = slot + 1;
-                slot.saturating_mul(self.slot.picoseconds())
-            }
-            Pace::Constant(distance) => {
-                let number = self.passed;
-                self.passed = number + 1;
-                (number as f64 * distance + 0.5) as u64
-            }
+        let elapsed = if self.is_constant {
+            let number = self.passed;
+            self.passed = number + 1;
+            (number as f64 * self.distance + 0.5) as u64
+        } else {
+            let slot = self.passed + self.gap.draw(&mut self.rng);
+            self.passed = slot + 1;
+            slot.saturating_mul(self.slot.picoseconds())
         };
         self.flow = self.choice.draw(&mut self.rng);
         let elapsed = match self.on_off {

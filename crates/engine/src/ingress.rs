@@ -25,39 +25,40 @@ struct Queue {
     frame: Packet,
     /// How many frames wait.
     backlog: u32,
-    /// What the reaction point has heard of, of the bytes in the book, and from how many more on it has to hear on
-    /// time.
-    heard_bytes: u64,
-    silent_until: u64,
     /// When the limiter lets the next frame go.
     eligible_at: Time,
     /// How long it lets wait after a frame.
     interval: Span,
-    limiter: RateLimiter,
-    /// What the reaction point allows, in bits per second; `None` without a limiter.
-    rate_bps: Option<f64>,
     /// How long a frame takes on the line.
     transmission: Span,
+    book: SendBook,
+    /// From how many bytes in the book on the reaction point has to hear on time what is sent.
+    silent_until: u64,
+    limiter: RateLimiter,
+    /// What the reaction point has heard of, of the bytes in the book.
+    heard_bytes: u64,
+    /// What the reaction point allows, in bits per second; `None` without a limiter.
+    rate_bps: Option<f64>,
     reaction: Option<Box<dyn ReactionPoint>>,
     rng: Pcg64Mcg,
-    book: SendBook,
     /// What `frame` is made from.
     fields: PacketFields,
 }
 
-/// The queues of an adapter.
+/// The queues of an adapter. What comes first, nearly every frame touches.
+#[repr(C)]
 pub(crate) struct Ingress {
     queues: Vec<Queue>,
-    generators: Generators,
-    /// Frames that a queue holds at most.
-    limit: u32,
-    ready: ReadyQueues,
-    /// When each queue that has frames and is held back by its limiter may go on.
-    eligible: Deadlines,
     /// The queue of the last frame, behind which the search for the next one begins; and until when that frame is on
     /// the line.
     last: usize,
     sent_at: Time,
+    /// Frames that a queue holds at most.
+    limit: u32,
+    generators: Generators,
+    ready: ReadyQueues,
+    /// When each queue that has frames and is held back by its limiter may go on.
+    eligible: Deadlines,
     /// When each reaction point wants to be called.
     polls: Deadlines,
     /// How many flows may have a rate limiter, and how many have.

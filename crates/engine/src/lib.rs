@@ -5,7 +5,6 @@
 //! [`RunResult`]. Time is an integer number of picoseconds; equal seeds give equal results to the last bit.
 
 mod adapter;
-mod arrivals;
 mod cells;
 mod conversation;
 mod crossbar;
@@ -15,8 +14,10 @@ mod distribution;
 mod driver;
 mod egress;
 mod endpoint;
+mod endpoints;
 mod error;
 mod ethernet;
+mod ethernet_links;
 mod ethernet_network;
 mod ethernet_switch;
 mod event_queue;
@@ -37,6 +38,7 @@ mod report;
 mod results;
 mod ring;
 mod rng;
+mod rounds;
 mod sack;
 mod switch_port;
 mod tcp_endpoint;
@@ -50,14 +52,12 @@ pub use cells::CellArrivals;
 pub use crossbar::{FabricSpec, Inputs};
 pub use deadlock::Deadlock;
 pub use distribution::Distribution;
-pub use driver::Network;
 pub use error::RunError;
 pub use ethernet::{
-    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FrameArrivals, MessageTable, OnOff,
-    ServiceStep,
+    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, ServiceStep,
 };
 pub use histogram::DelayHistogram;
-pub use network::{Application, FabricId, FlowSpec, LinkId, LinkSpec, NetworkBuilder, Probes, Transport};
+pub use network::{Application, FabricId, FlowSpec, LinkId, LinkSpec, Network, NetworkBuilder, Probes, Transport};
 pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};
 pub use process::{Outbox, Process};
 pub use results::{Column, EngineStats, RunResult, Series, Table};

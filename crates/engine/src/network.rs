@@ -2,28 +2,29 @@
 
 use std::rc::Rc;
 
-use forebay_qdisc::{Ecn, Queue, Rate, Span, Time};
+use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_switching::Bytes;
 use forebay_tcp::TcpConfig;
 
-use crate::cells::{CellArrivals, CellFlow, CellSource, CellSourceParts};
-use crate::conversation::{Client, Conversation, ConversationParts, Role};
+use crate::cells::CellArrivals;
 use crate::crossbar::{Crossbar, FabricSpec};
 use crate::distribution::Distribution;
-use crate::driver::{Network, Routes};
-use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
+use crate::driver::{EventDriver, Progress, Routes};
+use crate::endpoints::Endpoints;
 use crate::error::RunError;
 use crate::ethernet::{AdapterSpec, EthernetSwitchSpec, FrameArrivals};
-use crate::ethernet_network::{Ethernet, LinkEnds, LinkLine, Surroundings};
+use crate::ethernet_network::{Ethernet, Surroundings};
+use crate::meter::{Meter, peak_rss_bytes};
 use crate::packet::{FlowId, Packet};
 use crate::port::{Books, LawPort, QueuePort};
 use crate::process::Process;
 use crate::queue_book::{QueueBook, QueueSeries, WatchedFlow};
 use crate::report::{FlowLabel, Report};
+use crate::results::RunResult;
 use crate::rng::stream;
-use crate::tcp_endpoint::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
+use crate::rounds::Rounds;
 use crate::trace::{TraceSpec, TracedFlow, Tracer};
-use crate::udp::{UdpPattern, UdpSink, UdpSource, UdpSourceParts};
+use crate::udp::UdpPattern;
 use crate::ways::Ways;
 use crate::window::{Checkpoints, Window};
 use crate::wire::Wire;
@@ -240,13 +241,40 @@ impl NetworkBuilder {
         self.flows.len() as u32
     }
 
-    /// Makes processes and lanes.
+    /// Makes processes and lanes, or the nodes of an Ethernet.
     ///
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
+        let (window, sampling_interval) = (self.window, self.probes.interval);
+        let report = Report::new(window, self.flows.iter().map(label).collect());
+        let driver = if self.switches.is_empty() && self.adapters.is_empty() {
+            Driver::Events(Box::new(self.events()?))
+        } else {
+            Driver::Rounds(Box::new(self.rounds()?))
+        };
+        Ok(Network { driver, report, window, sampling_interval })
+    }
+
+    /// The nodes of an Ethernet. It is all that there is: every link leads from node to node.
+    fn rounds(self) -> Result<Rounds, RunError> {
         let Self { seed, window, probes, links, fabrics, switches, adapters, flows } = self;
-        let report = Report::new(window, flows.iter().map(label).collect());
+        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
+        let mut wires = Vec::with_capacity(links.len());
+        let ethernet = Ethernet::new(switches, adapters, &links)?;
+        for (link, number) in links.into_iter().zip(0..) {
+            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
+            if queue.is_some() || !fabrics.is_empty() {
+                return Err(RunError::Invariant("a queue or a fabric in an Ethernet".into()));
+            }
+            wires.push(wire);
+        }
+        ethernet.build(&Surroundings { flows: &flows, seed, window, probes }, wires)
+    }
+
+    /// Processes and lanes.
+    fn events(self) -> Result<EventDriver, RunError> {
+        let Self { seed, window, probes, links, fabrics, flows, .. } = self;
         let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at
         // the same instant come in the order of their senders' numbers.
@@ -256,7 +284,6 @@ impl NetworkBuilder {
         let mut process_of = Vec::with_capacity(links.len());
         let mut in_global_order = Vec::new();
         let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
-        let described: Vec<LinkLine> = links.iter().map(LinkLine::of).collect();
         for (link, number) in links.into_iter().zip(0..) {
             let shares_state = link.shares_state;
             let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
@@ -278,16 +305,7 @@ impl NetworkBuilder {
             in_global_order.push(booked_from + processes.len() as u32);
             processes.push(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes)));
         }
-        let first_switch = booked_from + processes.len() as u32;
-        let first_adapter = first_switch + switches.len() as u32;
-        in_global_order.extend(first_switch..first_adapter);
-        let ethernet = Ethernet { switches, adapters, first_process: first_switch };
-        let has_ethernet = !ethernet.is_empty();
-        let link_ends = ethernet.ends(described.len());
-        let pause_by_class = ethernet.pauses_by_class();
-        let around = Surroundings { flows: &flows, links: &described, seed, window, probes, pause_by_class };
-        let rounds = ethernet.rounds(&around, &link_ends);
-        ethernet.build(&around, &mut processes)?;
+        let early: Vec<u32> = (first_fabric..booked_from + processes.len() as u32).collect();
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
             processes: &mut processes,
@@ -295,23 +313,70 @@ impl NetworkBuilder {
             seed,
             checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
             sampled,
-            link_ends: &link_ends,
             ends: Vec::new(),
         };
         let mut index = 0;
         while index < flows.len() {
-            index += endpoints.add(&flows, index);
+            index += endpoints.add(&flows, index)?;
         }
         let ends = endpoints.ends;
-        let ways = Ways { process_of, outputs, first_fabric, link_ends };
-        let mut paths = ways.of_flows(&flows, &ends)?;
-        if has_ethernet {
-            ways.add_control(&mut paths);
-        }
-        let mut routes = Routes::new(paths.into_iter());
-        let early: Vec<u32> = (first_fabric..first_adapter).collect();
+        let ways = Ways { process_of, outputs, first_fabric };
+        let mut routes = Routes::new(ways.of_flows(&flows, &ends)?.into_iter());
         routes.fuse(booked_from as usize + processes.len(), &in_global_order, &early);
-        Ok(Network::new(wires, processes, routes, report, window, probes.interval).in_rounds(rounds))
+        Ok(EventDriver::new(wires, processes, routes, window))
+    }
+}
+
+/// A network that is ready to run.
+pub struct Network {
+    driver: Driver,
+    report: Report,
+    window: Window,
+    sampling_interval: Option<Span>,
+}
+
+/// What runs it.
+enum Driver {
+    Events(Box<EventDriver>),
+    Rounds(Box<Rounds>),
+}
+
+impl Network {
+    /// Makes everything happen in the order of the global clock: the same results, slower. For tests.
+    pub fn without_fusion(&mut self) {
+        match &mut self.driver {
+            Driver::Events(driver) => driver.without_fusion(),
+            Driver::Rounds(driver) => driver.in_order(),
+        }
+    }
+
+    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to
+    /// go on.
+    ///
+    /// # Errors
+    /// If `control` stops the run, a trace cannot be written, or the books do not balance.
+    pub fn run(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
+        let Self { driver, mut report, window, sampling_interval } = self;
+        let meter = Meter::start();
+        let mut progress = Progress::new(control, window.to);
+        match driver {
+            Driver::Events(driver) => {
+                // Not behind a pointer: what is a variable of this function is faster to come by.
+                let mut driver = *driver;
+                driver.run(&mut progress)?;
+                driver.finish(&mut report);
+            }
+            Driver::Rounds(driver) => {
+                let mut driver = *driver;
+                driver.run(&mut progress)?;
+                driver.finish(&mut report);
+            }
+        }
+        let mut result = report.close(sampling_interval)?;
+        result.engine.events = progress.events;
+        result.engine.cpu_s = meter.cpu_s();
+        result.engine.peak_rss_bytes = peak_rss_bytes();
+        Ok(result)
     }
 }
 
@@ -410,157 +475,5 @@ fn port(wire: Wire, queue: BookedQueue, probes: Probes) -> Box<dyn Process> {
     match queue {
         Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
         Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
-    }
-}
-
-/// Makes the endpoints of the flows and remembers which process is which end.
-struct Endpoints<'a> {
-    processes: &'a mut Vec<Box<dyn Process>>,
-    /// The number of the first of `processes`.
-    first: u32,
-    seed: u64,
-    checkpoints: Checkpoints,
-    /// Whether the flows become time series.
-    sampled: bool,
-    link_ends: &'a [LinkEnds],
-    /// (source, destination) of each flow.
-    ends: Vec<(u32, u32)>,
-}
-
-impl Endpoints<'_> {
-    fn push(&mut self, process: impl Process + 'static) -> u32 {
-        self.processes.push(Box::new(process));
-        self.first + self.processes.len() as u32 - 1
-    }
-
-    fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {
-        EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
-    }
-
-    fn transmitter(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Transmitter {
-        let mut book = SendBook::new(self.sampled);
-        book.record.window_series = self.sampled.then(Vec::new);
-        Transmitter::new(self.context(flow, spec), config, book)
-    }
-
-    fn acknowledger(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Acknowledger {
-        Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
-    }
-
-    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; gives how many flows
-    /// that were.
-    fn add(&mut self, flows: &[FlowSpec], index: usize) -> usize {
-        let spec = &flows[index];
-        match &spec.transport {
-            Transport::Udp { .. } => self.udp(index, spec),
-            Transport::Cells { .. } => return self.cells(flows, index),
-            Transport::Frames { .. } => {
-                let end = |link: Option<&LinkId>, end: fn(&LinkEnds) -> Option<u32>| {
-                    link.and_then(|&link| end(&self.link_ends[link as usize])).unwrap_or(u32::MAX)
-                };
-                let source = end(spec.forward.first(), |ends| ends.sender);
-                self.ends.push((source, end(spec.forward.last(), |ends| ends.receiver)));
-            }
-            Transport::Tcp { config, application } => {
-                let bulk = match application {
-                    Application::Unlimited => Bulk::Until(spec.stop),
-                    Application::Fixed { bytes } => Bulk::Bytes(*bytes),
-                    Application::RequestResponse { request_bytes, response, think } => {
-                        let sizes = (*request_bytes, *response, *think);
-                        self.conversation(index, spec, &flows[index + 1], config, sizes);
-                        return 2;
-                    }
-                };
-                let transmitter = self.transmitter(index, spec, config);
-                let acknowledger = self.acknowledger(index, spec, config);
-                let source = self.push(TcpSource::new(transmitter, bulk, spec.start));
-                let destination = self.push(TcpSink::new(acknowledger));
-                self.ends.push((source, destination));
-            }
-        }
-        1
-    }
-
-    fn udp(&mut self, index: usize, spec: &FlowSpec) {
-        let Transport::Udp { pattern, length, header_bytes, ecn } = &spec.transport else { return };
-        let context = self.context(index, spec);
-        let source = UdpSource::new(UdpSourceParts {
-            context,
-            pattern: pattern.clone(),
-            length: *length,
-            ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
-            start: spec.start,
-            stop: spec.stop,
-            rng: stream(self.seed, &format!("flow/{}", spec.name)),
-            book: SendBook::new(self.sampled),
-        });
-        let source = self.push(source);
-        let sink = self.push(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)));
-        self.ends.push((source, sink));
-    }
-
-    /// The source of a line, with all flows that share it; gives how many.
-    fn cells(&mut self, flows: &[FlowSpec], index: usize) -> usize {
-        let line_of = |spec: &FlowSpec| match spec.transport {
-            Transport::Cells { line, .. } => Some((spec.group.clone(), line)),
-            _ => None,
-        };
-        let Transport::Cells { arrivals, len_bytes, slot, .. } = flows[index].transport else { return 0 };
-        let line = line_of(&flows[index]);
-        let sharing = flows[index..].iter().take_while(|spec| line_of(spec) == line);
-        let of_line: Vec<CellFlow> = sharing
-            .zip(index..)
-            .map(|(spec, index)| CellFlow {
-                context: self.context(index, spec),
-                share: if let Transport::Cells { share, .. } = spec.transport { share } else { 0.0 },
-                book: SendBook::new(self.sampled),
-            })
-            .collect();
-        let count = of_line.len();
-        let spec = &flows[index];
-        let rng = stream(self.seed, &format!("flow/{}", spec.name));
-        let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
-        let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
-        let source = self.push(CellSource::new(parts));
-        for (index, spec) in flows[index..index + count].iter().enumerate().map(|(at, spec)| (index + at, spec)) {
-            let sink = self.push(UdpSink::new(self.context(index, spec), 0, ReceiveBook::new(self.sampled)));
-            self.ends.push((source, sink));
-        }
-        count
-    }
-
-    /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way
-    /// round.
-    fn conversation(
-        &mut self,
-        index: usize,
-        response: &FlowSpec,
-        request: &FlowSpec,
-        config: &TcpConfig,
-        (request_bytes, size, think): (u64, Distribution, Distribution),
-    ) {
-        let response_config = TcpConfig { handshake: false, ..config.clone() };
-        let random = |what: &str| stream(self.seed, &format!("flow/{}/{what}", response.name));
-        let server = Conversation::new(ConversationParts {
-            transmitter: self.transmitter(index, response, &response_config),
-            acknowledger: self.acknowledger(index + 1, request, config),
-            role: Role::Server,
-            request_bytes,
-            response: size,
-            response_rng: random("response"),
-            start: Time::NEVER,
-        });
-        let client = Conversation::new(ConversationParts {
-            transmitter: self.transmitter(index + 1, request, config),
-            acknowledger: self.acknowledger(index, response, &response_config),
-            role: Role::Client(Client { think, think_rng: random("think"), stop: response.stop, asked: None }),
-            request_bytes,
-            response: size,
-            response_rng: random("response"),
-            start: response.start,
-        });
-        let (server, client) = (self.push(server), self.push(client));
-        self.ends.push((server, client));
-        self.ends.push((client, server));
     }
 }

@@ -69,6 +69,23 @@ impl OutputQueues {
         }
     }
 
+    /// Whether frames leave in the order of arrival, whatever comes later.
+    pub fn is_fifo(&self) -> bool {
+        self.queues.len() == 1
+    }
+
+    /// The frame that is to go next, where [`OutputQueues::is_fifo`].
+    pub fn front(&self) -> Option<&Packet> {
+        self.queues[0].front()
+    }
+
+    /// Puts a frame in front of all others, where [`OutputQueues::is_fifo`].
+    pub fn put_back(&mut self, packet: Packet) {
+        self.queues[0].push_front(packet);
+        self.occupied = 1;
+        self.len += 1;
+    }
+
     /// Takes out the frame that is to go next, of one of the classes in `may`.
     #[inline]
     pub fn pop(&mut self, may: Classes) -> Option<Packet> {

@@ -165,12 +165,6 @@ impl Packet {
         (self.header >> HOP_SHIFT) as usize
     }
 
-    /// The same packet, as if it had reached so many processes of its path.
-    #[must_use]
-    pub(crate) const fn at_hop(&self, hop: u8) -> Self {
-        Self { header: self.header & !(0xff << HOP_SHIFT) | (hop as u64) << HOP_SHIFT, ..*self }
-    }
-
     /// It has reached the next process of its path.
     #[inline]
     pub(crate) const fn advance(&mut self) {

@@ -11,16 +11,17 @@ pub(crate) const EVERY_CLASS: u8 = 0xff;
 
 /// What stops the feeder of a buffer.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct PauseOrders {
-    /// One for all classes, or one for each; none without flow control.
-    senders: Vec<PauseSender>,
-    /// The pause time that each has decided on and that has not been sent.
-    pending: Vec<Option<u16>>,
-    any_pending: bool,
     /// With less in the buffer nobody is stopped.
     high: u64,
     /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while nobody is stopped.
     poll_at: Time,
+    any_pending: bool,
+    /// One for all classes, or one for each; none without flow control.
+    senders: Vec<PauseSender>,
+    /// The pause time that each has decided on and that has not been sent.
+    pending: Vec<Option<u16>>,
 }
 
 impl PauseOrders {
@@ -155,6 +156,12 @@ impl PauseObeyed {
     #[inline]
     pub fn is_free(&self, now: Time) -> bool {
         now >= self.stopped_until
+    }
+
+    /// From when on every class may send, if no other order comes.
+    #[inline]
+    pub fn free_from(&self) -> Time {
+        self.stopped_until
     }
 
     /// The classes that may send.

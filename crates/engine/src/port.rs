@@ -26,9 +26,10 @@ struct Waiting {
 }
 
 /// What every port with books has.
+#[repr(C)]
 pub(crate) struct Books {
-    pub discipline: String,
     pub book: QueueBook,
+    pub discipline: String,
     pub series: Option<QueueSeries>,
     pub watched: Vec<WatchedFlow>,
     pub rng: Pcg64Mcg,
@@ -38,7 +39,7 @@ pub(crate) struct Books {
 
 impl Books {
     pub fn new(discipline: String, book: QueueBook, rng: Pcg64Mcg) -> Self {
-        Self { discipline, book, series: None, watched: Vec::new(), rng, state_bytes: 0 }
+        Self { book, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
     }
 }
 
@@ -173,13 +174,13 @@ impl Process for LawPort {
         let Self { wire, books, law, backlog, .. } = self;
         books.state_bytes = books.state_bytes.max(law.state_bytes());
         report.queue(QueueReport {
-            name: &wire.record.name,
+            name: wire.name(),
             books,
             backlog: *backlog,
             holds_packets: false,
             flow_gauges: &|key, visit| law.flow_gauges(key, visit),
         });
-        report.link(wire);
+        report.link(wire.finish(&report.window()));
     }
 }
 
@@ -315,12 +316,12 @@ impl Process for QueuePort {
         let backlog = discipline.backlog();
         books.state_bytes = books.state_bytes.max(discipline.state_bytes());
         report.queue(QueueReport {
-            name: &wire.record.name,
+            name: wire.name(),
             books,
             backlog,
             holds_packets: true,
             flow_gauges: &|key, visit| discipline.flow_gauges(key, visit),
         });
-        report.link(wire);
+        report.link(wire.finish(&report.window()));
     }
 }

@@ -6,8 +6,6 @@
 
 use forebay_qdisc::Time;
 
-use crate::ethernet::MessageTable;
-use crate::network::LinkId;
 use crate::packet::Packet;
 use crate::report::Report;
 use crate::sack::SackTable;
@@ -37,9 +35,6 @@ pub trait Process {
     fn prefetch_further(&self) {}
 }
 
-/// How many processes are looked at together, where they run in rounds.
-pub(crate) const DUE_TOGETHER: usize = 8;
-
 /// Where a process puts what it sends, and asks to be woken; and what all processes share.
 #[derive(Debug)]
 pub struct Outbox {
@@ -47,34 +42,17 @@ pub struct Outbox {
     pub(crate) packets: Vec<(u32, Packet)>,
     /// (process, when).
     pub(crate) wake_ups: Vec<(u32, Time)>,
-    /// When each process is to be woken, if they run in rounds, from the first that can be on.
-    pub(crate) due: Vec<[Time; DUE_TOGETHER]>,
-    pub(crate) first_due: u32,
     /// The process that is running.
     pub(crate) running: u32,
-    /// All that comes to a process up to this time is there when it is woken: so far it may run ahead of the clock.
-    pub(crate) horizon: Time,
     /// The measured interval.
     pub window: Window,
     /// SACK blocks of the ACKs in flight.
     pub sacks: SackTable,
-    /// Messages of the control frames in flight.
-    pub messages: MessageTable,
 }
 
 impl Outbox {
     pub(crate) fn new(window: Window) -> Self {
-        Self {
-            packets: Vec::new(),
-            wake_ups: Vec::new(),
-            due: Vec::new(),
-            first_due: 0,
-            running: 0,
-            horizon: Time::ZERO,
-            window,
-            sacks: SackTable::default(),
-            messages: MessageTable::default(),
-        }
+        Self { packets: Vec::new(), wake_ups: Vec::new(), running: 0, window, sacks: SackTable::default() }
     }
 
     /// Sends a packet on along its path. `packet.time` is its arrival at the next process; it never decreases from
@@ -84,22 +62,10 @@ impl Outbox {
         self.packets.push((self.running, packet));
     }
 
-    /// The same from a node which knows the link that the packet leaves by.
-    #[inline(always)]
-    pub(crate) fn send_by(&mut self, link: LinkId, packet: Packet) {
-        self.packets.push((if self.due.is_empty() { self.running } else { link }, packet));
-    }
-
     /// Asks for a wake-up of the running process.
     #[inline]
     pub fn wake_at(&mut self, at: Time) {
-        let number = self.running.wrapping_sub(self.first_due) as usize;
-        if let Some(group) = self.due.get_mut(number / DUE_TOGETHER) {
-            let due = &mut group[number % DUE_TOGETHER];
-            *due = at.min(*due);
-        } else {
-            self.wake_ups.push((self.running, at));
-        }
+        self.wake_ups.push((self.running, at));
     }
 
     /// Lets go of what a packet holds in side tables, when it ends.

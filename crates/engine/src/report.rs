@@ -13,7 +13,7 @@ use crate::port::Books;
 use crate::queue_book::{FlowGauges, GaugeSeries, LossBook, QueueSeries};
 use crate::results::{Column, RunResult, Series, Table};
 use crate::window::Window;
-use crate::wire::{LinkReport, Wire};
+use crate::wire::LinkReport;
 
 /// What a queue hands in.
 pub(crate) struct QueueReport<'a> {
@@ -229,8 +229,7 @@ impl Report {
         self.window
     }
 
-    pub(crate) fn link(&mut self, wire: &mut Wire) {
-        let mut link = wire.finish(&self.window);
+    pub(crate) fn link(&mut self, mut link: LinkReport) {
         self.lost(&link.lost);
         self.push_series("link", &link.name, "utilization", link.series.take());
         if let Some(tracer) = link.tracer.take()
@@ -261,8 +260,8 @@ impl Report {
         let queues = &mut self.queues;
         queues.name.push(name.to_owned());
         queues.discipline.push(books.discipline.clone());
-        let all = book.all_flows();
-        queues.arrived.push(all.arrived());
+        let (arrived, departed, wait) = book.all_flows();
+        queues.arrived.push(arrived);
         queues.dropped.push(book.dropped.iter().sum());
         for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
             column.push(count);
@@ -272,7 +271,7 @@ impl Report {
         queues.mean_packets.push(book.mean_length_packets());
         queues.mean_bytes.push(book.mean_length_bytes());
         queues.longest.push(book.longest);
-        queues.wait_mean_s.push(all.wait.seconds() / all.departed() as f64);
+        queues.wait_mean_s.push(wait.seconds() / departed as f64);
         queues.state_bytes.push(books.state_bytes);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
@@ -285,22 +284,23 @@ impl Report {
     }
 
     fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
-        for (index, total) in books.book.flow_drops_total.iter().enumerate() {
-            self.fates[index].dropped += total;
-        }
         let table = &mut self.queue_flows;
-        for (flow, pair) in books.book.flows.chunks_exact(2).enumerate() {
-            let data = pair[0];
+        for (direction, data) in books.book.rows() {
+            self.fates[direction].dropped += data.dropped_total;
+            if direction % 2 != 0 {
+                continue;
+            }
+            let flow = direction / 2;
             self.flow_dropped[flow] += data.dropped;
-            if data.arrived() == 0 && data.departed() == 0 {
+            if data.arrived == 0 && data.departed == 0 {
                 continue;
             }
             table.queue.push(name.to_owned());
             table.flow.push(self.labels[flow].name.clone());
-            table.arrived.push(data.arrived());
+            table.arrived.push(data.arrived);
             table.dropped.push(data.dropped);
             table.marked.push(data.marked);
-            table.wait_mean_s.push(data.wait.seconds() / data.departed() as f64);
+            table.wait_mean_s.push(data.wait.seconds() / data.departed as f64);
             let row = table.queue.len();
             flow_gauges(flow_key(flow as FlowId, false), &mut |gauge, value| {
                 let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {

@@ -4,7 +4,8 @@ use forebay_qdisc::{Backlog, Packet as _, Rate, Span, Time};
 use forebay_switching::congestion::{CongestionPoint, Context};
 
 use crate::deadlock::BufferWait;
-use crate::ethernet::{ServiceRate, TransmissionTime};
+use crate::ethernet::ServiceRate;
+use crate::ethernet_links::{LinkPlace, Links};
 use crate::network::LinkId;
 use crate::output_queues::OutputQueues;
 use crate::packet::Packet;
@@ -13,48 +14,70 @@ use crate::port::Books;
 use crate::report::PortReport;
 use crate::ring::Ring;
 
-/// The frame that a port is sending, whose memory is free at the end.
-#[derive(Clone, Copy)]
-pub(crate) struct Sending {
+/// A frame whose departure is settled, as far as the switch has to know it when the frame itself has gone.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    /// When it joined the queue.
+    pub arrived: Time,
+    /// When its transmission begins, and when it is over, so that its memory is free.
+    pub start: Time,
+    pub end: Time,
+    /// Its row in the books; [`Departure::NOT_BOOKED`] for a control frame.
+    pub row: u32,
+    pub len_bytes: u16,
     pub input: u8,
     pub class: u8,
-    pub len_bytes: u32,
 }
 
-/// How long a frame of this length, begun before `until`, takes: on the link, and with the reduced rate of the port.
-#[derive(Default)]
-struct Pace {
-    len_bytes: u32,
-    until: Time,
-    line: Span,
-    service: Span,
+const _: () = assert!(size_of::<Departure>() == 32);
+
+impl Departure {
+    const NOT_BOOKED: u32 = u32::MAX;
 }
 
-/// A port at work.
+/// A port at work. What comes first, every frame touches.
+#[repr(C, align(64))]
 pub(crate) struct SwitchPort {
+    /// When the next frame may begin: what is settled has gone by then, with a reduced service rate later than the link
+    /// is free.
+    free_at: Time,
+    /// When the first of the departures is over.
+    first_end: Time,
+    /// From when on the departure of a frame that comes may be settled at once; [`Time::NEVER`] while others wait.
+    open_from: Time,
+    /// How long a frame of so many bytes takes that begins before the service rate changes.
+    service_span: Span,
+    service_changes_at: Time,
+    span_is_of_bytes: u32,
+    /// How many departures may be settled at a time. One, where what comes later may go first: then a frame's is
+    /// settled when it begins.
+    depth: u32,
+    /// How many of the next frames the congestion point need not see.
+    pub unseen: u64,
+    /// The place of the link on which it sends.
+    out_place: LinkPlace,
+    /// The longest queue so far: less is not worth a look into the books.
+    longest: u32,
+    /// The frame that is being sent, and those that go right behind it.
+    departures: Ring<Departure>,
+    /// When the last frame that has been released began.
+    last_data: Time,
+    pub books: Books,
+    pub queues: OutputQueues,
+    pub orders: PauseOrders,
+    pub obeyed: PauseObeyed,
+    /// Messages to sources that leave by this port.
+    pub messages: Ring<Packet>,
     /// The link on which it sends.
     pub out: LinkId,
     /// The link by which it receives.
     pub incoming: LinkId,
     line: Rate,
-    line_time: TransmissionTime,
     pub service: ServiceRate,
-    pace: Pace,
-    pub sending: Option<Sending>,
-    /// When the transmission of that frame ends: with a reduced service rate later than the link is free.
-    pub served_at: Time,
-    /// Until when the link is busy.
-    pub link_free_at: Time,
-    pub last_sent: Time,
-    pub orders: PauseOrders,
-    pub obeyed: PauseObeyed,
-    /// Messages to sources that leave by this port.
-    pub messages: Ring<Packet>,
-    pub queues: OutputQueues,
+    /// When the last control frame began, and until when it is on the link.
+    last_control: Time,
+    control_until: Time,
     pub point: Option<Box<dyn CongestionPoint>>,
-    /// How many of the next frames the congestion point need not see.
-    pub unseen: u64,
-    pub books: Books,
     /// Bytes of the queue times picoseconds since the last sample, and up to when.
     length_integral: (u128, Time),
     pub report: PortReport,
@@ -65,6 +88,7 @@ pub(crate) struct SwitchPort {
 /// What a port is made of.
 pub(crate) struct SwitchPortParts {
     pub out: LinkId,
+    pub out_place: LinkPlace,
     pub incoming: LinkId,
     pub line: Rate,
     pub service: ServiceRate,
@@ -77,29 +101,45 @@ pub(crate) struct SwitchPortParts {
 }
 
 impl SwitchPort {
+    /// So many departures are settled at a time where frames leave in the order of arrival: more is no faster, and more
+    /// to take back when a control frame goes first.
+    const DEPTH: u32 = 16;
+
     pub fn new(parts: SwitchPortParts) -> Self {
         Self {
-            out: parts.out,
-            incoming: parts.incoming,
-            line: parts.line,
-            line_time: TransmissionTime::default(),
-            service: parts.service,
-            pace: Pace::default(),
-            sending: None,
-            served_at: Time::ZERO,
-            link_free_at: Time::ZERO,
-            last_sent: Time::ZERO,
+            free_at: Time::ZERO,
+            first_end: Time::NEVER,
+            open_from: Time::ZERO,
+            service_span: Span::ZERO,
+            service_changes_at: Time::ZERO,
+            span_is_of_bytes: 0,
+            depth: if parts.queues.is_fifo() { Self::DEPTH } else { 1 },
+            unseen: if parts.point.is_some() { 0 } else { u64::MAX },
+            out_place: parts.out_place,
+            longest: 0,
+            departures: Ring::default(),
+            last_data: Time::ZERO,
+            books: parts.books,
+            queues: parts.queues,
             orders: parts.orders,
             obeyed: parts.obeyed,
             messages: Ring::default(),
-            queues: parts.queues,
-            unseen: if parts.point.is_some() { 0 } else { u64::MAX },
+            out: parts.out,
+            incoming: parts.incoming,
+            line: parts.line,
+            service: parts.service,
+            last_control: Time::ZERO,
+            control_until: Time::ZERO,
             point: parts.point,
-            books: parts.books,
             length_integral: (0, Time::ZERO),
             report: parts.report,
             paused_before: Span::ZERO,
         }
+    }
+
+    /// Settles no departure before the frame begins.
+    pub fn settle_nothing_ahead(&mut self) {
+        self.depth = 1;
     }
 
     /// Asks the congestion point, if there is one.
@@ -119,54 +159,188 @@ impl SwitchPort {
         self.orders.is_pending() || self.messages.len() > 0
     }
 
-    /// When the port has something to do next, after it has done at `now` what there was.
-    #[inline]
-    pub fn next_turn(&self, now: Time) -> Time {
-        if self.sending.is_some() {
-            return if self.control_waits() { self.link_free_at.min(self.served_at) } else { self.served_at };
-        }
-        if self.queues.occupied() == 0 && !self.control_waits() {
-            return Time::NEVER;
-        }
-        // Free, but what waits has not gone: the neighbour holds it up, and says so, or says nothing for too long.
-        if self.link_free_at > now { self.link_free_at } else { self.obeyed.next_freedom(now) }
+    /// How many frames wait at `now`, what has ended by then having been released.
+    fn waiting(&self, now: Time) -> u64 {
+        let is_sending = self.departures.front().is_some_and(|first| first.start <= now);
+        self.queues.len() + self.departures.len() as u64 - u64::from(is_sending)
     }
 
-    /// Whether the next turn may send something.
+    /// A frame has joined the queue, or `joining` ones are about to: takes the queue's length into the books.
     #[inline]
-    pub fn has_more(&self) -> bool {
-        self.queues.occupied() != 0 || self.control_waits()
-    }
-
-    /// A control frame of so many bytes is begun at `now`.
-    pub fn begin_control(&mut self, len_bytes: u32, now: Time) {
-        self.link_free_at = now + self.line_time.of(len_bytes, self.line);
-        self.last_sent = now;
-    }
-
-    /// A frame that takes memory is begun at `now`.
-    #[inline]
-    pub fn begin(&mut self, frame: Sending, now: Time) {
-        if frame.len_bytes != self.pace.len_bytes || now >= self.pace.until {
-            self.find_pace(frame.len_bytes, now);
+    pub fn note_length(&mut self, joining: u64, now: Time) {
+        if self.queues.len() + self.departures.len() as u64 + joining > u64::from(self.longest) {
+            self.note(self.waiting(now) + joining, now);
         }
-        self.link_free_at = now + self.pace.line;
-        self.served_at = now + self.pace.service;
-        self.sending = Some(frame);
-        self.last_sent = now;
+    }
+
+    /// The same for a frame that begins at once: even that has been in the queue.
+    #[inline]
+    pub fn note_alone(&mut self, now: Time) {
+        if self.longest == 0 {
+            self.note(1, now);
+        }
     }
 
     #[cold]
-    fn find_pace(&mut self, len_bytes: u32, now: Time) {
-        let rate = self.service.at(now);
-        let time = |rate: Rate| rate.transmission_time(u64::from(len_bytes));
-        self.pace = Pace { len_bytes, until: self.service.changes_at(), line: time(self.line), service: time(rate) };
+    fn note(&mut self, waiting: u64, now: Time) {
+        self.books.book.length(waiting, now);
+        self.longest = self.books.book.longest as u32;
     }
 
-    /// Whether a frame that comes at `now` may be sent at once: it is ahead of all that waits, for nothing does.
+    /// When the next frame would begin if its departure were settled at `now`; `None` if that may not be: too much is
+    /// settled, or `may_wait` is false and it would have to.
     #[inline]
-    pub fn lets_through(&self, now: Time) -> bool {
-        self.sending.is_none() && self.link_free_at <= now && !self.has_more() && self.obeyed.is_free(now)
+    fn next_start(&self, now: Time, may_wait: bool) -> Option<Time> {
+        let start = now.max(self.free_at);
+        let is_known = start == now || (may_wait && self.depth > 1 && start < self.service_changes_at);
+        (is_known && self.departures.len() < self.depth as usize).then_some(start)
+    }
+
+    /// Whether a frame that comes at `now` can begin at once, whatever has not been released yet.
+    #[inline]
+    pub fn is_open_and_free(&self, now: Time) -> bool {
+        now >= self.free_at.max(self.open_from) && self.departures.len() < self.depth as usize
+    }
+
+    /// When a frame begins that comes at `now`, if that can be settled at once: nothing waits that could go before it.
+    #[inline]
+    pub fn start_on_arrival(&self, now: Time, is_probe: bool) -> Option<Time> {
+        if now < self.open_from { None } else { self.next_start(now, !is_probe) }
+    }
+
+    /// A frame goes without having been in the queue.
+    #[inline]
+    pub fn let_through(&mut self, class: usize, input: usize) {
+        if self.depth == 1 {
+            self.queues.let_through(class, input);
+        }
+    }
+
+    /// The next frame of the queue whose departure can be settled at `now`, and when it begins.
+    pub fn next_departure(&mut self, now: Time, is_probe: impl Fn(&Packet) -> bool) -> Option<(Packet, Time)> {
+        if self.control_waits() {
+            return None;
+        }
+        // What a probe is told when it begins is not known before.
+        let waits_for_probe = self.depth > 1 && self.queues.front().is_some_and(is_probe);
+        let start = self.next_start(now, !waits_for_probe)?;
+        Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
+    }
+
+    /// Settles that a frame, which joined the queue at `packet.time`, begins at `start`; its row in the books, if it
+    /// has one, is `row`.
+    #[inline(always)]
+    pub fn settle(&mut self, packet: &Packet, start: Time, class: usize, row: Option<u32>, links: &mut Links) {
+        let len_bytes = packet.len_bytes();
+        if len_bytes != self.span_is_of_bytes || start >= self.service_changes_at {
+            self.find_service_span(len_bytes, start);
+        }
+        let end = start + self.service_span;
+        self.free_at = end;
+        self.first_end = end.min(self.first_end);
+        self.departures.push(Departure {
+            arrived: packet.time,
+            start,
+            end,
+            row: row.unwrap_or(Departure::NOT_BOOKED),
+            len_bytes: len_bytes as u16,
+            input: Self::input_of(packet) as u8,
+            class: class as u8,
+        });
+        links.send(self.out_place, &packet.at(start));
+    }
+
+    #[cold]
+    fn find_service_span(&mut self, len_bytes: u32, start: Time) {
+        self.service_span = self.service.at(start).transmission_time(u64::from(len_bytes));
+        (self.span_is_of_bytes, self.service_changes_at) = (len_bytes, self.service.changes_at());
+    }
+
+    /// Takes what is settled and has not begun by `now` back into the queue.
+    #[cold]
+    pub fn take_back(&mut self, now: Time, links: &mut Links) {
+        while let Some(&last) = self.departures.back()
+            && last.start > now
+            && let Some(packet) = links.take_back(self.out_place)
+        {
+            self.departures.pop_back();
+            self.queues.put_back(packet.arriving(last.arrived, u16::from(last.input)));
+        }
+        let settled_until = self.departures.back().map_or(Time::ZERO, |last| last.end);
+        self.free_at = settled_until.max(self.control_until);
+        self.first_end = self.departures.front().map_or(Time::NEVER, |first| first.end);
+    }
+
+    /// When the first of the departures is over; [`Time::NEVER`] without one.
+    #[inline]
+    pub fn first_end(&self) -> Time {
+        self.first_end
+    }
+
+    /// The first of the departures is over: it is booked.
+    #[inline(always)]
+    pub fn release(&mut self) -> Option<Departure> {
+        let first = self.departures.pop()?;
+        self.first_end = self.departures.of_front(|next| next.end, Time::NEVER);
+        self.book(&first);
+        Some(first)
+    }
+
+    #[inline(always)]
+    fn book(&mut self, departure: &Departure) {
+        self.last_data = departure.start;
+        if departure.row != Departure::NOT_BOOKED {
+            let Departure { row, len_bytes, arrived, start, .. } = *departure;
+            self.books.book.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
+        }
+    }
+
+    /// Books what is being sent when the run ends.
+    pub fn book_rest(&mut self) {
+        if let Some(&sending) = self.departures.front() {
+            self.book(&sending);
+        }
+    }
+
+    /// Until when the link is busy, nothing that has not begun being settled.
+    fn link_free_at(&self) -> Time {
+        let line_end = |last: &Departure| last.start + self.line.transmission_time(u64::from(last.len_bytes));
+        self.departures.back().map_or(Time::ZERO, line_end).max(self.control_until)
+    }
+
+    /// Whether the link is free for a control frame, nothing that has not begun being settled.
+    pub fn is_link_free(&self, now: Time) -> bool {
+        self.link_free_at() <= now
+    }
+
+    /// A control frame is begun at `now`, nothing that has not begun being settled.
+    pub fn send_control(&mut self, mut frame: Packet, now: Time, links: &mut Links) {
+        frame.time = now;
+        self.last_control = now;
+        self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
+        self.free_at = self.control_until.max(self.free_at);
+        links.send(self.out_place, &frame);
+    }
+
+    /// Having done at `now` what there was to be sent: gives when it has something to do next to send what waits.
+    #[inline]
+    pub fn next_turn(&mut self, now: Time) -> Time {
+        self.open_from = Time::NEVER;
+        if self.control_waits() {
+            return self.link_free_at();
+        }
+        if self.queues.occupied() == 0 {
+            self.open_from = self.obeyed.free_from();
+            return Time::NEVER;
+        }
+        // Free, but what waits has not gone: the neighbour holds it up, and says so, or says nothing for too long.
+        if self.free_at > now { self.free_at } else { self.obeyed.next_freedom(now) }
+    }
+
+    /// Whether no departure is settled.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.departures.len() == 0
     }
 
     /// The queue had `bytes` until `now`.
@@ -195,9 +369,11 @@ impl SwitchPort {
     pub fn sample(&mut self, bytes: u64, now: Time, interval: Span) {
         self.integrate_length(bytes, now);
         let mean = std::mem::take(&mut self.length_integral.0) as f64 / interval.picoseconds() as f64;
-        let Self { books, queues, point, .. } = self;
+        // The state before whatever happens now.
+        let packets = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
+        let Self { books, point, .. } = self;
         let Some(series) = &mut books.series else { return };
-        let backlog = Backlog { packets: queues.len(), bytes };
+        let backlog = Backlog { packets, bytes };
         series.sample(backlog, books.book.dropped_total, &|visit| {
             visit("length_mean_bytes", mean);
             if let Some(point) = point.as_deref() {
@@ -210,7 +386,7 @@ impl SwitchPort {
     fn is_blocked(&self, now: Time) -> bool {
         let waiting = self.queues.occupied();
         let free = self.obeyed.free_classes(now);
-        waiting != 0 && self.sending.is_none() && (free == 0 || (free != EVERY_CLASS && waiting & free == 0))
+        waiting != 0 && self.is_idle() && (free == 0 || (free != EVERY_CLASS && waiting & free == 0))
     }
 
     /// Whether it has stopped the link by which it receives, and may itself not send; its input holds `excess_bytes`
@@ -223,7 +399,7 @@ impl SwitchPort {
             held,
             out: self.out,
             blocked: self.is_blocked(end),
-            last_sent: self.last_sent,
+            last_sent: self.last_data.max(self.last_control),
         }
     }
 

@@ -45,7 +45,14 @@ impl Rate {
     /// The time it takes to send `bytes` at this rate, rounded to the nearest picosecond.
     #[must_use]
     pub fn transmission_time(self, bytes: u64) -> Span {
-        let rate = u128::from(self.0.get());
+        // Of all but giant packets the picoseconds of all bits fit into 64 bits, which are divided several times
+        // faster.
+        let rate = self.0.get();
+        let rounded = bytes.checked_mul(8 * PICOSECONDS_PER_SECOND).and_then(|bits| bits.checked_add(rate / 2));
+        if let Some(bit_picoseconds) = rounded {
+            return Span::from_picoseconds(bit_picoseconds / rate);
+        }
+        let rate = u128::from(rate);
         let bit_picoseconds = u128::from(bytes) * 8 * u128::from(PICOSECONDS_PER_SECOND);
         Span::from_picoseconds(u64::try_from((bit_picoseconds + rate / 2) / rate).unwrap_or(u64::MAX))
     }
@@ -61,5 +68,25 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::parse::write_scaled(f, self.0.get(), crate::parse::RATE_UNITS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_time_of_a_packet_is_the_nearest_picosecond_however_long_it_is(
+            bytes in prop_oneof![0_u64..10_000, any::<u64>().prop_map(|bytes| bytes >> 20), 2_305_840_u64..2_305_846],
+            rate in 1_u64..2_000_000_000_000,
+        ) {
+            let transmission = Rate::new(rate).unwrap().transmission_time(bytes);
+            let (exact, rate) = (u128::from(bytes) * 8 * u128::from(PICOSECONDS_PER_SECOND), u128::from(rate));
+            let twice_off = (2 * exact).abs_diff(2 * u128::from(transmission.picoseconds()) * rate);
+            prop_assert!(twice_off <= rate || (transmission == Span::MAX && exact / rate >= u128::from(u64::MAX)));
+        }
     }
 }

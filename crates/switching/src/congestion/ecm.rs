@@ -293,11 +293,42 @@ impl Gains {
 /// For no more frames than this the dice are thrown ahead.
 const MOST_UNSAMPLED: u64 = 1024;
 
+/// Dice that say yes with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.
+#[derive(Clone, Copy, Debug)]
+struct Dice {
+    /// The probability in units of 2^-53, rounded up: a draw of 53 bits is less than that or than the probability
+    /// itself in the same cases.
+    threshold: u64,
+    /// Drawn together, for a draw alone costs more to ask for than to make.
+    drawn: [u64; Self::TOGETHER],
+    thrown: usize,
+}
+
+impl Dice {
+    const TOGETHER: usize = 8;
+
+    fn new(probability: f64) -> Self {
+        let threshold = libm::ceil(probability * (1_u64 << 53) as f64) as u64;
+        Self { threshold, drawn: [0; Self::TOGETHER], thrown: Self::TOGETHER }
+    }
+
+    fn throw(&mut self, rng: &mut dyn Rng) -> bool {
+        if self.thrown == Self::TOGETHER {
+            let mut bytes = [[0; 8]; Self::TOGETHER];
+            rng.fill_bytes(bytes.as_flattened_mut());
+            self.drawn = bytes.map(|draw| u64::from_le_bytes(draw) >> 11);
+            self.thrown = 0;
+        }
+        self.thrown += 1;
+        self.drawn[self.thrown - 1] < self.threshold
+    }
+}
+
 /// Says of each frame whether it is sampled.
 #[derive(Clone, Copy, Debug)]
 enum Sampler {
     Probability {
-        probability: f64,
+        dice: Dice,
         /// What the dice have said already: so many frames are no samples, and then one is.
         unsampled: u64,
         then_one_is: bool,
@@ -313,7 +344,9 @@ enum Sampler {
 impl Sampler {
     fn new(sampling: Sampling) -> Self {
         match sampling {
-            Sampling::Probability(probability) => Self::Probability { probability, unsampled: 0, then_one_is: false },
+            Sampling::Probability(probability) => {
+                Self::Probability { dice: Dice::new(probability), unsampled: 0, then_one_is: false }
+            }
             // The first interval is the mean: there are no dice yet.
             Sampling::Interval(SamplingInterval { bytes, jitter }) => {
                 Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
@@ -336,10 +369,10 @@ impl Sampler {
                 *unsampled -= 1;
                 false
             }
-            Self::Probability { probability, unsampled, then_one_is } => {
-                let sampled = core::mem::take(then_one_is) || uniform(rng) < *probability;
+            Self::Probability { dice, unsampled, then_one_is } => {
+                let sampled = core::mem::take(then_one_is) || dice.throw(rng);
                 while !*then_one_is && *unsampled < MOST_UNSAMPLED {
-                    *then_one_is = uniform(rng) < *probability;
+                    *then_one_is = dice.throw(rng);
                     *unsampled += u64::from(!*then_one_is);
                 }
                 sampled
