@@ -212,6 +212,9 @@ class _Problem:
         """A Newton step towards the conditions with complementarity relaxed to `target`; None if none gets closer."""
         room, spare = self._room(point.rates), self._spare(point.rates)
         limited = np.isfinite(self.demands)
+        if min(room.min(initial=np.inf), spare.min(initial=np.inf)) <= 0.0:
+            # So near to the border that rounding says that it has been reached.
+            return None
         short_links = target / room - point.links
         short_demands = np.where(limited, target / spare - point.demands, 0.0)
         per_link, per_demand = point.links / room, np.where(limited, point.demands / spare, 0.0)

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from forebay import InputError
@@ -111,7 +111,15 @@ def test_on_one_link_both_are_the_same(problem: Problem) -> None:
     assert max_min_rates(flows, capacities) == pytest.approx(proportional_rates(flows, capacities), rel=1e-5)
 
 
+# On the way to this optimum a rate comes so near to a capacity that the difference is rounded to zero.
+ROUNDED_TO_THE_BORDER: Problem = (
+    [RoutedFlow(("a", "c")), RoutedFlow(("a",), weight=4.0), RoutedFlow(("a",), weight=0.375), RoutedFlow(("b",))],
+    {"a": 5e9, "b": 1e9, "c": 1e9, "d": 1e9},
+)
+
+
 @given(problems())
+@example(ROUNDED_TO_THE_BORDER)
 def test_a_flow_of_weight_two_has_as_much_as_two_flows(problem: Problem) -> None:
     flows, capacities = problem
     first, *others = flows
