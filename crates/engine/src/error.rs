@@ -17,7 +17,7 @@ pub enum RunError {
         reason: String,
     },
     /// A flow's way is longer than a packet can count.
-    #[error("the way of `{flow}` passes {processes} links and switches, more than 255")]
+    #[error("the way of `{flow}` passes {processes} links and switches, more than 254")]
     PathTooLong {
         /// The flow.
         flow: String,

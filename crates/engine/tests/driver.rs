@@ -4,8 +4,8 @@
 
 mod support;
 
-use forebay_engine::{Application, Distribution, Probes, Transport};
-use forebay_qdisc::{Drr, DrrConfig, Queue, Rate, Span};
+use forebay_engine::{Application, Distribution, FlowSpec, LinkSpec, NetworkBuilder, Probes, Transport};
+use forebay_qdisc::{Drr, DrrConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
 use support::{Star, drop_tail, tcp, udp};
 
@@ -100,4 +100,38 @@ fn fixed_transfers_and_conversations_complete() {
     assert!(finished > 1.5 && finished < 12.0, "{finished}");
     assert!(result.flows.counts("transfers_completed")[row("web")] > 5);
     assert!(result.flows.floats("transfer_time_mean_s")[row("web")] > 0.04);
+}
+
+#[test]
+fn a_way_longer_than_a_packet_can_count_is_an_error() {
+    let build = |links: u32| {
+        let (start, end) = (Time::ZERO, Time::ZERO + Span::from_milliseconds(1));
+        let mut builder = NetworkBuilder::new(1, start, end, Probes::default());
+        let link = |number: u32| LinkSpec {
+            name: format!("link-{number}"),
+            rate: Rate::megabits(10),
+            propagation: Span::ZERO,
+            queue: None,
+            shares_state: false,
+            loss: 0.0,
+            far_input_port: 0,
+            fabric: None,
+            trace: None,
+            watched_flows: Vec::new(),
+        };
+        let forward = (0..links).map(|number| builder.add_link(link(number))).collect();
+        builder.add_flow(FlowSpec {
+            name: "far".into(),
+            group: "far".into(),
+            transport: udp(1.0, 0.0),
+            forward,
+            backward: Vec::new(),
+            start,
+            stop: Time::NEVER,
+            class: 0,
+        });
+        builder.build().map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(build(254), Ok(()));
+    assert_eq!(build(255), Err("the way of `far` passes 255 links and switches, more than 254".into()));
 }

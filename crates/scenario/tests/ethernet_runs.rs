@@ -255,7 +255,7 @@ fn a_switch_with_more_ports_than_it_can_number_is_refused() {
 }
 
 #[test]
-fn a_way_over_more_switches_than_a_packet_can_count_is_an_error() {
+fn a_way_may_lead_over_any_number_of_switches() {
     let text = |switches: usize| {
         let names: Vec<String> = (0..switches)
             .map(|switch| {
@@ -278,10 +278,13 @@ fn a_way_over_more_switches_than_a_packet_can_count_is_an_error() {
     };
     let outcome = |switches| {
         let scenario = Scenario::load(&text(switches), "long.toml", &[]).unwrap();
-        run(&scenario, None, None, &mut |_| true).map(|result| delivered(&result)).map_err(|error| error.to_string())
+        delivered(&run(&scenario, None, None, &mut |_| true).unwrap())
     };
-    assert!(outcome(126).unwrap() > 0);
-    assert_eq!(outcome(128), Err("the way of `one` passes 257 links and switches, more than 255".into()));
+    // A frame every 12 us, at random, and 1.7 us for each hop; within four standard deviations of a Poisson number.
+    for switches in [126, 300] {
+        let expected = (1000.0 - 1.7 * (switches + 1) as f64) / 12.0;
+        assert!((outcome(switches) as f64 - expected).abs() <= 4.0 * expected.sqrt(), "{switches}");
+    }
 }
 
 fn delivered(result: &RunResult) -> u64 {
