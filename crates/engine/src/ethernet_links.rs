@@ -94,11 +94,13 @@ pub(crate) fn places(receivers: &[NodeId]) -> Vec<LinkPlace> {
 impl Links {
     /// From each link with the node at its far end, in the order in which they were added, of so many nodes.
     pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, window: Window) -> Self {
-        let mut wires = wires;
-        wires.sort_by_key(|(_, receiver)| *receiver);
+        let receivers: Vec<NodeId> = wires.iter().map(|(_, receiver)| *receiver).collect();
+        let mut placed: Vec<(LinkPlace, Wire)> =
+            places(&receivers).into_iter().zip(wires.into_iter().map(|(wire, _)| wire)).collect();
+        placed.sort_by_key(|(place, _)| *place);
         let (mut ends, mut incoming) = (Vec::new(), Vec::new());
         for node in 0..nodes as NodeId {
-            let links = wires.iter().filter(|(_, receiver)| *receiver == node).count();
+            let links = receivers.iter().filter(|&&receiver| receiver == node).count();
             incoming.push(Incoming {
                 next: Time::NEVER,
                 next_rank: 0,
@@ -108,9 +110,9 @@ impl Links {
             });
             ends.extend((0..links as u32).map(|rank| LinkEnd { node, rank }));
         }
-        let link = |(wire, _): (Wire, NodeId)| Link { line: wire.into_line(), frames: Ring::default() };
+        let link = |(_, wire): (LinkPlace, Wire)| Link { line: wire.into_line(), frames: Ring::default() };
         Self {
-            links: wires.into_iter().map(link).collect(),
+            links: placed.into_iter().map(link).collect(),
             ends,
             incoming,
             due: vec![[Time::NEVER; DUE_TOGETHER]; nodes.div_ceil(DUE_TOGETHER)],
@@ -148,8 +150,7 @@ impl Links {
         let packet = frames.pop_back();
         if frames.len() == 0 {
             let LinkEnd { node, rank } = self.ends[place as usize];
-            let incoming = &mut self.incoming[node as usize];
-            incoming.replace_first(rank, Time::NEVER);
+            self.incoming[node as usize].replace_first(rank, Time::NEVER);
         }
         packet
     }
@@ -167,8 +168,7 @@ impl Links {
             let Link { line, frames } = &mut self.links[(incoming.first_place + rank) as usize];
             let Some(packet) = frames.pop() else { return Err(Time::NEVER) };
             incoming.replace_first(rank, frames.of_front(|following| following.time, Time::NEVER));
-            let brought = line.bring(&packet, &self.window, &self.no_sacks);
-            if brought {
+            if line.bring(&packet, &self.window, &self.no_sacks) {
                 return Ok(packet);
             }
         }

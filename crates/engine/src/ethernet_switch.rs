@@ -85,8 +85,6 @@ pub(crate) struct EthernetSwitch {
     delayed: Ring<Packet>,
     control: ControlCount,
     low_watermark: u64,
-    /// From how many bytes on in the partition of each input its feeder may have to be told something.
-    watched_from: Vec<u64>,
 }
 
 impl EthernetSwitch {
@@ -95,7 +93,6 @@ impl EthernetSwitch {
         let mut switch = Self {
             deadlines: Deadlines::new(ports.len()),
             has_stopped: false,
-            watched_from: ports.iter().map(|port| port.orders.watches_from()).collect(),
             sampled: ports.iter().any(|port| port.books.series.is_some()),
             ports,
             memory: parts.memory,
@@ -109,8 +106,8 @@ impl EthernetSwitch {
             control: ControlCount::default(),
             low_watermark: parts.low_watermark,
         };
-        for (input, &from) in switch.watched_from.iter().enumerate() {
-            switch.memory.watch(input, from);
+        for (input, port) in switch.ports.iter().enumerate() {
+            switch.memory.watch(input, port.orders.watches_from());
         }
         switch.plan_upkeep();
         switch
@@ -298,8 +295,8 @@ impl EthernetSwitch {
             }
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
             Verdict::Mark => {
-                let row = self.ways[packet.direction_index()].row();
-                port.books.book.mark_at(row as usize, now);
+                let row = self.way(&packet).row();
+                self.ports[output].books.book.mark_at(row as usize, now);
                 packet.marked()
             }
         }
@@ -323,7 +320,7 @@ impl EthernetSwitch {
     /// at that port.
     #[inline]
     fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, links: &mut Links) {
-        if self.memory.of_input(input) >= self.watched_from[input] {
+        if self.memory.is_watched(input) {
             self.order(input, class, now, begun, links);
         }
     }
@@ -334,8 +331,7 @@ impl EthernetSwitch {
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
         let orders = &mut self.ports[input].orders;
         orders.watch(class, used, of_class, now);
-        self.watched_from[input] = orders.watches_from();
-        self.memory.watch(input, self.watched_from[input]);
+        self.memory.watch(input, orders.watches_from());
         if !orders.is_pending() {
             return;
         }

@@ -101,8 +101,8 @@ pub(crate) struct SwitchPortParts {
 }
 
 impl SwitchPort {
-    /// So many departures are settled at a time where frames leave in the order of arrival: more is no faster, and more
-    /// to take back when a control frame goes first.
+    /// So many departures are settled at a time where frames leave in the order of arrival, so that little has to be
+    /// taken back when a control frame goes first.
     const DEPTH: u32 = 16;
 
     pub fn new(parts: SwitchPortParts) -> Self {

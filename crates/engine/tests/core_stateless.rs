@@ -8,7 +8,7 @@ mod support;
 use forebay_engine::{FlowSpec, LinkSpec, NetworkBuilder, Packet, Probes, RunResult};
 use forebay_qdisc::{Csfq, CsfqConfig, CsfqRole, Pi, PiConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
-use support::{Star, drop_tail, off, tcp, udp};
+use support::{Star, drop_tail, off, plain_link, tcp, udp};
 
 const EDGE: Rate = Rate::megabits(100);
 const CORE: Rate = Rate::megabits(10);
@@ -26,18 +26,8 @@ fn two_routers(first: Queue<Packet>, rates_mbps: &[f64], start: Time) -> RunResu
     let (warmup, end) = (start + Span::from_seconds(2), start + Span::from_seconds(10));
     let mut builder = NetworkBuilder::new(1, warmup, end, probes);
     let mut link = |name: &str, rate: Rate, queue: Queue<Packet>| {
-        builder.add_link(LinkSpec {
-            name: name.into(),
-            rate,
-            propagation: PROPAGATION,
-            queue: Some(("queue".into(), queue)),
-            shares_state: false,
-            loss: 0.0,
-            far_input_port: 0,
-            fabric: None,
-            trace: None,
-            watched_flows: Vec::new(),
-        })
+        let queue = Some(("queue".into(), queue));
+        builder.add_link(LinkSpec { queue, ..plain_link(name, rate, PROPAGATION) })
     };
     let edge = link("edge", EDGE, first);
     let core = link("core", CORE, csfq(CsfqRole::Core, CORE));

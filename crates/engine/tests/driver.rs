@@ -4,10 +4,10 @@
 
 mod support;
 
-use forebay_engine::{Application, Distribution, FlowSpec, LinkSpec, NetworkBuilder, Probes, Transport};
+use forebay_engine::{Application, Distribution, FlowSpec, NetworkBuilder, Probes, Transport};
 use forebay_qdisc::{Drr, DrrConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
-use support::{Star, drop_tail, tcp, udp};
+use support::{Star, drop_tail, plain_link, tcp, udp};
 
 /// TCP of all kinds, UDP and a conversation, more than the bottleneck can take.
 fn mixed() -> Star {
@@ -107,18 +107,7 @@ fn a_way_longer_than_a_packet_can_count_is_an_error() {
     let build = |links: u32| {
         let (start, end) = (Time::ZERO, Time::ZERO + Span::from_milliseconds(1));
         let mut builder = NetworkBuilder::new(1, start, end, Probes::default());
-        let link = |number: u32| LinkSpec {
-            name: format!("link-{number}"),
-            rate: Rate::megabits(10),
-            propagation: Span::ZERO,
-            queue: None,
-            shares_state: false,
-            loss: 0.0,
-            far_input_port: 0,
-            fabric: None,
-            trace: None,
-            watched_flows: Vec::new(),
-        };
+        let link = |number: u32| plain_link(&format!("link-{number}"), Rate::megabits(10), Span::ZERO);
         let forward = (0..links).map(|number| builder.add_link(link(number))).collect();
         builder.add_flow(FlowSpec {
             name: "far".into(),

@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use forebay_engine::{Distribution, FlowSpec, LinkSpec, NetworkBuilder, Probes, RunResult, Transport, UdpPattern};
 use forebay_qdisc::{DropTail, DropTailConfig, Queue, Rate, Span, Time};
 use forebay_units::QueueSize;
+use support::plain_link;
 
 /// Poisson packets of this length into a queue of `limit` packets at a link of 10 Mb/s.
 fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, seconds: u64, seed: u64) -> RunResult {
@@ -15,16 +18,8 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
     let config = DropTailConfig { limit: QueueSize::Packets(limit) };
     let queue = Queue::Law(Box::new(DropTail::new(&config, rate, 0).unwrap()));
     let link = builder.add_link(LinkSpec {
-        name: "bottleneck".into(),
-        rate,
-        propagation: Span::from_milliseconds(1),
         queue: Some(("drop_tail".into(), queue)),
-        shares_state: false,
-        loss: 0.0,
-        far_input_port: 0,
-        fabric: None,
-        trace: None,
-        watched_flows: Vec::new(),
+        ..plain_link("bottleneck", rate, Span::from_milliseconds(1))
     });
     builder.add_flow(FlowSpec {
         name: "poisson".into(),

@@ -54,7 +54,7 @@ pub use maximum_size::MaximumSizeConfig;
 pub use mwm::MwmConfig;
 pub use occupancy::Occupancy;
 pub use parameter_error::ParameterError;
-pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, headroom};
+pub use pause::{PAUSE_QUANTUM_BITS, PauseConfig, PauseReceiver, PauseSender, SHORTEST_FRAME, headroom};
 pub use pim::PimConfig;
 pub use rand_core::Rng;
 pub use rate_limiter::RateLimiter;

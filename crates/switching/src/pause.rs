@@ -29,9 +29,12 @@
 //! # Parameters
 //! See [`PauseConfig`].
 
-use forebay_units::{Bytes, Rate, Span, Time};
+use forebay_units::{Bytes, PICOSECONDS_PER_SECOND, Rate, Span, Time};
 
 use crate::ParameterError;
+
+/// The shortest frame of Ethernet (IEEE 802.3, `minFrameSize`).
+pub const SHORTEST_FRAME: Bytes = Bytes(64);
 
 /// The unit of pause times: 512 bit times.
 pub const PAUSE_QUANTUM_BITS: u64 = 512;
@@ -182,6 +185,10 @@ fn pause_time(quanta: u16, rate: Rate) -> Span {
 /// | the link, both ways | the order travels there, and what was sent last travels here |
 /// | the time of reaction | the other end takes it to heed the order |
 /// | a frame | the other end ends the frame that it has begun |
+/// | what a clock of picoseconds gives away | frames last half a picosecond less than they should, at worst |
+///
+/// The last is nothing where a byte lasts whole picoseconds, as at 1, 10, 40 and 100 Gb/s. Elsewhere it grows with the
+/// number of frames in flight; no frame is shorter than [`SHORTEST_FRAME`].
 ///
 /// The order goes ahead of all that waits, and the port's frames last no longer than they do at `rate`. With priority
 /// flow control each class needs as much: the others may send meanwhile, but into memory of their own.
@@ -191,7 +198,18 @@ pub fn headroom(rate: Rate, propagation: Span, largest_frame: Bytes, control_fra
     let in_flight = rate.bytes_in(Span::from_picoseconds(there_and_back.saturating_add(reaction.picoseconds())));
     // The byte that the first frame is short of makes up for the part of a byte in flight that was rounded down.
     let frames = largest_frame.0.saturating_mul(3);
-    Bytes(in_flight.saturating_add(frames).saturating_add(control_frame.0))
+    let all = in_flight.saturating_add(frames).saturating_add(control_frame.0);
+    Bytes(all.saturating_add(gained_by_rounding(rate, all)))
+}
+
+/// By how many bytes at most so many, in frames one after the other, may come early because [times of
+/// transmission](Rate::transmission_time) are rounded to picoseconds.
+fn gained_by_rounding(rate: Rate, bytes: u64) -> u64 {
+    if (PICOSECONDS_PER_SECOND * 8).is_multiple_of(rate.bits_per_second()) {
+        return 0;
+    }
+    let most_frames = bytes.div_ceil(SHORTEST_FRAME.0);
+    rate.bytes_in(Span::from_picoseconds(most_frames.div_ceil(2))) + 1
 }
 
 #[cfg(test)]
@@ -338,6 +356,23 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn headroom_holds_short_frames_that_a_clock_of_picoseconds_makes_shorter() {
+        // A byte lasts 49.17 ps, and a frame of 66 B 3245.3 ps, of which the clock takes 3245.
+        let rate = Rate::megabits(162_696);
+        let link = Link {
+            rate,
+            propagation: Span::from_microseconds(20),
+            reaction: Span::ZERO,
+            largest: 66,
+            high: 66 * 10 + 1,
+            wait: rate.transmission_time(66),
+        };
+        let exact = rate.bytes_in(link.propagation * 2) + 3 * 66 + CONTROL_FRAME.0;
+        let came = link.filled_by(&[66]) - link.high;
+        assert!((exact + 1..=link.headroom()).contains(&came), "{exact} {came} {}", link.headroom());
     }
 
     proptest! {

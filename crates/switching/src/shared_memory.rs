@@ -132,6 +132,14 @@ impl SharedMemory {
         port.settle_quiet(limited);
     }
 
+    /// Whether `input` holds as much as somebody [watches](SharedMemory::watch) for.
+    #[inline]
+    #[must_use]
+    pub fn is_watched(&self, input: usize) -> bool {
+        let input = &self.ports[input];
+        input.came >= input.watched
+    }
+
     /// Whether it may make a difference, when a frame comes, that memory is held whose frames have gone already: to
     /// [`SharedMemory::admit`], to [`SharedMemory::most_of_input`], or to whoever [watches](SharedMemory::watch).
     #[inline]

@@ -15,4 +15,4 @@ mod time;
 pub use parse::ParseError;
 pub use rate::Rate;
 pub use size::{Bytes, QueueSize};
-pub use time::{Span, Time};
+pub use time::{PICOSECONDS_PER_SECOND, Span, Time};

@@ -46,6 +46,22 @@ pub fn drop_tail(packets: u64) -> Queue<Packet> {
     Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10), 0).unwrap()))
 }
 
+/// A link without a queue of its own, loss or traces.
+pub fn plain_link(name: &str, rate: Rate, propagation: Span) -> LinkSpec {
+    LinkSpec {
+        name: name.to_owned(),
+        rate,
+        propagation,
+        queue: None,
+        shares_state: false,
+        loss: 0.0,
+        far_input_port: 0,
+        fabric: None,
+        trace: None,
+        watched_flows: Vec::new(),
+    }
+}
+
 pub fn tcp(config: TcpConfig) -> Transport {
     Transport::Tcp { config, application: Application::Unlimited }
 }
@@ -69,16 +85,9 @@ impl Star {
     pub fn network(self, queue: Queue<Packet>) -> Network {
         let mut builder = NetworkBuilder::new(self.seed, Time::ZERO + self.warmup, Time::ZERO + self.end, self.probes);
         let link = |name: String, mbps: u64, queue: Option<Queue<Packet>>, loss: f64| LinkSpec {
-            name,
-            rate: Rate::megabits(mbps),
-            propagation: self.propagation,
             queue: queue.map(|queue| ("queue".to_owned(), queue)),
-            shares_state: false,
             loss,
-            far_input_port: 0,
-            fabric: None,
-            trace: None,
-            watched_flows: Vec::new(),
+            ..plain_link(&name, Rate::megabits(mbps), self.propagation)
         };
         let bottleneck = builder.add_link(link("bottleneck".into(), self.bottleneck_mbps, Some(queue), self.loss));
         let reverse = builder.add_link(link("reverse".into(), self.bottleneck_mbps, None, 0.0));

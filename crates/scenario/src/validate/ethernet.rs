@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement};
-use forebay_switching::{OutputLimit, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom};
+use forebay_switching::{
+    OutputLimit, ParameterError, PauseConfig, SHORTEST_FRAME, SharedMemory, SharedMemoryConfig, headroom,
+};
 use forebay_units::{Bytes, QueueSize, Span};
 use petgraph::unionfind::UnionFind;
 
@@ -20,8 +22,6 @@ use crate::schema::{
 const MOST_STATIONS: usize = 4096;
 /// Ports of a switch: the engine has a byte for the number of one.
 const MOST_PORTS: usize = 256;
-/// The shortest Ethernet frame.
-const SHORTEST_FRAME: u64 = 64;
 /// The longest length that a packet can have.
 const LONGEST_FRAME: u64 = 65_535;
 /// How many nodes a message names.
@@ -336,7 +336,7 @@ pub(super) fn frames(group: &FlowGroup, frames: &Frames, spec: &ScenarioSpec, at
     require(group.class < MOST_CLASSES, || at.key("class"), class, "expected a priority from 0 to 7")?;
     check_rate(frames.rate, &path.key("rate"))?;
     let size = || format!("no frame has {}", frames.size);
-    let holds = (SHORTEST_FRAME..=LONGEST_FRAME).contains(&frames.size.0);
+    let holds = (SHORTEST_FRAME.0..=LONGEST_FRAME).contains(&frames.size.0);
     require(holds, || path.key("size"), size, "expected 64 B to 65535 B")?;
     let link = ethernet.link.rate;
     let faster = || format!("`{}` would send {} over a link of {link}", group.name, frames.rate);
