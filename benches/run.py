@@ -319,7 +319,7 @@ def arguments() -> argparse.Namespace:
         "scenarios",
         nargs="*",
         default=[*(s.name for s in SCENARIOS), DISCIPLINES, SCHEDULERS],
-        help="a, b, c, breathe, d, disciplines, schedulers; default: all",
+        help="a, b, c, breathe, d, e, disciplines, schedulers; default: all",
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")

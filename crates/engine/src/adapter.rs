@@ -406,6 +406,7 @@ impl Adapter {
 
     /// The control frame that is to be sent next.
     #[cold]
+    #[inline(never)]
     fn next_control(&mut self, now: Time) -> Option<Packet> {
         if let Some(order) = self.orders.take() {
             self.control.created += 1;
@@ -443,6 +444,7 @@ impl Adapter {
 
     /// A frame that finds no room is lost.
     #[cold]
+    #[inline(never)]
     fn lose(&mut self, frame: &Packet, links: &mut Links) {
         self.port.frames_lost += 1;
         if self.rows.is_control(frame.flow_id()) {
@@ -455,12 +457,14 @@ impl Adapter {
 
     /// Does at once what follows from what has come.
     #[cold]
+    #[inline(never)]
     fn react(&mut self, now: Time, links: &mut Links) {
         self.transmit(now, links);
         self.plan(now);
     }
 
     #[cold]
+    #[inline(never)]
     fn receive_control(&mut self, frame: &Packet, links: &mut Links) {
         if self.rows.is_pause(frame.flow_id()) {
             self.control.consumed += 1;

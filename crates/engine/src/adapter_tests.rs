@@ -170,7 +170,7 @@ impl Setup {
         });
         let wire = |number: LinkId| Wire::new(number, "link".to_owned(), WIRE, Span::ZERO, 0);
         let window = Window { from: Time::ZERO, to: END };
-        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, window);
+        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, true, window);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, links }
     }
 }

@@ -3,7 +3,7 @@
 use forebay_qdisc::Time;
 
 /// How many parts are in a group: so many comparisons, without branches, cost less than another level.
-const GROUP: usize = 8;
+const GROUP: usize = 16;
 
 /// A deadline for each of a fixed number of parts: a tournament of groups of eight, so that a change costs a step for
 /// each eightfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number

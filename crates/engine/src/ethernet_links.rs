@@ -14,7 +14,7 @@ use crate::sack::SackTable;
 use crate::window::Window;
 use crate::wire::{Line, Wire};
 
-/// A node: an index, of switches first and then of adapters.
+/// A node, as [`Sides`](crate::sides::Sides) number them.
 pub(crate) type NodeId = u32;
 
 /// Where a link is among [`Links`]: those that lead to the same node are neighbours.
@@ -43,8 +43,11 @@ pub(crate) struct Links {
     incoming: Vec<Incoming>,
     /// When each node has to run at the latest.
     due: Vec<[Time; DUE_TOGETHER]>,
-    /// The earliest of these after the horizon, as far as the round has come.
+    /// The earliest of these: of the side that runs, after the horizon, as far as it has come; and of the other one.
     next_due: Time,
+    next_of_other: Time,
+    /// Whether there are two sides, so that what is sent goes to the other one.
+    has_sides: bool,
     /// All that comes to a node up to this time is there when it runs: so far it may run ahead of the clock.
     pub horizon: Time,
     /// The measured interval.
@@ -92,8 +95,9 @@ pub(crate) fn places(receivers: &[NodeId]) -> Vec<LinkPlace> {
 }
 
 impl Links {
-    /// From each link with the node at its far end, in the order in which they were added, of so many nodes.
-    pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, window: Window) -> Self {
+    /// From each link with the node at its far end, in the order in which they were added, of so many nodes, which have
+    /// two sides or not.
+    pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, has_sides: bool, window: Window) -> Self {
         let receivers: Vec<NodeId> = wires.iter().map(|(_, receiver)| *receiver).collect();
         let mut placed: Vec<(LinkPlace, Wire)> =
             places(&receivers).into_iter().zip(wires.into_iter().map(|(wire, _)| wire)).collect();
@@ -117,6 +121,8 @@ impl Links {
             incoming,
             due: vec![[Time::NEVER; DUE_TOGETHER]; nodes.div_ceil(DUE_TOGETHER)],
             next_due: Time::NEVER,
+            next_of_other: Time::NEVER,
+            has_sides,
             horizon: Time::ZERO,
             window,
             messages: MessageTable::default(),
@@ -139,7 +145,7 @@ impl Links {
             }
             let due = &mut self.due[node as usize / DUE_TOGETHER][node as usize % DUE_TOGETHER];
             *due = packet.time.min(*due);
-            self.next_due = packet.time.min(self.next_due);
+            self.next_of_other = packet.time.min(self.next_of_other);
         }
     }
 
@@ -174,15 +180,13 @@ impl Links {
         }
     }
 
-    /// When the first node has to run; a round begins, in which all groups are looked through.
+    /// When the first node has to run, or before that; one side begins to run, of which all groups are looked through.
     #[inline]
-    pub fn begin_round(&mut self) -> Time {
-        std::mem::replace(&mut self.next_due, Time::NEVER)
-    }
-
-    /// How many groups of nodes there are.
-    pub fn due_groups(&self) -> usize {
-        self.due.len()
+    pub fn begin_half(&mut self) -> Time {
+        let begin = self.next_due.min(self.next_of_other);
+        self.next_of_other = if self.has_sides { self.next_due } else { Time::NEVER };
+        self.next_due = Time::NEVER;
+        begin
     }
 
     /// Which nodes of a group have to run by the horizon, one bit each.
@@ -266,7 +270,7 @@ mod tests {
         let wire = |(&(receiver, delay), number): (&(NodeId, u64), u32)| {
             (Wire::new(number, format!("link-{number}"), RATE, Span::from_microseconds(delay), 0), receiver)
         };
-        Links::new(ends.iter().zip(0..).map(wire).collect(), 3, Window { from: Time::ZERO, to: END })
+        Links::new(ends.iter().zip(0..).map(wire).collect(), 3, false, Window { from: Time::ZERO, to: END })
     }
 
     proptest! {
@@ -316,9 +320,6 @@ mod tests {
     fn a_node_is_due_when_something_comes_to_it_and_a_round_knows_when_the_next_one_begins() {
         let mut links = links(&[(1, 0), (2, 5)]);
         let places = places(&[1, 2]);
-        for node in 0..3 {
-            links.plan(node, Time::NEVER);
-        }
         assert_round(&mut links, Time::NEVER, 0);
         links.send(places[1], &frame(0, at(1)));
         links.send(places[0], &frame(1, at(3)));
@@ -333,6 +334,6 @@ mod tests {
 
     /// The next round begins at `begin`, with these nodes due.
     fn assert_round(links: &mut Links, begin: Time, due: u32) {
-        assert_eq!((links.begin_round(), links.due_in(0)), (begin, due));
+        assert_eq!((links.begin_half(), links.due_in(0)), (begin, due));
     }
 }

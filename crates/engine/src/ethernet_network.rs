@@ -19,6 +19,7 @@ use crate::queue_book::{QueueBook, QueueSeries};
 use crate::report::PortReport;
 use crate::rng::stream;
 use crate::rounds::Rounds;
+use crate::sides::Sides;
 use crate::switch_port::{SwitchPort, SwitchPortParts};
 use crate::window::{Checkpoints, Window};
 use crate::wire::Wire;
@@ -33,10 +34,12 @@ struct LinkLine {
     receiver: NodeId,
 }
 
-/// The description of an Ethernet. Its nodes are numbered: switches first, then adapters.
+/// The description of an Ethernet.
 pub(crate) struct Ethernet {
     switches: Vec<EthernetSwitchSpec>,
     adapters: Vec<AdapterSpec>,
+    /// The numbers of its nodes: of the switches first, then of the adapters.
+    sides: Sides,
     links: Vec<LinkLine>,
     /// Where each link is among [`Links`].
     places: Vec<LinkPlace>,
@@ -69,7 +72,7 @@ impl Ethernet {
         adapters: Vec<AdapterSpec>,
         links: &[LinkSpec],
     ) -> Result<Self, RunError> {
-        let mut ends = vec![(None, None); links.len()];
+        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.len()];
         let ports = switches.iter().map(|switch| &switch.ports[..]);
         let ports = ports.chain(adapters.iter().map(|adapter| std::slice::from_ref(&adapter.port)));
         for (ports, node) in ports.zip(0..) {
@@ -78,19 +81,25 @@ impl Ethernet {
                 ends[port.incoming as usize].1 = Some(node);
             }
         }
-        let line = |(link, ends): (&LinkSpec, (Option<NodeId>, Option<NodeId>))| {
-            let LinkSpec { name, rate, propagation, .. } = link;
-            let (Some(sender), Some(receiver)) = ends else {
-                return Err(RunError::Invariant(format!("`{name}` does not lead from node to node")));
-            };
-            Ok(LinkLine { name: name.clone(), rate: *rate, propagation: *propagation, sender, receiver })
+        let complete = |(link, ends): (&LinkSpec, (Option<u32>, Option<u32>))| {
+            let no_end = || RunError::Invariant(format!("`{}` does not lead from node to node", link.name));
+            Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
         };
-        let links = links.iter().zip(ends).map(line).collect::<Result<Vec<LinkLine>, _>>()?;
+        let ends = links.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
+        let sides = Sides::new(switches.len() + adapters.len(), &ends);
+        let line = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkLine {
+            name: link.name.clone(),
+            rate: link.rate,
+            propagation: link.propagation,
+            sender: sides.ids[sender as usize],
+            receiver: sides.ids[receiver as usize],
+        };
+        let links: Vec<LinkLine> = links.iter().zip(ends).map(line).collect();
         let places = places(&links.iter().map(|link| link.receiver).collect::<Vec<_>>());
         let of_switches = switches.iter().map(|switch| switch.flow_control);
         let mut all = of_switches.chain(adapters.iter().map(|adapter| adapter.flow_control));
         let pause_by_class = all.any(|flow_control| matches!(flow_control, FlowControl::Priority(_)));
-        Ok(Self { switches, adapters, links, places, pause_by_class })
+        Ok(Self { switches, adapters, sides, links, places, pause_by_class })
     }
 
     /// How long nobody can surprise another: from the first bit of a frame at a node to its last bit at the next one.
@@ -119,14 +128,15 @@ impl Ethernet {
         let mut first_point = 0;
         for spec in specs.0 {
             let ports = spec.ports.len() as u32;
-            switches.push(self.switch(spec, switches.len() as NodeId, first_point, around)?);
+            switches.push(self.switch(spec, self.sides.ids[switches.len()], first_point, around)?);
             first_point += ports;
         }
-        let nodes = (switches.len() as NodeId..).zip(specs.1);
-        let adapters: Vec<Adapter> = nodes.map(|(node, spec)| self.adapter(spec, node, around)).collect();
+        let nodes = self.sides.ids[switches.len()..].iter().zip(specs.1);
+        let adapters = nodes.map(|(&node, spec)| self.adapter(spec, node, around)).collect();
         let wires = wires.into_iter().zip(self.links.iter().map(|link| link.receiver)).collect();
-        let links = Links::new(wires, switches.len() + adapters.len(), around.window);
-        Ok(Rounds { switches, adapters, links, lookahead })
+        let sides = self.sides;
+        let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.window);
+        Ok(Rounds { switches, adapters, sides, links, lookahead })
     }
 
     fn link(&self, id: LinkId) -> &LinkLine {

@@ -51,6 +51,7 @@ impl DelayHistogram {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self, octave: u32) {
         if self.octaves.is_empty() {
             self.first_octave = octave;

@@ -40,6 +40,7 @@ mod ring;
 mod rng;
 mod rounds;
 mod sack;
+mod sides;
 mod switch_port;
 mod tcp_endpoint;
 mod trace;

@@ -47,6 +47,7 @@ impl PauseOrders {
     }
 
     #[cold]
+    #[inline(never)]
     fn order(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
         let (index, used) = if self.senders.len() == 1 { (0, used) } else { (class, of_class) };
         if let Some(sender) = self.senders.get_mut(index)
@@ -71,6 +72,7 @@ impl PauseOrders {
 
     /// Takes the order that is to be sent next. Classes that are to be told the same are told together.
     #[cold]
+    #[inline(never)]
     pub fn take(&mut self) -> Option<PauseFrame> {
         // To stop comes before to go on, which nothing is lost by.
         let quanta = self.pending.iter().flatten().copied().max()?;
@@ -180,6 +182,7 @@ impl PauseObeyed {
     }
 
     /// When the next class may send that may not at `now`, if no other order comes.
+    #[inline(never)]
     pub fn next_freedom(&self, now: Time) -> Time {
         let stopped = self.receivers.iter().map(PauseReceiver::until).filter(|&until| until > now);
         stopped.min().unwrap_or(Time::NEVER)

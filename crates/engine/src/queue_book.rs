@@ -84,6 +84,7 @@ impl QueueBook {
     }
 
     #[cold]
+    #[inline(never)]
     fn grow(&mut self, row: usize) {
         let len = (row + 2) & !1;
         self.let_in.resize(len, LetIn::default());
@@ -143,6 +144,7 @@ impl QueueBook {
     }
 
     #[cold]
+    #[inline(never)]
     fn let_in_at_the_edge(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
         self.arrival_at(row, arrived);
         self.waited(1, u64::from(len_bytes), arrived, start);

@@ -1,9 +1,10 @@
 //! The driver of an Ethernet: its nodes run in rounds, without an event queue.
 //!
-//! What a node sends reaches the next one no sooner than the shortest frame takes over the shortest link. So far all of
-//! them may run, one after the other: within a round their order is nobody's business, and no queue has to keep it.
+//! What a node sends reaches the next one no sooner than the shortest frame takes over the shortest link. So far each
+//! may run beyond what its neighbours have done. So nodes run one after the other, those of one [side](crate::sides)
+//! and then those of the other one: within a side their order is nobody's business, and no queue has to keep it.
 
-use forebay_qdisc::Span;
+use forebay_qdisc::{Span, Time};
 
 use crate::adapter::Adapter;
 use crate::driver::Progress;
@@ -11,14 +12,17 @@ use crate::error::RunError;
 use crate::ethernet_links::{DUE_TOGETHER, Links, NodeId};
 use crate::ethernet_switch::EthernetSwitch;
 use crate::report::Report;
+use crate::sides::Sides;
 
 /// An Ethernet that is ready to run.
 pub(crate) struct Rounds {
-    /// The nodes, numbered in this order.
+    /// The nodes, in the order of the description.
     pub switches: Vec<EthernetSwitch>,
     pub adapters: Vec<Adapter>,
+    pub sides: Sides,
     pub links: Links,
-    /// Whatever a node begins to send reaches the next one no sooner than this much later.
+    /// Whatever a node begins to send reaches the next one no sooner than this much later; zero if nodes are not to run
+    /// ahead.
     pub lookahead: Span,
 }
 
@@ -37,37 +41,49 @@ impl Rounds {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { switches, adapters, links, lookahead } = self;
-        let ahead = lookahead.saturating_sub(Span::from_picoseconds(1));
+        let Self { switches, adapters, sides, links, lookahead } = self;
+        let instant = Span::from_picoseconds(1);
+        let ahead = lookahead.saturating_sub(instant);
         let starts = switches.iter().map(EthernetSwitch::next).chain(adapters.iter().map(Adapter::next));
-        for (next, node) in starts.zip(0..) {
+        for (next, &node) in starts.zip(&sides.ids) {
             links.plan(node, next);
         }
+        // What a side sends from now on, it does not send before this.
+        let mut has_run_to = [Time::ZERO; 2];
         loop {
-            let begin = links.begin_round();
-            if begin > links.window.to {
-                return Ok(());
-            }
-            progress.count_event(begin)?;
-            links.horizon = (begin + ahead).min(links.window.to);
-            for group in 0..links.due_groups() {
-                // Which of them are due is anybody's guess: bits are looked through without a wrong branch for each.
-                let mut due = links.due_in(group);
-                while due != 0 {
-                    let node = group * DUE_TOGETHER + due.trailing_zeros() as usize;
-                    due &= due - 1;
-                    let next = if let Some(switch) = switches.get_mut(node) {
-                        switch.run(node as NodeId, links)
-                    } else {
-                        adapters[node - switches.len()].run(node as NodeId, links)
-                    };
-                    links.plan(node as NodeId, next);
+            for (side, groups) in sides.groups.iter().enumerate() {
+                let begin = links.begin_half();
+                if begin > links.window.to {
+                    return Ok(());
+                }
+                progress.count_event(begin)?;
+                links.horizon = (begin.max(has_run_to[1 - side]) + ahead).min(links.window.to);
+                if sides.groups.len() == 2 && *lookahead > Span::ZERO {
+                    has_run_to[side] = links.horizon + instant;
+                }
+                for group in groups.clone() {
+                    // Which of them are due is anybody's guess: bits are looked through without a wrong branch for
+                    // each.
+                    let mut due = links.due_in(group);
+                    while due != 0 {
+                        let id = group * DUE_TOGETHER + due.trailing_zeros() as usize;
+                        due &= due - 1;
+                        let Some(node) = sides.nodes[id] else { continue };
+                        let next = if let Some(switch) = switches.get_mut(node as usize) {
+                            switch.run(id as NodeId, links)
+                        } else {
+                            adapters[node as usize - switches.len()].run(id as NodeId, links)
+                        };
+                        links.plan(id as NodeId, next);
+                    }
                 }
             }
         }
     }
 
-    /// Hands in all books.
+    /// Hands in all books. Not inlined, so that the driver of events, which is part of the same function, does not have
+    /// to be compiled together with it.
+    #[inline(never)]
     pub fn finish(self, report: &mut Report) {
         let Self { mut switches, mut adapters, mut links, .. } = self;
         let end = links.window.to;

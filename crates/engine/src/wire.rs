@@ -238,12 +238,14 @@ impl Line {
 
     /// Of an observed link: the packet, at the sending end, is lost there or goes on.
     #[cold]
+    #[inline(never)]
     fn enter_observed(&mut self, packet: Packet, free_at: Time, window: &Window) -> bool {
         self.record.take_samples(packet.time, free_at);
         !self.record.loses(&packet, window)
     }
 
     #[cold]
+    #[inline(never)]
     fn remember_length(&mut self, len_bytes: u32) {
         self.count();
         let before = (self.memo_len_bytes, self.memo_span);
@@ -291,6 +293,7 @@ impl Line {
 impl LineRecord {
     /// Counts a transmission that does not lie within the measured interval as a whole.
     #[cold]
+    #[inline(never)]
     fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, window: &Window) {
         self.busy += window.clip(start, end);
         if end <= window.to {

@@ -3,6 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod support;
+
 use forebay_engine::{
     AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkId, LinkSpec,
     Network, NetworkBuilder, OnOff, Probes, RunResult, ServiceStep, Transport,
@@ -12,13 +14,16 @@ use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{OutputLimit, PauseConfig, SharedMemoryConfig};
 use forebay_units::Bytes;
 use proptest::prelude::*;
+use support::plain_link;
 
-/// A tree of switches with nodes, every one of which sends to two others.
+/// A tree of switches, perhaps with a shortcut, with nodes, every one of which sends to two others.
 #[derive(Clone, Debug)]
 struct Tree {
     seed: u64,
     /// The switch that each but the first hangs on.
     parents: Vec<usize>,
+    /// Two switches with a link between them that the tree does not have, if they are two and have none.
+    shortcut: Option<(usize, usize)>,
     /// The switch of each node.
     nodes: Vec<usize>,
     link_megabits: u64,
@@ -48,6 +53,7 @@ impl Default for Tree {
         Self {
             seed: 1,
             parents: vec![0, 0],
+            shortcut: None,
             nodes: vec![0, 0, 1, 1, 2, 2],
             link_megabits: 10_000,
             propagation_ns: vec![500],
@@ -84,6 +90,12 @@ impl<'a> Wiring<'a> {
     fn new(tree: &'a Tree, builder: &mut NetworkBuilder) -> Self {
         let switches = tree.parents.len() + 1;
         let trunks = tree.parents.iter().zip(1..).map(|(&parent, switch)| (parent % switch, switch));
+        let trunks: Vec<(usize, usize)> = trunks.collect();
+        let shortcut = tree.shortcut.map(|(one, other)| (one % switches, other % switches));
+        let is_new = |&(one, other): &(usize, usize)| {
+            one != other && !trunks.contains(&(one, other)) && !trunks.contains(&(other, one))
+        };
+        let trunks = trunks.iter().copied().chain(shortcut.filter(is_new));
         let cables = trunks.chain(tree.nodes.iter().zip(switches..).map(|(&switch, node)| (switch % switches, node)));
         let neighbours = vec![Vec::new(); switches + tree.nodes.len()];
         let mut wiring = Self { tree, links: Vec::new(), neighbours };
@@ -91,18 +103,9 @@ impl<'a> Wiring<'a> {
             for (from, to) in [(one, other), (other, one)] {
                 let far_input_port = wiring.neighbours[to].len() as u16;
                 let propagation = tree.propagation_ns[cable % tree.propagation_ns.len()];
-                let link = builder.add_link(LinkSpec {
-                    name: format!("{from}->{to}"),
-                    rate: Rate::megabits(tree.link_megabits),
-                    propagation: Span::from_nanoseconds(propagation),
-                    queue: None,
-                    shares_state: false,
-                    loss: 0.0,
-                    far_input_port,
-                    fabric: None,
-                    trace: None,
-                    watched_flows: Vec::new(),
-                });
+                let rate = Rate::megabits(tree.link_megabits);
+                let link = plain_link(&format!("{from}->{to}"), rate, Span::from_nanoseconds(propagation));
+                let link = builder.add_link(LinkSpec { far_input_port, ..link });
                 wiring.links.push(((from, to), link));
             }
             wiring.neighbours[one].push(other);
@@ -128,7 +131,7 @@ impl<'a> Wiring<'a> {
         EthernetPort { out: self.link(from, to), incoming: self.link(to, from), service }
     }
 
-    /// The way from `from` to `to`: up the tree of switches and down again.
+    /// A shortest way from `from` to `to`.
     fn path(&self, from: usize, to: usize) -> Vec<usize> {
         let mut ways = vec![vec![from]];
         loop {
@@ -298,6 +301,7 @@ fn span_ns(largest: u64) -> impl Strategy<Value = u64> {
 fn tree() -> impl Strategy<Value = Tree> {
     let network = (
         prop::collection::vec(0_usize..8, 0..4),
+        prop::option::of((0_usize..5, 0_usize..5)),
         prop::collection::vec(0_usize..8, 3..8),
         prop::sample::select(vec![1000_u64, 10_000, 10_000, 100_000]),
         prop::collection::vec(span_ns(3000), 1..4),
@@ -324,13 +328,14 @@ fn tree() -> impl Strategy<Value = Tree> {
         any::<u64>(),
     );
     (network, devices, traffic).prop_map(|(network, devices, traffic)| {
-        let (parents, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
+        let (parents, shortcut, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
         let (output_limit, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
             devices;
         let ((load, constant, on_off), frame_bytes, service, sampled, seed) = traffic;
         Tree {
             seed,
             parents,
+            shortcut,
             nodes,
             link_megabits,
             propagation_ns,

@@ -27,14 +27,16 @@ pub(crate) mod fecn;
 mod one_queue;
 pub(crate) mod qcn;
 mod rate_increase;
+mod sampling;
 
 pub use advertised_rate::{Hyperbolic, Linear, QueueControl};
 pub use dbp::{DbpConfig, ShareMode, Silence};
 pub use dcqcn::DcqcnConfig;
 pub use e2cm::E2cmConfig;
-pub use ecm::{EcmConfig, Sampling, SamplingInterval, SelfIncrease, SevereMessage};
+pub use ecm::{EcmConfig, SelfIncrease, SevereMessage};
 pub use fecn::FecnConfig;
 pub use qcn::{QcnConfig, QcnProbabilisticSampling, QcnVariant};
+pub use sampling::{Sampling, SamplingInterval};
 
 /// Bytes of a control frame on the wire: every message fits into the smallest Ethernet frame.
 pub const CONTROL_FRAME_BYTES: u32 = 64;

@@ -6,12 +6,12 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::super::CongestionManagement;
-use super::super::ecm::Sampling;
 use super::super::ecm::tests::{
     HERE, LINE, any_message, assert_near, assert_rate_in_bounds, at, bcn, megabits_per_second, negative_from, receive,
     refused,
 };
 use super::super::one_queue;
+use super::super::sampling::Sampling;
 use super::super::{Arrival, CongestionPoint, Verdict};
 use super::*;
 

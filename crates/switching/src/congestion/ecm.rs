@@ -35,9 +35,8 @@
 use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
-use rand_core::Rng;
 
-use super::rate_increase::jittered;
+use super::sampling::{Sampler, Sampling};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
     uniform,
@@ -100,41 +99,6 @@ impl Default for EcmConfig {
     }
 }
 
-/// Which data frames a queue samples.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
-pub enum Sampling {
-    /// Each with this probability.
-    Probability(f64),
-    /// One in so many bytes.
-    Interval(SamplingInterval),
-}
-
-impl Default for Sampling {
-    fn default() -> Self {
-        Self::Probability(0.02)
-    }
-}
-
-/// How many bytes join the queue from one sample to the next.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct SamplingInterval {
-    /// Their mean number. Default: 75 KB (slides).
-    pub bytes: Bytes,
-    /// How far their number may be off the mean, as a part of it, so that samples do not fall into step with the
-    /// traffic. Default: 0.15 (as with QCN).
-    pub jitter: f64,
-}
-
-impl Default for SamplingInterval {
-    fn default() -> Self {
-        Self { bytes: Bytes(75_000), jitter: 0.15 }
-    }
-}
-
 /// What is told under severe congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -166,18 +130,7 @@ impl EcmConfig {
         check_weight(self.weight, "weight")?;
         check_decrease_gain(self.decrease_gain, "decrease_gain")?;
         check_increase_gain(self.increase_gain, "increase_gain")?;
-        match self.sampling {
-            Sampling::Probability(probability) => ParameterError::unless(
-                probability > 0.0 && probability <= 1.0,
-                "sampling.probability",
-                "be more than 0 and at most 1",
-            )?,
-            Sampling::Interval(SamplingInterval { bytes, jitter }) => {
-                ParameterError::unless(bytes.0 > 0, "sampling.interval.bytes", "be at least 1 B")?;
-                let holds = (0.0..1.0).contains(&jitter);
-                ParameterError::unless(holds, "sampling.interval.jitter", "be at least 0 and less than 1")?;
-            }
-        }
+        self.sampling.check()?;
         ParameterError::unless(self.severe_threshold > self.set_point, "severe_threshold", "be above `set_point`")?;
         ParameterError::unless(self.min_rate < line, "min_rate", "be below the rate of the links")?;
         if let Some(SelfIncrease { period, .. }) = self.self_increase {
@@ -286,105 +239,6 @@ impl Gains {
         Self {
             decrease: decrease_gain / strongest_bytes,
             increase_bps: increase_gain * line.bits_per_second() as f64 / strongest_bytes,
-        }
-    }
-}
-
-/// For no more frames than this the dice are thrown ahead.
-const MOST_UNSAMPLED: u64 = 1024;
-
-/// Dice that say yes with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.
-#[derive(Clone, Copy, Debug)]
-struct Dice {
-    /// The probability in units of 2^-53, rounded up: a draw of 53 bits is less than that or than the probability
-    /// itself in the same cases.
-    threshold: u64,
-    /// Drawn together, for a draw alone costs more to ask for than to make.
-    drawn: [u64; Self::TOGETHER],
-    thrown: usize,
-}
-
-impl Dice {
-    const TOGETHER: usize = 8;
-
-    fn new(probability: f64) -> Self {
-        let threshold = libm::ceil(probability * (1_u64 << 53) as f64) as u64;
-        Self { threshold, drawn: [0; Self::TOGETHER], thrown: Self::TOGETHER }
-    }
-
-    fn throw(&mut self, rng: &mut dyn Rng) -> bool {
-        if self.thrown == Self::TOGETHER {
-            let mut bytes = [[0; 8]; Self::TOGETHER];
-            rng.fill_bytes(bytes.as_flattened_mut());
-            self.drawn = bytes.map(|draw| u64::from_le_bytes(draw) >> 11);
-            self.thrown = 0;
-        }
-        self.thrown += 1;
-        self.drawn[self.thrown - 1] < self.threshold
-    }
-}
-
-/// Says of each frame whether it is sampled.
-#[derive(Clone, Copy, Debug)]
-enum Sampler {
-    Probability {
-        dice: Dice,
-        /// What the dice have said already: so many frames are no samples, and then one is.
-        unsampled: u64,
-        then_one_is: bool,
-    },
-    Interval {
-        mean_bytes: f64,
-        jitter: f64,
-        /// What has to come until the next sample.
-        left_bytes: f64,
-    },
-}
-
-impl Sampler {
-    fn new(sampling: Sampling) -> Self {
-        match sampling {
-            Sampling::Probability(probability) => {
-                Self::Probability { dice: Dice::new(probability), unsampled: 0, then_one_is: false }
-            }
-            // The first interval is the mean: there are no dice yet.
-            Sampling::Interval(SamplingInterval { bytes, jitter }) => {
-                Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
-            }
-        }
-    }
-
-    /// How many of the next frames are no samples, as far as that is known; they count as seen.
-    fn take_unsampled(&mut self) -> u64 {
-        match self {
-            Self::Probability { unsampled, .. } => core::mem::take(unsampled),
-            Self::Interval { .. } => 0,
-        }
-    }
-
-    /// Whether the next frame is a sample.
-    fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
-        match self {
-            Self::Probability { unsampled: unsampled @ 1.., .. } => {
-                *unsampled -= 1;
-                false
-            }
-            Self::Probability { dice, unsampled, then_one_is } => {
-                let sampled = core::mem::take(then_one_is) || dice.throw(rng);
-                while !*then_one_is && *unsampled < MOST_UNSAMPLED {
-                    *then_one_is = dice.throw(rng);
-                    *unsampled += u64::from(!*then_one_is);
-                }
-                sampled
-            }
-            Self::Interval { mean_bytes, jitter, left_bytes } => {
-                *left_bytes -= f64::from(len_bytes);
-                let due = *left_bytes <= 0.0;
-                if due {
-                    *left_bytes = *mean_bytes * jittered(*jitter, rng);
-                }
-                due
-            }
         }
     }
 }

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use proptest::prelude::*;
 
+use super::super::sampling::SamplingInterval;
 use super::*;
 use crate::congestion::{CongestionManagement, one_queue};
 use crate::test_support::rng;
@@ -155,54 +156,6 @@ fn beyond_the_severe_threshold_every_sampled_source_hears_what_was_chosen() {
             arrive(&mut point, 280_000, None);
         }
     }
-}
-
-#[test]
-fn frames_are_sampled_with_the_probability_given() {
-    let mut sampler = Sampler::new(Sampling::Probability(0.02));
-    let mut rng = rng(1);
-    let samples = (0..100_000).filter(|_| sampler.samples(1500, &mut rng)).count();
-    // Binomial: 2000 with a standard deviation of 44.
-    assert!((1_820..=2_180).contains(&samples), "{samples}");
-}
-
-#[test]
-fn dice_thrown_ahead_say_the_same_whether_or_not_the_frames_between_samples_are_shown() {
-    for probability in [0.5, 0.02, 0.000_2, 1.0] {
-        let (mut all, mut few) =
-            (Sampler::new(Sampling::Probability(probability)), Sampler::new(Sampling::Probability(probability)));
-        let (mut dice, mut one, mut other) = (rng(3), rng(3), rng(3));
-        let mut unseen = 0;
-        for frame in 0..20_000 {
-            let sampled = uniform(&mut dice) < probability;
-            assert_eq!(all.samples(1500, &mut one), sampled, "{probability} {frame}");
-            if unseen > 0 {
-                unseen -= 1;
-                assert!(!sampled, "{probability} {frame}");
-            } else {
-                assert_eq!(few.samples(1500, &mut other), sampled, "{probability} {frame}");
-                unseen = few.take_unsampled();
-            }
-        }
-    }
-}
-
-#[test]
-fn intervals_between_samples_stay_within_the_jitter() {
-    let mut sampler = Sampler::new(Sampling::Interval(SamplingInterval::default()));
-    let mut rng = rng(2);
-    let mut samples = Vec::new();
-    for frame in 0..500_000 {
-        if sampler.samples(100, &mut rng) {
-            samples.push(100 * frame);
-        }
-    }
-    let gaps: Vec<i64> = samples.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    assert!(gaps.iter().all(|gap| (63_750..=86_250 + 100).contains(gap)), "{gaps:?}");
-    assert!(gaps.iter().any(|gap| *gap < 66_000) && gaps.iter().any(|gap| *gap > 84_000), "{gaps:?}");
-    // The standard error of the mean of 666 gaps is 250 B; a gap is rounded up to the next 100 B.
-    let mean = gaps.iter().sum::<i64>() as f64 / gaps.len() as f64;
-    assert!((74_000.0..=76_100.0).contains(&mean), "{mean}");
 }
 
 #[test]

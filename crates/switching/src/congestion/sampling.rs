@@ -1,0 +1,232 @@
+//! Which frames a congestion point samples: each with a probability, or one in so many bytes.
+
+use forebay_units::Bytes;
+use rand_core::Rng;
+
+use super::rate_increase::jittered;
+use crate::ParameterError;
+
+/// Which data frames a queue samples.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum Sampling {
+    /// Each with this probability.
+    Probability(f64),
+    /// One in so many bytes.
+    Interval(SamplingInterval),
+}
+
+impl Sampling {
+    pub(super) fn check(self) -> Result<(), ParameterError> {
+        match self {
+            Self::Probability(probability) => ParameterError::unless(
+                probability > 0.0 && probability <= 1.0,
+                "sampling.probability",
+                "be more than 0 and at most 1",
+            )?,
+            Self::Interval(SamplingInterval { bytes, jitter }) => {
+                ParameterError::unless(bytes.0 > 0, "sampling.interval.bytes", "be at least 1 B")?;
+                let holds = (0.0..1.0).contains(&jitter);
+                ParameterError::unless(holds, "sampling.interval.jitter", "be at least 0 and less than 1")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self::Probability(0.02)
+    }
+}
+
+/// How many bytes join the queue from one sample to the next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
+pub struct SamplingInterval {
+    /// Their mean number. Default: 75 KB (slides).
+    pub bytes: Bytes,
+    /// How far their number may be off the mean, as a part of it, so that samples do not fall into step with the
+    /// traffic. Default: 0.15 (as with QCN).
+    pub jitter: f64,
+}
+
+impl Default for SamplingInterval {
+    fn default() -> Self {
+        Self { bytes: Bytes(75_000), jitter: 0.15 }
+    }
+}
+
+/// For no more frames than this the dice are thrown ahead.
+const MOST_UNSAMPLED: u64 = 1024;
+
+/// Dice that say yes with a fixed probability: as `uniform(rng) < probability`, but for what is drawn in advance.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dice {
+    /// The probability in units of 2^-53, rounded up: a draw of 53 bits is less than that or than the probability
+    /// itself in the same cases.
+    threshold: u64,
+    /// What the next throws say, from the lowest bit on, and how many are left. They are drawn together: to ask for
+    /// one costs more than to make it.
+    says_yes: u32,
+    left: u32,
+}
+
+impl Dice {
+    const TOGETHER: usize = u32::BITS as usize;
+
+    fn new(probability: f64) -> Self {
+        let threshold = libm::ceil(probability * (1_u64 << 53) as f64) as u64;
+        Self { threshold, says_yes: 0, left: 0 }
+    }
+
+    /// Throws until the dice say yes, but no more often than `most` times: gives how often they said no, and whether
+    /// they said yes then.
+    fn throw(&mut self, most: u64, rng: &mut dyn Rng) -> (u64, bool) {
+        let mut no = 0;
+        while no < most {
+            if self.left == 0 {
+                self.draw(rng);
+            }
+            let next = u64::from(self.says_yes.trailing_zeros().min(self.left)).min(most - no) as u32;
+            no += u64::from(next);
+            let says_yes = next < self.left && no < most;
+            let thrown = next + u32::from(says_yes);
+            self.says_yes = self.says_yes.checked_shr(thrown).unwrap_or(0);
+            self.left -= thrown;
+            if says_yes {
+                return (no, true);
+            }
+        }
+        (no, false)
+    }
+
+    fn draw(&mut self, rng: &mut dyn Rng) {
+        let mut bytes = [[0; 8]; Self::TOGETHER];
+        rng.fill_bytes(bytes.as_flattened_mut());
+        let says_yes = bytes.map(|draw| u32::from(u64::from_le_bytes(draw) >> 11 < self.threshold));
+        self.says_yes = says_yes.iter().rev().fold(0, |bits, bit| bits << 1 | bit);
+        self.left = u32::BITS;
+    }
+}
+
+/// Says of each frame whether it is sampled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Sampler {
+    Probability {
+        dice: Dice,
+        /// What the dice have said already: so many frames are no samples, and then one is.
+        unsampled: u64,
+        then_one_is: bool,
+    },
+    Interval {
+        mean_bytes: f64,
+        jitter: f64,
+        /// What has to come until the next sample.
+        left_bytes: f64,
+    },
+}
+
+impl Sampler {
+    pub fn new(sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::Probability(probability) => {
+                Self::Probability { dice: Dice::new(probability), unsampled: 0, then_one_is: false }
+            }
+            // The first interval is the mean: there are no dice yet.
+            Sampling::Interval(SamplingInterval { bytes, jitter }) => {
+                Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
+            }
+        }
+    }
+
+    /// How many of the next frames are no samples, as far as that is known; they count as seen.
+    pub fn take_unsampled(&mut self) -> u64 {
+        match self {
+            Self::Probability { unsampled, .. } => core::mem::take(unsampled),
+            Self::Interval { .. } => 0,
+        }
+    }
+
+    /// Whether the next frame is a sample.
+    pub fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
+        match self {
+            Self::Probability { unsampled: unsampled @ 1.., .. } => {
+                *unsampled -= 1;
+                false
+            }
+            Self::Probability { dice, unsampled, then_one_is } => {
+                let sampled = core::mem::take(then_one_is) || dice.throw(1, rng).1;
+                (*unsampled, *then_one_is) = dice.throw(MOST_UNSAMPLED, rng);
+                sampled
+            }
+            Self::Interval { mean_bytes, jitter, left_bytes } => {
+                *left_bytes -= f64::from(len_bytes);
+                let due = *left_bytes <= 0.0;
+                if due {
+                    *left_bytes = *mean_bytes * jittered(*jitter, rng);
+                }
+                due
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::super::uniform;
+    use super::*;
+    use crate::test_support::rng;
+
+    #[test]
+    fn frames_are_sampled_with_the_probability_given() {
+        let mut sampler = Sampler::new(Sampling::Probability(0.02));
+        let mut rng = rng(1);
+        let samples = (0..100_000).filter(|_| sampler.samples(1500, &mut rng)).count();
+        // Binomial: 2000 with a standard deviation of 44.
+        assert!((1_820..=2_180).contains(&samples), "{samples}");
+    }
+
+    #[test]
+    fn dice_thrown_ahead_say_the_same_whether_or_not_the_frames_between_samples_are_shown() {
+        for probability in [0.5, 0.02, 0.000_2, 1.0] {
+            let (mut all, mut few) =
+                (Sampler::new(Sampling::Probability(probability)), Sampler::new(Sampling::Probability(probability)));
+            let (mut dice, mut one, mut other) = (rng(3), rng(3), rng(3));
+            let mut unseen = 0;
+            for frame in 0..20_000 {
+                let sampled = uniform(&mut dice) < probability;
+                assert_eq!(all.samples(1500, &mut one), sampled, "{probability} {frame}");
+                if unseen > 0 {
+                    unseen -= 1;
+                    assert!(!sampled, "{probability} {frame}");
+                } else {
+                    assert_eq!(few.samples(1500, &mut other), sampled, "{probability} {frame}");
+                    unseen = few.take_unsampled();
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn intervals_between_samples_stay_within_the_jitter() {
+        let mut sampler = Sampler::new(Sampling::Interval(SamplingInterval::default()));
+        let mut rng = rng(2);
+        let mut samples = Vec::new();
+        for frame in 0..500_000 {
+            if sampler.samples(100, &mut rng) {
+                samples.push(100 * frame);
+            }
+        }
+        let gaps: Vec<i64> = samples.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(gaps.iter().all(|gap| (63_750..=86_250 + 100).contains(gap)), "{gaps:?}");
+        assert!(gaps.iter().any(|gap| *gap < 66_000) && gaps.iter().any(|gap| *gap > 84_000), "{gaps:?}");
+        // The standard error of the mean of 666 gaps is 250 B; a gap is rounded up to the next 100 B.
+        let mean = gaps.iter().sum::<i64>() as f64 / gaps.len() as f64;
+        assert!((74_000.0..=76_100.0).contains(&mean), "{mean}");
+    }
+}
