@@ -373,7 +373,7 @@ impl EthernetSwitch {
     }
 
     /// Settles when the port has something to do next, having done at `now` what there was.
-    #[inline]
+    #[inline(never)]
     fn plan(&mut self, number: usize, now: Time) {
         let port = &mut self.ports[number];
         let mut next = port.next_turn(now);

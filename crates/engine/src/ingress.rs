@@ -144,7 +144,7 @@ impl Ingress {
     }
 
     /// Generates the next frame, which is for this queue.
-    #[inline(never)]
+    #[inline(always)]
     fn generate_one(&mut self, number: usize, now: Time) {
         self.generators.step();
         let queue = &mut self.queues[number];
