@@ -5,18 +5,18 @@ use forebay_qdisc::Time;
 /// How many parts are in a group: so many comparisons, without branches, cost less than another level.
 const GROUP: usize = 16;
 
-/// A deadline for each of a fixed number of parts: a tournament of groups of eight, so that a change costs a step for
-/// each eightfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number
+/// A deadline for each of a fixed number of parts: a tournament of groups of sixteen, so that a change costs a step
+/// for each sixteenfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number
 /// comes first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Deadlines {
-    /// The first group: the parts themselves, or if they are more than eight, the earliest of groups of them.
+    /// The first group: the parts themselves, or if they are more than sixteen, the earliest of groups of them.
     root: [Time; GROUP],
     /// The earliest of the root, at hand without a look into it.
     earliest: Time,
-    /// A tree in an array: its place `i` of group `g` is the earliest of group 8 `g` + `i` + 1, the root being group 0.
-    /// The parts themselves are the places of the last level.
+    /// A tree in an array: its place `i` of group `g` is the earliest of group 16 `g` + `i` + 1, the root being group
+    /// 0. The parts themselves are the places of the last level.
     below: Vec<[Time; GROUP]>,
     /// The first group of the last level.
     last_level: usize,

@@ -172,7 +172,7 @@ pub(crate) struct Progress<'a> {
     /// Called now and then with the part of the run that is done; answers whether to go on.
     control: &'a mut dyn FnMut(f64) -> bool,
     end: Time,
-    /// Entries taken from the event queue, or rounds.
+    /// Entries taken from the event queue, or halves of rounds.
     pub events: u64,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `rounds.rs` | the driver |
+//! | `rounds.rs`, `sides.rs` | the driver, and which nodes it runs together |
 //! | `ethernet_network.rs` | from the description to nodes and links |
 //! | `ethernet_links.rs` | the links, and what is on them |
 //! | `ethernet_switch.rs` | the switch |

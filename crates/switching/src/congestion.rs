@@ -7,7 +7,8 @@
 //! - a [`ReactionPoint`] at the source of each flow turns messages into the rate of the flow's limiter;
 //! - a [`Reflector`] at the destination of each flow answers probes, or reports on its own.
 //!
-//! One file each: `ecm.rs`, `e2cm.rs`, `qcn.rs`, `fecn.rs`, `dbp.rs`, `dcqcn.rs` in `congestion/`.
+//! One file each: `ecm.rs`, `e2cm.rs`, `qcn.rs`, `fecn.rs`, `dbp.rs`, `dcqcn.rs` in `congestion/`. Beside them stands
+//! what they share: `sampling.rs`, `advertised_rate.rs`, `rate_increase.rs`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -209,7 +209,7 @@ fn gained_by_rounding(rate: Rate, bytes: u64) -> u64 {
         return 0;
     }
     let most_frames = bytes.div_ceil(SHORTEST_FRAME.0);
-    rate.bytes_in(Span::from_picoseconds(most_frames.div_ceil(2))) + 1
+    rate.bytes_in(Span::from_picoseconds(most_frames.div_ceil(2))).saturating_add(1)
 }
 
 #[cfg(test)]
@@ -288,7 +288,9 @@ mod tests {
         // 300 KB less 280 KB at a switch, and 150 KB less 140 KB at an adapter.
         assert!(of(500, 60) < Bytes(10_000));
         assert!(of(2170, 0) < Bytes(10_000) && of(2180, 0) > Bytes(10_000));
-        assert_eq!(headroom(RATE, Span::MAX, Bytes(u64::MAX), Bytes(64), Span::MAX), Bytes(u64::MAX));
+        for rate in [RATE, Rate::new(u64::MAX).unwrap()] {
+            assert_eq!(headroom(rate, Span::MAX, Bytes(u64::MAX), Bytes(64), Span::MAX), Bytes(u64::MAX));
+        }
     }
 
     /// One link with a buffer at its end from which nothing leaves.
