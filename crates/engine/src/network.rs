@@ -392,7 +392,7 @@ fn label(flow: &FlowSpec) -> FlowLabel {
 
 fn traced_flow(transport: &Transport) -> TracedFlow {
     match transport {
-        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header.0 as u16 },
+        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header_bytes() as u16 },
         Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
         Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
     }

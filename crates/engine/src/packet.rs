@@ -38,7 +38,7 @@ pub struct Packet {
     /// When it arrives at the next process.
     pub time: Time,
     /// Of data: when it left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its rate
-    /// label (0: none). Of an ACK: its slot in the [`crate::SackTable`] (0: none).
+    /// label (0: none). Of an ACK: see [`ack_stamp`].
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
@@ -57,6 +57,50 @@ const DEPARTURE_MASK: u64 = (1 << DEPARTURE_BITS) - 1;
 #[must_use]
 pub const fn departure_stamp(now: Time) -> u64 {
     now.picoseconds() & DEPARTURE_MASK
+}
+
+/// What the stamp of an ACK holds: in the low bits its slot in the [`crate::SackTable`] (0: none), above them the
+/// timestamp that it returns, in nanoseconds, plus one (0: none).
+pub mod ack_stamp {
+    use forebay_qdisc::Time;
+
+    /// Enough for the blocks of 67 million ACKs in flight.
+    const SLOT_BITS: u32 = 26;
+    /// The timestamps are known modulo this: 274 seconds, longer than any round trip.
+    const ECHO_PERIOD: u64 = (1 << (u64::BITS - SLOT_BITS)) - 1;
+    const PICOSECONDS: u64 = 1000;
+
+    /// The stamp of an ACK with blocks in `slot` that returns the timestamp `echo` ([`Time::NEVER`] for none).
+    #[inline]
+    #[must_use]
+    pub const fn of(slot: u64, echo: Time) -> u64 {
+        assert!(slot < 1 << SLOT_BITS, "memory ends before the slots do");
+        let echo = echo.picoseconds();
+        if echo == Time::NEVER.picoseconds() {
+            return slot;
+        }
+        slot | (echo / PICOSECONDS % ECHO_PERIOD + 1) << SLOT_BITS
+    }
+
+    /// The slot of its blocks.
+    #[inline]
+    #[must_use]
+    pub const fn slot(stamp: u64) -> u64 {
+        stamp & ((1 << SLOT_BITS) - 1)
+    }
+
+    /// The timestamp that an ACK returns which arrives at `now`; [`Time::NEVER`] for none. Truncated to a nanosecond.
+    #[inline]
+    #[must_use]
+    pub const fn echo(stamp: u64, now: Time) -> Time {
+        let code = stamp >> SLOT_BITS;
+        if code == 0 {
+            return Time::NEVER;
+        }
+        let now = now.picoseconds() / PICOSECONDS;
+        let age = (now % ECHO_PERIOD + ECHO_PERIOD - (code - 1)) % ECHO_PERIOD;
+        Time::from_picoseconds((now - age) * PICOSECONDS)
+    }
 }
 
 const INPUT_PORT_SHIFT: u32 = 16;
@@ -157,6 +201,13 @@ impl Packet {
     #[must_use]
     pub const fn age(&self) -> Span {
         Span::from_picoseconds(self.time.picoseconds().wrapping_sub(self.stamp) & DEPARTURE_MASK)
+    }
+
+    /// Of data: when it left its source.
+    #[inline]
+    #[must_use]
+    pub const fn departure(&self) -> Time {
+        Time::from_picoseconds(self.time.picoseconds() - self.age().picoseconds())
     }
 
     /// How many processes of its path it has reached.
@@ -313,6 +364,25 @@ mod tests {
         }
         let longest = Span::from_picoseconds(wrap - 1);
         assert_eq!(packet(0, departure_stamp(Time::ZERO), Time::ZERO + longest).age(), longest);
+    }
+
+    #[test]
+    fn an_ack_carries_slot_and_timestamp() {
+        assert_eq!((ack_stamp::of(0, Time::NEVER), ack_stamp::of(77, Time::NEVER)), (0, 77));
+        assert_eq!(ack_stamp::echo(77, Time::from_picoseconds(5)), Time::NEVER);
+        let wrap_ns = (1_u64 << 38) - 1;
+        for sent_ns in [0, 1, 999, wrap_ns - 1, wrap_ns, wrap_ns + 1, 5 * wrap_ns + 12_345] {
+            for age_ns in [0, 1, 50_000_000, wrap_ns - 1] {
+                let sent = Time::from_picoseconds(sent_ns * 1000 + 678);
+                let now = sent + Span::from_picoseconds(age_ns * 1000 + 400);
+                for slot in [0, (1 << 26) - 1] {
+                    let stamp = ack_stamp::of(slot, sent);
+                    let expected = Time::from_picoseconds(sent_ns * 1000);
+                    assert_eq!(ack_stamp::echo(stamp, now), expected, "{sent_ns} {age_ns}");
+                    assert_eq!(ack_stamp::slot(stamp), slot);
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use forebay_tcp::SackBlocks;
 
-use crate::packet::Packet;
+use crate::packet::{Packet, ack_stamp};
 
 /// A slab of SACK blocks. Slot 0 stands for "none".
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ impl SackTable {
         if !packet.is_ack() {
             return None;
         }
-        self.slots.get((packet.stamp as usize).checked_sub(1)?)
+        self.slots.get((ack_stamp::slot(packet.stamp) as usize).checked_sub(1)?)
     }
 
     /// Takes the blocks out of `slot`.

@@ -7,7 +7,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::endpoint::{EndpointContext, ReceiveBook, SendBook};
-use crate::packet::{Packet, PacketFields, departure_stamp, flags, unwrap_number};
+use crate::packet::{Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 use crate::prefetch::{LINE_BYTES, prefetch_lines};
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::Report;
@@ -32,8 +32,8 @@ impl Transmitter {
             context,
             payload_bytes: config.payload_bytes(),
             full_len_bytes: config.segment.0 as u16,
-            header_bytes: config.header.0 as u16,
-            bare_len_bytes: config.ack_size.0 as u16,
+            header_bytes: config.header_bytes() as u16,
+            bare_len_bytes: config.ack_bytes() as u16,
             book,
             sender: Sender::new(config),
         }
@@ -80,7 +80,8 @@ impl Transmitter {
             ack: number,
             syn: packet.has(flags::SYN),
             ece: packet.has(flags::ECE),
-            sack: out.sacks.take(packet.stamp),
+            sack: out.sacks.take(ack_stamp::slot(packet.stamp)),
+            echo: ack_stamp::echo(packet.stamp, packet.time),
         };
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
     }
@@ -163,8 +164,8 @@ impl Acknowledger {
     pub fn new(context: EndpointContext, config: &TcpConfig, book: ReceiveBook) -> Self {
         Self {
             context,
-            header_bytes: config.header.0 as u16,
-            ack_len_bytes: config.ack_size.0 as u16,
+            header_bytes: config.header_bytes() as u16,
+            ack_len_bytes: config.ack_bytes() as u16,
             receiver: Receiver::new(config),
             book,
         }
@@ -203,6 +204,7 @@ impl Acknowledger {
             ecn_setup: packet.has(flags::ECN_SETUP),
             ect: packet.ecn().is_capable(),
             retransmission: packet.has(flags::RETRANSMISSION),
+            sent: packet.departure(),
         };
         let marked = packet.ecn() == Ecn::CongestionExperienced;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
@@ -243,7 +245,7 @@ impl AckOut for Acks<'_> {
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
         let sacks: &mut SackTable = &mut self.out.sacks;
-        let stamp = sacks.put(ack.sack);
+        let stamp = ack_stamp::of(sacks.put(ack.sack), ack.echo);
         self.out.send(Packet::new(PacketFields {
             time: self.now,
             stamp,

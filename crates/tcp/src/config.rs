@@ -2,7 +2,12 @@
 
 use core::fmt;
 
+#[cfg(feature = "config")]
+use crate::Preset;
 use crate::{BicConfig, Bytes, CubicConfig, Segment, Span};
+
+/// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
+const TIMESTAMP_OPTION_BYTES: u64 = 12;
 
 /// Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by
 /// RFC 6675 where there is SACK.
@@ -89,11 +94,11 @@ pub enum FullAckWindow {
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum RateReduction {
     /// Silent until enough has left the network, then at the full rate (RFC 6675).
-    #[default]
     AtOnce,
     /// One segment for two that arrive until the window is reached: as Linux before 3.2 and ns-2's TCP/Linux.
     RateHalving,
-    /// Evenly over the round trip (RFC 6937): as Linux since 3.2.
+    /// Evenly over the round trip (RFC 9937): as Linux since 3.2.
+    #[default]
     Proportional,
 }
 
@@ -105,113 +110,210 @@ pub enum EcnFloor {
     /// To two segments: as Linux.
     #[default]
     TwoSegments,
-    /// To one segment, at which the sender goes on: as ns-2.
+    /// To one segment, at which the sender goes on.
     OneSegment,
     /// To one segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires
     /// (RFC 3168, section 6.1.2).
     Timer,
+    /// There is no floor: a mark at a window below two segments leaves less than one, so that only the retransmission
+    /// timer sends. A second mark in a row at a window of one doubles the timeout, which stays doubled until an ACK
+    /// comes without an echo. As ns-2 2.35.
+    Ns2,
 }
 
-/// The parameters of a TCP connection, both ends.
-#[derive(Clone, Debug, PartialEq)]
+/// What `min_rto` is the least value of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
-pub struct TcpConfig {
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum MinRtoOf {
+    /// Of the whole timeout (RFC 6298, 2.4).
+    #[default]
+    Timeout,
+    /// Of what the timeout adds to the smoothed round trip: as Linux.
+    Deviation,
+}
+
+/// What an idle time longer than the retransmission timeout does to the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum IdleRestart {
+    /// The window goes back to the initial one (RFC 5681, 4.1).
+    #[default]
+    InitialWindow,
+    /// The window is halved for each timeout that has passed, down to the initial one, and the threshold keeps three
+    /// quarters of what it was. An application that leaves the window unused for longer than a timeout has it reduced
+    /// halfway to what was used. As Linux (RFC 2861, of which RFC 7661 keeps the idea).
+    Halving,
+}
+
+/// Declares [`TcpConfig`] and its defaults and, for scenario files, the table of its keys, of which each may be absent.
+macro_rules! parameters {
+    ($($(#[doc = $doc:literal])* $field:ident: $type:ty = $default:expr,)*) => {
+        /// The parameters of a TCP connection, both ends.
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct TcpConfig {
+            $($(#[doc = $doc])* pub $field: $type,)*
+        }
+
+        impl Default for TcpConfig {
+            fn default() -> Self {
+                Self { $($field: $default,)* }
+            }
+        }
+
+        /// What the schema shows.
+        #[cfg(feature = "config")]
+        #[derive(serde::Serialize, schemars::JsonSchema)]
+        #[serde(default, deny_unknown_fields)]
+        #[schemars(rename = "TcpConfig")]
+        /// The parameters of a TCP connection, both ends.
+        struct Described {
+            /// A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the
+            /// values shown here.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            preset: Option<Preset>,
+            $($(#[doc = $doc])* $field: $type,)*
+        }
+
+        #[cfg(feature = "config")]
+        impl Default for Described {
+            fn default() -> Self {
+                Self { preset: None, $($field: $default,)* }
+            }
+        }
+
+        /// The keys that a scenario gives.
+        #[cfg(feature = "config")]
+        #[derive(Default, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        struct Given {
+            preset: Option<Preset>,
+            $($field: Option<$type>,)*
+        }
+
+        #[cfg(feature = "config")]
+        impl Given {
+            /// What is absent comes from the preset.
+            fn resolve(self) -> TcpConfig {
+                let mut config = self.preset.map_or_else(TcpConfig::default, TcpConfig::preset);
+                // Who takes a preset without SACK does not want what needs SACK.
+                if self.sack == Some(false) {
+                    (config.dsack, config.rack, config.rate_reduction) = (false, false, None);
+                }
+                config.tail_loss_probe &= config.rack && self.rack != Some(false);
+                config.undo &= config.dsack || self.timestamps.unwrap_or(config.timestamps);
+                $(if let Some(value) = self.$field { config.$field = value; })*
+                config
+            }
+        }
+    };
+}
+
+parameters! {
     /// Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or
     /// "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
-    pub congestion_control: CongestionControl,
+    congestion_control: CongestionControl = CongestionControl::NewReno,
     /// How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
     /// Default: "hystart" with "cubic", "standard" with all others.
-    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
-    pub slow_start: Option<SlowStart>,
+    slow_start: Option<SlowStart> = None,
     /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
-    pub sack: bool,
+    sack: bool = false,
     /// How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before
-    /// 3.2, ns-2's TCP/Linux) or "proportional" (RFC 6937, Linux since 3.2).
-    pub rate_reduction: RateReduction,
+    /// 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    rate_reduction: Option<RateReduction> = None,
+    /// The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
+    dsack: bool = false,
+    /// Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
+    rack: bool = false,
+    /// After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for
+    /// the timeout (TLP, RFC 8985, section 7). Needs `rack`.
+    tail_loss_probe: bool = false,
+    /// Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each
+    /// ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in
+    /// each segment and ACK, beside `header` and `ack_size`.
+    timestamps: bool = false,
+    /// A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC
+    /// 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
+    undo: bool = false,
     /// A full data segment on the wire, header included. 1500 B is Ethernet's limit.
-    pub segment: Bytes,
+    segment: Bytes = Bytes(1500),
     /// The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
-    pub header: Bytes,
+    header: Bytes = Bytes(40),
     /// A segment without payload on the wire: ACK, SYN, FIN.
-    pub ack_size: Bytes,
+    ack_size: Bytes = Bytes(40),
     /// The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most
     /// that Linux grants without tuning; ns-2's `window_`.
-    pub max_window_segments: u32,
+    max_window_segments: u32 = 4096,
     /// The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves
     /// room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap.
     /// Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
-    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
-    pub max_congestion_window_segments: Option<u32>,
+    max_congestion_window_segments: Option<u32> = None,
     /// The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
-    pub initial_window_segments: u32,
+    initial_window_segments: u32 = 10,
     /// Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
-    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
-    pub initial_ssthresh_segments: Option<u32>,
+    initial_ssthresh_segments: Option<u32> = None,
     /// How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
-    pub byte_counting_limit: u32,
+    byte_counting_limit: u32 = 1,
     /// The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
-    pub min_rto: Span,
+    min_rto: Span = Span::from_seconds(1),
+    /// What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed
+    /// round trip (Linux).
+    min_rto_of: MinRtoOf = MinRtoOf::Timeout,
     /// The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
-    pub max_rto: Span,
+    max_rto: Span = Span::from_seconds(60),
     /// The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
-    pub initial_rto: Span,
+    initial_rto: Span = Span::from_seconds(1),
     /// Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's
     /// `tcpTick_` is 10 ms.
-    pub timer_granularity: Span,
+    timer_granularity: Span = Span::ZERO,
     /// Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every
     /// segment at once.
-    pub delayed_ack: bool,
+    delayed_ack: bool = false,
     /// The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
-    pub delayed_ack_timeout: Span,
+    delayed_ack_timeout: Span = Span::from_milliseconds(200),
     /// The first two duplicate ACKs send one new segment each (RFC 3042).
-    pub limited_transmit: bool,
+    limited_transmit: bool = true,
     /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at
-    /// one segment, a mark makes the sender wait for its timer).
-    pub ecn_floor: EcnFloor,
+    ecn: bool = false,
+    /// How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one
+    /// segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer
+    /// sends, and further marks double it).
+    ecn_floor: EcnFloor = EcnFloor::TwoSegments,
+    /// Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    ecn_retransmissions: bool = false,
+    /// A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    whole_segment_reduction: bool = false,
+    /// What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by
+    /// "halving", as in Linux.
+    idle_restart: IdleRestart = IdleRestart::InitialWindow,
     /// Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
-    pub handshake: bool,
+    handshake: bool = true,
     /// What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
-    pub partial_ack_timer: PartialAckTimer,
+    partial_ack_timer: PartialAckTimer = PartialAckTimer::Impatient,
     /// What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold"
     /// (RFC 6582, section 3.2, step 3).
-    pub full_ack_window: FullAckWindow,
+    full_ack_window: FullAckWindow = FullAckWindow::FlightSize,
     /// The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves
     /// it at the threshold.
-    pub grow_at_recovery_exit: bool,
+    grow_at_recovery_exit: bool = false,
 }
 
-impl Default for TcpConfig {
-    fn default() -> Self {
-        Self {
-            congestion_control: CongestionControl::NewReno,
-            slow_start: None,
-            sack: false,
-            rate_reduction: RateReduction::AtOnce,
-            segment: Bytes(1500),
-            header: Bytes(40),
-            ack_size: Bytes(40),
-            max_window_segments: 4096,
-            max_congestion_window_segments: None,
-            initial_window_segments: 10,
-            initial_ssthresh_segments: None,
-            byte_counting_limit: 1,
-            min_rto: Span::from_seconds(1),
-            max_rto: Span::from_seconds(60),
-            initial_rto: Span::from_seconds(1),
-            timer_granularity: Span::ZERO,
-            delayed_ack: false,
-            delayed_ack_timeout: Span::from_milliseconds(200),
-            limited_transmit: true,
-            ecn: false,
-            ecn_floor: EcnFloor::TwoSegments,
-            handshake: true,
-            partial_ack_timer: PartialAckTimer::Impatient,
-            full_ack_window: FullAckWindow::FlightSize,
-            grow_at_recovery_exit: false,
-        }
+#[cfg(feature = "config")]
+impl<'de> serde::Deserialize<'de> for TcpConfig {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Given::deserialize(deserializer).map(Given::resolve)
+    }
+}
+
+#[cfg(feature = "config")]
+impl schemars::JsonSchema for TcpConfig {
+    fn schema_name() -> alloc::borrow::Cow<'static, str> {
+        Described::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Described::json_schema(generator)
     }
 }
 
@@ -238,25 +340,6 @@ pub(crate) fn check(holds: bool, field: &'static str, bound: &'static str) -> Re
 }
 
 impl TcpConfig {
-    /// What ns-2 2.35 does unless told otherwise (one-way agents, an ACK for every segment), with segments of 1000 B
-    /// all of which count as payload, and a window of `max_window_segments` (ns-2's `window_`).
-    #[must_use]
-    pub fn ns2(max_window_segments: u32) -> Self {
-        Self {
-            segment: Bytes(1000),
-            header: Bytes(0),
-            max_window_segments,
-            initial_window_segments: 2,
-            min_rto: Span::from_milliseconds(200),
-            initial_rto: Span::from_seconds(3),
-            timer_granularity: Span::from_milliseconds(10),
-            ecn_floor: EcnFloor::OneSegment,
-            full_ack_window: FullAckWindow::SlowStartThreshold,
-            grow_at_recovery_exit: true,
-            ..Self::default()
-        }
-    }
-
     /// Checks every parameter.
     ///
     /// # Errors
@@ -267,12 +350,16 @@ impl TcpConfig {
             CongestionControl::Cubic(cubic) => cubic.validate()?,
             _ => {}
         }
-        let has_way_down = self.sack || self.rate_reduction == RateReduction::AtOnce;
+        let has_way_down = self.sack || self.rate_reduction.is_none_or(|rule| rule == RateReduction::AtOnce);
         check(has_way_down, "rate_reduction", "\"at_once\" unless sack is true")?;
-        check(self.segment.0 > self.header.0, "segment", "larger than header")?;
+        check(self.sack || !self.dsack, "dsack", "false unless sack is true")?;
+        check(self.sack || !self.rack, "rack", "false unless sack is true")?;
+        check(self.rack || !self.tail_loss_probe, "tail_loss_probe", "false unless rack is true")?;
+        check(self.timestamps || self.dsack || !self.undo, "undo", "false unless timestamps or dsack is true")?;
+        check(self.segment.0 > self.header_bytes(), "segment", "larger than header and timestamp option")?;
         check(self.segment.0 <= 65_535, "segment", "at most 65535 B, as an IP packet")?;
         check(self.ack_size.0 >= 1, "ack_size", "at least 1 B")?;
-        check(self.ack_size.0 <= 65_535, "ack_size", "at most 65535 B, as an IP packet")?;
+        check(self.ack_bytes() <= 65_535, "ack_size", "at most 65535 B with its options, as an IP packet")?;
         check(self.max_window_segments >= 1, "max_window_segments", "at least 1")?;
         check(self.max_window_segments <= 1 << 24, "max_window_segments", "at most 16777216")?;
         check(self.max_congestion_window_segments != Some(0), "max_congestion_window_segments", "at least 1")?;
@@ -304,16 +391,41 @@ impl TcpConfig {
         self.max_congestion_window_segments.map_or(self.max_window_segments, |most| most.min(self.max_window_segments))
     }
 
+    /// How the recovery with SACK comes down to the reduced window.
+    pub(crate) fn rate_reduction(&self) -> RateReduction {
+        self.rate_reduction.unwrap_or_default()
+    }
+
+    /// What the timestamp option takes in each segment, in bytes.
+    fn option_bytes(&self) -> u64 {
+        if self.timestamps { TIMESTAMP_OPTION_BYTES } else { 0 }
+    }
+
+    /// Bytes of a data segment that are no payload: the header with its options.
+    #[must_use]
+    pub fn header_bytes(&self) -> u64 {
+        self.header.0.saturating_add(self.option_bytes())
+    }
+
+    /// Bytes of a segment without payload on the wire.
+    #[must_use]
+    pub fn ack_bytes(&self) -> u64 {
+        self.ack_size.0.saturating_add(self.option_bytes())
+    }
+
     /// Payload bytes of a full segment (the RFCs' SMSS).
     #[must_use]
     pub fn payload_bytes(&self) -> u32 {
-        self.segment.0.saturating_sub(self.header.0) as u32
+        self.segment.0.saturating_sub(self.header_bytes()) as u32
     }
 
     /// Bytes that `segment` takes on the wire.
     #[must_use]
     pub fn wire_bytes(&self, segment: &Segment) -> u32 {
-        if segment.payload_bytes == 0 { self.ack_size.0 as u32 } else { segment.payload_bytes + self.header.0 as u32 }
+        match segment.payload_bytes {
+            0 => self.ack_bytes() as u32,
+            payload => payload + self.header_bytes() as u32,
+        }
     }
 }
 
@@ -322,9 +434,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn presets_are_valid() {
+    fn defaults_are_valid() {
         assert_eq!(TcpConfig::default().validate(), Ok(()));
-        assert_eq!(TcpConfig::ns2(64).validate(), Ok(()));
     }
 
     fn cubic(beta: f64, growth: f64) -> CongestionControl {
@@ -350,7 +461,12 @@ mod tests {
             ("ack_size", |c| c.ack_size = Bytes(0)),
             ("max_window_segments", |c| c.max_window_segments = 0),
             ("max_congestion_window_segments", |c| c.max_congestion_window_segments = Some(0)),
-            ("rate_reduction", |c| c.rate_reduction = RateReduction::Proportional),
+            ("rate_reduction", |c| c.rate_reduction = Some(RateReduction::Proportional)),
+            ("dsack", |c| c.dsack = true),
+            ("rack", |c| c.rack = true),
+            ("tail_loss_probe", |c| (c.sack, c.tail_loss_probe) = (true, true)),
+            ("undo", |c| c.undo = true),
+            ("segment", |c| (c.segment, c.timestamps) = (Bytes(52), true)),
             ("initial_window_segments", |c| c.initial_window_segments = 0),
             ("initial_ssthresh_segments", |c| c.initial_ssthresh_segments = Some(1)),
             ("byte_counting_limit", |c| c.byte_counting_limit = 0),
@@ -375,6 +491,10 @@ mod tests {
         assert_eq!(config.payload_bytes(), 1460);
         assert_eq!(config.wire_bytes(&Segment { payload_bytes: 1460, ..Segment::default() }), 1500);
         assert_eq!(config.wire_bytes(&Segment { syn: true, ..Segment::default() }), 40);
+        let timestamps = TcpConfig { timestamps: true, ..config };
+        assert_eq!(timestamps.payload_bytes(), 1448);
+        assert_eq!(timestamps.wire_bytes(&Segment { payload_bytes: 1448, ..Segment::default() }), 1500);
+        assert_eq!(timestamps.wire_bytes(&Segment { syn: true, ..Segment::default() }), 52);
         let ns2 = TcpConfig::ns2(20);
         assert_eq!(ns2.wire_bytes(&Segment { payload_bytes: 1000, ..Segment::default() }), 1000);
         assert_eq!(ns2.wire_bytes(&Segment { syn: true, ..Segment::default() }), 40);

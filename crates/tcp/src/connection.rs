@@ -4,7 +4,9 @@ use alloc::boxed::Box;
 use core::mem::offset_of;
 
 use crate::slow_start::Departures;
-use crate::{CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw};
+use crate::{
+    Ack, CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw,
+};
 
 /// What a sender counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +67,10 @@ pub(crate) struct Connection {
     pub waits_for_timer: bool,
     /// The next new segment tells the receiver that the window was reduced.
     pub cwr_pending: bool,
+    /// Each ACK tells when what it acknowledges was sent (RFC 7323).
+    timestamps: bool,
+    /// A mark came at a window of one segment or less: another one doubles the timeout (ns-2's `ecn_backoff_`).
+    ecn_backoff: bool,
     /// How far marks reduce the window.
     ecn_floor: EcnFloor,
     /// Duplicate ACKs since the last new ACK.
@@ -81,6 +87,10 @@ pub(crate) struct Connection {
     pub recovery_point: u64,
     /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
     pub reduction_point: u64,
+    /// The last sign of congestion.
+    pub last_signal: Option<CongestionSignal>,
+    ecn_retransmissions: bool,
+    whole_segment_reduction: bool,
     /// All but the segments sent, which every segment touches.
     pub counters: SenderCounters,
 }
@@ -116,7 +126,12 @@ impl Connection {
             selective: false,
             closing: false,
             ecn: config.ecn && !config.handshake,
+            timestamps: config.timestamps,
+            ecn_backoff: false,
             ecn_floor: config.ecn_floor,
+            last_signal: None,
+            ecn_retransmissions: config.ecn_retransmissions,
+            whole_segment_reduction: config.whole_segment_reduction,
             waits_for_timer: false,
             cwr_pending: false,
             deadline: Time::NEVER,
@@ -157,7 +172,7 @@ impl Connection {
         let retransmission = self.highest > 0;
         self.count_and_time(1, retransmission, now);
         self.next = 1;
-        out.segment(Segment { syn: true, ecn_setup, retransmission, ..Segment::default() });
+        out.segment(Segment { syn: true, ecn_setup, retransmission, sent: now, ..Segment::default() });
         self.restart_timer(now);
     }
 
@@ -167,7 +182,7 @@ impl Connection {
         let end = seq + payload + u64::from(fin);
         let retransmission = seq < self.highest;
         self.count_and_time(end, retransmission, now);
-        // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and no ECT on what is sent again.
+        // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and as a rule no ECT on what is sent again.
         let new_data = payload > 0 && !retransmission;
         if let Some(departures) = &mut self.departures {
             if new_data { departures.note(end, now) } else { departures.forget() }
@@ -180,8 +195,9 @@ impl Connection {
             fin,
             cwr,
             ecn_setup: false,
-            ect: new_data && self.ecn,
+            ect: self.ecn && payload > 0 && (new_data || self.ecn_retransmissions),
             retransmission,
+            sent: now,
         });
         if self.deadline == Time::NEVER {
             // RFC 6298, 5.1.
@@ -254,14 +270,22 @@ impl Connection {
         }
     }
 
-    /// Takes note that everything below `ack` has arrived; gives the number of bytes that are new.
-    pub fn advance(&mut self, ack: u64, now: Time) -> u64 {
-        let newly = ack - self.unacknowledged;
-        self.unacknowledged = ack;
-        self.next = self.next.max(ack);
-        if self.timed_end != 0 && ack >= self.timed_end {
-            self.timed_end = 0;
-            self.round_trip.sample(self.timed_since, now);
+    /// Takes note that everything below `ack.ack` has arrived; gives the number of bytes that are new.
+    pub fn advance(&mut self, ack: &Ack, now: Time) -> u64 {
+        let newly = ack.ack - self.unacknowledged;
+        self.unacknowledged = ack.ack;
+        self.next = self.next.max(ack.ack);
+        self.ecn_backoff &= ack.ece;
+        let is_timed = self.timed_end != 0 && ack.ack >= self.timed_end;
+        if is_timed || self.timestamps {
+            // RFC 7323, 4.1: with timestamps each ACK that advances is a sample, also of what was sent again.
+            let sent = if self.timestamps && ack.echo < Time::NEVER { ack.echo } else { self.timed_since };
+            if is_timed || ack.echo < Time::NEVER {
+                self.round_trip.sample(sent, now, self.ecn_backoff);
+            }
+            if is_timed {
+                self.timed_end = 0;
+            }
         }
         newly
     }
@@ -285,7 +309,7 @@ impl Connection {
 
     /// Starts the retransmission timer anew, or stops it where nothing is in flight (RFC 6298, 5.2 and 5.3).
     pub fn restart_timer(&mut self, now: Time) {
-        self.deadline = if self.highest > self.unacknowledged || self.waits_for_timer {
+        self.deadline = if self.highest > self.unacknowledged || self.waits_for_timer || self.window_bytes == 0 {
             now.saturating_add(self.round_trip.timeout())
         } else {
             Time::NEVER
@@ -296,7 +320,8 @@ impl Connection {
     pub fn apply_window(&mut self) {
         // The cast takes the whole segments: what remains of the window is less than one.
         let whole = (self.window.congestion_window + self.inflation) as u64;
-        self.window_bytes = (whole.max(1) * self.segment_bytes).min(self.max_window_bytes);
+        let least = u64::from(self.ecn_floor != EcnFloor::Ns2);
+        self.window_bytes = (whole.max(least) * self.segment_bytes).min(self.max_window_bytes);
     }
 
     /// What was in flight, in segments: the window where that was the limit, with its fraction. What limited transmit
@@ -310,19 +335,70 @@ impl Connection {
 
     /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss).
     pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, now: Time) {
-        let target = law.reduce(&self.window, self.used_segments(), signal, now);
+        let mut target = law.reduce(&self.window, self.used_segments(), signal, now);
+        if self.whole_segment_reduction {
+            target = libm::floor(target);
+        }
+        let window = self.window.congestion_window;
         self.window.slow_start_threshold = libm::floor(target).max(2.0);
         self.window.congestion_window = match signal {
             CongestionSignal::Timeout => 1.0,
             // Never more than before: where the window was below two segments, slow start leads back.
-            CongestionSignal::Loss => target.max(2.0).min(self.window.congestion_window),
-            CongestionSignal::EcnEcho => {
-                self.waits_for_timer = self.ecn_floor == EcnFloor::Timer && self.window.congestion_window <= 1.0;
-                let floor = if self.ecn_floor == EcnFloor::TwoSegments { 2.0 } else { 1.0 };
-                target.max(floor).min(self.window.congestion_window)
-            }
+            CongestionSignal::Loss => target.max(2.0).min(window),
+            CongestionSignal::EcnEcho => target.max(self.least_marked_window()).min(window),
         };
+        if signal == CongestionSignal::EcnEcho {
+            self.slow_down_at_one_segment(window);
+        }
+        self.last_signal = Some(signal);
         self.note_reduction();
+    }
+
+    /// What a mark leaves of the window at least, in segments.
+    fn least_marked_window(&self) -> f64 {
+        match self.ecn_floor {
+            EcnFloor::TwoSegments => 2.0,
+            EcnFloor::OneSegment | EcnFloor::Timer => 1.0,
+            EcnFloor::Ns2 => 0.0,
+        }
+    }
+
+    /// A mark has come at this window: where it was one segment, the sender slows down by its timer.
+    fn slow_down_at_one_segment(&mut self, window: f64) {
+        match self.ecn_floor {
+            EcnFloor::TwoSegments | EcnFloor::OneSegment => {}
+            // RFC 3168, 6.1.2.
+            EcnFloor::Timer => self.waits_for_timer = window <= 1.0,
+            // ns-2 2.35, TcpAgent::ecn().
+            EcnFloor::Ns2 => {
+                if window <= 1.0 && self.ecn_backoff {
+                    self.round_trip.back_off();
+                }
+                self.ecn_backoff = window <= 1.0;
+            }
+        }
+    }
+
+    /// The timer has expired while nothing was in flight, because marks had left no window: gives one segment to go on
+    /// with. False where that is not so.
+    pub fn resume_after_marks(&mut self) -> bool {
+        let is_waiting = self.waits_for_timer || self.window_bytes == 0;
+        self.waits_for_timer = false;
+        self.window.congestion_window = self.window.congestion_window.max(1.0);
+        self.apply_window();
+        is_waiting && self.highest == self.unacknowledged
+    }
+
+    /// Whether an echo that acknowledges up to `ack` calls for a reduction: one for each window of data (RFC 3168,
+    /// 6.1.2). In ns-2 a timeout does not count as that one.
+    pub fn heeds_echo(&self, ack: u64) -> bool {
+        ack > self.reduction_point
+            || self.ecn_floor == EcnFloor::Ns2 && self.last_signal == Some(CongestionSignal::Timeout)
+    }
+
+    /// Whether the timer's expiry leaves the threshold alone: in ns-2 it does while the window is that of a mark.
+    pub fn keeps_threshold_at_timeout(&self) -> bool {
+        self.ecn_floor == EcnFloor::Ns2 && self.last_signal == Some(CongestionSignal::EcnEcho)
     }
 
     /// Notes that the window was reduced: no mark counts within this window of data, and the receiver is told.

@@ -162,7 +162,7 @@ mod tests {
     /// A path whose round trip is known.
     fn path(round_trip: Span) -> RoundTrip {
         let mut path = RoundTrip::new(&TcpConfig::default());
-        path.sample(Time::ZERO, Time::ZERO + round_trip);
+        path.sample(Time::ZERO, Time::ZERO + round_trip, false);
         path
     }
 

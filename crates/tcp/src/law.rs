@@ -97,7 +97,7 @@ mod tests {
             let config =
                 TcpConfig { timer_granularity: Span::from_picoseconds(granularity_ps), ..TcpConfig::default() };
             let mut path = RoundTrip::new(&config);
-            path.sample(Time::ZERO, Time::from_picoseconds(round_trip_ps / 8));
+            path.sample(Time::ZERO, Time::from_picoseconds(round_trip_ps / 8), false);
             for mut law in laws() {
                 let mut now = Time::ZERO;
                 let mut window = Window { congestion_window: start, slow_start_threshold: 0.0 };

@@ -32,6 +32,7 @@ mod law;
 mod linux_bic;
 mod linux_cubic;
 mod newreno;
+mod presets;
 mod rate_reduction;
 mod receiver;
 mod recovery;
@@ -45,7 +46,8 @@ mod slow_start;
 
 pub use bic::{Bic, BicConfig};
 pub use config::{
-    ConfigError, CongestionControl, EcnFloor, FullAckWindow, PartialAckTimer, RateReduction, SlowStart, TcpConfig,
+    ConfigError, CongestionControl, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction,
+    SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
 pub use cubic::{Cubic, CubicConfig};
@@ -53,6 +55,7 @@ pub use forebay_units::{Bytes, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};
 pub use linux_bic::LinuxBic;
 pub use linux_cubic::LinuxCubic;
+pub use presets::Preset;
 pub use receiver::Receiver;
 pub use reno::Reno;
 pub use round_trip::RoundTrip;

@@ -2,17 +2,18 @@
 //!
 //! # What it does
 //! Acknowledges each segment at once, or every second one where ACKs are delayed; what is out of order or fills a gap,
-//! and the FIN, always at once. Tells what it holds above a gap (SACK), and echoes marks until the sender has reacted.
+//! and the FIN, always at once. Tells what it holds above a gap (SACK) and what came twice (D-SACK), echoes marks until
+//! the sender has reacted, and returns timestamps.
 //!
 //! # Source
-//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 3168, section 6.1.3 (the
-//! echo).
+//! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 2883 (D-SACK); RFC 3168,
+//! section 6.1.3 (the echo); RFC 7323, section 4.3 (which timestamp).
 //!
 //! # Where we differ
 //! Data flows one way: the receiver sends no data, and no FIN of its own. What it holds is never dropped.
 //!
 //! # Parameters
-//! `sack`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
+//! `sack`, `dsack`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
 
 use alloc::vec::Vec;
 
@@ -24,7 +25,7 @@ const DELAYED_SEGMENTS: u32 = 2;
 /// A FIN's number that no sequence number exceeds: none is known.
 const NO_FIN: u64 = u64::MAX;
 
-/// The receiving end of a connection: one cache line.
+/// The receiving end of a connection.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Receiver {
@@ -40,9 +41,30 @@ pub struct Receiver {
     /// Segments not yet acknowledged.
     delayed: u32,
     sack: bool,
+    dsack: bool,
     wants_ecn: bool,
     /// A mark has come, and no CWR since.
     echo: bool,
+    timestamps: Timestamps,
+}
+
+/// Which timestamp the next ACK returns (RFC 7323, section 4.3).
+#[derive(Clone, Copy, Debug)]
+struct Timestamps {
+    /// TS.Recent; [`Time::NEVER`] where timestamps are off.
+    recent: Time,
+    /// Last.ACK.sent: a segment that begins above it is out of order, or the second of two that one ACK answers.
+    last_acknowledged: u64,
+}
+
+impl Timestamps {
+    /// Takes the timestamp of a segment that begins at `seq`.
+    #[inline]
+    fn learn(&mut self, seq: u64, sent: Time) {
+        if seq <= self.last_acknowledged && self.recent < Time::NEVER {
+            self.recent = self.recent.max(sent);
+        }
+    }
 }
 
 impl Receiver {
@@ -57,8 +79,13 @@ impl Receiver {
             delay: if config.delayed_ack { config.delayed_ack_timeout } else { Span::ZERO },
             delayed: 0,
             sack: config.sack,
+            dsack: config.dsack,
             wants_ecn: config.ecn,
             echo: false,
+            timestamps: Timestamps {
+                recent: if config.timestamps { Time::ZERO } else { Time::NEVER },
+                last_acknowledged: u64::from(!config.handshake),
+            },
         }
     }
 
@@ -70,6 +97,7 @@ impl Receiver {
         if self.next == 0 {
             return;
         }
+        self.timestamps.learn(segment.seq, segment.sent);
         // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
         self.echo = (self.echo && !segment.cwr) || ce;
         if segment.fin {
@@ -81,10 +109,10 @@ impl Receiver {
             if self.delay > Span::ZERO {
                 return self.acknowledge_later(now, out);
             }
-        } else {
-            self.reassemble(segment.seq, segment.end());
+            return self.acknowledge(None, out);
         }
-        self.acknowledge(out);
+        let twice = self.reassemble(segment.seq, segment.end());
+        self.acknowledge(twice.filter(|_| self.dsack), out);
     }
 
     /// When [`Receiver::on_timer`] is due; [`Time::NEVER`] when no ACK is being delayed.
@@ -96,7 +124,7 @@ impl Receiver {
     /// The delayed ACK: to be called at [`Receiver::deadline`]; does nothing before.
     pub fn on_timer(&mut self, now: Time, out: &mut impl AckOut) {
         if now >= self.deadline {
-            self.acknowledge(out);
+            self.acknowledge(None, out);
         }
     }
 
@@ -122,36 +150,50 @@ impl Receiver {
         self.next = self.next.max(1);
         // RFC 3168, 6.1.1: ECE alone on the SYN-ACK agrees to ECN.
         let ece = self.wants_ecn && segment.ecn_setup;
-        out.ack(Ack { ack: self.next, syn: true, ece, sack: SackBlocks::default() });
+        self.timestamps.learn(segment.seq, segment.sent);
+        self.timestamps.last_acknowledged = self.next;
+        out.ack(Ack { ack: self.next, syn: true, ece, sack: SackBlocks::default(), echo: self.timestamps.recent });
     }
 
     fn acknowledge_later(&mut self, now: Time, out: &mut impl AckOut) {
         self.delayed += 1;
         if self.delayed >= DELAYED_SEGMENTS {
-            self.acknowledge(out);
+            self.acknowledge(None, out);
         } else {
             self.deadline = now.saturating_add(self.delay);
         }
     }
 
-    fn acknowledge(&mut self, out: &mut impl AckOut) {
+    /// Sends an ACK; `twice` is what the segment that it answers brought again.
+    fn acknowledge(&mut self, twice: Option<(u64, u64)>, out: &mut impl AckOut) {
         self.delayed = 0;
         self.deadline = Time::NEVER;
         let mut sack = SackBlocks::default();
+        if let Some((left, right)) = twice {
+            // RFC 2883, section 4: the first block, and only in this ACK.
+            sack.push(left, right);
+        }
         if self.sack && !self.held.is_empty() {
             // RFC 2018, section 4: first the block that the latest segment belongs to, then the most recent others.
-            for &(left, right) in self.held.iter().rev().take(SackBlocks::CAPACITY) {
+            for &(left, right) in self.held.iter().rev().take(SackBlocks::CAPACITY - sack.len()) {
                 sack.push(left, right);
             }
         }
-        out.ack(Ack { ack: self.next, syn: false, ece: self.echo, sack });
+        self.timestamps.last_acknowledged = self.next;
+        out.ack(Ack { ack: self.next, syn: false, ece: self.echo, sack, echo: self.timestamps.recent });
     }
 
-    /// Puts `[left, right)` into what is held, and moves on as far as there is no gap.
+    /// Puts `[left, right)` into what is held, and moves on as far as there is no gap. Gives what had arrived before.
     #[cold]
-    fn reassemble(&mut self, mut left: u64, mut right: u64) {
+    fn reassemble(&mut self, mut left: u64, mut right: u64) -> Option<(u64, u64)> {
         if right <= self.next {
-            return;
+            return Some((left, right));
+        }
+        if let Some(index) = self.held.iter().position(|&(l, r)| l <= left && right <= r) {
+            // RFC 2883, section 4: the block that holds it follows the report.
+            let block = self.held.remove(index);
+            self.held.push(block);
+            return Some((left, right));
         }
         self.held.retain(|&(l, r)| {
             let is_apart = r < left || l > right;
@@ -166,6 +208,7 @@ impl Receiver {
         } else {
             self.held.push((left, right));
         }
+        None
     }
 }
 

@@ -15,9 +15,9 @@
 //! After a lost SYN the timeout is at least 3 s (RFC 6298, 5.7), but not less than the doubled one.
 //!
 //! # Parameters
-//! `min_rto`, `max_rto`, `initial_rto`, `timer_granularity`.
+//! `min_rto`, `min_rto_of`, `max_rto`, `initial_rto`, `timer_granularity`, `timestamps`.
 
-use crate::{Span, TcpConfig, Time};
+use crate::{MinRtoOf, Span, TcpConfig, Time};
 
 /// So many timeouts in a row, and the estimate is taken to be worthless (RFC 6298, section 5; ns-2 does the same).
 const TIMEOUTS_TO_FORGET: u32 = 4;
@@ -41,6 +41,7 @@ pub struct RoundTrip {
     /// The timeout before doubling.
     base: Span,
     min_timeout: Span,
+    min_of: MinRtoOf,
     max_timeout: Span,
     /// The shortest round trip seen, exact.
     shortest: Span,
@@ -60,6 +61,7 @@ impl RoundTrip {
             base: config.initial_rto,
             timeout: config.initial_rto.max(config.min_rto),
             min_timeout: config.min_rto,
+            min_of: config.min_rto_of,
             max_timeout: config.max_rto,
             shortest: Span::MAX,
             doublings: 0,
@@ -90,8 +92,8 @@ impl RoundTrip {
         self.timeout
     }
 
-    /// A segment sent once, at `sent`, is acknowledged at `now`.
-    pub(crate) fn sample(&mut self, sent: Time, now: Time) {
+    /// A segment sent at `sent` is acknowledged at `now`. Ends the doubling of the timeout, unless `keeps_doubled`.
+    pub(crate) fn sample(&mut self, sent: Time, now: Time, keeps_doubled: bool) {
         self.shortest = self.shortest.min(now.since(sent));
         let measured = (now.picoseconds() / self.tick - sent.picoseconds() / self.tick).max(1);
         if self.smoothed_x8 == 0 {
@@ -106,8 +108,14 @@ impl RoundTrip {
             self.smoothed_x8 = (self.smoothed_x8 + measured).saturating_sub(smoothed).max(1);
         }
         // RFC 6298, 2.3: RTO = SRTT + max(G, 4 RTTVAR); the deviation is never below one tick.
-        self.base = Span::from_picoseconds((self.smoothed_x8 / 8 + self.deviation_x4) * self.tick);
-        self.doublings = 0;
+        let mut margin = self.deviation_x4 * self.tick;
+        if self.min_of == MinRtoOf::Deviation {
+            margin = margin.max(self.min_timeout.picoseconds());
+        }
+        self.base = Span::from_picoseconds(self.smoothed_x8 / 8 * self.tick + margin);
+        if !keeps_doubled {
+            self.doublings = 0;
+        }
         self.set_timeout();
     }
 
@@ -145,7 +153,7 @@ mod tests {
         for &ms in samples_ms {
             let sent = now;
             now += Span::from_milliseconds(ms);
-            round_trip.sample(sent, now);
+            round_trip.sample(sent, now, false);
         }
         round_trip
     }
@@ -169,14 +177,14 @@ mod tests {
         let config = TcpConfig::default();
         let mut round_trip = RoundTrip::new(&config);
         assert_eq!(round_trip.timeout(), Span::from_seconds(1));
-        round_trip.sample(Time::ZERO, Time::ZERO + Span::from_milliseconds(100));
+        round_trip.sample(Time::ZERO, Time::ZERO + Span::from_milliseconds(100), false);
         assert_eq!(round_trip.timeout(), Span::from_seconds(1));
         for doubled in [2, 4, 8, 16, 32, 60, 60, 60] {
             round_trip.back_off();
             assert_eq!(round_trip.timeout(), Span::from_seconds(doubled));
         }
         assert_eq!(round_trip.smoothed(), None);
-        round_trip.sample(Time::ZERO, Time::ZERO + Span::from_seconds(2));
+        round_trip.sample(Time::ZERO, Time::ZERO + Span::from_seconds(2), false);
         assert_eq!(round_trip.timeout(), Span::from_seconds(6));
         assert_eq!(round_trip.smoothed(), Some(Span::from_seconds(2)));
     }
@@ -188,13 +196,13 @@ mod tests {
         assert_eq!(round_trip.timeout(), Span::from_seconds(3));
         // From 9 ms to 51 ms the 10 ms clock ticks five times.
         let at = |ms| Time::ZERO + Span::from_milliseconds(ms);
-        round_trip.sample(at(9), at(51));
+        round_trip.sample(at(9), at(51), false);
         assert_eq!(round_trip.smoothed(), Some(Span::from_milliseconds(50)));
         assert_eq!(round_trip.shortest(), Some(Span::from_milliseconds(42)));
         // 50 + 4 * 25 = 150 ms is below the minimum.
         assert_eq!(round_trip.timeout(), Span::from_milliseconds(200));
         // Within one tick still counts as one.
-        round_trip.sample(at(51), at(52));
+        round_trip.sample(at(51), at(52), false);
         assert_eq!(round_trip.smoothed(), Some(Span::from_milliseconds(45)));
     }
 

@@ -42,7 +42,7 @@ impl SackRecovery {
             scoreboard: Scoreboard::default(),
             highest_retransmitted: 0,
             rescued_until: 0,
-            rule: config.rate_reduction,
+            rule: config.rate_reduction(),
             reduction: Reduction::AtOnce,
             segment_bytes: u64::from(config.payload_bytes()),
         }

@@ -1,5 +1,7 @@
 //! What crosses the network: data segments one way, acknowledgements the other.
 
+use crate::Time;
+
 /// One segment in the data direction.
 ///
 /// Sequence numbers are 64-bit byte offsets that never wrap: the SYN is at 0, the first byte of data at 1, and the FIN
@@ -20,8 +22,10 @@ pub struct Segment {
     pub ecn_setup: bool,
     /// The packet is ECN-capable, ECT(0): routers may mark it.
     pub ect: bool,
-    /// It was sent before; never ECN-capable then (RFC 3168, 6.1.5).
+    /// It was sent before; ECN-capable only where `ecn_retransmissions` says so (RFC 3168, 6.1.5, forbids it).
     pub retransmission: bool,
+    /// When it is sent: what its timestamp says, where timestamps are on (TSval, RFC 7323).
+    pub sent: Time,
 }
 
 impl Segment {
@@ -70,7 +74,7 @@ impl SackBlocks {
 }
 
 /// One acknowledgement, as the receiver sends it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// The next sequence number that the receiver waits for: everything below has arrived.
     pub ack: u64,
@@ -78,8 +82,16 @@ pub struct Ack {
     pub syn: bool,
     /// ECN echo: a mark has arrived and no CWR since. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
-    /// What has arrived above `ack`.
+    /// What has arrived above `ack`; the first block may instead tell what arrived twice (RFC 2883).
     pub sack: SackBlocks,
+    /// The timestamp of the segment that is acknowledged (TSecr, RFC 7323); [`Time::NEVER`] without timestamps.
+    pub echo: Time,
+}
+
+impl Default for Ack {
+    fn default() -> Self {
+        Self { ack: 0, syn: false, ece: false, sack: SackBlocks::default(), echo: Time::NEVER }
+    }
 }
 
 /// Takes the segments that a sender emits, in order.

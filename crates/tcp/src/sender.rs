@@ -178,9 +178,7 @@ impl Sender {
             return;
         }
         let connection = &mut self.connection;
-        let waited_only = connection.waits_for_timer && connection.highest == connection.unacknowledged;
-        connection.waits_for_timer = false;
-        if waited_only {
+        if connection.resume_after_marks() {
             // RFC 3168, 6.1.2: nothing is lost, the next segment may go.
             connection.restart_timer(now);
             return connection.send_allowed(now, out);
@@ -193,8 +191,9 @@ impl Sender {
         }
         // RFC 5681, 3.1: the threshold is set by the first timeout of a segment only.
         connection.inflation = 0.0;
-        if self.timed_out_at == Some(connection.unacknowledged) {
+        if self.timed_out_at == Some(connection.unacknowledged) || connection.keeps_threshold_at_timeout() {
             connection.window.congestion_window = 1.0;
+            connection.last_signal = Some(CongestionSignal::Timeout);
             connection.note_reduction();
         } else {
             connection.reduce(&mut *self.law, CongestionSignal::Timeout, now);
@@ -272,7 +271,7 @@ impl Sender {
         }
         self.phase = Phase::Established;
         connection.ecn = self.wants_ecn && ack.ece;
-        connection.advance(ack.ack, now);
+        connection.advance(ack, now);
         if connection.counters.timeouts > 0 {
             // RFC 5681, 3.1: the loss of a SYN means an initial window of one segment.
             connection.window.congestion_window = 1.0;
@@ -286,7 +285,7 @@ impl Sender {
     fn on_new_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
         let connection = &mut self.connection;
         let is_in_use = connection.window_is_in_use();
-        let newly = connection.advance(ack.ack, now);
+        let newly = connection.advance(ack, now);
         if connection.in_recovery || connection.selective || !ack.sack.is_empty() {
             return self.on_new_ack_with_losses(ack, newly, now, out);
         }
@@ -354,7 +353,7 @@ impl Sender {
     /// RFC 3168, 6.1.2: one reduction for each window of data, and none while a loss is being recovered.
     fn on_ecn_echo(&mut self, ack: &Ack, now: Time) {
         let connection = &mut self.connection;
-        if ack.ack > connection.reduction_point && !connection.in_recovery {
+        if connection.heeds_echo(ack.ack) && !connection.in_recovery {
             connection.counters.ecn_reductions += 1;
             connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, now);
         }

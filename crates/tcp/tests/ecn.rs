@@ -2,7 +2,8 @@
 
 mod network;
 
-use forebay_tcp::{EcnFloor, Segment, Span, TcpConfig, Time};
+use forebay_tcp::{Bytes, CongestionControl, EcnFloor, Segment, Span, TcpConfig, Time};
+use forebay_units::Rate;
 use network::{Fate, Network, Path, at_ms, at_seconds};
 
 const DELAY: Span = Span::from_milliseconds(50);
@@ -81,6 +82,69 @@ fn marks_at_one_segment_leave_one_segment_each_timeout() {
         at_seconds(40),
     );
     assert!(network.sender.congestion_window_bytes() > 20 * 1460);
+}
+
+/// ns-2 2.35, every packet of one Reno flow marked: it sends at a window of one, waits for the timer, and each further
+/// mark doubles it. The send times are those of its trace (45 Mb/s, 30 ms, packets of 1040 bytes, an ACK of 40).
+#[test]
+fn marks_at_small_windows_slow_down_as_in_ns2() {
+    let config = TcpConfig {
+        congestion_control: CongestionControl::Reno,
+        segment: Bytes(1040),
+        header: Bytes(40),
+        ecn: true,
+        ..TcpConfig::ns2(20)
+    };
+    let rate = Rate::megabits(45);
+    let path = Path { rate: Some(rate), ..Path::delay(Span::from_milliseconds(30)) };
+    let mut network = Network::new(config, path.with_segment_fate(|_, _| Fate::Mark));
+    network.unlimited();
+    network.run_until(at_seconds(30));
+    let times: Vec<f64> = network.log.iter().map(|sent| sent.at.seconds()).collect();
+    let expected = [0.0, 0.060, 0.060, 0.120, 0.381, 0.841, 1.701, 3.361, 6.621, 13.082, 25.942];
+    assert_eq!(times.len(), expected.len(), "{times:?}");
+    for (&at, expected) in times.iter().zip(expected) {
+        assert!((at - expected).abs() < 1e-3, "{at} for {expected}");
+    }
+    let counters = network.sender.counters();
+    assert_eq!((counters.timeouts, counters.segments_retransmitted), (0, 0));
+}
+
+/// Once the marks stop, the timeout is what it was and the window opens.
+#[test]
+fn an_ack_without_echo_ends_the_doubling_as_in_ns2() {
+    let config = TcpConfig { ecn: true, ..TcpConfig::ns2(20) };
+    let fate = |n: usize, _: &Segment| if n < 5 { Fate::Mark } else { Fate::Pass };
+    let network = run(config, fate, at_seconds(8));
+    assert_eq!(network.sender.round_trip().timeout(), Span::from_milliseconds(200));
+    assert_eq!(network.sender.congestion_window_bytes(), 20_000);
+}
+
+#[test]
+fn retransmissions_are_ecn_capable_in_ns2_only() {
+    for (ecn_retransmissions, sent_capable) in [(false, 0), (true, 1)] {
+        let lost = |n: usize, _: &Segment| if n == 9 { Fate::Drop } else { Fate::Pass };
+        let network = run(TcpConfig { ecn_retransmissions, ..config() }, lost, at_seconds(1));
+        let resent = network.retransmissions();
+        assert_eq!(resent.len(), 1);
+        assert_eq!(resent.iter().filter(|sent| sent.segment.ect).count(), sent_capable);
+    }
+}
+
+/// A reduction to whole segments, as ns-2 before 2006 had it.
+#[test]
+fn a_mark_may_leave_whole_segments_only() {
+    for (whole_segment_reduction, window) in [(false, 5.5), (true, 5.0)] {
+        let initial = TcpConfig {
+            initial_window_segments: 11,
+            initial_ssthresh_segments: Some(2),
+            segment: Bytes(1040),
+            ..config()
+        };
+        let config = TcpConfig { whole_segment_reduction, ..initial };
+        let network = run(config, |n, _| if n == 1 { Fate::Mark } else { Fate::Pass }, at_ms(205));
+        assert_eq!(network.sender.congestion_window_bytes(), (window * 1000.0) as u64);
+    }
 }
 
 #[test]

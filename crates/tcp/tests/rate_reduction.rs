@@ -16,7 +16,7 @@ const RATE: Rate = Rate::megabits(2);
 fn sent_in_recovery(rate_reduction: RateReduction, max_window_segments: u32) -> Vec<u64> {
     let config = TcpConfig {
         sack: true,
-        rate_reduction,
+        rate_reduction: Some(rate_reduction),
         handshake: false,
         initial_window_segments: WINDOW,
         max_window_segments,

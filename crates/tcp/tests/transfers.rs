@@ -28,7 +28,7 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
             TcpConfig {
                 congestion_control: if is_reno { CongestionControl::Reno } else { CongestionControl::NewReno },
                 sack,
-                rate_reduction: if sack { rate_reduction } else { RateReduction::AtOnce },
+                rate_reduction: sack.then_some(rate_reduction),
                 partial_ack_timer: if is_steady { PartialAckTimer::SlowButSteady } else { PartialAckTimer::Impatient },
                 full_ack_window: if bursts { FullAckWindow::SlowStartThreshold } else { FullAckWindow::FlightSize },
                 delayed_ack,

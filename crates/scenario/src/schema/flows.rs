@@ -283,7 +283,7 @@ impl FlowGroup {
     #[must_use]
     pub fn largest_packet(&self) -> u64 {
         match &self.transport {
-            Transport::Tcp(config) => config.segment.0.max(config.ack_size.0),
+            Transport::Tcp(config) => config.segment.0.max(config.ack_bytes()),
             Transport::Udp(udp) => match udp.packet {
                 SizeDistribution::Constant(bytes) | SizeDistribution::Uniform(_, bytes) => bytes.0,
                 SizeDistribution::Exponential(_) | SizeDistribution::Pareto { .. } => u64::from(u16::MAX),

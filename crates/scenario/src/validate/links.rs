@@ -82,7 +82,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
 fn largest(spec: &ScenarioSpec) -> Largest {
     let data = spec.flows.iter().map(|group| data_packet(&group.transport)).max().unwrap_or(0);
     let acks = spec.flows.iter().map(|group| match &group.transport {
-        Transport::Tcp(config) => config.ack_size.0,
+        Transport::Tcp(config) => config.ack_bytes(),
         Transport::Udp(_) | Transport::Cells(_) | Transport::Frames(_) => 0,
     });
     Largest { data, acks: acks.max().unwrap_or(0) }

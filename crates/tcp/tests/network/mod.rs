@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, Span, TcpConfig, Time};
+use forebay_tcp::{Ack, AckOut, EcnFloor, Receiver, Segment, SegmentOut, Sender, Span, TcpConfig, Time};
 use forebay_units::Rate;
 
 /// What becomes of a segment on its way.
@@ -36,6 +36,8 @@ pub struct Path {
     pub delay: Span,
     /// Decides about the n-th segment (from 0) that the sender emits.
     pub segment_fate: Script<Segment, Fate>,
+    /// A policer lets one packet pass in this time and drops the others; `None` for none.
+    pub policer: Option<Span>,
     /// Whether the n-th ACK is lost.
     pub ack_is_lost: Script<Ack, bool>,
 }
@@ -47,6 +49,7 @@ impl Path {
             rate: None,
             limit: usize::MAX,
             delay,
+            policer: None,
             segment_fate: Box::new(|_, _| Fate::Pass),
             ack_is_lost: Box::new(|_, _| false),
         }
@@ -88,6 +91,8 @@ pub struct Network {
     pub queue_drops: u64,
     /// Time that packets spent waiting, summed over packets.
     pub waited: Span,
+    /// When the policer lets the next packet pass.
+    gate: Time,
     segments: usize,
     acks_sent: usize,
     events: BinaryHeap<Reverse<(u64, usize)>>,
@@ -128,6 +133,7 @@ impl Network {
             acks: Vec::new(),
             queue_drops: 0,
             waited: Span::ZERO,
+            gate: Time::ZERO,
             segments: 0,
             acks_sent: 0,
             events: BinaryHeap::new(),
@@ -212,7 +218,8 @@ impl Network {
         let most = u64::from(self.config.max_window_segments) * segment;
         // A FIN needs no room in the window.
         assert!(self.sender.flight_bytes() <= most + 1, "{} > {most}", self.sender.flight_bytes());
-        assert!(self.sender.congestion_window_bytes() >= segment);
+        let least = if self.config.ecn_floor == EcnFloor::Ns2 { 0 } else { segment };
+        assert!(self.sender.congestion_window_bytes() >= least);
     }
 
     fn carry(&mut self, emitted: Emitted) {
@@ -222,7 +229,7 @@ impl Network {
             }
             let fate = (self.path.segment_fate)(self.segments, &segment);
             self.segments += 1;
-            if fate == Fate::Drop {
+            if fate == Fate::Drop || !self.passes_policer() {
                 continue;
             }
             if let Some(mut arrival) = self.cross_bottleneck(self.config.wire_bytes(&segment)) {
@@ -243,6 +250,15 @@ impl Network {
                 self.schedule(self.now + transmission + self.path.delay, Event::Ack(ack));
             }
         }
+    }
+
+    fn passes_policer(&mut self) -> bool {
+        let Some(interval) = self.path.policer else { return true };
+        let passes = self.now >= self.gate;
+        if passes {
+            self.gate = self.now + interval;
+        }
+        passes
     }
 
     /// When the packet reaches the receiver; `None` where the queue is full.

@@ -1,0 +1,126 @@
+//! Sets of parameters that belong together: what a well-known TCP does.
+
+use crate::{
+    Bytes, CongestionControl, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, RateReduction, SlowStart,
+    Span, TcpConfig,
+};
+
+/// A TCP that others know by name. Whoever takes one may still set each parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum Preset {
+    /// What the RFCs in force recommend for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps (7323),
+    /// RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions (3522, 4015,
+    /// 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4 and TCP.
+    Rfc,
+    /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC and HyStart, a minimum
+    /// timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced by halving, the ACKs
+    /// of slow start counted in full. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
+    Linux,
+    /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
+    /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
+    Ns2,
+    /// ns-2 as its authors' papers before 2001 had it, by the dated comments of `ns-default.tcl`: a clock tick of 100 ms,
+    /// no minimum timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions to
+    /// whole segments. All else as "ns2".
+    #[cfg_attr(feature = "config", serde(rename = "ns2_pre2001"))]
+    Ns2Pre2001,
+}
+
+impl TcpConfig {
+    /// The parameters of a preset.
+    #[must_use]
+    pub fn preset(preset: Preset) -> Self {
+        match preset {
+            Preset::Rfc => Self::rfc(),
+            Preset::Linux => Self::linux(),
+            Preset::Ns2 => Self::ns2(20),
+            Preset::Ns2Pre2001 => Self::ns2_pre2001(),
+        }
+    }
+
+    /// [`Preset::Rfc`].
+    #[must_use]
+    pub fn rfc() -> Self {
+        Self {
+            sack: true,
+            rate_reduction: Some(RateReduction::Proportional),
+            dsack: true,
+            rack: true,
+            tail_loss_probe: true,
+            timestamps: true,
+            undo: true,
+            delayed_ack: true,
+            ..Self::default()
+        }
+    }
+
+    /// [`Preset::Linux`].
+    #[must_use]
+    pub fn linux() -> Self {
+        Self {
+            congestion_control: CongestionControl::Cubic(CubicConfig::default()),
+            slow_start: Some(SlowStart::HyStart),
+            // tcp_slow_start() takes what an ACK covers.
+            byte_counting_limit: u32::MAX,
+            min_rto: Span::from_milliseconds(200),
+            min_rto_of: MinRtoOf::Deviation,
+            max_rto: Span::from_seconds(120),
+            delayed_ack_timeout: Span::from_milliseconds(40),
+            ecn_floor: EcnFloor::TwoSegments,
+            idle_restart: IdleRestart::Halving,
+            ..Self::rfc()
+        }
+    }
+
+    /// [`Preset::Ns2`] with a window of `max_window_segments` (ns-2's `window_`).
+    #[must_use]
+    pub fn ns2(max_window_segments: u32) -> Self {
+        Self {
+            segment: Bytes(1000),
+            header: Bytes(0),
+            rate_reduction: Some(RateReduction::AtOnce),
+            max_window_segments,
+            initial_window_segments: 2,
+            min_rto: Span::from_milliseconds(200),
+            initial_rto: Span::from_seconds(3),
+            timer_granularity: Span::from_milliseconds(10),
+            ecn_floor: EcnFloor::Ns2,
+            ecn_retransmissions: true,
+            full_ack_window: FullAckWindow::SlowStartThreshold,
+            grow_at_recovery_exit: true,
+            ..Self::default()
+        }
+    }
+
+    /// [`Preset::Ns2Pre2001`].
+    #[must_use]
+    pub fn ns2_pre2001() -> Self {
+        Self {
+            initial_window_segments: 1,
+            min_rto: Span::from_milliseconds(1),
+            initial_rto: Span::from_seconds(6),
+            timer_granularity: Span::from_milliseconds(100),
+            limited_transmit: false,
+            handshake: false,
+            whole_segment_reduction: true,
+            ..Self::ns2(20)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_valid() {
+        for preset in [Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Pre2001] {
+            let config = TcpConfig::preset(preset);
+            assert_eq!(config.validate(), Ok(()), "{preset:?}");
+            // With SACK too, as ns-2's Sack1.
+            assert_eq!(TcpConfig { sack: true, ..config }.validate(), Ok(()), "{preset:?}");
+        }
+    }
+}
