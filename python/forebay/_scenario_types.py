@@ -1670,6 +1670,12 @@ Whose rate a [`Service`] is.
 """
 
 
+Preset = TypeAliasType("Preset", Literal["rfc", "linux", "ns2", "ns2_pre2001"])
+"""
+A TCP that others know by name. Whoever takes one may still set each parameter.
+"""
+
+
 class BicConfig(BaseModel):
     """
     The parameters of BIC.
@@ -1744,9 +1750,23 @@ How the sender gets from the old window to the reduced one in the recovery with 
 """
 
 
-EcnFloor = TypeAliasType("EcnFloor", Literal["two_segments", "one_segment", "timer"])
+MinRtoOf = TypeAliasType("MinRtoOf", Literal["timeout", "deviation"])
+"""
+What `min_rto` is the least value of.
+"""
+
+
+EcnFloor = TypeAliasType(
+    "EcnFloor", Literal["two_segments", "one_segment", "timer", "ns2"]
+)
 """
 How far marks reduce the window.
+"""
+
+
+IdleRestart = TypeAliasType("IdleRestart", Literal["initial_window", "halving"])
+"""
+What an idle time longer than the retransmission timeout does to the window.
 """
 
 
@@ -3625,13 +3645,17 @@ class FramesTransport(BaseModel):
 
 class TcpConfig(BaseModel):
     """
-    The parameters of a TCP connection, both ends.
+    What the schema shows. The parameters of a TCP connection, both ends.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
+    preset: Preset | None = None
+    """
+    A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the values shown here.
+    """
     congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
         "newreno"
     )
@@ -3646,9 +3670,29 @@ class TcpConfig(BaseModel):
     """
     Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     """
-    rate_reduction: RateReduction = "at_once"
+    rate_reduction: RateReduction | None = None
     """
-    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 6937, Linux since 3.2).
+    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    """
+    dsack: bool = False
+    """
+    The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
+    """
+    rack: bool = False
+    """
+    Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
+    """
+    tail_loss_probe: bool = False
+    """
+    After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for the timeout (TLP, RFC 8985, section 7). Needs `rack`.
+    """
+    timestamps: bool = False
+    """
+    Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in each segment and ACK, beside `header` and `ack_size`.
+    """
+    undo: bool = False
+    """
+    A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
     """
     segment: Bytes = "1.5 KB"
     """
@@ -3686,6 +3730,10 @@ class TcpConfig(BaseModel):
     """
     The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
     """
+    min_rto_of: MinRtoOf = "timeout"
+    """
+    What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed round trip (Linux).
+    """
     max_rto: Span = "60 s"
     """
     The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
@@ -3716,7 +3764,19 @@ class TcpConfig(BaseModel):
     """
     ecn_floor: EcnFloor = "two_segments"
     """
-    How far marks reduce the window: "two_segments" (Linux), "one_segment" (ns-2) or "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer).
+    How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer sends, and further marks double it).
+    """
+    ecn_retransmissions: bool = False
+    """
+    Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    """
+    whole_segment_reduction: bool = False
+    """
+    A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    """
+    idle_restart: IdleRestart = "initial_window"
+    """
+    What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
     """
     handshake: bool = True
     """

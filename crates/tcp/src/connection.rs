@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use core::mem::offset_of;
 
 use crate::slow_start::Departures;
+use crate::undo::Undo;
 use crate::{
     Ack, CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw,
 };
@@ -21,6 +22,21 @@ pub struct SenderCounters {
     pub fast_recoveries: u64,
     /// Reductions of the window because of an ECN echo.
     pub ecn_reductions: u64,
+    /// Reductions that were undone, because nothing had been lost.
+    pub spurious_reductions: u64,
+    /// Tail loss probes sent.
+    pub probes: u64,
+}
+
+/// What a sender's timer was set for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Timer {
+    /// The retransmission timeout (RFC 6298).
+    Retransmission,
+    /// A tail loss probe (RFC 8985, section 7).
+    Probe,
+    /// To look again at what may be lost (RFC 8985, section 6).
+    Reordering,
 }
 
 /// Sequence numbers, window and timer of a sender. The names in parentheses are the RFCs'.
@@ -52,10 +68,12 @@ pub(crate) struct Connection {
     round_end: u64,
     /// What limited transmit has sent beyond the window since the last new ACK.
     pub limited_transmit_bytes: u64,
-    /// When the retransmission timer expires.
+    /// When the timer expires.
     pub deadline: Time,
     /// When the last segment went out.
     pub last_sent: Time,
+    /// What it was set for.
+    pub timer: Timer,
     pub in_recovery: bool,
     /// Some of what is in flight is known to have arrived: the recovery keeps a scoreboard.
     pub selective: bool,
@@ -87,6 +105,11 @@ pub(crate) struct Connection {
     pub recovery_point: u64,
     /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
     pub reduction_point: u64,
+    /// What the last reduction for a loss can be undone with, where that is wanted.
+    pub undo: Option<Undo>,
+    wants_undo: bool,
+    /// A tail loss probe has mended a loss: the window is to be reduced.
+    pub probe_has_mended: bool,
     /// The last sign of congestion.
     pub last_signal: Option<CongestionSignal>,
     ecn_retransmissions: bool,
@@ -129,6 +152,10 @@ impl Connection {
             timestamps: config.timestamps,
             ecn_backoff: false,
             ecn_floor: config.ecn_floor,
+            timer: Timer::Retransmission,
+            undo: None,
+            wants_undo: config.undo,
+            probe_has_mended: false,
             last_signal: None,
             ecn_retransmissions: config.ecn_retransmissions,
             whole_segment_reduction: config.whole_segment_reduction,
@@ -314,6 +341,13 @@ impl Connection {
         } else {
             Time::NEVER
         };
+        self.timer = Timer::Retransmission;
+    }
+
+    /// Sets the timer for something else than a retransmission.
+    pub fn set_timer(&mut self, timer: Timer, deadline: Time) {
+        self.timer = timer;
+        self.deadline = deadline;
     }
 
     /// Recomputes what may be in flight, after a change of the window or its inflation.
@@ -335,11 +369,15 @@ impl Connection {
 
     /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss).
     pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, now: Time) {
-        let mut target = law.reduce(&self.window, self.used_segments(), signal, now);
+        let before = self.window;
+        let mut target = law.reduce(&before, self.used_segments(), signal, now);
         if self.whole_segment_reduction {
             target = libm::floor(target);
         }
         let window = self.window.congestion_window;
+        if self.wants_undo && signal != CongestionSignal::EcnEcho {
+            self.undo = Some(Undo::new(before, self, now));
+        }
         self.window.slow_start_threshold = libm::floor(target).max(2.0);
         self.window.congestion_window = match signal {
             CongestionSignal::Timeout => 1.0,
@@ -399,6 +437,31 @@ impl Connection {
     /// Whether the timer's expiry leaves the threshold alone: in ns-2 it does while the window is that of a mark.
     pub fn keeps_threshold_at_timeout(&self) -> bool {
         self.ecn_floor == EcnFloor::Ns2 && self.last_signal == Some(CongestionSignal::EcnEcho)
+    }
+
+    /// Whether `ack` shows that the last reduction was unnecessary; then the window is what it was.
+    pub fn undo_if_spurious(&mut self, ack: &Ack, has_advanced: bool) -> bool {
+        let retransmitted = self.counters.segments_retransmitted;
+        let Some(before) = self.undo.as_mut().and_then(|undo| undo.on_ack(ack, has_advanced, retransmitted)) else {
+            return false;
+        };
+        self.undo = None;
+        self.counters.spurious_reductions += 1;
+        let window = &mut self.window;
+        window.congestion_window = window.congestion_window.max(before.congestion_window);
+        window.slow_start_threshold = window.slow_start_threshold.max(before.slow_start_threshold);
+        self.in_recovery = false;
+        self.inflation = 0.0;
+        self.duplicate_acks = 0;
+        self.next = self.highest;
+        self.recovery_point = self.unacknowledged;
+        self.apply_window();
+        true
+    }
+
+    /// The most segments that were in flight in this round trip.
+    pub fn most_used_segments(&self) -> f64 {
+        self.used_bytes as f64 / self.segment_bytes as f64
     }
 
     /// Notes that the window was reduced: no mark counts within this window of data, and the receiver is told.

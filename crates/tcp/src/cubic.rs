@@ -11,7 +11,7 @@
 //! # Where we differ
 //! Real numbers throughout, as the RFC has it; Linux computes in whole segments and milliseconds (see `linux_cubic`).
 //! A stage of congestion avoidance begins with its first ACK. What was in flight decides about the threshold, the
-//! window itself about W_max. The Reno-friendly estimate never makes the window smaller. A spurious loss is not undone.
+//! window itself about W_max. The Reno-friendly estimate never makes the window smaller.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"cubic"`, or a table `cubic` with these.
@@ -60,6 +60,8 @@ pub struct Cubic {
     prior_window: Option<f64>,
     /// The running stage of congestion avoidance.
     stage: Option<Stage>,
+    /// All three before the last reduction, in case it has to be undone.
+    before: (Option<f64>, Option<f64>, Option<Stage>),
 }
 
 /// One stage of congestion avoidance.
@@ -82,7 +84,7 @@ impl Cubic {
     pub fn new(config: CubicConfig) -> Self {
         // RFC 9438, 4.3: Reno's mean window with β instead of a half.
         let reno_increase = 3.0 * (1.0 - config.beta) / (1.0 + config.beta);
-        Self { config, reno_increase, maximum: None, prior_window: None, stage: None }
+        Self { config, reno_increase, maximum: None, prior_window: None, stage: None, before: (None, None, None) }
     }
 
     /// RFC 9438, 4.2: where the cubic function of a new stage lies. Without a maximum, in the first stage and after a
@@ -127,6 +129,7 @@ impl WindowLaw for Cubic {
     /// RFC 9438, 4.6 to 4.8.
     fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
         let current = window.congestion_window;
+        self.before = (self.maximum, self.prior_window, self.stage);
         self.prior_window = Some(current);
         self.maximum = match (signal, self.maximum) {
             // 4.8: the next stage starts at its own turning point.
@@ -151,6 +154,11 @@ impl WindowLaw for Cubic {
 
     fn restart(&mut self) {
         self.stage = None;
+    }
+
+    /// RFC 9438, 4.9.
+    fn undo(&mut self) {
+        (self.maximum, self.prior_window, self.stage) = self.before;
     }
 }
 

@@ -41,6 +41,9 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// count.
     fn pause(&mut self, _now: Time) {}
 
+    /// The last reduction is undone, because nothing was lost: what was remembered before it holds again.
+    fn undo(&mut self) {}
+
     /// The window starts over after an idle time: slow start comes before the next congestion avoidance.
     fn restart(&mut self) {}
 }

@@ -33,6 +33,7 @@ mod linux_bic;
 mod linux_cubic;
 mod newreno;
 mod presets;
+mod rack;
 mod rate_reduction;
 mod receiver;
 mod recovery;
@@ -42,7 +43,10 @@ mod sack;
 mod scoreboard;
 mod segment;
 mod sender;
+mod sent_segments;
 mod slow_start;
+mod undo;
+mod window_validation;
 
 pub use bic::{Bic, BicConfig};
 pub use config::{

@@ -13,8 +13,9 @@
 //! # Parameters
 //! `partial_ack_timer`, `full_ack_window`.
 
+use crate::connection::Connection;
 use crate::recovery::{Recovery, Turn};
-use crate::{FullAckWindow, PartialAckTimer, TcpConfig};
+use crate::{FullAckWindow, PartialAckTimer, TcpConfig, Time};
 
 /// NewReno's answer to partial ACKs.
 #[derive(Debug)]
@@ -61,7 +62,11 @@ impl Recovery for NewRenoRecovery {
         turn.leave();
     }
 
-    fn on_timeout(&mut self, _connection: &mut crate::connection::Connection) {
+    fn on_timeout(&mut self, _connection: &mut Connection, _now: Time) {
+        self.seen_partial_ack = false;
+    }
+
+    fn on_spurious(&mut self) {
         self.seen_partial_ack = false;
     }
 }

@@ -9,12 +9,11 @@
 //!
 //! # Source
 //! RFC 6675, section 5, step C. Rate-halving: Mathis, Semke & Mahdavi 1999 (`draft-mathis-tcp-ratehalving`), as Linux
-//! 2.6 and ns-2 2.35 have it, down to what the window law leaves. RFC 6937, section 3, with the slow-start reduction
-//! bound, as Linux has it since 3.2.
+//! 2.6 and ns-2 2.35 have it, down to what the window law leaves. RFC 9937, section 6.2 (proportional rate reduction, of
+//! which Linux has had a version since 3.2).
 //!
 //! # Where we differ
-//! The first retransmission goes out whatever the rule says. For RFC 6937 it counts as sent, and the ACK that began the
-//! recovery as the arrival of as much.
+//! In rate halving and RFC 6675 the first retransmission goes out whatever the rule says.
 //!
 //! # Parameters
 //! `rate_reduction`.
@@ -28,26 +27,33 @@ pub(crate) enum Reduction {
     AtOnce,
     /// Until the window is reached, no more than this may be in the network.
     Halving { ceiling: u64 },
-    /// RFC 6937's `RecoverFS`, `prr_out`, and what had been delivered at the start and at the last ACK.
-    Proportional { flight: u64, sent: u64, delivered_at_start: u64, delivered: u64 },
+    /// RFC 9937's `RecoverFS`, `prr_delivered` and `prr_out`.
+    Proportional { flight: u64, delivered: u64, sent: u64 },
+}
+
+/// What an ACK during a recovery tells, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// What it reports to have arrived (DeliveredData).
+    pub newly: u64,
+    /// It acknowledges new data, and tells of no further loss (SafeAck).
+    pub is_safe: bool,
 }
 
 impl Reduction {
-    /// A recovery begins, and its first retransmission of `sent` bytes is out: `flight` bytes were in flight by the
-    /// cumulative ACK, `pipe` are in the network, and `delivered` is the running total of what has arrived.
-    pub fn begin(rule: RateReduction, flight: u64, pipe: u64, sent: u64, delivered: u64) -> Self {
+    /// A recovery begins: `flight` bytes were in flight before the ACK that began it, less what had been reported to have
+    /// arrived; `pipe` are in the network.
+    pub fn begin(rule: RateReduction, flight: u64, pipe: u64) -> Self {
         match rule {
             RateReduction::AtOnce => Self::AtOnce,
-            RateReduction::RateHalving => Self::Halving { ceiling: pipe.saturating_sub(sent) },
-            RateReduction::Proportional => {
-                let delivered_at_start = delivered.saturating_sub(sent);
-                Self::Proportional { flight, sent, delivered_at_start, delivered }
-            }
+            RateReduction::RateHalving => Self::Halving { ceiling: pipe },
+            RateReduction::Proportional => Self::Proportional { flight, delivered: 0, sent: 0 },
         }
     }
 
-    /// At an ACK: how much may be in the network, where `window` is the reduced window.
-    pub fn limit(&mut self, window: u64, pipe: u64, segment: u64, now_delivered: u64) -> u64 {
+    /// At an ACK, the one that began the recovery too: how much may be in the network, where `window` is the reduced
+    /// window (RFC 9937's ssthresh) and `pipe` what is in the network.
+    pub fn limit(&mut self, window: u64, pipe: u64, segment: u64, progress: Progress) -> u64 {
         match self {
             Self::AtOnce => window,
             Self::Halving { ceiling } => {
@@ -55,19 +61,26 @@ impl Reduction {
                 *ceiling = (*ceiling).min(pipe + segment);
                 window.max(*ceiling)
             }
-            Self::Proportional { flight, sent, delivered_at_start, delivered } => {
-                let newly = now_delivered - *delivered;
-                *delivered = now_delivered;
-                let delivered_here = now_delivered - *delivered_at_start;
-                let allowance = if pipe > window {
-                    // The product of two windows in bytes may take more than 64 bits.
-                    let share =
-                        (u128::from(delivered_here) * u128::from(window)).div_ceil(u128::from((*flight).max(1)));
-                    (share as u64).saturating_sub(*sent)
+            Self::Proportional { flight, delivered, sent } => {
+                if progress.newly == 0 {
+                    return pipe;
+                }
+                *delivered += progress.newly;
+                let mut allowance = if pipe > window {
+                    // The product of two windows in bytes may take more than 64 bits. Rounded up to whole segments.
+                    let per_segment = u128::from((*flight).max(1)) * u128::from(segment);
+                    let segments = (u128::from(*delivered) * u128::from(window)).div_ceil(per_segment);
+                    (segments as u64 * segment).saturating_sub(*sent)
                 } else {
-                    let bound = delivered_here.saturating_sub(*sent).max(newly) + segment;
+                    // PRR-CRB, and PRR-SSRB while the recovery makes progress.
+                    let bound = delivered.saturating_sub(*sent).max(progress.newly);
+                    let bound = if progress.is_safe { bound + segment } else { bound };
                     bound.min(window - pipe)
                 };
+                if *sent == 0 {
+                    // The fast retransmit goes out in any case.
+                    allowance = allowance.max(segment);
+                }
                 pipe + allowance
             }
         }
@@ -90,12 +103,16 @@ mod tests {
     /// One segment of 100 in flight is lost and already sent again; each ACK tells of one more arrival. At which ACKs
     /// something is sent, and what is in the network in the end.
     fn sent_at(rule: RateReduction, window: u64, acks: u64) -> (alloc::vec::Vec<u64>, u64) {
+        // The third SACK begins the recovery.
+        let progress = Progress { newly: 1, is_safe: false };
+        let mut reduction = Reduction::begin(rule, 98, 96);
+        reduction.limit(window, 96, 1, progress);
         let mut pipe = 97;
-        let mut reduction = Reduction::begin(rule, 100, pipe, 1, 3);
+        reduction.note_sent(1, pipe);
         let mut at = alloc::vec::Vec::new();
         for ack in 1..=acks {
             pipe -= 1;
-            let limit = reduction.limit(window, pipe, 1, 3 + ack);
+            let limit = reduction.limit(window, pipe, 1, progress);
             while pipe < limit {
                 pipe += 1;
                 reduction.note_sent(1, pipe);
@@ -125,22 +142,30 @@ mod tests {
     fn proportional_spreads_the_reduction_over_the_round_trip() {
         let (at, pipe) = sent_at(RateReduction::Proportional, 80, 96);
         // Four segments for five that arrive, the first retransmission being one of them.
-        assert_eq!(at[..8], [1, 2, 3, 5, 6, 7, 8, 10]);
+        assert_eq!(at[..8], [1, 2, 3, 4, 6, 7, 8, 9]);
         assert!((77..=80).contains(&pipe), "{pipe}");
     }
 
     #[test]
-    fn proportional_makes_up_for_a_burst_of_losses_by_one_segment_more_at_each_ack() {
-        // Of 100 segments 60 are lost: 39 are in the network with the first sent again, and the window is 50.
-        let mut reduction = Reduction::begin(RateReduction::Proportional, 100, 39, 1, 1);
-        assert_eq!(reduction.limit(50, 38, 1, 2), 40);
-        reduction.note_sent(2, 40);
-        assert_eq!(reduction.limit(50, 39, 1, 3), 41);
+    fn proportional_makes_up_for_a_burst_of_losses_one_for_one_or_by_one_more() {
+        // Of 100 segments 60 are lost: 38 are in the network, and the window is 50. The fast retransmit goes out.
+        let sacked = Progress { newly: 1, is_safe: false };
+        let mut reduction = Reduction::begin(RateReduction::Proportional, 98, 38);
+        assert_eq!(reduction.limit(50, 38, 1, sacked), 39);
+        reduction.note_sent(1, 39);
+        // One for one while losses go on being reported, one more when the ACK number advances.
+        assert_eq!(reduction.limit(50, 38, 1, sacked), 39);
+        reduction.note_sent(1, 39);
+        assert_eq!(reduction.limit(50, 38, 1, Progress { newly: 1, is_safe: true }), 40);
         // Never beyond the window.
-        assert_eq!(reduction.limit(50, 49, 1, 9), 50);
+        assert_eq!(reduction.limit(50, 49, 1, Progress { newly: 9, is_safe: true }), 50);
+        // Nothing has arrived, nothing is sent.
+        assert_eq!(reduction.limit(50, 30, 1, Progress { newly: 0, is_safe: false }), 30);
         // Windows whose product needs more than 64 bits.
         let large = 1 << 40;
-        let mut reduction = Reduction::begin(RateReduction::Proportional, 2 * large, 2 * large, 0, 0);
-        assert_eq!(reduction.limit(large, 2 * large - 1000, 1000, 1000), 2 * large - 500);
+        let mut reduction = Reduction::begin(RateReduction::Proportional, 2 * large, 2 * large);
+        reduction.note_sent(1000, 2 * large);
+        let progress = Progress { newly: 4000, is_safe: true };
+        assert_eq!(reduction.limit(large, 2 * large - 4000, 1000, progress), 2 * large - 3000);
     }
 }

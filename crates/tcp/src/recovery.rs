@@ -32,10 +32,17 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
-    /// 6.1.2), and sends the first unacknowledged segment again.
+    /// Enters a recovery, and sends the first unacknowledged segment again.
     pub fn enter(&mut self) {
-        let Turn { connection, law, now, out } = self;
+        self.begin();
+        self.connection.retransmit_first(self.now, self.out);
+        self.connection.restart_timer(self.now);
+    }
+
+    /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
+    /// 6.1.2).
+    pub fn begin(&mut self) {
+        let Turn { connection, law, now, .. } = self;
         connection.in_recovery = true;
         connection.counters.fast_recoveries += 1;
         connection.stop_timing();
@@ -43,7 +50,6 @@ impl Turn<'_> {
             connection.reduce(*law, CongestionSignal::Loss, *now);
         }
         connection.recovery_point = connection.highest;
-        connection.retransmit_first(*now, *out);
         connection.restart_timer(*now);
     }
 
@@ -60,10 +66,20 @@ impl Turn<'_> {
 
 /// A recovery: told of ACKs while one is under way, it decides what is sent. The provided methods are Reno's.
 pub(crate) trait Recovery: fmt::Debug + Send {
-    /// Takes what an ACK tells beyond the cumulative number; whether it counts as a duplicate if it acknowledges
-    /// nothing new.
-    fn learn(&mut self, _connection: &mut Connection, _ack: &Ack) -> bool {
+    /// Takes what an ACK of `newly` bytes tells beyond the cumulative number; whether it counts as a duplicate if it
+    /// acknowledges nothing new.
+    fn learn(&mut self, _connection: &mut Connection, _ack: &Ack, _newly: u64, _now: Time) -> bool {
         true
+    }
+
+    /// Of what the last ACK told, how much opens the window, where it acknowledges `newly` bytes.
+    fn delivered_bytes(&self, newly: u64) -> u64 {
+        newly
+    }
+
+    /// Whether duplicate ACKs make room by what they report, so that there is no limited transmit of its own.
+    fn sends_by_pipe(&self) -> bool {
+        false
     }
 
     /// Whether the duplicate ACKs so far mean a loss that is to be recovered.
@@ -94,7 +110,15 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     }
 
     /// The retransmission timer has expired; the window is already back to one segment.
-    fn on_timeout(&mut self, _connection: &mut Connection) {}
+    fn on_timeout(&mut self, _connection: &mut Connection, _now: Time) {}
+
+    /// The last reduction is undone: nothing was lost.
+    fn on_spurious(&mut self) {}
+
+    /// A timer other than that of retransmissions has expired. Whether what is lost has to be looked at.
+    fn on_deadline(&mut self, _turn: &mut Turn<'_>) -> bool {
+        false
+    }
 
     /// Sends what may be sent, during a recovery or while a scoreboard is kept.
     fn send(&mut self, turn: &mut Turn<'_>) {

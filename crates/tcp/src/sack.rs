@@ -18,10 +18,10 @@
 //! `sack`, `rate_reduction`.
 
 use crate::connection::Connection;
-use crate::rate_reduction::Reduction;
+use crate::rate_reduction::{Progress, Reduction};
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
 use crate::scoreboard::Scoreboard;
-use crate::{Ack, RateReduction, TcpConfig};
+use crate::{Ack, RateReduction, TcpConfig, Time};
 
 /// RFC 6675's recovery.
 #[derive(Debug)]
@@ -34,6 +34,13 @@ pub(crate) struct SackRecovery {
     rule: RateReduction,
     reduction: Reduction,
     segment_bytes: u64,
+    /// What has arrived out of order, and what the last ACK told to have arrived.
+    sacked_bytes: u64,
+    newly_bytes: u64,
+    /// Below this all that is missing is lost.
+    lost_below: u64,
+    /// The last ACK acknowledged new data, and told of no further loss.
+    is_safe: bool,
 }
 
 impl SackRecovery {
@@ -45,6 +52,10 @@ impl SackRecovery {
             rule: config.rate_reduction(),
             reduction: Reduction::AtOnce,
             segment_bytes: u64::from(config.payload_bytes()),
+            sacked_bytes: 0,
+            newly_bytes: 0,
+            lost_below: 0,
+            is_safe: false,
         }
     }
 
@@ -56,9 +67,21 @@ impl SackRecovery {
             + self.scoreboard.missing(first, self.highest_retransmitted)
     }
 
-    /// The running total of what has arrived, in order or not.
-    fn delivered_bytes(&self, connection: &Connection) -> u64 {
-        connection.highest - self.scoreboard.missing(connection.unacknowledged, connection.highest)
+    /// Takes stock of what the ACK that was just learned has told.
+    fn note_progress(&mut self, connection: &Connection, newly: u64) {
+        let (first, highest) = (connection.unacknowledged, connection.highest);
+        let sacked = highest - first - self.scoreboard.missing(first, highest);
+        self.newly_bytes = (newly + sacked).saturating_sub(self.sacked_bytes);
+        self.sacked_bytes = sacked;
+        let lost_below = self.scoreboard.lost_below(self.segment_bytes);
+        self.is_safe = newly > 0 && lost_below <= self.lost_below.max(first);
+        self.lost_below = lost_below;
+    }
+
+    /// How much may be in the network by the rule for coming down to `window`. Each ACK's progress counts once.
+    fn limit(&mut self, window: u64, pipe: u64) -> u64 {
+        let progress = Progress { newly: core::mem::take(&mut self.newly_bytes), is_safe: self.is_safe };
+        self.reduction.limit(window, pipe, self.segment_bytes, progress)
     }
 
     /// Sends the next segment that RFC 6675's `NextSeg` yields; gives how much that puts into the pipe, or `None` where
@@ -128,7 +151,7 @@ impl SackRecovery {
 
 impl Recovery for SackRecovery {
     /// RFC 6675, `Update`; a duplicate ACK counts if it tells of something new (section 2, "DupAck").
-    fn learn(&mut self, connection: &mut Connection, ack: &Ack) -> bool {
+    fn learn(&mut self, connection: &mut Connection, ack: &Ack, newly: u64, _now: Time) -> bool {
         let mut is_news = false;
         for (left, right) in ack.sack.iter() {
             // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
@@ -138,6 +161,7 @@ impl Recovery for SackRecovery {
         }
         self.scoreboard.advance(connection.unacknowledged);
         connection.selective = !self.scoreboard.is_empty();
+        self.note_progress(connection, newly);
         is_news
     }
 
@@ -150,14 +174,19 @@ impl Recovery for SackRecovery {
 
     /// RFC 6675, section 5, step 4.
     fn enter(&mut self, turn: &mut Turn<'_>) {
-        turn.enter();
         let connection = &turn.connection;
+        // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
+        let flight = (connection.flight_bytes() + self.newly_bytes).saturating_sub(self.sacked_bytes);
         let first_bytes = connection.payload_at(connection.unacknowledged);
-        self.highest_retransmitted = connection.unacknowledged + first_bytes;
+        turn.enter();
+        self.highest_retransmitted = turn.connection.unacknowledged + first_bytes;
         self.rescued_until = 0;
-        let pipe = self.pipe_bytes(connection);
-        let delivered = self.delivered_bytes(connection);
-        self.reduction = Reduction::begin(self.rule, connection.flight_bytes(), pipe, first_bytes, delivered);
+        let pipe = self.pipe_bytes(turn.connection);
+        let before = pipe.saturating_sub(first_bytes);
+        self.reduction = Reduction::begin(self.rule, flight, before);
+        // The first retransmission is out already.
+        self.limit(turn.connection.window_bytes, before);
+        self.reduction.note_sent(first_bytes, pipe);
     }
 
     fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
@@ -168,7 +197,7 @@ impl Recovery for SackRecovery {
     }
 
     /// RFC 6675, 5.1.
-    fn on_timeout(&mut self, _connection: &mut Connection) {
+    fn on_timeout(&mut self, _connection: &mut Connection, _now: Time) {
         self.highest_retransmitted = 0;
     }
 
@@ -178,8 +207,7 @@ impl Recovery for SackRecovery {
             return self.send_in_order(turn);
         }
         let mut pipe = self.pipe_bytes(turn.connection);
-        let delivered = self.delivered_bytes(turn.connection);
-        let limit = self.reduction.limit(turn.connection.window_bytes, pipe, self.segment_bytes, delivered);
+        let limit = self.limit(turn.connection.window_bytes, pipe);
         while pipe + self.segment_bytes <= limit {
             match self.send_next(turn) {
                 Some(sent) if sent > 0 => {

@@ -88,6 +88,18 @@ pub struct Ack {
     pub echo: Time,
 }
 
+impl Ack {
+    /// What the first SACK block says arrived twice (RFC 2883, section 4): it lies below the cumulative number or within
+    /// the second block.
+    #[must_use]
+    pub fn duplicate_block(&self) -> Option<(u64, u64)> {
+        let mut blocks = self.sack.iter();
+        let (left, right) = blocks.next()?;
+        let is_within = |(l, r): (u64, u64)| l <= left && right <= r;
+        (right <= self.ack || blocks.next().is_some_and(is_within)).then_some((left, right))
+    }
+}
+
 impl Default for Ack {
     fn default() -> Self {
         Self { ack: 0, syn: false, ece: false, sack: SackBlocks::default(), echo: Time::NEVER }

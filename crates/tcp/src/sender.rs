@@ -20,16 +20,18 @@
 use alloc::boxed::Box;
 use core::mem::offset_of;
 
-use crate::connection::Connection;
+use crate::connection::{Connection, Timer};
 use crate::hystart::HyStart;
 use crate::hystart_plus_plus::HyStartPlusPlus;
 use crate::newreno::NewRenoRecovery;
+use crate::rack::RackRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RenoRecovery, Turn};
 use crate::sack::SackRecovery;
 use crate::slow_start::{Departures, SlowStartPolicy};
+use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, Bic, CongestionControl, CongestionSignal, Cubic, LinuxBic, LinuxCubic, Reno, RoundTrip, SegmentOut,
-    SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
+    Ack, Bic, CongestionControl, CongestionSignal, Cubic, IdleRestart, LinuxBic, LinuxCubic, Reno, RoundTrip,
+    SegmentOut, SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
 };
 
 /// How far the connection is.
@@ -51,13 +53,15 @@ pub struct Sender {
     wants_ecn: bool,
     wants_limited_transmit: bool,
     grows_at_recovery_exit: bool,
+    /// A window that stays unused is reduced.
+    validates: bool,
     connection: Connection,
     recovery: Box<dyn Recovery>,
     /// A slow start other than the standard one.
     slow_start: Option<Box<dyn SlowStartPolicy>>,
     /// Where the last timeout struck: a second one at the same place leaves the threshold alone.
     timed_out_at: Option<u64>,
-    initial_window: f64,
+    validation: WindowValidation,
     byte_counting_limit: f64,
 }
 
@@ -69,6 +73,7 @@ impl Sender {
     #[must_use]
     pub fn new(config: &TcpConfig) -> Self {
         let recovery: Box<dyn Recovery> = match config.congestion_control {
+            _ if config.rack => Box::new(RackRecovery::new(config)),
             _ if config.sack => Box::new(SackRecovery::new(config)),
             CongestionControl::Reno => Box::new(RenoRecovery),
             _ => Box::new(NewRenoRecovery::new(config)),
@@ -87,8 +92,12 @@ impl Sender {
             SlowStart::HyStartPlusPlus => Some(Box::new(HyStartPlusPlus::new(connection.window.slow_start_threshold))),
         };
         connection.departures = slow_start.as_ref().map(|_| Box::new(Departures::new()));
+        // Whoever keeps a time for each segment sees every ACK and sends every segment.
+        connection.selective = recovery.sends_by_pipe();
+        let initial_window = connection.window.congestion_window;
         Self {
-            initial_window: connection.window.congestion_window,
+            validation: WindowValidation::new(config.idle_restart, initial_window),
+            validates: config.idle_restart != IdleRestart::InitialWindow,
             connection,
             law,
             recovery,
@@ -114,7 +123,7 @@ impl Sender {
             self.connection.send_syn(self.wants_ecn, now, out);
         } else {
             self.phase = Phase::Established;
-            self.connection.send_allowed(now, out);
+            self.send(now, out);
         }
     }
 
@@ -161,7 +170,7 @@ impl Sender {
         }
         if ack.ack > self.connection.unacknowledged {
             self.on_new_ack(ack, now, out);
-        } else if self.connection.highest > ack.ack {
+        } else if self.connection.highest > ack.ack || ack.duplicate_block().is_some() {
             self.on_duplicate_ack(ack, now, out);
         }
     }
@@ -177,11 +186,19 @@ impl Sender {
         if now < self.connection.deadline {
             return;
         }
+        if self.connection.timer != Timer::Retransmission {
+            let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+            if self.recovery.on_deadline(&mut turn) {
+                self.recover_if_due(now, out);
+                self.send(now, out);
+            }
+            return;
+        }
         let connection = &mut self.connection;
         if connection.resume_after_marks() {
             // RFC 3168, 6.1.2: nothing is lost, the next segment may go.
             connection.restart_timer(now);
-            return connection.send_allowed(now, out);
+            return self.send(now, out);
         }
         connection.counters.timeouts += 1;
         connection.round_trip.back_off();
@@ -205,7 +222,7 @@ impl Sender {
         // Go back: everything not acknowledged counts as lost (RFC 5681, 3.1; RFC 6582, 3.2, step 4).
         connection.recovery_point = connection.highest;
         connection.next = connection.unacknowledged;
-        self.recovery.on_timeout(connection);
+        self.recovery.on_timeout(connection, now);
         if let Some(policy) = &mut self.slow_start {
             policy.on_timeout();
         }
@@ -279,40 +296,37 @@ impl Sender {
             connection.round_trip.distrust_handshake();
         }
         connection.restart_timer(now);
-        connection.send_allowed(now, out);
+        self.send(now, out);
     }
 
     fn on_new_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
         let connection = &mut self.connection;
         let is_in_use = connection.window_is_in_use();
         let newly = connection.advance(ack, now);
-        if connection.in_recovery || connection.selective || !ack.sack.is_empty() {
-            return self.on_new_ack_with_losses(ack, newly, now, out);
+        if connection.in_recovery || connection.selective || connection.undo.is_some() || !ack.sack.is_empty() {
+            return self.on_new_ack_with_losses(ack, newly, is_in_use, now, out);
         }
         connection.duplicate_acks = 0;
         connection.limited_transmit_bytes = 0;
-        if !is_in_use {
-            self.law.pause(now);
-        } else if !ack.ece {
-            self.grow(newly, now);
-        }
+        self.open_window(newly, is_in_use, ack.ece, now);
         self.connection.restart_timer(now);
         self.connection.send_allowed(now, out);
     }
 
     /// An ACK of new data during a recovery, or while it is known that later data has arrived.
     #[cold]
-    fn on_new_ack_with_losses(&mut self, ack: &Ack, newly: u64, now: Time, out: &mut impl SegmentOut) {
+    fn on_new_ack_with_losses(&mut self, ack: &Ack, newly: u64, is_in_use: bool, now: Time, out: &mut impl SegmentOut) {
+        self.recovery.learn(&mut self.connection, ack, newly, now);
+        self.undo_if_spurious(ack, true);
+        self.answer_mended_probe(now);
         let was_in_recovery = self.connection.in_recovery;
-        self.recovery.learn(&mut self.connection, ack);
         let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
         if !was_in_recovery {
             turn.connection.duplicate_acks = 0;
             turn.connection.limited_transmit_bytes = 0;
             turn.connection.restart_timer(now);
-            if !ack.ece {
-                self.grow(newly, now);
-            }
+            let delivered = self.recovery.delivered_bytes(newly);
+            self.open_window(delivered, is_in_use, ack.ece, now);
         } else if ack.ack >= turn.connection.recovery_point {
             self.recovery.on_full_ack(&mut turn);
         } else {
@@ -322,18 +336,44 @@ impl Sender {
             self.grow(newly.min(self.connection.segment_bytes), now);
         }
         // A loss above the last recovery point may be known already, and no duplicate ACK need follow to tell of it.
-        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
-        if !turn.connection.in_recovery && turn.connection.selective && self.recovery.is_due(turn.connection) {
-            self.recovery.enter(&mut turn);
+        if self.connection.selective {
+            self.recover_if_due(now, out);
         }
         self.send(now, out);
     }
 
+    /// Enters a recovery where a loss is known and none is under way.
+    fn recover_if_due(&mut self, now: Time, out: &mut impl SegmentOut) {
+        let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
+        if !turn.connection.in_recovery && self.recovery.is_due(turn.connection) {
+            self.recovery.enter(&mut turn);
+        }
+    }
+
+    /// Gives the window back where the ACK shows that the last reduction was unnecessary.
+    fn undo_if_spurious(&mut self, ack: &Ack, has_advanced: bool) {
+        if self.connection.undo_if_spurious(ack, has_advanced) {
+            self.law.undo();
+            self.recovery.on_spurious();
+            self.timed_out_at = None;
+        }
+    }
+
+    /// RFC 8985, 7.4.2: what a tail loss probe has mended calls for the answer to a loss.
+    fn answer_mended_probe(&mut self, now: Time) {
+        if core::mem::take(&mut self.connection.probe_has_mended) {
+            self.connection.reduce(&mut *self.law, CongestionSignal::Loss, now);
+        }
+    }
+
     /// RFC 5681, 3.2.
     fn on_duplicate_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
-        if !self.recovery.learn(&mut self.connection, ack) {
+        let counts = self.recovery.learn(&mut self.connection, ack, 0, now);
+        self.undo_if_spurious(ack, false);
+        if !counts {
             return;
         }
+        self.answer_mended_probe(now);
         let connection = &mut self.connection;
         connection.duplicate_acks = connection.duplicate_acks.saturating_add(1);
         let mut turn = Turn { connection, law: &mut *self.law, now, out };
@@ -341,7 +381,7 @@ impl Sender {
             self.recovery.on_duplicate(&mut turn);
         } else if self.recovery.is_due(turn.connection) {
             self.recovery.enter(&mut turn);
-        } else {
+        } else if !self.recovery.sends_by_pipe() {
             if turn.connection.duplicate_acks < DUPLICATE_THRESHOLD && self.wants_limited_transmit {
                 turn.connection.limited_transmit(now, turn.out);
             }
@@ -356,6 +396,30 @@ impl Sender {
         if connection.heeds_echo(ack.ack) && !connection.in_recovery {
             connection.counters.ecn_reductions += 1;
             connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, now);
+        }
+    }
+
+    /// An ACK outside of recoveries: opens the window by what it tells to have arrived, if the window was in use.
+    fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
+        if !is_in_use {
+            self.law.pause(now);
+            self.validate_window(now);
+        } else {
+            if self.validates {
+                self.validation.note_use(now);
+            }
+            if !ece {
+                self.grow(delivered, now);
+            }
+        }
+    }
+
+    /// An ACK has come while the window was not in use.
+    fn validate_window(&mut self, now: Time) {
+        let connection = &mut self.connection;
+        let (used, timeout) = (connection.most_used_segments(), connection.round_trip.timeout());
+        if self.validation.note_disuse(&mut connection.window, used, timeout, now) {
+            connection.apply_window();
         }
     }
 
@@ -383,13 +447,13 @@ impl Sender {
         connection.apply_window();
     }
 
-    /// RFC 5681, 4.1: after an idle time longer than the timeout the window starts over.
+    /// RFC 5681, 4.1: after an idle time longer than the timeout the window starts over, by the rule in force.
     fn restart_after_idle(&mut self, now: Time) {
         let connection = &mut self.connection;
         let is_idle = self.phase == Phase::Established && connection.highest == connection.unacknowledged;
-        if is_idle && connection.idle_since_last_sent(now) > connection.round_trip.timeout() {
-            let window = &mut connection.window.congestion_window;
-            *window = window.min(self.initial_window);
+        let (idle, timeout) = (connection.idle_since_last_sent(now), connection.round_trip.timeout());
+        if is_idle && idle > timeout {
+            self.validation.restart(&mut connection.window, idle, timeout, now);
             self.law.restart();
             connection.apply_window();
         }

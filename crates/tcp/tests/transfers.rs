@@ -2,7 +2,7 @@
 
 mod network;
 
-use forebay_tcp::{CongestionControl, FullAckWindow, PartialAckTimer, RateReduction, Span, TcpConfig, Time};
+use forebay_tcp::{CongestionControl, FullAckWindow, PartialAckTimer, Preset, RateReduction, Span, TcpConfig, Time};
 use forebay_units::Rate;
 use network::{Fate, Network, Path, at_ms};
 use proptest::prelude::*;
@@ -20,11 +20,13 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let windows = (1u32..40, 1u32..12, proptest::option::of(2u32..20), 1u32..3);
     let reductions =
         proptest::sample::select(vec![RateReduction::AtOnce, RateReduction::RateHalving, RateReduction::Proportional]);
-    let presets = (any::<bool>(), reductions, proptest::option::of(1u32..20));
+    let preset = proptest::option::of(proptest::sample::select(vec![Preset::Rfc, Preset::Linux, Preset::Ns2]));
+    let presets = (preset, reductions, proptest::option::of(1u32..20));
     (variant, switches, windows, presets).prop_map(
         |((is_reno, sack, is_steady, bursts), (delayed_ack, limited_transmit, ecn, handshake), windows, presets)| {
-            let (is_ns2, rate_reduction, max_congestion_window_segments) = presets;
-            let base = if is_ns2 { TcpConfig::ns2(20) } else { TcpConfig::default() };
+            let (preset, rate_reduction, max_congestion_window_segments) = presets;
+            let base = preset.map_or_else(TcpConfig::default, TcpConfig::preset);
+            let sack = sack || base.sack;
             TcpConfig {
                 congestion_control: if is_reno { CongestionControl::Reno } else { CongestionControl::NewReno },
                 sack,

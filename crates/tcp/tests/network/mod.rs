@@ -13,7 +13,7 @@ pub enum Fate {
     Pass,
     Mark,
     Drop,
-    /// It arrives later by one and a half one-way delays: after those sent behind it.
+    /// It arrives later by [`Path::late`]: after those sent behind it.
     Late,
 }
 
@@ -36,6 +36,8 @@ pub struct Path {
     pub delay: Span,
     /// Decides about the n-th segment (from 0) that the sender emits.
     pub segment_fate: Script<Segment, Fate>,
+    /// How much later a late segment arrives.
+    pub late: Span,
     /// A policer lets one packet pass in this time and drops the others; `None` for none.
     pub policer: Option<Span>,
     /// Whether the n-th ACK is lost.
@@ -49,6 +51,7 @@ impl Path {
             rate: None,
             limit: usize::MAX,
             delay,
+            late: delay * 3 / 2,
             policer: None,
             segment_fate: Box::new(|_, _| Fate::Pass),
             ack_is_lost: Box::new(|_, _| false),
@@ -234,7 +237,7 @@ impl Network {
             }
             if let Some(mut arrival) = self.cross_bottleneck(self.config.wire_bytes(&segment)) {
                 if fate == Fate::Late {
-                    arrival += self.path.delay * 3 / 2;
+                    arrival += self.path.late;
                 }
                 self.schedule(arrival, Event::Segment(segment, fate == Fate::Mark));
             }

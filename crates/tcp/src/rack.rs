@@ -1,0 +1,400 @@
+//! Recovery by time: RACK and the tail loss probe.
+//!
+//! # What it does
+//! Each segment keeps the time when it was last sent. Once a segment has arrived that was sent later, those sent before
+//! it count as lost if a round trip and a tolerance for reordering have passed, retransmissions too; a timer looks
+//! again where the tolerance has not passed yet. When no ACK comes for two round trips, a probe is sent: new data, or
+//! the last segment again, whose ACK tells what is missing. So neither a lost retransmission nor the loss of the last
+//! segments waits for the retransmission timeout.
+//!
+//! # Source
+//! RFC 8985, sections 6 (RACK) and 7 (TLP); the names in parentheses are its. How what is in the network comes down to
+//! the window is `rate_reduction.rs`'s.
+//!
+//! # Where we differ
+//! RACK.min_RTT is the shortest round trip of the connection, not that of a sliding window. After a timeout the
+//! congestion window is that of the skeleton, one segment.
+//!
+//! # Parameters
+//! `rack`, `tail_loss_probe`, with `sack`.
+
+use core::mem::take;
+
+use crate::connection::{Connection, Timer};
+use crate::rate_reduction::{Progress, Reduction};
+use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
+use crate::sent_segments::{SentSegment, SentSegments};
+use crate::undo::TIMESTAMP_RESOLUTION;
+use crate::{Ack, RateReduction, Span, TcpConfig, Time};
+
+/// Recoveries for which a widened reordering window stays (RACK.reo_wnd_persist).
+const PERSISTENCE: u32 = 16;
+/// No tolerance is larger: quarters of the shortest round trip.
+const MAX_TOLERANCE: u32 = 1000;
+/// The longest that a receiver delays an ACK of a single segment (TLP.max_ack_delay).
+const MAX_ACK_DELAY: Span = Span::from_milliseconds(200);
+/// When the probe is sent before there is a round-trip sample (section 7.2).
+const FIRST_PROBE: Span = Span::from_seconds(1);
+
+/// RFC 8985's recovery.
+#[derive(Debug)]
+pub(crate) struct RackRecovery {
+    segments: SentSegments,
+    /// The most recently sent segment that has arrived: when it was sent, and its end (RACK.xmit_ts, RACK.end_seq).
+    latest: (Time, u64),
+    /// Its round trip (RACK.rtt).
+    round_trip: Span,
+    /// The highest number that has arrived (RACK.fack).
+    forward: u64,
+    reordering_seen: bool,
+    /// A quarter of the shortest round trip is tolerated so many times (RACK.reo_wnd_mult).
+    tolerance: u32,
+    /// Recoveries until the tolerance is one again.
+    persistence: u32,
+    /// No further D-SACK widens the tolerance until this is acknowledged (RACK.dsack_round).
+    widened_until: u64,
+    /// When the segments that may yet be found lost have to be looked at again.
+    look_again: Time,
+    probe: Probe,
+    /// When the probe is due.
+    probe_due: Time,
+    /// When the retransmission timeout is due, whatever the timer is set for.
+    timeout_due: Time,
+    rule: RateReduction,
+    reduction: Reduction,
+    /// What the last ACK told.
+    news: News,
+    /// After a timeout the first lost segment goes out, whatever else is in the network.
+    sends_one: bool,
+    segment_bytes: u64,
+}
+
+/// The tail loss probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Probe {
+    /// It is not wanted.
+    Off,
+    /// None is in flight.
+    Idle,
+    /// One is: the number after all that was sent until then (TLP.end_seq), and whether it repeats data
+    /// (TLP.is_retrans).
+    InFlight { end: u64, repeats: bool },
+}
+
+/// What an ACK told.
+#[derive(Clone, Copy, Debug, Default)]
+struct News {
+    delivered_bytes: u64,
+    lost_bytes: u64,
+    has_advanced: bool,
+    /// Something new was sent since.
+    has_sent: bool,
+}
+
+impl RackRecovery {
+    pub fn new(config: &TcpConfig) -> Self {
+        Self {
+            segments: SentSegments::new(u64::from(!config.handshake).max(1)),
+            latest: (Time::ZERO, 0),
+            round_trip: Span::ZERO,
+            forward: 0,
+            reordering_seen: false,
+            tolerance: 1,
+            persistence: 0,
+            widened_until: 0,
+            look_again: Time::NEVER,
+            probe: if config.tail_loss_probe { Probe::Idle } else { Probe::Off },
+            probe_due: Time::NEVER,
+            timeout_due: Time::NEVER,
+            rule: config.rate_reduction(),
+            reduction: Reduction::AtOnce,
+            news: News::default(),
+            sends_one: false,
+            segment_bytes: u64::from(config.payload_bytes()),
+        }
+    }
+
+    /// Steps 1 to 3 of section 6.2: a segment has arrived.
+    fn on_arrival(&mut self, segment: SentSegment, ack: &Ack, connection: &Connection, now: Time) {
+        self.news.delivered_bytes += segment.end - segment.start;
+        if segment.end > self.forward {
+            self.forward = segment.end;
+        } else if segment.end < self.forward && !segment.is_retransmitted {
+            self.reordering_seen = true;
+        }
+        let round_trip = now.since(segment.sent);
+        if segment.is_retransmitted {
+            // Step 2: the ACK may be that of an earlier transmission.
+            let is_of_earlier = ack.echo < Time::NEVER && ack.echo + TIMESTAMP_RESOLUTION <= segment.sent;
+            let is_too_soon = connection.round_trip.shortest().is_some_and(|shortest| round_trip < shortest);
+            if is_of_earlier || is_too_soon {
+                return;
+            }
+        }
+        if (segment.sent, segment.end) > self.latest {
+            self.latest = (segment.sent, segment.end);
+            self.round_trip = round_trip;
+        }
+    }
+
+    /// Step 4: how much later than a round trip a segment may yet arrive (RACK_update_reo_wnd).
+    fn reordering_window(&self, connection: &Connection) -> Span {
+        let sacked_segments = self.segments.sacked_bytes() / self.segment_bytes.max(1);
+        let is_recovering = connection.in_recovery || connection.unacknowledged < connection.recovery_point;
+        if !self.reordering_seen && (is_recovering || sacked_segments >= u64::from(DUPLICATE_THRESHOLD)) {
+            return Span::ZERO;
+        }
+        let shortest = connection.round_trip.shortest().unwrap_or(Span::ZERO);
+        let window = Span::from_picoseconds(shortest.picoseconds() / 4 * u64::from(self.tolerance));
+        window.min(connection.round_trip.smoothed().unwrap_or(window))
+    }
+
+    /// Step 4: a D-SACK tells that the tolerance was too small.
+    fn learn_tolerance(&mut self, has_dsack: bool, connection: &Connection) {
+        if has_dsack && connection.unacknowledged >= self.widened_until {
+            self.widened_until = connection.highest;
+            self.tolerance = (self.tolerance + 1).min(MAX_TOLERANCE);
+            self.persistence = PERSISTENCE;
+        }
+    }
+
+    /// Step 5: marks as lost what was sent before the segment `latest`, the latest that has arrived, and is overdue
+    /// (RACK_detect_loss).
+    fn detect_losses(&mut self, latest: (Time, u64), connection: &Connection, now: Time) {
+        let overdue_after = self.round_trip + self.reordering_window(connection);
+        let mut wait = Span::ZERO;
+        let lost = self.segments.mark_lost(latest, |segment| {
+            let overdue_at = segment.sent.saturating_add(overdue_after);
+            if overdue_at > now {
+                wait = wait.max(overdue_at.since(now));
+            }
+            overdue_at <= now
+        });
+        self.news.lost_bytes += lost;
+        self.look_again = if wait > Span::ZERO { now.saturating_add(wait) } else { Time::NEVER };
+    }
+
+    /// Section 7.4: what an ACK tells about the probe in flight. True if the probe has mended a loss, which calls for a
+    /// reduction (section 7.4.2).
+    fn settle_probe(&mut self, ack: &Ack, duplicate: Option<(u64, u64)>, connection: &Connection) -> bool {
+        let Probe::InFlight { end, repeats } = self.probe else { return false };
+        if ack.ack < end {
+            return false;
+        }
+        let is_repeated = duplicate.is_some_and(|(_, right)| right == end);
+        let is_bare_duplicate = !self.news.has_advanced && ack.sack.is_empty();
+        if !repeats || is_repeated || is_bare_duplicate {
+            self.probe = Probe::Idle;
+            return false;
+        }
+        let has_mended = ack.ack > end;
+        if has_mended {
+            self.probe = Probe::Idle;
+        }
+        has_mended && !connection.in_recovery
+    }
+
+    /// Sends the segment of which it is known that it is lost again.
+    fn retransmit(&mut self, segment: SentSegment, turn: &mut Turn<'_>) {
+        let connection = &mut *turn.connection;
+        let payload = connection.payload_at(segment.start).min(segment.end - segment.start);
+        connection.transmit(segment.start, payload, turn.now, turn.out);
+        self.segments.note_retransmission(segment.start, turn.now);
+    }
+
+    /// Sends the next new segment, where there is one and the receiver's window has room; gives its bytes.
+    fn send_new(&mut self, turn: &mut Turn<'_>, limit: u64) -> Option<u64> {
+        let connection = &mut *turn.connection;
+        let payload = connection.payload_at(connection.next);
+        let is_allowed = connection.next < connection.end()
+            && self.segments.in_flight_bytes() + payload <= limit
+            && connection.flight_bytes() + payload <= connection.max_window_bytes;
+        if !is_allowed {
+            return None;
+        }
+        let start = connection.next;
+        connection.next = connection.transmit(start, payload, turn.now, turn.out);
+        self.segments.note_new(start, connection.next, turn.now);
+        self.news.has_sent = true;
+        Some(payload)
+    }
+
+    /// Section 7.2: whether a probe may be sent when nothing comes.
+    fn may_probe(&self, connection: &Connection) -> bool {
+        let is_recovering = connection.in_recovery || connection.unacknowledged < connection.recovery_point;
+        self.probe == Probe::Idle
+            && !is_recovering
+            && self.segments.sacked_bytes() == 0
+            && self.segments.in_flight_bytes() > 0
+    }
+
+    /// Section 7.2: how long to wait before the probe.
+    fn probe_delay(&self, connection: &Connection) -> Span {
+        let Some(smoothed) = connection.round_trip.smoothed() else { return FIRST_PROBE };
+        let twice = smoothed + smoothed;
+        let is_single = self.segments.in_flight_bytes() <= self.segment_bytes;
+        if is_single { twice + MAX_ACK_DELAY } else { twice }
+    }
+
+    /// Sets the one timer: to look again at what may be lost, to probe, or for the retransmission timeout, whichever
+    /// comes first.
+    fn set_timer(&mut self, connection: &mut Connection, now: Time) {
+        let news = take(&mut self.news);
+        if connection.timer == Timer::Retransmission {
+            self.timeout_due = connection.deadline;
+        }
+        if !self.may_probe(connection) {
+            self.probe_due = Time::NEVER;
+        } else if news.has_advanced || news.has_sent {
+            self.probe_due = now.saturating_add(self.probe_delay(connection));
+        }
+        let (mut timer, mut due) = (Timer::Retransmission, self.timeout_due);
+        for (other, at) in [(Timer::Probe, self.probe_due), (Timer::Reordering, self.look_again)] {
+            if at < due {
+                (timer, due) = (other, at);
+            }
+        }
+        connection.set_timer(timer, due);
+    }
+
+    /// Section 7.3.
+    fn send_probe(&mut self, turn: &mut Turn<'_>) {
+        // The probe may exceed the congestion window.
+        let repeats = self.send_new(turn, u64::MAX).is_none();
+        if repeats {
+            let Some(last) = self.segments.last() else { return };
+            self.retransmit(last, turn);
+        }
+        turn.connection.counters.probes += 1;
+        self.probe = Probe::InFlight { end: turn.connection.highest, repeats };
+        turn.connection.restart_timer(turn.now);
+        self.set_timer(turn.connection, turn.now);
+    }
+}
+
+impl Recovery for RackRecovery {
+    fn learn(&mut self, connection: &mut Connection, ack: &Ack, newly: u64, now: Time) -> bool {
+        let duplicate = ack.duplicate_block();
+        self.news = News { has_advanced: newly > 0, ..News::default() };
+        while let Some(segment) = self.segments.pop_acknowledged(connection.unacknowledged) {
+            self.on_arrival(segment, ack, connection, now);
+        }
+        for (left, right) in ack.sack.iter().skip(usize::from(duplicate.is_some())) {
+            // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
+            if right > connection.unacknowledged && right <= connection.highest {
+                let mut from = left.max(connection.unacknowledged);
+                while let Some(segment) = self.segments.sack_next(&mut from, right) {
+                    self.on_arrival(segment, ack, connection, now);
+                }
+            }
+        }
+        self.learn_tolerance(duplicate.is_some(), connection);
+        if self.settle_probe(ack, duplicate, connection) {
+            connection.probe_has_mended = true;
+        }
+        if self.segments.may_be_overtaken(self.latest) {
+            self.detect_losses(self.latest, connection, now);
+        } else {
+            self.look_again = Time::NEVER;
+        }
+        self.news.delivered_bytes > 0 || self.news.lost_bytes > 0 || duplicate.is_some()
+    }
+
+    fn delivered_bytes(&self, _newly: u64) -> u64 {
+        self.news.delivered_bytes
+    }
+
+    fn is_due(&self, connection: &Connection) -> bool {
+        self.segments.lost_bytes() > 0 && connection.unacknowledged >= connection.recovery_point
+    }
+
+    fn enter(&mut self, turn: &mut Turn<'_>) {
+        let connection = &turn.connection;
+        // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
+        let flight =
+            (connection.flight_bytes() + self.news.delivered_bytes).saturating_sub(self.segments.sacked_bytes());
+        turn.begin();
+        self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
+        if let Probe::InFlight { .. } = self.probe {
+            self.probe = Probe::Idle;
+        }
+    }
+
+    fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}
+
+    /// RFC 6298, 5.3: any ACK of new data restarts the timer.
+    fn on_partial_ack(&mut self, turn: &mut Turn<'_>, _newly: u64) {
+        turn.connection.restart_timer(turn.now);
+    }
+
+    fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
+        self.persistence = self.persistence.saturating_sub(1);
+        if self.persistence == 0 {
+            self.tolerance = 1;
+        }
+        turn.leave();
+    }
+
+    /// Section 6.3: the first segment is lost, and whatever else is overdue, whether anything sent later has arrived or
+    /// not.
+    fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
+        connection.next = connection.highest;
+        self.segments.mark_first_lost();
+        self.detect_losses((Time::NEVER, 0), connection, now);
+        self.look_again = Time::NEVER;
+        self.news = News::default();
+        self.sends_one = true;
+        if let Probe::InFlight { .. } = self.probe {
+            self.probe = Probe::Idle;
+        }
+    }
+
+    fn on_spurious(&mut self) {
+        self.segments.forgive();
+        self.look_again = Time::NEVER;
+    }
+
+    fn sends_by_pipe(&self) -> bool {
+        true
+    }
+
+    fn on_deadline(&mut self, turn: &mut Turn<'_>) -> bool {
+        if turn.connection.timer == Timer::Probe {
+            self.send_probe(turn);
+            return false;
+        }
+        self.detect_losses(self.latest, turn.connection, turn.now);
+        // No ACK has come, but what is lost has left the network: it counts as one arrival, as in Linux.
+        self.news.delivered_bytes = self.segment_bytes.min(self.news.lost_bytes);
+        true
+    }
+
+    fn send(&mut self, turn: &mut Turn<'_>) {
+        let window = turn.connection.window_bytes;
+        let mut limit = window;
+        if turn.connection.in_recovery {
+            let progress = Progress {
+                newly: self.news.delivered_bytes,
+                is_safe: self.news.has_advanced && self.news.lost_bytes == 0,
+            };
+            limit = self.reduction.limit(window, self.segments.in_flight_bytes(), self.segment_bytes, progress);
+        }
+        while !turn.connection.waits_for_timer {
+            let in_flight = self.segments.in_flight_bytes();
+            let sent = match self.segments.next_lost() {
+                Some(segment) if in_flight + (segment.end - segment.start) <= limit || take(&mut self.sends_one) => {
+                    self.retransmit(segment, turn);
+                    segment.end - segment.start
+                }
+                Some(_) => break,
+                None => match self.send_new(turn, limit) {
+                    Some(bytes) => bytes,
+                    None => break,
+                },
+            };
+            self.sends_one = false;
+            self.reduction.note_sent(sent, self.segments.in_flight_bytes());
+        }
+        self.set_timer(turn.connection, turn.now);
+    }
+}

@@ -1,0 +1,285 @@
+//! What is in flight, segment by segment: when each was last sent, and what is known of it.
+
+use alloc::collections::VecDeque;
+
+use crate::Time;
+use crate::scoreboard::Scoreboard;
+
+/// A segment that was sent and is not acknowledged cumulatively.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SentSegment {
+    /// Its first number, and the number after its last.
+    pub start: u64,
+    pub end: u64,
+    /// When it was last sent.
+    pub sent: Time,
+    pub is_retransmitted: bool,
+    /// It has arrived out of order.
+    is_sacked: bool,
+    /// It is lost, and has not been sent again since that was found out.
+    is_lost: bool,
+}
+
+impl SentSegment {
+    fn bytes(&self) -> u64 {
+        self.end - self.start
+    }
+}
+
+/// The segments in flight, in the order of their numbers.
+#[derive(Debug)]
+pub(crate) struct SentSegments {
+    segments: VecDeque<SentSegment>,
+    /// The first number that is not acknowledged cumulatively.
+    first: u64,
+    /// What has arrived above it.
+    scoreboard: Scoreboard,
+    sacked_bytes: u64,
+    lost_bytes: u64,
+    /// No segment below this is lost and unsent.
+    lost_from: u64,
+    /// Segments in flight that were sent more than once.
+    retransmitted: usize,
+}
+
+impl SentSegments {
+    /// Nothing in flight; the first number to be sent is `first`.
+    pub fn new(first: u64) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first,
+            scoreboard: Scoreboard::default(),
+            sacked_bytes: 0,
+            lost_bytes: 0,
+            lost_from: 0,
+            retransmitted: 0,
+        }
+    }
+
+    /// The segment with the highest number.
+    pub fn last(&self) -> Option<SentSegment> {
+        self.segments.back().copied()
+    }
+
+    /// What has arrived out of order.
+    pub fn sacked_bytes(&self) -> u64 {
+        self.sacked_bytes
+    }
+
+    /// What is lost and has not been sent again.
+    pub fn lost_bytes(&self) -> u64 {
+        self.lost_bytes
+    }
+
+    /// What is in the network: all but what has arrived and what is lost (RFC 6675's pipe).
+    pub fn in_flight_bytes(&self) -> u64 {
+        let end = self.segments.back().map_or(self.first, |last| last.end);
+        end - self.first - self.sacked_bytes - self.lost_bytes
+    }
+
+    /// Whether anything in flight may have been sent before `latest`, (time, end) of a segment that has arrived.
+    pub fn may_be_overtaken(&self, latest: (Time, u64)) -> bool {
+        self.sacked_bytes > 0
+            || self.retransmitted > 0
+            || self.segments.front().is_some_and(|first| (first.sent, first.end) < latest)
+    }
+
+    /// A new segment is sent.
+    pub fn note_new(&mut self, start: u64, end: u64, now: Time) {
+        let segment = SentSegment { start, end, sent: now, is_retransmitted: false, is_sacked: false, is_lost: false };
+        self.segments.push_back(segment);
+    }
+
+    /// The segment that starts at `start` is sent again.
+    pub fn note_retransmission(&mut self, start: u64, now: Time) {
+        let index = self.segments.partition_point(|segment| segment.start < start);
+        let Some(segment) = self.segments.get_mut(index) else { return };
+        self.retransmitted += usize::from(!segment.is_retransmitted);
+        segment.sent = now;
+        segment.is_retransmitted = true;
+        if core::mem::take(&mut segment.is_lost) {
+            self.lost_bytes -= segment.bytes();
+        }
+    }
+
+    /// Takes out the next segment below the cumulative ACK that had not been known to have arrived.
+    pub fn pop_acknowledged(&mut self, acknowledged: u64) -> Option<SentSegment> {
+        while let Some(segment) = self.segments.front_mut()
+            && segment.start < acknowledged
+        {
+            let mut arrived = *segment;
+            if segment.end > acknowledged {
+                // A part of it: what is left is a segment of its own.
+                arrived.end = acknowledged;
+                segment.start = acknowledged;
+            } else {
+                self.segments.pop_front();
+                self.retransmitted -= usize::from(arrived.is_retransmitted);
+            }
+            self.first = arrived.end;
+            if arrived.is_lost {
+                self.lost_bytes -= arrived.bytes();
+            }
+            if arrived.is_sacked {
+                self.sacked_bytes -= arrived.bytes();
+                continue;
+            }
+            return Some(arrived);
+        }
+        self.first = self.first.max(acknowledged);
+        self.scoreboard.advance(self.first);
+        None
+    }
+
+    /// Of a SACK block that goes up to `right`, the next segment from `from` on that had not been known to have
+    /// arrived; moves `from` behind it. Segments that a block covers in part have not arrived.
+    pub fn sack_next(&mut self, from: &mut u64, right: u64) -> Option<SentSegment> {
+        let (start, _) = self.scoreboard.hole(*from, right)?;
+        let index = self.segments.partition_point(|segment| segment.start < start);
+        let segment = self.segments.get_mut(index).filter(|segment| segment.end <= right)?;
+        *from = segment.end;
+        segment.is_sacked = true;
+        if core::mem::take(&mut segment.is_lost) {
+            self.lost_bytes -= segment.bytes();
+        }
+        let segment = *segment;
+        self.sacked_bytes += segment.bytes();
+        self.scoreboard.insert(segment.start, segment.end);
+        Some(segment)
+    }
+
+    /// Asks of each segment that was sent before `latest`, (time, end) of a segment that has arrived, and that has not
+    /// arrived and is not known to be lost, whether it is lost; gives the bytes of those that are.
+    pub fn mark_lost(&mut self, latest: (Time, u64), mut is_lost: impl FnMut(&SentSegment) -> bool) -> u64 {
+        let mut newly = 0;
+        let mut from = self.first;
+        while let Some((start, end)) = self.scoreboard.hole(from, u64::MAX) {
+            let mut index = self.segments.partition_point(|segment| segment.start < start);
+            while let Some(segment) = self.segments.get_mut(index)
+                && segment.start < end
+            {
+                let is_before = (segment.sent, segment.end) < latest;
+                if !is_before && !segment.is_retransmitted {
+                    // Whatever follows was sent later still.
+                    self.lost_bytes += newly;
+                    return newly;
+                }
+                if is_before && !segment.is_lost && is_lost(segment) {
+                    segment.is_lost = true;
+                    newly += segment.bytes();
+                    self.lost_from = self.lost_from.min(segment.start);
+                }
+                index += 1;
+            }
+            if index >= self.segments.len() {
+                break;
+            }
+            from = end;
+        }
+        self.lost_bytes += newly;
+        newly
+    }
+
+    /// The first segment in flight is lost.
+    pub fn mark_first_lost(&mut self) {
+        if let Some(first) = self.segments.front_mut()
+            && !first.is_lost
+            && !first.is_sacked
+        {
+            first.is_lost = true;
+            self.lost_bytes += first.bytes();
+            self.lost_from = 0;
+        }
+    }
+
+    /// The first segment that is lost and has not been sent again.
+    pub fn next_lost(&mut self) -> Option<SentSegment> {
+        if self.lost_bytes == 0 {
+            self.lost_from = u64::MAX;
+            return None;
+        }
+        let index = self.segments.partition_point(|segment| segment.start < self.lost_from);
+        let lost = self.segments.range(index..).find(|segment| segment.is_lost).copied();
+        self.lost_from = lost.map_or(u64::MAX, |segment| segment.start);
+        lost
+    }
+
+    /// Nothing counts as lost any more.
+    pub fn forgive(&mut self) {
+        for segment in &mut self.segments {
+            segment.is_lost = false;
+        }
+        self.lost_bytes = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Span;
+    use alloc::vec::Vec;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_milliseconds(ms)
+    }
+
+    /// Segments of ten numbers from 1 on, sent a millisecond apart.
+    fn sent(count: u64) -> SentSegments {
+        let mut segments = SentSegments::new(1);
+        for index in 0..count {
+            segments.note_new(1 + 10 * index, 11 + 10 * index, at(index));
+        }
+        segments
+    }
+
+    fn sack(segments: &mut SentSegments, left: u64, right: u64) -> Vec<u64> {
+        let mut from = left;
+        core::iter::from_fn(|| segments.sack_next(&mut from, right)).map(|segment| segment.start).collect()
+    }
+
+    #[test]
+    fn what_arrives_out_of_order_leaves_the_network_once() {
+        let mut segments = sent(6);
+        assert_eq!(segments.in_flight_bytes(), 60);
+        assert_eq!(sack(&mut segments, 21, 41), [21, 31]);
+        assert_eq!(sack(&mut segments, 21, 51), [41]);
+        // A part of a segment is nothing.
+        assert_eq!(sack(&mut segments, 51, 55), []);
+        assert_eq!((segments.in_flight_bytes(), segments.sacked_bytes()), (30, 30));
+        let acknowledged: Vec<u64> =
+            core::iter::from_fn(|| segments.pop_acknowledged(51)).map(|segment| segment.start).collect();
+        assert_eq!(acknowledged, [1, 11]);
+        assert_eq!((segments.in_flight_bytes(), segments.sacked_bytes(), segments.first), (10, 0, 51));
+    }
+
+    #[test]
+    fn a_lost_segment_is_in_flight_again_when_it_is_sent_again() {
+        let mut segments = sent(6);
+        sack(&mut segments, 31, 51);
+        let mut asked = Vec::new();
+        let lost = segments.mark_lost((at(4), 51), |segment| {
+            asked.push(segment.start);
+            segment.start != 11
+        });
+        // What was sent after the latest that has arrived was not overtaken.
+        assert_eq!((asked.as_slice(), lost), ([1, 11, 21].as_slice(), 20));
+        assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (20, 20));
+        assert_eq!(segments.next_lost().map(|segment| segment.start), Some(1));
+        segments.note_retransmission(1, at(50));
+        assert_eq!(segments.next_lost().map(|segment| segment.start), Some(21));
+        assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (30, 10));
+        // The retransmission can be lost in turn.
+        assert_eq!(segments.mark_lost((at(51), 51), |segment| segment.sent == at(50)), 10);
+        segments.forgive();
+        assert_eq!((segments.in_flight_bytes(), segments.next_lost()), (40, None));
+    }
+
+    #[test]
+    fn a_part_of_a_segment_may_be_acknowledged() {
+        let mut segments = sent(2);
+        segments.mark_first_lost();
+        assert_eq!(segments.pop_acknowledged(6).map(|segment| (segment.start, segment.end)), Some((1, 6)));
+        assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (10, 5));
+        assert_eq!(segments.next_lost().map(|segment| (segment.start, segment.end)), Some((6, 11)));
+    }
+}

@@ -1,0 +1,112 @@
+//! What becomes of a window that the application does not use.
+//!
+//! # What it does
+//! After an idle time longer than the timeout the window starts over. With `idle_restart = "halving"` it is halved for
+//! each timeout that has passed, and one that stays unused while data flows is reduced halfway to what is used, once a
+//! timeout; the threshold remembers three quarters of it.
+//!
+//! # Source
+//! RFC 5681, section 4.1. Halving: RFC 2861, section 3, as Linux has it (`tcp_cwnd_restart`,
+//! `tcp_cwnd_application_limited`). RFC 7661 obsoletes RFC 2861; Linux has not followed.
+//!
+//! # Parameters
+//! `idle_restart`.
+
+use crate::{IdleRestart, Span, Time, Window};
+
+/// Keeps the window honest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WindowValidation {
+    rule: IdleRestart,
+    /// The initial window, in segments.
+    initial: f64,
+    /// When the window was last found in use.
+    in_use: Time,
+}
+
+impl WindowValidation {
+    pub fn new(rule: IdleRestart, initial: f64) -> Self {
+        Self { rule, initial, in_use: Time::ZERO }
+    }
+
+    /// Nothing was sent for `idle`, and `timeout` is the retransmission timeout.
+    pub fn restart(&mut self, window: &mut Window, idle: Span, timeout: Span, now: Time) {
+        self.in_use = now;
+        let restart = window.congestion_window.min(self.initial);
+        if self.rule == IdleRestart::InitialWindow {
+            window.congestion_window = restart;
+            return;
+        }
+        remember(window);
+        let mut left = idle.picoseconds();
+        while left > timeout.picoseconds() && window.congestion_window > restart {
+            left -= timeout.picoseconds();
+            window.congestion_window = libm::floor(window.congestion_window / 2.0);
+        }
+        window.congestion_window = window.congestion_window.max(restart);
+    }
+
+    /// An ACK came while the window was in use.
+    pub fn note_use(&mut self, now: Time) {
+        self.in_use = now;
+    }
+
+    /// An ACK came while the window was not in use; `used` segments were at most in flight in this round trip. Whether
+    /// the window was reduced.
+    pub fn note_disuse(&mut self, window: &mut Window, used: f64, timeout: Span, now: Time) -> bool {
+        if self.rule == IdleRestart::InitialWindow || now.since(self.in_use) < timeout {
+            return false;
+        }
+        self.in_use = now;
+        let used = used.max(self.initial);
+        let is_reduced = used < window.congestion_window;
+        if is_reduced {
+            remember(window);
+            window.congestion_window = libm::floor((window.congestion_window + used) / 2.0);
+        }
+        is_reduced
+    }
+}
+
+/// The threshold keeps three quarters of the window.
+fn remember(window: &mut Window) {
+    let part = libm::floor(window.congestion_window / 2.0) + libm::floor(window.congestion_window / 4.0);
+    window.slow_start_threshold = window.slow_start_threshold.max(part);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(ms: u64) -> Span {
+        Span::from_milliseconds(ms)
+    }
+
+    fn window(segments: f64) -> Window {
+        Window { congestion_window: segments, slow_start_threshold: 2.0 }
+    }
+
+    #[test]
+    fn an_idle_time_halves_the_window_once_a_timeout() {
+        for (idle_ms, left) in [(200, 80.0), (201, 40.0), (401, 20.0), (5000, 10.0)] {
+            let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(80.0));
+            validation.restart(&mut window, ms(idle_ms), ms(200), Time::ZERO);
+            assert_eq!((window.congestion_window, window.slow_start_threshold), (left, 60.0), "{idle_ms} ms");
+        }
+        let (mut validation, mut window) = (WindowValidation::new(IdleRestart::InitialWindow, 10.0), window(80.0));
+        validation.restart(&mut window, ms(201), ms(200), Time::ZERO);
+        assert_eq!((window.congestion_window, window.slow_start_threshold), (10.0, 2.0));
+    }
+
+    #[test]
+    fn a_window_that_stays_unused_shrinks_halfway_once_a_timeout() {
+        let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(100.0));
+        let at = |after| Time::ZERO + ms(after);
+        validation.note_use(at(0));
+        assert!(!validation.note_disuse(&mut window, 20.0, ms(200), at(199)));
+        assert!(validation.note_disuse(&mut window, 20.0, ms(200), at(200)));
+        assert!(!validation.note_disuse(&mut window, 20.0, ms(200), at(399)));
+        assert!(validation.note_disuse(&mut window, 20.0, ms(200), at(400)));
+        assert_eq!((window.congestion_window, window.slow_start_threshold), (40.0, 75.0));
+    }
+}
