@@ -133,6 +133,18 @@ pub enum MinRtoOf {
     Deviation,
 }
 
+/// What a sign of congestion reduces to a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum ReductionBase {
+    /// What is in flight (RFC 5681, equation 4).
+    #[default]
+    FlightSize,
+    /// The congestion window, used or not: as Linux.
+    CongestionWindow,
+}
+
 /// What an idle time longer than the retransmission timeout does to the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
@@ -282,6 +294,9 @@ parameters! {
     ecn_floor: EcnFloor = EcnFloor::TwoSegments,
     /// Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
     ecn_retransmissions: bool = false,
+    /// Of what a sign of congestion leaves a part: the "flight_size" (RFC 5681, equation 4) or the "congestion_window",
+    /// used or not (Linux).
+    reduction_base: ReductionBase = ReductionBase::FlightSize,
     /// A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
     whole_segment_reduction: bool = false,
     /// What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by

@@ -6,7 +6,8 @@ use core::mem::offset_of;
 use crate::slow_start::Departures;
 use crate::undo::Undo;
 use crate::{
-    Ack, CongestionSignal, EcnFloor, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window, WindowLaw,
+    Ack, CongestionSignal, EcnFloor, ReductionBase, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window,
+    WindowLaw,
 };
 
 /// What a sender counts.
@@ -114,6 +115,7 @@ pub(crate) struct Connection {
     pub last_signal: Option<CongestionSignal>,
     ecn_retransmissions: bool,
     whole_segment_reduction: bool,
+    reduction_base: ReductionBase,
     /// All but the segments sent, which every segment touches.
     pub counters: SenderCounters,
 }
@@ -159,6 +161,7 @@ impl Connection {
             last_signal: None,
             ecn_retransmissions: config.ecn_retransmissions,
             whole_segment_reduction: config.whole_segment_reduction,
+            reduction_base: config.reduction_base,
             waits_for_timer: false,
             cwr_pending: false,
             deadline: Time::NEVER,
@@ -361,6 +364,9 @@ impl Connection {
     /// What was in flight, in segments: the window where that was the limit, with its fraction. What limited transmit
     /// sent does not count (RFC 5681, 3.2, step 2).
     fn used_segments(&self) -> f64 {
+        if self.reduction_base == ReductionBase::CongestionWindow {
+            return self.window.congestion_window;
+        }
         let flight = self.flight_bytes().saturating_sub(self.limited_transmit_bytes);
         let window = self.window.congestion_window;
         let is_full = flight + self.segment_bytes > window as u64 * self.segment_bytes;

@@ -51,7 +51,7 @@ mod window_validation;
 pub use bic::{Bic, BicConfig};
 pub use config::{
     ConfigError, CongestionControl, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction,
-    SlowStart, TcpConfig,
+    ReductionBase, SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
 pub use cubic::{Cubic, CubicConfig};

@@ -1,8 +1,8 @@
 //! Sets of parameters that belong together: what a well-known TCP does.
 
 use crate::{
-    Bytes, CongestionControl, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, RateReduction, SlowStart,
-    Span, TcpConfig,
+    Bytes, CongestionControl, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, RateReduction,
+    ReductionBase, SlowStart, Span, TcpConfig,
 };
 
 /// A TCP that others know by name. Whoever takes one may still set each parameter.
@@ -16,7 +16,7 @@ pub enum Preset {
     Rfc,
     /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC and HyStart, a minimum
     /// timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced by halving, the ACKs
-    /// of slow start counted in full. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
+    /// of slow start counted in full, reductions of the window rather than of what is in flight. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
     Linux,
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
@@ -69,6 +69,7 @@ impl TcpConfig {
             max_rto: Span::from_seconds(120),
             delayed_ack_timeout: Span::from_milliseconds(40),
             ecn_floor: EcnFloor::TwoSegments,
+            reduction_base: ReductionBase::CongestionWindow,
             idle_restart: IdleRestart::Halving,
             ..Self::rfc()
         }

@@ -62,6 +62,8 @@ pub(crate) struct RackRecovery {
     timeout_due: Time,
     rule: RateReduction,
     reduction: Reduction,
+    /// Until this is acknowledged the window comes down after a mark.
+    marked_until: u64,
     /// What the last ACK told.
     news: News,
     /// After a timeout the first lost segment goes out, whatever else is in the network.
@@ -108,6 +110,7 @@ impl RackRecovery {
             timeout_due: Time::NEVER,
             rule: config.rate_reduction(),
             reduction: Reduction::AtOnce,
+            marked_until: 0,
             news: News::default(),
             sends_one: false,
             segment_bytes: u64::from(config.payload_bytes()),
@@ -342,6 +345,7 @@ impl Recovery for RackRecovery {
         self.segments.mark_first_lost();
         self.detect_losses((Time::NEVER, 0), connection, now);
         self.look_again = Time::NEVER;
+        self.marked_until = 0;
         self.news = News::default();
         self.sends_one = true;
         if let Probe::InFlight { .. } = self.probe {
@@ -352,6 +356,17 @@ impl Recovery for RackRecovery {
     fn on_spurious(&mut self) {
         self.segments.forgive();
         self.look_again = Time::NEVER;
+    }
+
+    /// RFC 9937, section 6.2: any reduction, as in Linux.
+    fn on_mark(&mut self, connection: &Connection) {
+        let flight = connection.flight_bytes().saturating_sub(self.segments.sacked_bytes());
+        self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
+        self.marked_until = connection.highest;
+    }
+
+    fn is_coming_down(&self, connection: &Connection) -> bool {
+        connection.unacknowledged < self.marked_until
     }
 
     fn sends_by_pipe(&self) -> bool {
@@ -372,7 +387,7 @@ impl Recovery for RackRecovery {
     fn send(&mut self, turn: &mut Turn<'_>) {
         let window = turn.connection.window_bytes;
         let mut limit = window;
-        if turn.connection.in_recovery {
+        if turn.connection.in_recovery || self.is_coming_down(turn.connection) {
             let progress = Progress {
                 newly: self.news.delivered_bytes,
                 is_safe: self.news.has_advanced && self.news.lost_bytes == 0,

@@ -115,6 +115,14 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     /// The last reduction is undone: nothing was lost.
     fn on_spurious(&mut self) {}
 
+    /// A mark has reduced the window, which is to come down as it does after a loss.
+    fn on_mark(&mut self, _connection: &Connection) {}
+
+    /// Whether the window is still coming down after a mark, so that it must not grow.
+    fn is_coming_down(&self, _connection: &Connection) -> bool {
+        false
+    }
+
     /// A timer other than that of retransmissions has expired. Whether what is lost has to be looked at.
     fn on_deadline(&mut self, _turn: &mut Turn<'_>) -> bool {
         false

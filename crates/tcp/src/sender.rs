@@ -159,7 +159,14 @@ impl Sender {
     /// Takes an ACK. One that acknowledges what was never sent is ignored.
     pub fn on_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
         let connection = &self.connection;
-        if ack.ack < connection.unacknowledged || ack.ack > connection.highest {
+        if ack.ack > connection.highest {
+            return;
+        }
+        if ack.ack < connection.unacknowledged {
+            // It was overtaken by a later one; its blocks may still be news.
+            if self.recovery.sends_by_pipe() && !ack.sack.is_empty() {
+                self.on_duplicate_ack(ack, now, out);
+            }
             return;
         }
         if self.phase != Phase::Established || ack.syn {
@@ -326,7 +333,9 @@ impl Sender {
             turn.connection.limited_transmit_bytes = 0;
             turn.connection.restart_timer(now);
             let delivered = self.recovery.delivered_bytes(newly);
-            self.open_window(delivered, is_in_use, ack.ece, now);
+            if !self.recovery.is_coming_down(&self.connection) {
+                self.open_window(delivered, is_in_use, ack.ece, now);
+            }
         } else if ack.ack >= turn.connection.recovery_point {
             self.recovery.on_full_ack(&mut turn);
         } else {
@@ -396,6 +405,7 @@ impl Sender {
         if connection.heeds_echo(ack.ack) && !connection.in_recovery {
             connection.counters.ecn_reductions += 1;
             connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, now);
+            self.recovery.on_mark(connection);
         }
     }
 
