@@ -726,43 +726,10 @@ class ChokeConfig(BaseModel):
     """
 
 
-class SfqConfig(BaseModel):
-    """
-    Parameters of SFQ.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    limit: QueueSize = "1000 packets"
-    """
-    What all buckets together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
-    """
-    buckets: Annotated[int, Field(ge=0)] = 1024
-    """
-    Number of buckets. Default: 1024 (Linux); ns-2 has 16.
-    """
-    bucket_limit: QueueSize | None = None
-    """
-    What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
-    """
-    quantum: Bytes | None = None
-    """
-    Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any size (paper).
-    """
-    perturbation_interval: Span | None = None
-    """
-    How long one hash is in use before the next. Default: for ever.
-    """
-    steal_from_head: bool = False
-    """
-    Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
-    """
-    ns2_admission: bool = False
-    """
-    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets. Default: no.
-    """
+SfqPlacement = TypeAliasType("SfqPlacement", Literal["random", "ns2"])
+"""
+How flows are placed in buckets.
+"""
 
 
 class SfqRedConfig(BaseModel):
@@ -781,6 +748,10 @@ class SfqRedConfig(BaseModel):
     buckets: Annotated[int, Field(ge=0)] = 46
     """
     Number of buckets. Default: 46 (paper).
+    """
+    placement: SfqPlacement = "random"
+    """
+    How flows are placed in buckets, as in `sfq`: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for consecutive hosts. Default: `random` (McKenney).
     """
     quantum: Bytes | None = None
     """
@@ -2125,18 +2096,6 @@ class ChokeQueue(BaseModel):
     choke: ChokeConfig
 
 
-class SfqQueue(BaseModel):
-    """
-    Stochastic fair queueing: flows hashed to a fixed number of queues that take turns.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    sfq: SfqConfig
-
-
 class SfqRedQueue(BaseModel):
     """
     Stochastic fair queueing over a divided buffer, with RED in each queue.
@@ -2410,6 +2369,49 @@ class SfbConfig(BaseModel):
     ecn: bool = True
     """
     Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (paper, section II).
+    """
+
+
+class SfqConfig(BaseModel):
+    """
+    Parameters of SFQ.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    limit: QueueSize = "1000 packets"
+    """
+    What all buckets together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    """
+    buckets: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of buckets. Default: 1024 (Linux); ns-2 has 16.
+    """
+    placement: SfqPlacement = "random"
+    """
+    How flows are placed in buckets: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for consecutive hosts. Default: `random` (paper).
+    """
+    bucket_limit: QueueSize | None = None
+    """
+    What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
+    """
+    quantum: Bytes | None = None
+    """
+    Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any size (paper).
+    """
+    perturbation_interval: Span | None = None
+    """
+    How long one hash is in use before the next; only for the `random` placement. Default: for ever.
+    """
+    steal_from_head: bool = False
+    """
+    Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
+    """
+    ns2_admission: bool = False
+    """
+    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets. Default: no.
     """
 
 
@@ -3236,6 +3238,18 @@ class SfbQueue(BaseModel):
         populate_by_name=True,
     )
     sfb: SfbConfig
+
+
+class SfqQueue(BaseModel):
+    """
+    Stochastic fair queueing: flows hashed to a fixed number of queues that take turns.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    sfq: SfqConfig
 
 
 class DrrQueue(BaseModel):

@@ -8,7 +8,8 @@
 //!
 //! # Source
 //! P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. The quantum of bytes, the limit of each bucket and the
-//! rehashing of queued packets follow Linux's `sch_sfq`; `ns2_admission` follows ns-2 2.35.
+//! rehashing of queued packets follow Linux's `sch_sfq`; `ns2_admission` and the placement `ns2` follow ns-2 2.35's
+//! `queue/sfq.cc`.
 //!
 //! # Where we differ
 //! - "Longest" is in the unit of `limit`. Of equally long buckets the one served most recently loses a packet, of those
@@ -19,7 +20,12 @@
 //!   without a call leave no trace.
 //! - The quantum is charged by exact sizes, not by Linux's units of 8 bytes. As there, a turn lasts while any of the
 //!   quantum is left, what was sent beyond it is made good in the next turn, and a bucket that runs empty is forgiven.
-//! - ns-2's hash, which may miss its table, is not copied, nor are Linux's limits of 127 flows and packets.
+//! - ns-2's placement is by addresses, which a discipline does not see. It goes by the flow's number instead, as if all
+//!   flows had one destination and their sources were numbered in the scenario's order. So consecutive flows get
+//!   consecutive buckets, as in ns-2 scripts that create their hosts in a loop; which flow gets bucket 0 depends on the
+//!   script there. Where each flow has its own destination as well, ns-2's sums go up by 2 or more from flow to flow.
+//!   For captured packets, whose keys are hashes, the placement is as random as the other, without a key.
+//! - Linux's limits of 127 flows and packets are not copied.
 //!
 //! # Cost
 //! 60 to 100 bytes a bucket, whatever the number of flows. O(log n) a packet in the number n of buckets that hold
@@ -41,7 +47,7 @@ use crate::indexed_heap::IndexedHeap;
 use crate::limit::{Limit, require};
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::round_robin::RoundRobin;
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, Time, hash_flow, table_index};
+use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, SfqPlacement, Time, hash_flow};
 
 /// Parameters of SFQ.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +59,15 @@ pub struct SfqConfig {
     pub limit: QueueSize,
     /// Number of buckets. Default: 1024 (Linux); ns-2 has 16.
     pub buckets: u32,
+    /// How flows are placed in buckets: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for
+    /// consecutive hosts. Default: `random` (paper).
+    pub placement: SfqPlacement,
     /// What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
     pub bucket_limit: Option<QueueSize>,
     /// Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any
     /// size (paper).
     pub quantum: Option<Bytes>,
-    /// How long one hash is in use before the next. Default: for ever.
+    /// How long one hash is in use before the next; only for the `random` placement. Default: for ever.
     pub perturbation_interval: Option<Span>,
     /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
     pub steal_from_head: bool,
@@ -73,6 +82,7 @@ impl Default for SfqConfig {
         Self {
             limit: QueueSize::Packets(1000),
             buckets: 1024,
+            placement: SfqPlacement::Random,
             bucket_limit: None,
             quantum: None,
             perturbation_interval: None,
@@ -116,6 +126,7 @@ pub struct Sfq<P> {
     by_bytes: bool,
     bucket_limit: Option<Limit>,
     buckets: u32,
+    placement: SfqPlacement,
     perturbation: Option<Perturbation>,
     salt: u64,
     steal_from_head: bool,
@@ -140,6 +151,11 @@ impl<P: Packet> Sfq<P> {
         check_quantum(config.quantum)?;
         let interval = config.perturbation_interval;
         require(interval != Some(Span::ZERO), "perturbation_interval", "be more than zero")?;
+        require(
+            interval.is_none() || config.placement == SfqPlacement::Random,
+            "perturbation_interval",
+            "be left out with `placement = \"ns2\"`, which has no random hash to change",
+        )?;
         let ns2_admission = match (config.ns2_admission, config.limit) {
             (false, _) => None,
             (true, QueueSize::Packets(limit)) => Some(Ns2Admission { limit, share: limit / u64::from(buckets) }),
@@ -152,6 +168,7 @@ impl<P: Packet> Sfq<P> {
             by_bytes: matches!(config.limit, QueueSize::Bytes(_)),
             bucket_limit,
             buckets,
+            placement: config.placement,
             perturbation: interval.map(|interval| Perturbation {
                 interval,
                 next: Time::ZERO.saturating_add(interval),
@@ -168,7 +185,7 @@ impl<P: Packet> Sfq<P> {
     }
 
     fn bucket_of(&self, flow: FlowKey) -> u32 {
-        table_index(hash_flow(flow, self.salt), self.buckets)
+        self.placement.bucket(flow, self.salt, self.buckets)
     }
 
     /// Whether an arriving packet may join its bucket, as far as that alone decides.
@@ -222,10 +239,10 @@ impl<P: Packet> Sfq<P> {
     fn rehash(&mut self, cx: &mut Cx<'_, P>) {
         (0..self.buckets).for_each(|bucket| self.longest.remove(bucket));
         self.last_served.fill(0);
-        let (salt, buckets, limit) = (self.salt, self.buckets, self.bucket_limit);
+        let (placement, salt, buckets, limit) = (self.placement, self.salt, self.buckets, self.bucket_limit);
         self.queues.rearrange(
             |queues, packet| {
-                let bucket = table_index(hash_flow(packet.flow(), salt), buckets);
+                let bucket = placement.bucket(packet.flow(), salt, buckets);
                 let fits = |limit: Limit| limit.fits(queues.backlog_of(bucket), packet.len_bytes());
                 limit.is_none_or(fits).then_some(bucket)
             },

@@ -14,7 +14,8 @@
 //! - Neither the paper nor RED says how an empty bucket's average decays on a link that serves others. Here a bucket
 //!   counts as idle from when its last packet leaves, and on an even part of the link's rate. (Linux's SFQ with RED
 //!   does not let it decay at all.)
-//! - The hash does not change, as in the paper.
+//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows otherwise; whether the
+//!   paper's did is not said, so that `placement` offers both.
 //!
 //! # Cost
 //! A RED and 40 bytes a bucket, about 200 together, whatever the number of flows. O(1) a packet, and at most one draw;
@@ -31,8 +32,7 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::round_robin::RoundRobin;
 use crate::sfq::{check_buckets, check_quantum};
 use crate::{
-    Admission, Backlog, ConfigError, Cx, Discipline, FlowKey, Offer, Packet, Red, RedConfig, Verdict, hash_flow,
-    table_index,
+    Admission, Backlog, ConfigError, Cx, Discipline, FlowKey, Offer, Packet, Red, RedConfig, SfqPlacement, Verdict,
 };
 
 /// Parameters of SFQ with RED in each bucket.
@@ -45,6 +45,9 @@ pub struct SfqRedConfig {
     pub limit: QueueSize,
     /// Number of buckets. Default: 46 (paper).
     pub buckets: u32,
+    /// How flows are placed in buckets, as in `sfq`: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does
+    /// for consecutive hosts. Default: `random` (McKenney).
+    pub placement: SfqPlacement,
     /// Bytes that a bucket may send in each turn. Default: one packet of any size (McKenney).
     pub quantum: Option<Bytes>,
     /// `min_th`: a bucket's average length below which nothing is dropped, in packets or bytes. Default: 2 KB (paper).
@@ -77,6 +80,7 @@ impl Default for SfqRedConfig {
         Self {
             limit: QueueSize::Bytes(414_000),
             buckets: 46,
+            placement: SfqPlacement::Random,
             quantum: None,
             min_threshold: QueueSize::Bytes(2000),
             max_threshold: QueueSize::Bytes(8000),
@@ -120,6 +124,7 @@ impl SfqRedConfig {
 #[derive(Clone, Debug)]
 pub struct SfqRed<P> {
     salt: u64,
+    placement: SfqPlacement,
     queues: RoundRobin<P>,
     /// The RED of each bucket.
     laws: Vec<Red>,
@@ -144,13 +149,14 @@ impl<P: Packet> SfqRed<P> {
         })?;
         Ok(Self {
             salt,
+            placement: config.placement,
             queues: RoundRobin::new(buckets, config.quantum),
             laws: (0..buckets).map(|_| law.clone()).collect(),
         })
     }
 
     fn bucket_of(&self, flow: FlowKey) -> u32 {
-        table_index(hash_flow(flow, self.salt), self.laws.len() as u32)
+        self.placement.bucket(flow, self.salt, self.laws.len() as u32)
     }
 }
 
@@ -266,6 +272,15 @@ mod tests {
         bench.now += Span::from_milliseconds(10);
         bench.enqueue(Labelled::new(9, 1, 1000, 0));
         assert!((average(&bench.discipline, 1) - before * libm::pow(0.99, 26.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ns2s_placement_parts_consecutive_flows() {
+        let mut bench = bench(&SfqRedConfig { placement: SfqPlacement::Ns2, ..SfqRedConfig::default() });
+        for flow in 0..15 {
+            bench.enqueue(Labelled::new(flow, 2 * u64::from(flow), 1000, 0));
+            assert_eq!(bench.discipline.queues.backlog_of(flow), Backlog { packets: 1, bytes: 1000 });
+        }
     }
 
     #[test]

@@ -59,6 +59,22 @@ fn ns2_admission_holds_buckets_to_their_share_when_room_is_short() {
 }
 
 #[test]
+fn ns2s_placement_leaves_no_bucket_to_others_than_heavy_flows() {
+    // BREATHe's comparator: 16 buckets of 18 packets. 20 consecutive floods fill each of them, whatever the seed, so
+    // that nobody else gets a packet in; under a random hash 27.5 % of flows have a bucket without a flood.
+    let floods = 1010..1030;
+    for salt in 0..20 {
+        let config = SfqConfig { limit: QueueSize::Packets(300), buckets: 16, ..SfqConfig::default() };
+        let config = SfqConfig { bucket_limit: Some(QueueSize::Packets(18)), placement: SfqPlacement::Ns2, ..config };
+        let mut bench = Bench::new(Sfq::new(&config, LINK, salt).unwrap());
+        floods.clone().cycle().take(20 * 18).for_each(|flow| bench.enqueue(packet(0, 2 * flow)));
+        assert_eq!(bench.discipline.backlog().packets, 16 * 18);
+        (0..1000).for_each(|flow| bench.enqueue(packet(1, 2 * flow)));
+        assert_eq!(bench.discipline.backlog().packets, 16 * 18);
+    }
+}
+
+#[test]
 fn flows_of_one_bucket_share_its_turns() {
     // Ten flows in nine buckets: the pair that collides gets one turn between the two.
     let mut bench = bench(&SfqConfig { buckets: 9, limit: QueueSize::Packets(10_000), ..SfqConfig::default() });
@@ -318,6 +334,10 @@ fn each_parameter_is_checked() {
         (SfqConfig { quantum: Some(Bytes(0)), ..default() }, "quantum"),
         (SfqConfig { quantum: Some(Bytes((1 << 32) + 1)), ..default() }, "quantum"),
         (SfqConfig { perturbation_interval: Some(Span::ZERO), ..default() }, "perturbation_interval"),
+        (
+            SfqConfig { perturbation_interval: Some(Span::from_seconds(1)), placement: SfqPlacement::Ns2, ..default() },
+            "perturbation_interval",
+        ),
         (SfqConfig { limit: QueueSize::Bytes(9000), ns2_admission: true, ..default() }, "ns2_admission"),
     ];
     for (config, field) in cases {

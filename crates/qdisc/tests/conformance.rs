@@ -413,7 +413,8 @@ conforms!(sfq_perturbed_with_full_buckets: discipline Sfq, SfqConfig {
     bucket_limit: Some(QueueSize::Packets(6)), perturbation_interval: Some(Span::from_microseconds(200)), ..sfq() },
     perturbed(20, 14, 1, 1));
 conforms!(sfq_as_in_ns2: discipline Sfq,
-    SfqConfig { ns2_admission: true, ..sfq() }, Work::new(Call::new(3, 1, 0), Call::new(1, 0, 0)));
+    SfqConfig { ns2_admission: true, placement: SfqPlacement::Ns2, ..sfq() },
+    Work::new(Call::new(3, 1, 0), Call::new(1, 0, 0)));
 conforms!(sfq_red_defaults: discipline SfqRed,
     SfqRedConfig::default(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
 conforms!(sfq_red_small: discipline SfqRed, sfq_red(), Work::new(Call::new(3, 1, 1), Call::new(1, 0, 0)));
