@@ -2411,7 +2411,7 @@ class SfqConfig(BaseModel):
     """
     ns2_admission: bool = False
     """
-    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets. Default: no.
+    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets, and `buckets` no more than it. Default: no.
     """
 
 

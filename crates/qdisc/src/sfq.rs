@@ -73,7 +73,7 @@ pub struct SfqConfig {
     pub steal_from_head: bool,
     /// Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a
     /// bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more.
-    /// `limit` has to be in packets. Default: no.
+    /// `limit` has to be in packets, and `buckets` no more than it. Default: no.
     pub ns2_admission: bool,
 }
 
@@ -108,6 +108,20 @@ struct Ns2Admission {
 }
 
 impl Ns2Admission {
+    /// The rule for a buffer of `limit`. With more buckets than packets the share would be none: a bucket that holds a
+    /// packet takes no other, and of a burst only the first packet is let in. ns-2 runs that. A buffer of one packet
+    /// would let nothing in at all.
+    fn new(limit: QueueSize, buckets: u32) -> Result<Self, ConfigError> {
+        let QueueSize::Packets(limit) = limit else {
+            return Err(ConfigError { field: "ns2_admission", bound: "come with a `limit` in packets" });
+        };
+        require(limit >= 2, "limit", "be at least 2 packets with `ns2_admission`, which leaves half of the room free")?;
+        let bound = "be at most `limit` with `ns2_admission`, so that each has a share of a packet; ns-2 has 16 for 40 \
+                     packets";
+        require(u64::from(buckets) <= limit, "buckets", bound)?;
+        Ok(Self { limit, share: limit / u64::from(buckets) })
+    }
+
     /// Whether a bucket that holds `used` packets may take one more while all hold `total`.
     fn admits(self, used: u64, total: u64, buckets: u32) -> bool {
         let left = self.limit.saturating_sub(total);
@@ -156,13 +170,7 @@ impl<P: Packet> Sfq<P> {
             "perturbation_interval",
             "be left out with `placement = \"ns2\"`, which has no random hash to change",
         )?;
-        let ns2_admission = match (config.ns2_admission, config.limit) {
-            (false, _) => None,
-            (true, QueueSize::Packets(limit)) => Some(Ns2Admission { limit, share: limit / u64::from(buckets) }),
-            (true, QueueSize::Bytes(_)) => {
-                return Err(ConfigError { field: "ns2_admission", bound: "come with a `limit` in packets" });
-            }
-        };
+        let ns2_admission = config.ns2_admission.then(|| Ns2Admission::new(config.limit, buckets)).transpose()?;
         Ok(Self {
             limit,
             by_bytes: matches!(config.limit, QueueSize::Bytes(_)),

@@ -48,6 +48,27 @@ fn a_lone_flow_gets_13_packets_into_ns2s_40() {
 }
 
 #[test]
+fn ns2_admission_gives_each_bucket_a_packet_at_least_where_it_is_accepted() {
+    for buckets in 2..=64 {
+        let limit = QueueSize::Packets(u64::from(buckets));
+        let mut bench = bench(&SfqConfig { limit, buckets, ns2_admission: true, ..SfqConfig::default() });
+        // The last packet of room stays free: half of it is none.
+        let flows = flows_apart(&bench.discipline, buckets as usize - 1);
+        flows.iter().for_each(|flow| bench.enqueue(packet(0, *flow)));
+        assert_eq!(bench.discipline.backlog().packets, u64::from(buckets) - 1);
+        // And while half of the room is left, a bucket that holds one takes a second: a window of two gets across.
+        if buckets >= 8 {
+            bench.drain();
+            (0..2).for_each(|label| bench.enqueue(packet(label, flows[0])));
+            assert_eq!(bench.discipline.backlog().packets, 2);
+        }
+    }
+    let starved = SfqConfig { limit: QueueSize::Packets(40), buckets: 41, ns2_admission: true, ..SfqConfig::default() };
+    let error = Sfq::<Labelled>::new(&starved, LINK, 0).unwrap_err();
+    assert!(alloc::format!("{error}").starts_with("`buckets` must be at most `limit` with `ns2_admission`"));
+}
+
+#[test]
 fn ns2_admission_holds_buckets_to_their_share_when_room_is_short() {
     let rule = Ns2Admission { limit: 40, share: 2 };
     // 16 left: not short of room, and a bucket may hold up to half of it. 15 left: only the share, 2, may be held.
@@ -339,6 +360,9 @@ fn each_parameter_is_checked() {
             "perturbation_interval",
         ),
         (SfqConfig { limit: QueueSize::Bytes(9000), ns2_admission: true, ..default() }, "ns2_admission"),
+        // ns-2's rule with more buckets than packets, as the defaults have them, and with a buffer it keeps empty.
+        (SfqConfig { ns2_admission: true, ..default() }, "buckets"),
+        (SfqConfig { ns2_admission: true, limit: QueueSize::Packets(1), buckets: 1, ..default() }, "limit"),
     ];
     for (config, field) in cases {
         assert_eq!(Sfq::<Labelled>::new(&config, LINK, 0).err().map(|error| error.field), Some(field));
