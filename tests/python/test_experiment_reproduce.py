@@ -20,7 +20,7 @@ from forebay.experiment.execute import StoppedError
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
 from forebay.experiment.outcome import Outcome
-from forebay.experiment.tables import table_rows
+from forebay.experiment.tables import measured_text, table_rows
 
 
 class Simulator:
@@ -104,6 +104,97 @@ def test_a_variant_that_a_quick_run_leaves_out() -> None:
     wrong = sample(**{**changes, "claims": [{**FILE["claims"][0], "checks": [{"metric": less, "band": {"max": 0}}]}]})
     with pytest.raises(ExperimentError, match=r"there is no run at \(B, 1\)"):
         judge_all(Runs(wrong, False, every_outcome(wrong, lambda *_: outcome())))
+
+
+def claims_page(folder: Path) -> str:
+    return (folder / "out" / "sample" / "one" / "report.md").read_text()
+
+
+def test_a_claim_of_several_checks_shows_which_of_them_failed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = copy.deepcopy(FILE)
+    low = {"metric": "tcp", "label": "low", "variants": ["A"], "x": [1], "band": {"max": 2}}
+    high = {"metric": "tcp", "label": "high", "variants": ["A"], "x": [1], "band": {"min": 2}}
+    file["claims"] = [{**FILE["claims"][0], "checks": [high, low]}]
+    path = folder / "experiments" / "sample" / "one.toml"
+    path.write_text(tomli_w.dumps(file))
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "out", as_json=True) == 1
+    (claim,) = json.loads(capsys.readouterr().out)["experiments"][0]["claims"]
+    assert [(check["label"], check["holds"], check["band"]) for check in claim["checks"]] == [
+        ("high", True, ">= 2"),
+        ("low", False, "<= 2"),
+    ]
+    for check in claim["checks"]:
+        assert check["value"] == pytest.approx(10.5)
+        assert check["ci95"] == pytest.approx(6.353, rel=1e-3)
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "out") == 1
+    printed = " ".join(capsys.readouterr().out.split())
+    page = claims_page(folder)
+    assert "high: 10.5 ± 6.4 Mb/s<br>low: 10.5 ± 6.4 Mb/s, fails <= 2 |" in page
+    assert "| sample/one-tcp | high, A, 1 | >= 2 Mb/s | 10.5 ± 6.4 Mb/s | holds |" in page
+    assert "| sample/one-tcp | low, A, 1 | <= 2 Mb/s | 10.5 ± 6.4 Mb/s | fails |" in page
+    assert "fails" in printed
+
+
+def test_a_claim_of_one_value_has_no_table_of_checks(folder: Path) -> None:
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "out", as_json=True) == 0
+    assert "Their checks" not in claims_page(folder)
+
+
+@pytest.mark.parametrize("edge", [{"min": 10.4}, {"max": 10.4}, {"min": 1, "max": 10.4}])
+def test_an_edge_within_the_interval_is_told_and_changes_no_verdict(edge: dict[str, float]) -> None:
+    # Seeds give 9, 11, 10, 12: a mean of 10.5 and a standard deviation of 1.29.
+    experiment = sample(seeds=4, vary=None, variants=[{"name": "A"}], figures=[], claims=claims(edge), tables=[])
+    experiment_runs = every_outcome(experiment, lambda *at: outcome(tcp=((0, 9e6, 11e6, 10e6, 12e6)[at[2]],)), seeds=4)
+    (result,) = judge_all(Runs(experiment, False, experiment_runs))
+    assert result.verdict == ("reproduced" if edge == {"min": 10.4} else "not reproduced")
+    (finding,) = result.checks[0].findings
+    assert finding.is_near_edge
+    needed = finding.seeds_to_tell
+    # A standard deviation of 1.291 over the root of 643, times 1.964, is 0.09997; with 642 seeds it is more than 0.1.
+    assert needed == 643
+    value = result.to_json()["checks"][0]["values"][0]
+    assert (value["near_edge"], value["seeds_to_tell"]) == (True, 643)
+    assert "near the edge: 4 seeds do not decide, about 643 would" in measured_text(result)
+
+
+def test_a_mean_far_from_the_edge_says_nothing_of_seeds() -> None:
+    experiment = sample(seeds=4, vary=None, variants=[{"name": "A"}], figures=[], claims=claims({"min": 5}), tables=[])
+    outcomes = every_outcome(experiment, lambda *at: outcome(tcp=((0, 9e6, 11e6, 10e6, 12e6)[at[2]],)), seeds=4)
+    (result,) = judge_all(Runs(experiment, False, outcomes))
+    value = result.to_json()["checks"][0]["values"][0]
+    assert (value["near_edge"], value["seeds_to_tell"]) == (False, None)
+    assert measured_text(result) == "10.5 ± 2.1 Mb/s"
+
+
+@pytest.mark.parametrize(("seeds", "verdict", "reason"), [(2, "not judged", "needs 3 seeds"), (3, "reproduced", None)])
+def test_a_claim_that_needs_more_seeds_is_measured_and_not_judged(seeds: int, verdict: str, reason: str | None) -> None:
+    experiment = sample(seeds=3, claims=claims({"min": 1}, seeds=3))
+    (result,) = judge_all(Runs(experiment, False, every_outcome(experiment, lambda *_: outcome(), seeds=seeds)))
+    document = result.to_json()
+    assert (document["verdict"], document["reason"]) == (verdict, reason)
+    assert document["value"] == pytest.approx(15.0)
+
+
+def test_what_cannot_run_yet_stands_there_with_its_reason(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = copy.deepcopy(FILE)
+    file["variants"].append({"name": "C", "not_judged": "needs DualPI2", "set": {"nothing.like.this": 1}})
+    ratio = {"kind": "ratio", "of": "tcp", "over_variant": "C"}
+    base = FILE["claims"][0]
+    file["claims"] = [
+        {**base, "id": "named", "checks": [{"metric": "tcp", "variants": ["C"], "band": {"min": 1e9}}]},
+        {**base, "id": "in-a-metric", "checks": [{"metric": ratio, "band": {"min": 1e9}}]},
+        {**base, "id": "itself", "checks": [], "not_judged": "needs Prague"},
+    ]
+    (folder / "experiments" / "sample" / "one.toml").write_text(tomli_w.dumps(file))
+    simulator = Simulator()
+    assert reproduce(["sample/one"], simulate=simulator, out=folder / "out") == 0
+    assert not any("(C" in text for text, _ in simulator.runs)
+    assert "3 claims: 3 not judged" in capsys.readouterr().out
+    for reason in ("needs DualPI2", "needs DualPI2", "needs Prague"):
+        assert f"not judged: {reason} |" in claims_page(folder)
+    document = json.loads((folder / "out" / "claims.json").read_text())
+    found = [(claim["verdict"], claim["reason"]) for claim in document["experiments"][0]["claims"]]
+    assert found == [("not judged", reason) for reason in ("needs DualPI2", "needs DualPI2", "needs Prague")]
 
 
 def test_a_line_over_variants_has_their_number_on_its_axis() -> None:

@@ -89,6 +89,10 @@ class Runs:
         point = next(iter(self.experiment.points(self.quick, first)), None)
         return Coordinates(BASE, first.name, point.x if point else None)
 
+    def seeds(self, setting: str = BASE) -> int:
+        """How many seeds every run has at a setting; one where nothing is run."""
+        return max((len(outcomes) for at, outcomes in self.outcomes.items() if at.setting == setting), default=1)
+
     def xs(self, setting: str = BASE, variant: str | None = None) -> list[float]:
         """The values of the axis that are run at a setting: those of a variant, or of all."""
         only = next((item.x for item in self.experiment.sensitivity if item.name == setting), None)

@@ -26,6 +26,18 @@ class Finding:
     estimate: Estimate
     holds: bool
     margin: float
+    """How far inside the band it lies; negative outside."""
+
+    @property
+    def is_near_edge(self) -> bool:
+        """Whether an edge of the band lies within the confidence interval: other seeds might fall on its other side."""
+        ci95 = self.estimate.ci95
+        return ci95 is not None and ci95 > 0.0 and math.isfinite(self.margin) and abs(self.margin) <= ci95
+
+    @property
+    def seeds_to_tell(self) -> int | None:
+        """About how many seeds would tell on which side of the edge the mean lies; None where thousands would not."""
+        return self.estimate.samples_to_tell(abs(self.margin))
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,13 @@ class ClaimResult:
     claim: Claim
     checks: list[CheckResult]
     verdict: Verdict
+    reason: str = ""
+    """Why it is not judged."""
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether it takes more than one value to decide it, so that one has to see which of them failed."""
+        return len(self.checks) > 1 or any(len(check.findings) > 1 for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
         """The claim as `reproduce --json` gives it.
@@ -72,25 +91,32 @@ class ClaimResult:
             "value": next(iter(values), None) if single else values,
             "ci95": next(iter(intervals), None) if single else intervals,
             "verdict": self.verdict,
+            "reason": self.reason or None,
             "checks": [_check_json(result) for result in self.checks],
         }
 
 
 def _check_json(result: CheckResult) -> dict[str, Any]:
+    worst = result.worst
     return {
         "label": result.check.label,
+        "value": _finite(worst.estimate.mean),
+        "ci95": _finite(worst.estimate.ci95),
         "band": result.check.band.text(),
         "unit": result.unit,
         "holds": result.holds,
-        "values": [
-            {
-                "label": finding.label,
-                "value": _finite(finding.estimate.mean),
-                "ci95": _finite(finding.estimate.ci95),
-                "holds": finding.holds,
-            }
-            for finding in result.findings
-        ],
+        "values": [_finding_json(finding) for finding in result.findings],
+    }
+
+
+def _finding_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "label": finding.label,
+        "value": _finite(finding.estimate.mean),
+        "ci95": _finite(finding.estimate.ci95),
+        "holds": finding.holds,
+        "near_edge": finding.is_near_edge,
+        "seeds_to_tell": finding.seeds_to_tell if finding.is_near_edge else None,
     }
 
 
@@ -106,18 +132,25 @@ def judge_all(runs: Runs, setting: str = BASE) -> list[ClaimResult]:
 
 def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
     """Measures a claim's metrics and compares their means over seeds with the bands."""
+    waiting_for = runs.experiment.why_not_judged(claim)
+    if waiting_for:
+        return ClaimResult(claim, [], "not judged", waiting_for)
+    left_out = ClaimResult(claim, [], "not judged", "needs a full run" if runs.quick else "")
     if runs.quick and not claim.quick:
-        return ClaimResult(claim, [], "not judged")
+        return left_out
     try:
         checks = [_measure(runs, check, setting) for check in claim.checks]
     except NotRunError:
         # A quick run, or that of a sensitivity, may leave out what a metric names.
         if not runs.quick and setting == BASE:
             raise
-        return ClaimResult(claim, [], "not judged")
+        return left_out
     if not all(check.findings for check in checks):
         # Or every value of the axis, or every variant, that a check names.
-        return ClaimResult(claim, [], "not judged")
+        return left_out
+    if runs.seeds(setting) < claim.seeds:
+        # What was measured is shown, but neither side of the edge is claimed.
+        return ClaimResult(claim, checks, "not judged", f"needs {claim.seeds} seeds")
     holds = all(check.holds for check in checks)
     return ClaimResult(claim, checks, "reproduced" if holds else "not reproduced")
 

@@ -7,7 +7,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from .judge import ClaimResult, judge_all
-from .tables import format_estimate, measured_text, table_rows
+from .tables import (
+    format_estimate,
+    format_significant,
+    measured_text,
+    near_edge_text,
+    table_rows,
+    verdict_text,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,11 +65,7 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
             ]
             lines += _row(["" if row.paper is not None else row.label, "measured", *cells])
         lines.append("")
-    if claims:
-        lines += ["## Claims", "", *claims_markdown(claims), ""]
-    for claim in claims:
-        if claim.claim.note:
-            lines += [f"`{claim.claim.id}`: {claim.claim.note.strip()}", ""]
+    lines += _claims(claims)
     lines += _sensitivity(runs, plan)
     if experiment.choices:
         lines += ["## What the paper leaves open", ""]
@@ -87,7 +90,34 @@ def claims_markdown(claims: list[ClaimResult]) -> list[str]:
     lines = _row(["claim", "paper", "band", "measured", "verdict"]) + _row(["---"] * 5)
     for result in claims:
         claim = result.claim
-        lines += _row([claim.id, claim.paper, claim.band, measured_text(result), result.verdict])
+        lines += _row([claim.id, claim.paper, claim.band, measured_text(result), verdict_text(result)])
+    return lines
+
+
+def checks_markdown(claims: list[ClaimResult]) -> list[str]:
+    """Every value of the claims that take several to decide, as the lines of a Markdown table; none without such."""
+    lines = []
+    for result in claims:
+        for check in result.checks if result.has_parts else []:
+            for finding in check.findings:
+                label = ", ".join(part for part in (check.check.label, finding.label) if part)
+                measured = format_significant(finding.estimate, check.unit)
+                note = f"; {near_edge_text(finding)}" if finding.is_near_edge else ""
+                holds = ("holds" if finding.holds else "fails") + note
+                lines += _row([result.claim.id, label, check.check.band.text(check.unit), measured, holds])
+    head = _row(["claim", "check", "band", "measured", "in the band"]) + _row(["---"] * 5)
+    return [*head, *lines] if lines else []
+
+
+def _claims(claims: list[ClaimResult]) -> list[str]:
+    if not claims:
+        return []
+    lines = ["## Claims", "", *claims_markdown(claims), ""]
+    if checks := checks_markdown(claims):
+        lines += ["### Their checks", "", *checks, ""]
+    for result in claims:
+        if result.claim.note:
+            lines += [f"`{result.claim.id}`: {result.claim.note.strip()}", ""]
     return lines
 
 

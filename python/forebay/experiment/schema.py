@@ -49,6 +49,8 @@ class Variant(Strict):
     set: Settings = Field(default_factory=dict)
     numbers: dict[str, float] = Field(default_factory=dict)
     """Numbers of this variant that formulae may refer to by name."""
+    not_judged: str = ""
+    """Why it cannot run yet: "needs DualPI2". It is left out of every call, and what is claimed of it is not judged."""
 
 
 class Point(Strict):
@@ -171,10 +173,21 @@ class Claim(Strict):
     where: str
     paper: str
     band: str
-    checks: list[Check] = Field(min_length=1)
+    checks: list[Check] = Field(default_factory=list)
     quick: bool = True
     """Whether `--quick` can judge it."""
+    seeds: int = Field(default=1, ge=1)
+    """How many seeds it takes to judge it: with fewer its mean may lie on either side of the band's edge by chance."""
+    not_judged: str = ""
+    """Why nothing can judge it yet: "needs DualPI2"."""
     note: str = ""
+
+    @model_validator(mode="after")
+    def _has_a_check(self) -> Self:
+        if not self.checks and not self.not_judged:
+            message = "a claim needs `checks`, or the reason why it is `not_judged`"
+            raise ValueError(message)
+        return self
 
 
 class TableColumn(Strict):
@@ -355,6 +368,10 @@ class Experiment(Strict):
         if self.sensitivity and not self.claims:
             message = "sensitivity: shows what becomes of claims, and there are none"
             raise ValueError(message)
+        for claim in self.claims:
+            if claim.seeds > self.seeds:
+                message = f"claim `{claim.id}`: needs {claim.seeds} seeds, and the experiment has {self.seeds}"
+                raise ValueError(message)
         self._check_places()
         names = {variant.name for variant in self.variants}
         for where, variant in self._variants_named():
@@ -456,7 +473,20 @@ class Experiment(Strict):
 
     def variants_run(self, *, quick: bool) -> list[Variant]:
         """The variants that a call runs."""
-        return [variant for variant in self.variants if variant.quick or not quick]
+        return [variant for variant in self.variants if (variant.quick or not quick) and not variant.not_judged]
+
+    def why_not_judged(self, claim: Claim) -> str:
+        """Why nothing can judge the claim yet: its own reason, or that of a variant that it names; else nothing."""
+        if claim.not_judged:
+            return claim.not_judged
+        waiting = {variant.name: variant.not_judged for variant in self.variants if variant.not_judged}
+        named = [name for check in claim.checks for name in (*(check.variants or []), *self._variants_of(check.metric))]
+        return next((waiting[name] for name in named if name in waiting), "")
+
+    def _variants_of(self, metric: MetricRef) -> list[str]:
+        """The variants that a metric, or one that it is made of, names."""
+        parts = metric_parts(self.resolve(metric))
+        return [*parts.variants, *(name for part in parts.metrics for name in self._variants_of(part))]
 
     def points(self, quick: bool, variant: Variant | None = None) -> list[Point | None]:
         """The values of the axis (those that a variant is run at), or one None without an axis."""

@@ -11,6 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+NORMAL_QUANTILE = 1.96
+"""What Student's t at 97.5 % comes down to with many samples."""
+
+MOST_SAMPLES = 10_000
+"""A number of seeds beyond this is nothing that anybody would run."""
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -18,6 +24,23 @@ class Estimate:
 
     mean: float
     ci95: float | None
+    count: int = 1
+    """How many samples it is the mean of."""
+
+    def samples_to_tell(self, distance: float) -> int | None:
+        """About how many samples would make the interval narrower than `distance`, with the scatter of those at hand.
+
+        None where that many are no answer: with no scatter known, or at no distance at all.
+        """
+        if self.ci95 is None or distance <= 0.0 or not math.isfinite(self.ci95):
+            return None
+        deviation = self.ci95 * math.sqrt(self.count) / student_t_quantile(0.975, self.count - 1)
+        count = max(2, math.ceil((NORMAL_QUANTILE * deviation / distance) ** 2))
+        if count > MOST_SAMPLES:
+            return None
+        while student_t_quantile(0.975, count - 1) * deviation >= distance * math.sqrt(count):
+            count += 1
+        return count
 
 
 def estimate_mean(samples: NDArray[np.float64]) -> Estimate:
@@ -25,9 +48,9 @@ def estimate_mean(samples: NDArray[np.float64]) -> Estimate:
     count = len(samples)
     mean = float(np.mean(samples))
     if count < 2:
-        return Estimate(mean, None)
+        return Estimate(mean, None, count)
     half_width = student_t_quantile(0.975, count - 1) * float(np.std(samples, ddof=1)) / math.sqrt(count)
-    return Estimate(mean, half_width)
+    return Estimate(mean, half_width, count)
 
 
 def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Estimate:
@@ -37,16 +60,16 @@ def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float
     """
     below = float(np.mean(denominator))
     above = float(np.mean(numerator))
+    count = max(len(numerator), len(denominator))
     if below == 0.0:
-        return Estimate(math.nan if above == 0.0 else math.copysign(math.inf, above), None)
+        return Estimate(math.nan if above == 0.0 else math.copysign(math.inf, above), None, count)
     ratio = above / below
     residuals = (numerator - ratio * denominator) / below
-    count = len(residuals)
     if count < 2:
-        return Estimate(ratio, None)
+        return Estimate(ratio, None, count)
     # The residuals' mean is zero by construction when both are paired; centring again covers a broadcast constant.
     spread = float(np.std(residuals, ddof=1)) / math.sqrt(count)
-    return Estimate(ratio, student_t_quantile(0.975, count - 1) * spread)
+    return Estimate(ratio, student_t_quantile(0.975, count - 1) * spread, count)
 
 
 def jain(values: NDArray[np.float64]) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from .errors import NotRunError
 from .plan import BASE, Coordinates
@@ -14,7 +15,7 @@ from .statistics import Estimate
 
 if TYPE_CHECKING:
     from .evaluate import Runs
-    from .judge import ClaimResult
+    from .judge import CheckResult, ClaimResult, Finding
     from .schema import Table, TableColumn
 
 
@@ -99,32 +100,56 @@ def format_significant(estimate: Estimate, unit: str = "") -> str:
     return format_estimate(estimate, min(decimals, 6)) + suffix
 
 
+STYLES: dict[str, str] = {"reproduced": "green", "not reproduced": "bold red", "not judged": "yellow"}
+
+
 def render_claims(results: list[ClaimResult], title: str) -> RichTable:
-    """The claims with their bands, what was measured, and the verdicts."""
+    """The claims with their bands, what was measured, and the verdicts; of several checks those that fail in red."""
     rendered = RichTable(title=title, title_justify="left", header_style="bold")
     for name in ("claim", "paper", "band", "measured", "verdict"):
-        rendered.add_column(name, overflow="fold", no_wrap=name in ("claim", "verdict"))
-    styles = {"reproduced": "green", "not reproduced": "bold red", "not judged": "yellow"}
+        rendered.add_column(name, overflow="fold", no_wrap=name == "claim", min_width=14 if name == "verdict" else None)
     for result in results:
+        measured = Text("\n").join(
+            Text(measured_line(check), style="" if check.holds or result.verdict == "not judged" else "red")
+            for check in result.checks
+        )
         rendered.add_row(
-            result.claim.id,
-            result.claim.paper,
-            result.claim.band,
-            measured_text(result),
-            f"[{styles[result.verdict]}]{result.verdict}[/]",
+            Text(result.claim.id),
+            Text(result.claim.paper),
+            Text(result.claim.band),
+            measured,
+            Text(verdict_text(result), style=STYLES[result.verdict]),
         )
     return rendered
 
 
+def verdict_text(result: ClaimResult) -> str:
+    """The verdict, and why it is none: "not judged: needs DualPI2"."""
+    return f"{result.verdict}: {result.reason}" if result.reason else result.verdict
+
+
 def measured_text(result: ClaimResult) -> str:
-    """What was measured, one line for each check; where a check has several values, its worst with the place."""
-    lines = []
-    for check in result.checks:
-        worst = check.worst
-        text = format_significant(worst.estimate, check.unit)
-        if check.check.label:
-            text = f"{check.check.label}: {text}"
-        if len(check.findings) > 1:
-            text += f" (worst of {len(check.findings)}: {worst.label})"
-        lines.append(text)
-    return "\n".join(lines)
+    """What was measured, one line for each check."""
+    return "\n".join(measured_line(check) for check in result.checks)
+
+
+def measured_line(check: CheckResult) -> str:
+    """What a check measured: of several values the worst with its place, what fails, and what seeds do not decide."""
+    worst = check.worst
+    text = format_significant(worst.estimate, check.unit)
+    if check.check.label:
+        text = f"{check.check.label}: {text}"
+    if len(check.findings) > 1:
+        text += f" (worst of {len(check.findings)}: {worst.label})"
+    if not check.holds:
+        text += f", fails {check.check.band.text()}"
+    if worst.is_near_edge:
+        text += f"; {near_edge_text(worst)}"
+    return text
+
+
+def near_edge_text(finding: Finding) -> str:
+    """That the band's edge lies within the confidence interval, and how many seeds would make it narrow enough."""
+    needed = finding.seeds_to_tell
+    would = f"about {needed} would" if needed is not None else "nor would thousands"
+    return f"near the edge: {finding.estimate.count} seeds do not decide, {would}"
