@@ -80,7 +80,7 @@ impl Transmitter {
             ack: number,
             syn: packet.has(flags::SYN),
             ece: packet.has(flags::ECE),
-            sack: out.sacks.take(ack_stamp::slot(packet.stamp)),
+            sack: out.sacks.take(packet.stamp),
             echo: ack_stamp::echo(packet.stamp, packet.time),
         };
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
