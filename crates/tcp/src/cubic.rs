@@ -9,15 +9,32 @@
 //! RFC 9438, section 4; Ha, Rhee & Xu 2008, "CUBIC: a new TCP-friendly high-speed TCP variant".
 //!
 //! # Where we differ
-//! Real numbers throughout, as the RFC has it; Linux computes in whole segments and milliseconds (see `linux_cubic`).
+//! Real numbers throughout, as the RFC has it, unless `arithmetic` says otherwise: Linux computes in whole segments and
+//! milliseconds (`integer_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_cubic`).
 //! A stage of congestion avoidance begins with its first ACK. What was in flight decides about the threshold, the
 //! window itself about W_max. The Reno-friendly estimate never makes the window smaller.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"cubic"`, or a table `cubic` with these.
 
+use alloc::boxed::Box;
+
 use crate::config::{ConfigError, check};
+use crate::integer_cubic::IntegerCubic;
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+
+/// What CUBIC computes with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum CubicArithmetic {
+    /// Real numbers, as RFC 9438 has it.
+    #[default]
+    Exact,
+    /// Whole segments and milliseconds, as Linux since 4.1. Before the first loss the window grows by 5 % in a round trip
+    /// at least.
+    Linux,
+}
 
 /// The parameters of CUBIC.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,11 +49,13 @@ pub struct CubicConfig {
     pub fast_convergence: bool,
     /// The window is at least what Reno's would be (RFC 9438, 4.3).
     pub reno_friendly: bool,
+    /// Real numbers ("exact", RFC 9438) or whole segments ("linux").
+    pub arithmetic: CubicArithmetic,
 }
 
 impl Default for CubicConfig {
     fn default() -> Self {
-        Self { beta: 0.7, growth: 0.4, fast_convergence: true, reno_friendly: true }
+        Self { beta: 0.7, growth: 0.4, fast_convergence: true, reno_friendly: true, arithmetic: CubicArithmetic::Exact }
     }
 }
 
@@ -45,9 +64,17 @@ impl CubicConfig {
         check(self.beta > 0.0 && self.beta < 1.0, "congestion_control.cubic.beta", "above 0 and below 1")?;
         check(self.growth > 0.0 && self.growth <= 1e6, "congestion_control.cubic.growth", "above 0, at most 1000000")
     }
+
+    /// The law with these parameters.
+    pub(crate) fn law(self) -> Box<dyn WindowLaw> {
+        match self.arithmetic {
+            CubicArithmetic::Exact => Box::new(Cubic::new(self)),
+            CubicArithmetic::Linux => Box::new(IntegerCubic::new(self)),
+        }
+    }
 }
 
-/// CUBIC of RFC 9438.
+/// CUBIC of RFC 9438, in real numbers.
 #[derive(Clone, Debug)]
 pub struct Cubic {
     config: CubicConfig,

@@ -51,7 +51,7 @@ pub trait WindowLaw: fmt::Debug + Send {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Bic, BicConfig, Cubic, CubicConfig, LinuxBic, LinuxCubic, Reno, Span, TcpConfig};
+    use crate::{Bic, BicConfig, Cubic, CubicArithmetic, CubicConfig, LinuxBic, LinuxCubic, Reno, Span, TcpConfig};
     use alloc::boxed::Box;
     use alloc::vec::Vec;
     use proptest::prelude::*;
@@ -77,11 +77,13 @@ mod tests {
         proptest::collection::vec(event, 1..400)
     }
 
-    fn laws() -> [Box<dyn WindowLaw>; 5] {
+    fn laws() -> [Box<dyn WindowLaw>; 6] {
+        let linux = CubicConfig { arithmetic: CubicArithmetic::Linux, ..CubicConfig::default() };
         [
             Box::new(Reno),
             Box::new(Bic::new(BicConfig::default())),
             Box::new(Cubic::new(CubicConfig::default())),
+            linux.law(),
             Box::new(LinuxBic::new()),
             Box::new(LinuxCubic::new()),
         ]

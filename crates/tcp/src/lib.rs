@@ -12,7 +12,8 @@
 //! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
 //! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
 //! | `cubic.rs`, `bic.rs` | window laws for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
-//! | `linux_cubic.rs`, `linux_bic.rs` | the same in Linux's arithmetic | Linux 2.6.22, ns-2 2.35 |
+//! | `integer_cubic.rs` | CUBIC in the arithmetic of today's Linux | Linux 4.1 |
+//! | `linux_cubic.rs`, `linux_bic.rs` | both in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
 //! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 6937 |
@@ -28,6 +29,7 @@ mod connection;
 mod cubic;
 mod hystart;
 mod hystart_plus_plus;
+mod integer_cubic;
 mod law;
 mod linux_bic;
 mod linux_cubic;
@@ -54,7 +56,7 @@ pub use config::{
     ReductionBase, SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
-pub use cubic::{Cubic, CubicConfig};
+pub use cubic::{Cubic, CubicArithmetic, CubicConfig};
 pub use forebay_units::{Bytes, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};
 pub use linux_bic::LinuxBic;

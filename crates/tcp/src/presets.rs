@@ -1,8 +1,8 @@
 //! Sets of parameters that belong together: what a well-known TCP does.
 
 use crate::{
-    Bytes, CongestionControl, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, RateReduction,
-    ReductionBase, SlowStart, Span, TcpConfig,
+    Bytes, CongestionControl, CubicArithmetic, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf,
+    RateReduction, ReductionBase, SlowStart, Span, TcpConfig,
 };
 
 /// A TCP that others know by name. Whoever takes one may still set each parameter.
@@ -14,9 +14,10 @@ pub enum Preset {
     /// RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions (3522, 4015,
     /// 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4 and TCP.
     Rfc,
-    /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC and HyStart, a minimum
-    /// timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced by halving, the ACKs
-    /// of slow start counted in full, reductions of the window rather than of what is in flight. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
+    /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC in whole segments and
+    /// HyStart, a minimum timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced
+    /// by halving, the ACKs of slow start counted in full, reductions of the window rather than of what is in flight.
+    /// Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
     Linux,
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
@@ -60,7 +61,10 @@ impl TcpConfig {
     #[must_use]
     pub fn linux() -> Self {
         Self {
-            congestion_control: CongestionControl::Cubic(CubicConfig::default()),
+            congestion_control: CongestionControl::Cubic(CubicConfig {
+                arithmetic: CubicArithmetic::Linux,
+                ..CubicConfig::default()
+            }),
             slow_start: Some(SlowStart::HyStart),
             // tcp_slow_start() takes what an ACK covers.
             byte_counting_limit: u32::MAX,

@@ -30,8 +30,8 @@ use crate::sack::SackRecovery;
 use crate::slow_start::{Departures, SlowStartPolicy};
 use crate::window_validation::WindowValidation;
 use crate::{
-    Ack, Bic, CongestionControl, CongestionSignal, Cubic, IdleRestart, LinuxBic, LinuxCubic, Reno, RoundTrip,
-    SegmentOut, SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
+    Ack, Bic, CongestionControl, CongestionSignal, IdleRestart, LinuxBic, LinuxCubic, Reno, RoundTrip, SegmentOut,
+    SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
 };
 
 /// How far the connection is.
@@ -81,7 +81,7 @@ impl Sender {
         let law: Box<dyn WindowLaw> = match config.congestion_control {
             CongestionControl::Reno | CongestionControl::NewReno => Box::new(Reno),
             CongestionControl::Bic(bic) => Box::new(Bic::new(bic)),
-            CongestionControl::Cubic(cubic) => Box::new(Cubic::new(cubic)),
+            CongestionControl::Cubic(cubic) => cubic.law(),
             CongestionControl::LinuxBic => Box::new(LinuxBic::new()),
             CongestionControl::LinuxCubic => Box::new(LinuxCubic::new()),
         };

@@ -2,12 +2,17 @@
 
 mod network;
 
-use forebay_tcp::{CongestionControl, CubicConfig, SlowStart, Span, TcpConfig};
+use forebay_tcp::{CongestionControl, CubicArithmetic, CubicConfig, SlowStart, Span, TcpConfig};
 use forebay_units::Rate;
 use network::{Network, Path, at_ms, at_seconds};
 
-const CUBIC: CongestionControl =
-    CongestionControl::Cubic(CubicConfig { beta: 0.7, growth: 0.4, fast_convergence: true, reno_friendly: true });
+const CUBIC: CongestionControl = CongestionControl::Cubic(CubicConfig {
+    beta: 0.7,
+    growth: 0.4,
+    fast_convergence: true,
+    reno_friendly: true,
+    arithmetic: CubicArithmetic::Exact,
+});
 
 fn config(slow_start: SlowStart) -> TcpConfig {
     TcpConfig { congestion_control: CUBIC, slow_start: Some(slow_start), sack: true, ..TcpConfig::default() }

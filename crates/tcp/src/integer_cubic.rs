@@ -1,0 +1,269 @@
+//! CUBIC in the arithmetic of today's Linux: whole segments and milliseconds.
+//!
+//! # What it does
+//! From the cubic function follows how many segments have to be acknowledged for the window to grow by one. That number
+//! is truncated, computed anew when the window changes or after 31 ms, and never below two. Before the first loss and
+//! after a timeout it is never above twenty, so that the window grows by 5 % in a round trip at least.
+//!
+//! # Source
+//! Linux since 4.1, `tcp_cubic.c` (version 2.3) and `tcp_cong_avoid_ai` in `tcp_cong.c`, read for their rules. With the
+//! default parameters the numbers are Linux's: β is 717 / 1024, C is 410 / 1024. packetdrill's scripts state the
+//! window after each ACK; `tests/packetdrill/cubic.rs` has them.
+//!
+//! # Where we differ
+//! From `cubic` as RFC 9438 has it, Linux in this: the cubic function is looked at the shortest round trip ahead, not
+//! the smoothed one; the Reno-friendly estimate grows by 8 / 15 of a segment in each round trip for good, where the RFC
+//! lets it grow by one once it has caught up; time in which the application was the limit counts, unless the sender was
+//! idle; an undone reduction does not bring back what was remembered before it.
+//! From Linux: the cube root is exact, a shortest round trip found right after a recovery counts, and idle time lasts
+//! until the first ACK after it, where it was longer than the timeout.
+//!
+//! # Parameters
+//! `transport.tcp.congestion_control.cubic.arithmetic = "linux"`.
+
+use crate::{CongestionSignal, CubicConfig, RoundTrip, Span, Time, Window, WindowLaw};
+
+/// The number of segments is computed anew after this time, in milliseconds, even if the window has not changed
+/// (HZ / 32).
+const REFRESH_MS: u64 = 1000 / 32;
+
+/// No more segments than this open the window by one before the first loss.
+const MOST_BEFORE_LOSS: u32 = 20;
+
+/// No fewer segments than this open the window by one.
+const LEAST: u32 = 2;
+
+/// CUBIC as Linux computes it.
+#[derive(Clone, Debug)]
+pub(crate) struct IntegerCubic {
+    /// β and C in 1024ths.
+    beta: u32,
+    growth: u32,
+    fast_convergence: bool,
+    /// Eight times the segments, for each segment of window, after which Reno's estimated window grows by one: with β,
+    /// 8 (1 + β) / 3 (1 - β), truncated. None where Reno's window does not count.
+    reno_segments_x8: Option<u32>,
+    /// The window at which the last loss came, lowered by fast convergence; 0 before the first and after a timeout.
+    maximum: u32,
+    stage: Option<Stage>,
+    /// Segments acknowledged towards the next segment of window (`snd_cwnd_cnt`).
+    counted: f64,
+    /// The window started over after an idle time, which does not count.
+    was_idle: bool,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Debug)]
+struct Stage {
+    start_ms: u64,
+    /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
+    maximum: u32,
+    k: u64,
+    /// What Reno's window would be, and the segments acknowledged towards its next one.
+    reno_window: u32,
+    reno_counted: f64,
+    /// The window and the time for which `needed` was computed.
+    window: u32,
+    computed_ms: u64,
+    /// Segments that open the window by one.
+    needed: u32,
+    last_ack_ms: u64,
+}
+
+impl IntegerCubic {
+    pub fn new(config: CubicConfig) -> Self {
+        let beta = libm::round(config.beta * 1024.0).clamp(1.0, 1023.0) as u32;
+        // Linux has C in segments per 100 ms.
+        let growth = (libm::round(config.growth * 102.4) * 10.0).max(1.0) as u32;
+        Self {
+            beta,
+            growth,
+            fast_convergence: config.fast_convergence,
+            reno_segments_x8: config.reno_friendly.then(|| 8 * (1024 + beta) / 3 / (1024 - beta)),
+            maximum: 0,
+            stage: None,
+            counted: 0.0,
+            was_idle: false,
+        }
+    }
+
+    fn begin(&self, window: u32, now_ms: u64) -> Stage {
+        let distance = f64::from(self.maximum.saturating_sub(window));
+        let k = libm::cbrt(distance * 1024.0 / f64::from(self.growth)) * 1024.0;
+        Stage {
+            start_ms: now_ms,
+            maximum: self.maximum.max(window),
+            k: k as u64,
+            reno_window: window,
+            reno_counted: 0.0,
+            window: 0,
+            computed_ms: now_ms,
+            needed: LEAST,
+            last_ack_ms: now_ms,
+        }
+    }
+
+    /// The whole segments of the cubic function, the shortest round trip ahead of `now_ms`.
+    fn target(&self, stage: &Stage, path: &RoundTrip, now_ms: u64) -> u64 {
+        let ahead_ms = path.shortest().map_or(0, milliseconds);
+        let time = now_ms.saturating_sub(stage.start_ms).saturating_add(ahead_ms).saturating_mul(1024) / 1000;
+        let offset = time.abs_diff(stage.k) as f64 / 1024.0;
+        let distance = (f64::from(self.growth) / 1024.0 * offset * offset * offset) as u64;
+        let maximum = u64::from(stage.maximum);
+        if time < stage.k { maximum.saturating_sub(distance) } else { maximum.saturating_add(distance) }
+    }
+
+    /// By the cubic function alone, how many segments open `window` by one.
+    fn segments_for_one(&self, stage: &Stage, window: u32, path: &RoundTrip, now_ms: u64) -> u32 {
+        let target = self.target(stage, path, now_ms);
+        let segments = match target.checked_sub(u64::from(window)) {
+            None | Some(0) => window.saturating_mul(100),
+            Some(distance) => (u64::from(window) / distance) as u32,
+        };
+        if self.maximum == 0 { segments.min(MOST_BEFORE_LOSS) } else { segments }
+    }
+
+    /// `bictcp_update`: how many segments open `window` by one.
+    fn update(&self, stage: &mut Stage, window: u32, path: &RoundTrip, now_ms: u64) {
+        let is_fresh = stage.window == window && now_ms.saturating_sub(stage.computed_ms) <= REFRESH_MS;
+        if is_fresh {
+            return;
+        }
+        // The function is evaluated once in a millisecond.
+        if stage.window == 0 || now_ms != stage.computed_ms {
+            (stage.window, stage.computed_ms) = (window, now_ms);
+            stage.needed = self.segments_for_one(stage, window, path, now_ms);
+        }
+        if let Some(reno_segments_x8) = self.reno_segments_x8 {
+            let reno_segments = (u64::from(window) * u64::from(reno_segments_x8) / 8).max(1) as f64;
+            while stage.reno_counted > reno_segments {
+                stage.reno_counted -= reno_segments;
+                stage.reno_window = stage.reno_window.saturating_add(1);
+            }
+            if let Some(lead) = stage.reno_window.checked_sub(window).filter(|&lead| lead > 0) {
+                stage.needed = stage.needed.min(window / lead);
+            }
+        }
+        stage.needed = stage.needed.max(LEAST);
+    }
+}
+
+impl WindowLaw for IntegerCubic {
+    /// `bictcp_cong_avoid` and `tcp_cong_avoid_ai`.
+    fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, path: &RoundTrip, now: Time) {
+        let now_ms = milliseconds(now.since(Time::ZERO));
+        let current = window.congestion_window as u32;
+        let mut stage = self.stage.take().unwrap_or_else(|| self.begin(current, now_ms));
+        if core::mem::take(&mut self.was_idle) {
+            // `CA_EVENT_TX_START`: never into the future.
+            stage.start_ms = (stage.start_ms + now_ms.saturating_sub(stage.last_ack_ms)).min(now_ms);
+        }
+        stage.last_ack_ms = now_ms;
+        stage.reno_counted += acked_segments;
+        self.update(&mut stage, current, path, now_ms);
+
+        let needed = f64::from(stage.needed);
+        self.stage = Some(stage);
+        if self.counted >= needed {
+            self.counted = 0.0;
+            window.congestion_window += 1.0;
+        }
+        self.counted += acked_segments;
+        if self.counted >= needed {
+            let segments = libm::floor(self.counted / needed);
+            self.counted -= segments * needed;
+            window.congestion_window += segments;
+        }
+    }
+
+    /// `bictcp_recalc_ssthresh`; after a timeout `bictcp_reset`.
+    fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, _now: Time) -> f64 {
+        let current = window.congestion_window as u32;
+        let share = |segments: u32, part: u32| (u64::from(segments) * u64::from(part) / 1024) as u32;
+        self.maximum = match signal {
+            CongestionSignal::Timeout => 0,
+            _ if self.fast_convergence && current < self.maximum => share(current, (1024 + self.beta) / 2),
+            _ => current,
+        };
+        self.stage = None;
+        self.counted = 0.0;
+        f64::from(share(used_segments as u32, self.beta))
+    }
+
+    fn restart(&mut self) {
+        self.was_idle = self.stage.is_some();
+    }
+}
+
+fn milliseconds(span: Span) -> u64 {
+    span.picoseconds() / Span::from_milliseconds(1).picoseconds()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpConfig;
+
+    const fn at_ms(ms: u64) -> Time {
+        Time::from_picoseconds(Span::from_milliseconds(ms).picoseconds())
+    }
+
+    fn law() -> IntegerCubic {
+        IntegerCubic::new(CubicConfig::default())
+    }
+
+    fn window(segments: f64) -> Window {
+        Window { congestion_window: segments, slow_start_threshold: 2.0 }
+    }
+
+    #[test]
+    fn the_parameters_are_those_of_linux() {
+        let law = law();
+        assert_eq!((law.beta, law.growth, law.reno_segments_x8), (717, 410, Some(15)));
+    }
+
+    #[test]
+    fn a_reduction_leaves_717_of_1024_and_a_timeout_forgets() {
+        let mut law = law();
+        assert_eq!(law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0)), 70.0);
+        assert_eq!(law.maximum, 100);
+        // Below the maximum: fast convergence, 90 * 1741 / 2048.
+        assert_eq!(law.reduce(&window(90.0), 90.0, CongestionSignal::EcnEcho, at_ms(0)), 63.0);
+        assert_eq!(law.maximum, 76);
+        law.reduce(&window(90.0), 90.0, CongestionSignal::Timeout, at_ms(0));
+        assert_eq!(law.maximum, 0);
+    }
+
+    #[test]
+    fn twenty_segments_open_the_window_before_the_first_loss() {
+        let (mut law, mut window) = (law(), window(48.0));
+        let path = RoundTrip::new(&TcpConfig::default());
+        for acked in 1..=40 {
+            law.avoid_congestion(&mut window, 1.0, &path, at_ms(acked));
+            assert_eq!(window.congestion_window, 48.0 + (acked / 20) as f64);
+        }
+    }
+
+    #[test]
+    fn two_segments_open_the_window_at_most() {
+        let (mut law, mut window) = (law(), window(100.0));
+        let path = RoundTrip::new(&TcpConfig::default());
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+        law.avoid_congestion(&mut window, 100.0, &path, at_ms(100_000));
+        assert_eq!(window.congestion_window, 150.0);
+    }
+
+    #[test]
+    fn idle_time_does_not_count() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        for (was_idle, grows_fast) in [(false, true), (true, false)] {
+            let (mut law, mut window) = (law(), window(100.0));
+            law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+            if was_idle {
+                law.restart();
+            }
+            law.avoid_congestion(&mut window, 10.0, &path, at_ms(60_000));
+            assert_eq!(window.congestion_window > 100.0, grows_fast);
+        }
+    }
+}
