@@ -249,11 +249,12 @@ impl RackRecovery {
         if !self.may_probe(connection) {
             self.probe_due = Time::NEVER;
         } else if news.has_advanced || news.has_sent {
-            self.probe_due = now.saturating_add(self.probe_delay(connection));
+            // Section 7.2: at the timeout at the latest, in place of which the probe goes.
+            self.probe_due = now.saturating_add(self.probe_delay(connection)).min(self.timeout_due);
         }
         let (mut timer, mut due) = (Timer::Retransmission, self.timeout_due);
         for (other, at) in [(Timer::Probe, self.probe_due), (Timer::Reordering, self.look_again)] {
-            if at < due {
+            if at <= due && at < Time::NEVER {
                 (timer, due) = (other, at);
             }
         }
