@@ -1678,31 +1678,10 @@ class BicConfig(BaseModel):
     """
 
 
-class CubicConfig(BaseModel):
-    """
-    The parameters of CUBIC.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    beta: float = 0.7
-    """
-    What is left of the window after a sign of congestion (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
-    """
-    growth: float = 0.4
-    """
-    How fast the window grows: C in segments per cubic second (RFC 9438, 5: 0.4). Above 0.
-    """
-    fast_convergence: bool = True
-    """
-    A flow that loses below its last maximum aims lower still, which makes room for new ones (RFC 9438, 4.7).
-    """
-    reno_friendly: bool = True
-    """
-    The window is at least what Reno's would be (RFC 9438, 4.3).
-    """
+CubicArithmetic = TypeAliasType("CubicArithmetic", Literal["exact", "linux"])
+"""
+What CUBIC computes with.
+"""
 
 
 SlowStart = TypeAliasType(
@@ -3061,31 +3040,35 @@ class BicCongestionControl(BaseModel):
     bic: BicConfig
 
 
-class CubicCongestionControl(BaseModel):
+class CubicConfig(BaseModel):
     """
-    CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
+    The parameters of CUBIC.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    cubic: CubicConfig
-
-
-CongestionControl = TypeAliasType(
-    "CongestionControl",
-    Literal["reno"]
-    | Literal["newreno"]
-    | BicCongestionControl
-    | CubicCongestionControl
-    | Literal["linux_bic"]
-    | Literal["linux_cubic"]
-    | Literal["bic", "cubic"],
-)
-"""
-Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by RFC 6675 where there is SACK.
-"""
+    beta: float = 0.7
+    """
+    What is left of the window after a sign of congestion (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
+    """
+    growth: float = 0.4
+    """
+    How fast the window grows: C in segments per cubic second (RFC 9438, 5: 0.4). Above 0.
+    """
+    fast_convergence: bool = True
+    """
+    A flow that loses below its last maximum aims lower still, which makes room for new ones (RFC 9438, 4.7).
+    """
+    reno_friendly: bool = True
+    """
+    The window is at least what Reno's would be (RFC 9438, 4.3).
+    """
+    arithmetic: CubicArithmetic = "exact"
+    """
+    Real numbers ("exact", RFC 9438) or whole segments ("linux").
+    """
 
 
 class ParetoSizeDistribution(BaseModel):
@@ -3657,157 +3640,31 @@ class FramesTransport(BaseModel):
     frames: Frames
 
 
-class TcpConfig(BaseModel):
+class CubicCongestionControl(BaseModel):
     """
-    What the schema shows. The parameters of a TCP connection, both ends.
+    CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    preset: Preset | None = None
-    """
-    A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the values shown here.
-    """
-    congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
-        "newreno"
-    )
-    """
-    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
-    """
-    slow_start: SlowStart | None = None
-    """
-    How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", "standard" with all others.
-    """
-    sack: bool = False
-    """
-    Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
-    """
-    rate_reduction: RateReduction | None = None
-    """
-    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
-    """
-    dsack: bool = False
-    """
-    The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
-    """
-    rack: bool = False
-    """
-    Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
-    """
-    tail_loss_probe: bool = False
-    """
-    After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for the timeout (TLP, RFC 8985, section 7). Needs `rack`.
-    """
-    timestamps: bool = False
-    """
-    Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in each segment and ACK, beside `header` and `ack_size`.
-    """
-    undo: bool = False
-    """
-    A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
-    """
-    segment: Bytes = "1.5 KB"
-    """
-    A full data segment on the wire, header included. 1500 B is Ethernet's limit.
-    """
-    header: Bytes = "40 B"
-    """
-    The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
-    """
-    ack_size: Bytes = "40 B"
-    """
-    A segment without payload on the wire: ACK, SYN, FIN.
-    """
-    max_window_segments: Annotated[int, Field(ge=0)] = 4096
-    """
-    The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
-    """
-    max_congestion_window_segments: Annotated[int | None, Field(ge=0)] = None
-    """
-    The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap. Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
-    """
-    initial_window_segments: Annotated[int, Field(ge=0)] = 10
-    """
-    The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
-    """
-    initial_ssthresh_segments: Annotated[int | None, Field(ge=0)] = None
-    """
-    Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
-    """
-    byte_counting_limit: Annotated[int, Field(ge=0)] = 1
-    """
-    How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
-    """
-    min_rto: Span = "1 s"
-    """
-    The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
-    """
-    min_rto_of: MinRtoOf = "timeout"
-    """
-    What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed round trip (Linux).
-    """
-    max_rto: Span = "60 s"
-    """
-    The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
-    """
-    initial_rto: Span = "1 s"
-    """
-    The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
-    """
-    timer_granularity: Span = "0 ps"
-    """
-    Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
-    """
-    delayed_ack: bool = False
-    """
-    Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every segment at once.
-    """
-    delayed_ack_timeout: Span = "200 ms"
-    """
-    The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
-    """
-    limited_transmit: bool = True
-    """
-    The first two duplicate ACKs send one new segment each (RFC 3042).
-    """
-    ecn: bool = False
-    """
-    Explicit congestion notification (RFC 3168).
-    """
-    ecn_floor: EcnFloor = "two_segments"
-    """
-    How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer sends, and further marks double it).
-    """
-    ecn_retransmissions: bool = False
-    """
-    Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
-    """
-    whole_segment_reduction: bool = False
-    """
-    A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
-    """
-    idle_restart: IdleRestart = "initial_window"
-    """
-    What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
-    """
-    handshake: bool = True
-    """
-    Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
-    """
-    partial_ack_timer: PartialAckTimer = "impatient"
-    """
-    What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
-    """
-    full_ack_window: FullAckWindow = "flight_size"
-    """
-    What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
-    """
-    grow_at_recovery_exit: bool = False
-    """
-    The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
-    """
+    cubic: CubicConfig
+
+
+CongestionControl = TypeAliasType(
+    "CongestionControl",
+    Literal["reno"]
+    | Literal["newreno"]
+    | BicCongestionControl
+    | CubicCongestionControl
+    | Literal["linux_bic"]
+    | Literal["linux_cubic"]
+    | Literal["bic", "cubic"],
+)
+"""
+Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by RFC 6675 where there is SACK.
+"""
 
 
 class Udp(BaseModel):
@@ -3979,18 +3836,6 @@ Which scheme manages congestion: exactly one of these.
 """
 
 
-class TcpTransport(BaseModel):
-    """
-    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    tcp: TcpConfig
-
-
 class UdpTransport(BaseModel):
     """
     UDP: packets at a rate of their own, whatever the network does.
@@ -4003,13 +3848,157 @@ class UdpTransport(BaseModel):
     udp: Udp
 
 
-Transport = TypeAliasType(
-    "Transport",
-    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
-)
-"""
-Who sends: exactly one of these.
-"""
+class TcpConfig(BaseModel):
+    """
+    What the schema shows. The parameters of a TCP connection, both ends.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    preset: Preset | None = None
+    """
+    A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the values shown here.
+    """
+    congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
+        "newreno"
+    )
+    """
+    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
+    """
+    slow_start: SlowStart | None = None
+    """
+    How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", "standard" with all others.
+    """
+    sack: bool = False
+    """
+    Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
+    """
+    rate_reduction: RateReduction | None = None
+    """
+    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    """
+    dsack: bool = False
+    """
+    The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
+    """
+    rack: bool = False
+    """
+    Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
+    """
+    tail_loss_probe: bool = False
+    """
+    After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for the timeout (TLP, RFC 8985, section 7). Needs `rack`.
+    """
+    timestamps: bool = False
+    """
+    Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in each segment and ACK, beside `header` and `ack_size`.
+    """
+    undo: bool = False
+    """
+    A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
+    """
+    segment: Bytes = "1.5 KB"
+    """
+    A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    """
+    header: Bytes = "40 B"
+    """
+    The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    """
+    ack_size: Bytes = "40 B"
+    """
+    A segment without payload on the wire: ACK, SYN, FIN.
+    """
+    max_window_segments: Annotated[int, Field(ge=0)] = 4096
+    """
+    The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
+    """
+    max_congestion_window_segments: Annotated[int | None, Field(ge=0)] = None
+    """
+    The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap. Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
+    """
+    initial_window_segments: Annotated[int, Field(ge=0)] = 10
+    """
+    The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
+    """
+    initial_ssthresh_segments: Annotated[int | None, Field(ge=0)] = None
+    """
+    Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    """
+    byte_counting_limit: Annotated[int, Field(ge=0)] = 1
+    """
+    How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    """
+    min_rto: Span = "1 s"
+    """
+    The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    """
+    min_rto_of: MinRtoOf = "timeout"
+    """
+    What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed round trip (Linux).
+    """
+    max_rto: Span = "60 s"
+    """
+    The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    """
+    initial_rto: Span = "1 s"
+    """
+    The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
+    """
+    timer_granularity: Span = "0 ps"
+    """
+    Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
+    """
+    delayed_ack: bool = False
+    """
+    Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every segment at once.
+    """
+    delayed_ack_timeout: Span = "200 ms"
+    """
+    The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
+    """
+    limited_transmit: bool = True
+    """
+    The first two duplicate ACKs send one new segment each (RFC 3042).
+    """
+    ecn: bool = False
+    """
+    Explicit congestion notification (RFC 3168).
+    """
+    ecn_floor: EcnFloor = "two_segments"
+    """
+    How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer sends, and further marks double it).
+    """
+    ecn_retransmissions: bool = False
+    """
+    Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    """
+    whole_segment_reduction: bool = False
+    """
+    A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    """
+    idle_restart: IdleRestart = "initial_window"
+    """
+    What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
+    """
+    handshake: bool = True
+    """
+    Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
+    """
+    partial_ack_timer: PartialAckTimer = "impatient"
+    """
+    What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
+    """
+    full_ack_window: FullAckWindow = "flight_size"
+    """
+    What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
+    """
+    grow_at_recovery_exit: bool = False
+    """
+    The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
+    """
 
 
 class Ethernet(BaseModel):
@@ -4065,6 +4054,27 @@ class Ethernet(BaseModel):
     """
     When and where frames are sent, or taken, at less than the link's rate.
     """
+
+
+class TcpTransport(BaseModel):
+    """
+    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    tcp: TcpConfig
+
+
+Transport = TypeAliasType(
+    "Transport",
+    TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
+)
+"""
+Who sends: exactly one of these.
+"""
 
 
 class EthernetTopology(BaseModel):
