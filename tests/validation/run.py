@@ -236,7 +236,11 @@ def forebay_outcome(row: Row, seed: int) -> Outcome:
     command = [str(FOREBAY), "run", str(row.scenario), "--json", "--seed", str(seed), *overrides]
     result = json.loads(standard_output(command))
     queue = next(queue for queue in result["queues"] if queue["name"] == row.bottleneck)
-    at_queue = {entry["flow"]: entry for entry in result["queue_flows"] if entry["queue"] == row.bottleneck}
+    at_queue = {
+        entry["flow"]: entry
+        for entry in result["queue_flows"]
+        if entry["queue"] == row.bottleneck and entry["direction"] == "data"
+    }
     flows = []
     for flow in result["flows"]:
         entry = at_queue[flow["name"]]

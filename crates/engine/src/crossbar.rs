@@ -18,7 +18,7 @@ use crate::port::Books;
 use crate::process::{LazyTimer, Outbox, Process};
 use crate::report::{QueueReport, Report};
 use crate::ring::Ring;
-use crate::window::Checkpoints;
+use crate::window::{Checkpoint, Checkpoints};
 
 /// Every output may receive: what finds its output's queue full is dropped there, and never held back.
 const EVERY_OUTPUT: u64 = u64::MAX;
@@ -225,9 +225,15 @@ impl Crossbar {
 
     #[cold]
     fn sample(&mut self, now: Time, out: &mut Outbox) {
-        while let Some((at, _)) = self.checkpoints.take(now) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
             self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), out);
             self.admit_until(at, out);
+            if due == Checkpoint::WarmUp {
+                for Input { books, backlog, .. } in &mut self.inputs {
+                    books.book.begin_measurement(backlog.packets);
+                }
+                continue;
+            }
             for (number, input) in self.inputs.iter_mut().enumerate() {
                 let longest = match &self.waiting {
                     Inputs::VirtualOutputQueues(queues, _) => {

@@ -295,7 +295,7 @@ impl NetworkBuilder {
                 Some(queue) => {
                     process_of.push(booked_from + processes.len() as u32);
                     in_global_order.extend(shares_state.then_some(booked_from + processes.len() as u32));
-                    processes.push(port(wire, queue, probes));
+                    processes.push(port(wire, queue, window, probes));
                 }
             }
         }
@@ -428,7 +428,8 @@ fn crossbar(
     };
     let books = (0..fabric.ports).map(books).collect();
     let rng = stream(seed, &format!("switch/{}", fabric.name));
-    Crossbar::new(fabric, books, outputs, rng, Checkpoints::new(None, probes.interval.filter(|_| sampled)))
+    let checkpoints = Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled));
+    Crossbar::new(fabric, books, outputs, rng, checkpoints)
 }
 
 /// The queue of a port, with its books.
@@ -467,11 +468,12 @@ fn wire(
 }
 
 /// The port with `queue` at the sending end of `wire`.
-fn port(wire: Wire, queue: BookedQueue, probes: Probes) -> Box<dyn Process> {
+fn port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> Box<dyn Process> {
     let BookedQueue { queue, books } = queue;
     let sampled = probes.links || probes.queues || !books.watched.is_empty();
-    // A port keeps its books by the measured interval itself: it decides about departures ahead of their time.
-    let checkpoints = Checkpoints::new(None, probes.interval.filter(|_| sampled));
+    // Of the end of the warm-up it has to know only what is queued then: it decides about departures ahead of their
+    // time, and so keeps its counts by the measured interval itself.
+    let checkpoints = Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled));
     match queue {
         Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
         Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),

@@ -14,7 +14,7 @@ use crate::process::{LazyTimer, Outbox, Process};
 use crate::queue_book::{BookSink, QueueBook, QueueSeries, WatchedFlow};
 use crate::report::{QueueReport, Report};
 use crate::ring::Ring;
-use crate::window::Checkpoints;
+use crate::window::{Checkpoint, Checkpoints};
 use crate::wire::Wire;
 
 /// A packet that was let in and has not begun its transmission.
@@ -98,8 +98,12 @@ impl LawPort {
 
     #[cold]
     fn sample(&mut self, now: Time) {
-        while let Some((at, _)) = self.checkpoints.take(now) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
             self.release_until(Time::from_picoseconds(at.picoseconds().saturating_sub(1)));
+            if due == Checkpoint::WarmUp {
+                self.books.book.begin_measurement(self.backlog.packets);
+                continue;
+            }
             self.wire.sample(at, self.checkpoints.interval());
             let Self { books, law, backlog, .. } = self;
             books.state_bytes = books.state_bytes.max(law.state_bytes());
@@ -257,8 +261,12 @@ impl QueuePort {
 
     #[cold]
     fn sample(&mut self, now: Time, out: &mut Outbox) {
-        while let Some((at, _)) = self.checkpoints.take(now) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
             self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), out);
+            if due == Checkpoint::WarmUp {
+                self.books.book.begin_measurement(self.discipline.backlog().packets);
+                continue;
+            }
             self.wire.sample(at, self.checkpoints.interval());
             let Self { books, discipline, .. } = self;
             books.state_bytes = books.state_bytes.max(discipline.state_bytes());
@@ -311,6 +319,8 @@ impl Process for QueuePort {
     fn finish(&mut self, end: Time, report: &mut Report) {
         let mut out = Outbox::new(report.window());
         self.sample(end, &mut out);
+        // What is queued has been woken for; an empty queue has yet to be told that the link came free.
+        self.catch_up(end, &mut out);
         self.integrate(end);
         let Self { wire, books, discipline, .. } = self;
         let backlog = discipline.backlog();

@@ -21,6 +21,39 @@ pub(crate) struct FlowAtQueue {
     pub dropped_total: u64,
 }
 
+/// Counts of rows together, all of the measured interval but for the drops since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueTotals {
+    pub arrived: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    pub departed: u64,
+    pub dropped_total: u64,
+}
+
+impl QueueTotals {
+    pub fn add(&mut self, row: &FlowAtQueue) {
+        self.arrived += row.arrived;
+        self.dropped += row.dropped;
+        self.marked += row.marked;
+        self.departed += row.departed;
+        self.dropped_total += row.dropped_total;
+    }
+
+    /// The first counter that is another in `other`: what it is of, and the two.
+    pub fn differs_from(&self, other: &Self) -> Option<(&'static str, u64, u64)> {
+        [
+            ("arrived", self.arrived, other.arrived),
+            ("dropped", self.dropped, other.dropped),
+            ("marked", self.marked, other.marked),
+            ("departed", self.departed, other.departed),
+            ("dropped since the start", self.dropped_total, other.dropped_total),
+        ]
+        .into_iter()
+        .find(|(_, one, other)| one != other)
+    }
+}
+
 /// Packets of a flow and direction whose arrival and departure were booked at once: to be added to both. Apart from the
 /// rest, so that four rows are in a line of the processor's cache.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,9 +75,10 @@ pub(crate) struct QueueBook {
     /// The same in packet-picoseconds, without the waits in `let_in`.
     packet_time_ps: u128,
     pub longest: u64,
-    arrived_total: u64,
+    /// Arrivals and departures but for those in `let_in`: before the measured interval, and within it.
+    arrived: [u64; 2],
     pub dropped_total: u64,
-    departed_total: u64,
+    departed: [u64; 2],
     pub dropped: [u64; DROP_REASONS],
     pub bytes_dropped: u64,
     pub marked: u64,
@@ -63,9 +97,9 @@ impl QueueBook {
             byte_time_ps: 0,
             packet_time_ps: 0,
             longest: 0,
-            arrived_total: 0,
+            arrived: [0; 2],
             dropped_total: 0,
-            departed_total: 0,
+            departed: [0; 2],
             dropped: [0; DROP_REASONS],
             bytes_dropped: 0,
             marked: 0,
@@ -116,9 +150,9 @@ impl QueueBook {
     /// A packet of this row arrives.
     #[inline]
     pub fn arrival_at(&mut self, row: usize, now: Time) {
-        self.arrived_total += 1;
-        let measured = u64::from(self.window.measures(now));
-        self.row(row).arrived += measured;
+        let measured = self.window.measures(now);
+        self.arrived[usize::from(measured)] += 1;
+        self.row(row).arrived += u64::from(measured);
     }
 
     /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie
@@ -192,8 +226,9 @@ impl QueueBook {
         if start > self.window.to {
             return;
         }
-        self.departed_total += 1;
-        if self.window.measures(start) {
+        let measured = self.window.measures(start);
+        self.departed[usize::from(measured)] += 1;
+        if measured {
             let wait = start.since(arrived);
             let row = self.row(row);
             row.departed += 1;
@@ -209,6 +244,11 @@ impl QueueBook {
         self.byte_time_ps += span * u128::from(bytes);
     }
 
+    /// The warm-up is over, and so many packets stand in the queue.
+    pub fn begin_measurement(&mut self, packets: u64) {
+        self.longest = packets;
+    }
+
     #[inline]
     pub fn length(&mut self, packets: u64, now: Time) {
         if packets > self.longest && self.window.measures(now) {
@@ -218,15 +258,15 @@ impl QueueBook {
 
     /// Packets that arrived since the start.
     pub fn arrived_total(&self) -> u64 {
-        self.arrived_total + self.let_in_total
+        self.arrived[0] + self.arrived[1] + self.let_in_total
     }
 
     /// Packets whose transmission began by the end of the run.
     pub fn departed_total(&self) -> u64 {
-        self.departed_total + self.let_in_total
+        self.departed[0] + self.departed[1] + self.let_in_total
     }
 
-    /// The rows, each with its (flow, direction).
+    /// The rows, each with its (flow, direction) as in [`Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
             let direction = self.directions.as_ref().map_or(row, |directions| directions[row] as usize);
@@ -237,11 +277,15 @@ impl QueueBook {
         self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
     }
 
-    /// All flows together: what arrived, what departed, and how long that waited.
-    pub fn all_flows(&self) -> (u64, u64, Span) {
-        self.rows().fold((0, 0, Span::ZERO), |(arrived, departed, wait), (_, flow)| {
-            (arrived + flow.arrived, departed + flow.departed, wait + flow.wait)
-        })
+    /// What all rows together have to come to, as counted beside them.
+    pub fn totals(&self) -> QueueTotals {
+        QueueTotals {
+            arrived: self.arrived[1] + self.let_in_total,
+            dropped: self.dropped.iter().sum(),
+            marked: self.marked,
+            departed: self.departed[1] + self.let_in_total,
+            dropped_total: self.dropped_total,
+        }
     }
 
     pub fn mean_length_packets(&self) -> f64 {

@@ -10,7 +10,7 @@ use crate::endpoint::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::error::RunError;
 use crate::packet::{FlowId, flow_key};
 use crate::port::Books;
-use crate::queue_book::{FlowGauges, GaugeSeries, LossBook, QueueSeries};
+use crate::queue_book::{FlowGauges, GaugeSeries, LossBook, QueueSeries, QueueTotals};
 use crate::results::{Column, RunResult, Series, Table};
 use crate::window::Window;
 use crate::wire::LinkReport;
@@ -133,6 +133,7 @@ struct QueueTable {
 struct QueueFlowTable {
     queue: Vec<String>,
     flow: Vec<String>,
+    direction: Vec<String>,
     arrived: Vec<u64>,
     dropped: Vec<u64>,
     marked: Vec<u64>,
@@ -260,18 +261,19 @@ impl Report {
         let queues = &mut self.queues;
         queues.name.push(name.to_owned());
         queues.discipline.push(books.discipline.clone());
-        let (arrived, departed, wait) = book.all_flows();
-        queues.arrived.push(arrived);
-        queues.dropped.push(book.dropped.iter().sum());
+        let totals = book.totals();
+        queues.arrived.push(totals.arrived);
+        queues.dropped.push(totals.dropped);
         for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
             column.push(count);
         }
-        queues.marked.push(book.marked);
+        queues.marked.push(totals.marked);
         queues.bytes_dropped.push(book.bytes_dropped);
         queues.mean_packets.push(book.mean_length_packets());
         queues.mean_bytes.push(book.mean_length_bytes());
         queues.longest.push(book.longest);
-        queues.wait_mean_s.push(wait.seconds() / departed as f64);
+        let wait = book.rows().fold(Span::ZERO, |wait, (_, row)| wait + row.wait);
+        queues.wait_mean_s.push(wait.seconds() / totals.departed as f64);
         queues.state_bytes.push(books.state_bytes);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
@@ -283,26 +285,33 @@ impl Report {
         }
     }
 
+    /// Adds a row for each flow and direction that did anything at the queue. Together they have to come to what was
+    /// counted of the queue itself.
     fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
         let table = &mut self.queue_flows;
+        let mut sum = QueueTotals::default();
         for (direction, data) in books.book.rows() {
             self.fates[direction].dropped += data.dropped_total;
-            if direction % 2 != 0 {
+            let (flow, is_ack) = (direction / 2, direction % 2 != 0);
+            if !is_ack {
+                self.flow_dropped[flow] += data.dropped;
+            }
+            // A packet that had come before the measured interval may have been dropped or marked within it.
+            let counts = [data.arrived, data.dropped, data.marked, data.departed];
+            if counts == [0; 4] {
+                sum.dropped_total += data.dropped_total;
                 continue;
             }
-            let flow = direction / 2;
-            self.flow_dropped[flow] += data.dropped;
-            if data.arrived == 0 && data.departed == 0 {
-                continue;
-            }
+            sum.add(&data);
             table.queue.push(name.to_owned());
             table.flow.push(self.labels[flow].name.clone());
+            table.direction.push(if is_ack { "acks" } else { "data" }.to_owned());
             table.arrived.push(data.arrived);
             table.dropped.push(data.dropped);
             table.marked.push(data.marked);
             table.wait_mean_s.push(data.wait.seconds() / data.departed as f64);
             let row = table.queue.len();
-            flow_gauges(flow_key(flow as FlowId, false), &mut |gauge, value| {
+            flow_gauges(flow_key(flow as FlowId, is_ack), &mut |gauge, value| {
                 let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {
                     table.gauges.push((gauge, Vec::new()));
                     table.gauges.len() - 1
@@ -310,6 +319,11 @@ impl Report {
                 let values = &mut table.gauges[column].1;
                 values.resize(row - 1, f64::NAN);
                 values.push(value);
+            });
+        }
+        if let Some((what, of_rows, of_queue)) = sum.differs_from(&books.book.totals()) {
+            self.violation.get_or_insert_with(|| {
+                format!("queue `{name}`: {of_queue} packets {what}, but {of_rows} in the rows of its flows")
             });
         }
     }
@@ -473,6 +487,7 @@ impl QueueFlowTable {
         let mut table = Table::default();
         table.push("queue", Column::Text(self.queue));
         table.push("flow", Column::Text(self.flow));
+        table.push("direction", Column::Text(self.direction));
         table.push("packets_arrived", Column::Count(self.arrived));
         table.push("packets_dropped", Column::Count(self.dropped));
         table.push("packets_marked", Column::Count(self.marked));
@@ -546,4 +561,51 @@ fn digest(result: &RunResult) -> String {
 /// The bits of a number, the same for every NaN.
 fn canonical_bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::Time;
+
+    use super::*;
+    use crate::queue_book::QueueBook;
+    use crate::rng::stream;
+
+    /// Hands in a queue's books in which one flow lost one packet, after `change` has been at them.
+    fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
+        let window = Window { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
+        let label = FlowLabel { name: "flow".into(), group: "flow".into(), kind: "udp" };
+        let mut report = Report::new(window, vec![label]);
+        let mut book = QueueBook::new(window);
+        book.arrival_at(0, Time::ZERO);
+        book.drop_at(0, 1000, DropReason::Overflow, Time::ZERO);
+        change(&mut book);
+        let mut sender = SendBook::default();
+        sender.count.packets = 1;
+        report.sender(0, sender);
+        report.queue(QueueReport {
+            name: "queue",
+            books: &mut Books::new("drop_tail".into(), book, stream(1, "queue")),
+            backlog: Backlog::default(),
+            holds_packets: true,
+            flow_gauges: &|_, _| {},
+        });
+        report.close(None)
+    }
+
+    #[test]
+    fn a_queue_that_counts_other_than_its_rows_is_an_error() {
+        let rows = close(|_| {}).unwrap_or_else(|error| panic!("{error}")).queue_flows;
+        assert_eq!(rows.counts("packets_dropped"), [1]);
+        let error = close(|book| book.dropped[DropReason::Early as usize] += 1).map(|_| ()).unwrap_err();
+        assert!(
+            error.to_string().ends_with("queue `queue`: 2 packets dropped, but 1 in the rows of its flows"),
+            "{error}"
+        );
+        let error = close(|book| book.marked += 1).map(|_| ()).unwrap_err();
+        assert!(
+            error.to_string().ends_with("queue `queue`: 1 packets marked, but 0 in the rows of its flows"),
+            "{error}"
+        );
+    }
 }

@@ -289,10 +289,18 @@ impl SwitchPort {
     #[inline(always)]
     fn book(&mut self, departure: &Departure) {
         self.last_data = departure.start;
-        if departure.row != Departure::NOT_BOOKED {
-            let Departure { row, len_bytes, arrived, start, .. } = *departure;
+        let Departure { row, len_bytes, arrived, start, .. } = *departure;
+        if row != Departure::NOT_BOOKED {
             self.books.book.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
+        } else {
+            self.book_control(len_bytes, arrived, start);
         }
+    }
+
+    /// A control frame that queued with the data was part of the queue, of which length and memory tell.
+    #[cold]
+    fn book_control(&mut self, len_bytes: u16, arrived: Time, start: Time) {
+        self.books.book.waited(1, u64::from(len_bytes), arrived, start);
     }
 
     /// Books what is being sent when the run ends.
@@ -355,6 +363,10 @@ impl SwitchPort {
     pub fn begin_measurement(&mut self, now: Time) {
         self.paused_before = self.obeyed.stopped(now);
         self.report.begin_measurement();
+        // The state before whatever happens now.
+        let waiting = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
+        self.books.book.begin_measurement(waiting);
+        self.longest = waiting as u32;
     }
 
     /// What the port has to say of the measured interval, at its end; the switch held as much as `most_bytes` of what

@@ -16,7 +16,7 @@ from forebay import _core
 from forebay.document import TABLES
 from forebay.errors import InputError, ScenarioError
 from forebay.experiment.execute import StoppedError, execute, version_key
-from forebay.experiment.outcome import Outcome
+from forebay.experiment.outcome import Outcome, data_rows
 from forebay.experiment.plan import Coordinates, Job
 
 from .targets import DELAYS, METRICS, Interval, Target, Verdict, interval_of
@@ -204,7 +204,7 @@ def _reduce(outcome: Outcome, seed: int) -> Run:
     flows, queues, links = (outcome.tables[table] for table in ("flows", "queues", "links"))
     at_queue = outcome.tables["queue_flows"]
     arrived, dropped = int(queues["packets_arrived"].sum()), int(queues["packets_dropped"].sum())
-    passing = at_queue["flow"][at_queue["packets_arrived"] > 0].astype(str)
+    passing = at_queue["flow"][(at_queue["packets_arrived"] > 0) & data_rows(at_queue)].astype(str)
     members = np.isin(flows["name"].astype(str), passing)
     groups = flows["group"][members & (flows["kind"].astype(str) == "tcp")].astype(str)
     names, counts = np.unique(groups, return_counts=True)

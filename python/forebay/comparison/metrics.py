@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from forebay.experiment.outcome import data_rows
 from forebay.experiment.statistics import jain
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Measures:
     flows: dict[str, int]
     """How many flows each group has."""
     arrivals: dict[str, float]
-    """Packets of each flow that arrived at the queue: what its cost is measured with."""
+    """Data packets of each flow that arrived at the queue: what its cost is measured with."""
     load: float
     """What arrived at the queue, as a multiple of its link's rate."""
     packet_bytes: float
@@ -91,12 +92,12 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
 
 
 def _flows_at(tables: Tables, links: Sequence[str]) -> dict[str, tuple[float, float]]:
-    """Arrivals and drops of each flow at the queues together."""
+    """Arrivals and drops of each flow's data at the queues together."""
     table = tables["queue_flows"]
     found: dict[str, tuple[float, float]] = {}
     columns = (table["queue"], table["flow"], table["packets_arrived"], table["packets_dropped"])
-    for queue, flow, arrived, dropped in zip(*columns, strict=True):
-        if str(queue) in links:
+    for is_data, queue, flow, arrived, dropped in zip(data_rows(table), *columns, strict=True):
+        if is_data and str(queue) in links:
             before = found.get(str(flow), (0.0, 0.0))
             found[str(flow)] = (before[0] + float(arrived), before[1] + float(dropped))
     return found

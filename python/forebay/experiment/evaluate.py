@@ -44,6 +44,7 @@ from .metrics import (
     StepMetric,
     WindowsMetric,
 )
+from .outcome import data_rows
 from .phases import convergence_time, e_folding_time
 from .plan import BASE, Coordinates, scenario_at
 from .statistics import Estimate, crossing, estimate_mean, estimate_ratio, jain
@@ -389,6 +390,8 @@ def column_value(metric: ColumnMetric, outcome: Outcome) -> float:
     table = outcome.tables[metric.table]
     key = "flow" if metric.table == "queue_flows" else "name"
     rows = np.ones(len(_column(table, key, metric.table)), dtype=bool)
+    if metric.table == "queue_flows":
+        rows &= data_rows(table)
     if metric.name is not None:
         rows &= _matching(table[key], metric.name) if "*" in metric.name else table[key] == metric.name
     if metric.group is not None:

@@ -59,7 +59,7 @@ class ColumnMetric(Placed):
     group: str | None = None
     """The rows: all flows of a group."""
     queue: str | None = None
-    """The queue, in the table `queue_flows`."""
+    """The queue, in the table `queue_flows`, of which only the rows of data count."""
     minus: str | None = None
     """A column subtracted row by row; in `queue_flows` it may be a column of `flows`."""
     per: str | None = None

@@ -11,11 +11,19 @@ import numpy as np
 from forebay.document import TABLES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
 
 Columns = dict[str, "NDArray[Any]"]
+
+
+def data_rows(queue_flows: Mapping[str, NDArray[Any]]) -> NDArray[np.bool]:
+    """Which rows of `queue_flows` are of data; all of them in a run kept by a version that had no rows for ACKs."""
+    if "direction" not in queue_flows:
+        return np.ones(len(queue_flows["flow"]), dtype=bool)
+    return np.asarray(queue_flows["direction"]) == "data"
 
 
 @dataclass(frozen=True)

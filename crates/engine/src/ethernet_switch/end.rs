@@ -62,17 +62,17 @@ impl EthernetSwitch {
 
     /// Takes a frame that has not left by the end of the run into the books of its output.
     fn book_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
+        let len_bytes = u64::from(packet.len_bytes());
+        let row = self.way(packet).row() as usize;
+        let book = &mut self.ports[number].books.book;
+        book.waited(1, len_bytes, packet.time, end);
         if self.rows.is_control(packet.flow_id()) {
             self.control.held += 1;
             return;
         }
-        let len_bytes = u64::from(packet.len_bytes());
         backlog.packets += 1;
         backlog.bytes += len_bytes;
-        let row = self.way(packet).row() as usize;
-        let book = &mut self.ports[number].books.book;
         book.arrival_at(row, packet.time);
-        book.waited(1, len_bytes, packet.time, end);
     }
 
     /// Who waits for whom.
