@@ -110,14 +110,14 @@ fn shared_hosts(queue: &str, front: &str, probes: &str) -> String {
 }
 
 /// UDP that stops before the run ends, on a link of its own: the queue runs empty and nothing comes that would have it
-/// looked at.
+/// looked at. A packet is what FQ-CoDel allows a flow in its turn: when the link comes free the flow is given another.
 fn silent_at_the_end(queue: &str, probes: &str) -> String {
     format!(
         "duration = \"1 s\"\nwarmup = \"300 ms\"\n{probes}[topology.star]\n\
          access = {{ rate = \"100 Mbps\", delay = \"1 ms\" }}\n\
          bottleneck = {{ rate = \"10 Mbps\", delay = \"1 ms\", queue = {queue} }}\n\
          [[flows]]\nname = \"udp\"\ncount = 3\nclass = 1\nstop = \"990 ms\"\n\
-         transport.udp = {{ packet = \"1000 B\", poisson = {{ rate = \"3 Mbps\" }} }}\n"
+         transport.udp = {{ packet = \"1514 B\", poisson = {{ rate = \"3 Mbps\" }} }}\n"
     )
 }
 
