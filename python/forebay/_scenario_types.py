@@ -2305,6 +2305,10 @@ class SfbConfig(BaseModel):
     """
     Packets past which a bin is over its size. Default: 1.5 times the share of `limit` that a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
     """
+    bin_limit: Annotated[int | None, Field(ge=0)] = None
+    """
+    Packets past which a bin takes no more, where `drop_rule` says so; at least `bin_size`. Default: `bin_size` (paper); Linux has 25 for a bin size of 20.
+    """
     increment: float = 0.0025
     """
     What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not say).
@@ -2315,7 +2319,7 @@ class SfbConfig(BaseModel):
     """
     drop_rule: SfbDropRule = "all"
     """
-    Which of its bins have to be over their size for a packet to be dropped. Default: all.
+    Which of its bins have to be past `bin_limit` for a packet to be dropped. Default: all.
     """
     rate_limit: Rate = "160 kbps"
     """

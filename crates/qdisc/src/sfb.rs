@@ -16,6 +16,8 @@
 //! # Where we differ
 //! - Figure 1 drops a packet if any of its bins is over its size, which takes away the protection by one good bin that
 //!   the text promises. The default drops it if all are; `drop_rule` has both.
+//! - Figure 1 has one size of a bin, past which probabilities rise and packets are dropped. With `bin_limit` above
+//!   `bin_size` a bin's probability has room to rise before that, as in Linux.
 //! - Figure 1 has one delta for both directions and gives no value; BLUE's two are the default.
 //! - A packet lost to a full queue raises its bins' probabilities, as losses do in BLUE; figure 1 has no full queue.
 //! - The limiter empties the bins of the flow that it holds, and by figure 1 their probabilities would fall at once:
@@ -28,6 +30,14 @@
 //!   is in use. In Linux it follows the bin's packets, which the limiter keeps few, and so it hardly warms up.
 //! - The fair share of `fair_limit` is the link's rate over a count of flows; the polluted bins tell how many of them
 //!   are held to it. An estimate is there after its first interval; until then `rate_limit` holds.
+//!
+//! - Linux's `sch_sfb`, as `tc` sets it up, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
+//!   `target` of 20 and `max` of 25 packets are reached, not passed), `increment = 0.0005`, `decrement = 0.00005`,
+//!   `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and 20 at once, of 1500 B here and of any
+//!   size there), `rate_limit_scope = "aggregate"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit`
+//!   the interface's `txqueuelen`, mostly 1000 packets. What it does besides is not copied: it warms up the second set
+//!   for the last minute only, takes a full queue for no sign, and drops a part of the packets with a probability above
+//!   one half even if they are ECN-capable.
 //!
 //! # Cost
 //! 32 B for each of the `levels` times `bins` bins, twice that with a double-buffered moving hash, whatever the number
@@ -96,7 +106,7 @@ struct Finding {
     /// The least probability of its bins.
     p_min: f64,
     /// Whether the drop rule says so.
-    over: bool,
+    full: bool,
 }
 
 /// SFB: Stochastic Fair BLUE.
@@ -106,10 +116,11 @@ pub struct Sfb {
     link_rate: Rate,
     bins_per_level: u32,
     bin_size: u32,
+    bin_limit: u32,
     increment: f64,
     decrement: f64,
-    /// How many bins have to be over their size for a drop.
-    over_for_drop: u32,
+    /// How many bins have to be past their limit for a drop.
+    full_for_drop: u32,
     parole_time: Span,
     ecn: bool,
 
@@ -128,7 +139,7 @@ impl Sfb {
     /// The first parameter outside its bound.
     pub fn new(config: &SfbConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
         let limit = Limit::new(config.limit, "limit")?;
-        let bin_size = config.check()?;
+        let (bin_size, bin_limit) = config.check()?;
         let scope = config.rate_limit_scope;
         let counting_salt = hash_flow(FlowKey(u64::MAX), salt);
         Ok(Self {
@@ -136,9 +147,10 @@ impl Sfb {
             link_rate,
             bins_per_level: config.bins,
             bin_size,
+            bin_limit,
             increment: config.increment,
             decrement: config.decrement,
-            over_for_drop: match config.drop_rule {
+            full_for_drop: match config.drop_rule {
                 SfbDropRule::All => config.levels,
                 SfbDropRule::Any => 1,
             },
@@ -155,19 +167,19 @@ impl Sfb {
     /// Paper, figure 1: updates the bins of a packet at each level.
     #[inline]
     fn update_bins(&mut self, place: &Place, now: Time) -> Finding {
-        let (bin_size, increment, decrement, parole_time) =
-            (self.bin_size, self.increment, self.decrement, self.parole_time);
-        let (mut over, mut p_min) = (0, 1.0_f64);
+        let (bin_size, bin_limit, increment, decrement, parole_time) =
+            (self.bin_size, self.bin_limit, self.increment, self.decrement, self.parole_time);
+        let (mut full, mut p_min) = (0, 1.0_f64);
         self.bins.update(place, |bin| {
             if bin.packets > bin_size {
                 raise(bin, increment);
-                over += 1;
+                full += u32::from(bin.packets > bin_limit);
             } else if bin.packets == 0 && (bin.state < 1.0 || now.since(bin.limited_at) >= parole_time) {
                 bin.state = (bin.state - decrement).max(0.0);
             }
             p_min = p_min.min(bin.state);
         });
-        Finding { p_min, over: over >= self.over_for_drop }
+        Finding { p_min, full: full >= self.full_for_drop }
     }
 
     /// Paper, section III-D: a packet of an identified flow warms up the bins that the flow will have next.
@@ -203,7 +215,7 @@ impl Sfb {
     /// Drops or marks by the packet's bins, before it is let in; nothing if it goes in as it is.
     #[inline]
     fn judge(&mut self, finding: Finding, arrival: &Arrival, place: &Place, offer: &mut Offer<'_>) -> Signal {
-        if finding.over {
+        if finding.full {
             return Signal::Drop(DropReason::FlowLimit);
         }
         if finding.p_min >= 1.0 {
@@ -252,7 +264,7 @@ impl Admission for Sfb {
         } else {
             let increment = self.increment;
             self.bins.update(&place, |bin| raise(bin, increment));
-            Finding { p_min: self.p_min(&place), over: true }
+            Finding { p_min: self.p_min(&place), full: true }
         };
         let identified = finding.p_min >= 1.0;
         if identified {

@@ -389,6 +389,7 @@ conforms!(blue_separate_freeze: law Blue, BlueConfig {
     Work::law(1));
 conforms!(sfb_defaults: law Sfb, SfbConfig::default(), Work::law(1));
 conforms!(sfb_small: law Sfb, sfb(), Work::law(1));
+conforms!(sfb_with_a_bin_limit: law Sfb, SfbConfig { bin_limit: Some(4), ..sfb() }, Work::law(1));
 conforms!(sfb_with_everything: law Sfb, sfb_with_all(), Work::law(1));
 conforms!(sfb_moving_hash: law Sfb, SfbConfig { double_buffer: false, ecn: false, ..sfb_with_all() }, Work::law(1));
 conforms!(sfred_defaults: law Sfred, SfredConfig::default(), Work::law(1));

@@ -25,13 +25,16 @@ pub struct SfbConfig {
     /// its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper,
     /// section III-B).
     pub bin_size: Option<u32>,
+    /// Packets past which a bin takes no more, where `drop_rule` says so; at least `bin_size`. Default: `bin_size`
+    /// (paper); Linux has 25 for a bin size of 20.
+    pub bin_limit: Option<u32>,
     /// What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not
     /// say).
     pub increment: f64,
     /// What an arrival at an empty bin takes off the bin's probability. Default: 0.00025 (BLUE; the paper does not
     /// say).
     pub decrement: f64,
-    /// Which of its bins have to be over their size for a packet to be dropped. Default: all.
+    /// Which of its bins have to be past `bin_limit` for a packet to be dropped. Default: all.
     pub drop_rule: SfbDropRule,
     /// The rate to which a flow is held that is identified as non-responsive. Default: 160 kb/s (paper, section III-B).
     pub rate_limit: Rate,
@@ -103,6 +106,7 @@ impl Default for SfbConfig {
             levels: 2,
             bins: 23,
             bin_size: None,
+            bin_limit: None,
             increment: 0.0025,
             decrement: 0.00025,
             drop_rule: SfbDropRule::All,
@@ -125,9 +129,11 @@ pub(crate) const DEFAULT_RATE_LIMIT: Rate = match Rate::new(160_000) {
 };
 
 impl SfbConfig {
-    /// Checks every field but `limit`; gives the size of a bin in packets.
-    pub(super) fn check(&self) -> Result<u32, ConfigError> {
+    /// Checks every field but `limit`; gives the size of a bin and its limit in packets.
+    pub(super) fn check(&self) -> Result<(u32, u32), ConfigError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
+        let bin_limit = self.bin_limit.unwrap_or(bin_size);
+        require(bin_limit >= bin_size, "bin_limit", "be at least `bin_size`, or no probability ever rises")?;
         check_probability(self.increment, "increment")?;
         require(self.increment > 0.0, "increment", "be more than 0")?;
         check_probability(self.decrement, "decrement")?;
@@ -139,7 +145,7 @@ impl SfbConfig {
             let bits = 64..=1 << 24;
             require(bits.contains(&fair.flow_bits), "fair_limit.flow_bits", "be between 64 and 16777216")?;
         }
-        Ok(bin_size)
+        Ok((bin_size, bin_limit))
     }
 }
 

@@ -308,6 +308,29 @@ fn offenders_are_held_to_about_the_fair_share() {
 }
 
 #[test]
+fn a_bins_probability_rises_from_its_size_and_packets_are_dropped_from_its_limit() {
+    // Linux's: from 20 packets in all of a flow's bins their probability rises, from 25 its packets are dropped.
+    let config = SfbConfig {
+        levels: 8,
+        bins: 16,
+        bin_size: Some(19),
+        bin_limit: Some(24),
+        increment: 1e-9,
+        ..SfbConfig::default()
+    };
+    let mut law = Sfb::new(&config, LINK, 0).unwrap();
+    let mut offers = Offers::new();
+    for queued in 0..30_u32 {
+        offers.backlog = Backlog { packets: u64::from(queued), bytes: 1000 * u64::from(queued) };
+        let verdict = offers.offer(&mut law, FLOOD, 1000);
+        assert_eq!(verdict == Verdict::Drop(DropReason::FlowLimit), queued >= 25, "{queued}: {verdict:?}");
+        let raised = flow_gauge(&law, FLOOD, "p_min") / 1e-9;
+        assert!((raised - f64::from(queued.saturating_sub(19))).abs() < 1e-6, "{queued}: {raised}");
+    }
+    assert_eq!(flow_gauge(&law, FLOOD, "least_bin_packets"), 25.0);
+}
+
+#[test]
 fn the_state_does_not_grow_with_the_flows() {
     let mut law = Sfb::new(&SfbConfig::default(), LINK, 0).unwrap();
     let mut offers = Offers::new();
@@ -326,7 +349,7 @@ fn the_size_of_a_bin_follows_from_the_limit() {
         (QueueSize::Packets(200), 46, 6),
         (QueueSize::Packets(1), 23, 1),
     ] {
-        assert_eq!(SfbConfig { limit, bins, ..SfbConfig::default() }.check(), Ok(size));
+        assert_eq!(SfbConfig { limit, bins, ..SfbConfig::default() }.check(), Ok((size, size)));
     }
 }
 
@@ -341,6 +364,7 @@ fn parameters_out_of_range_are_refused() {
         (SfbConfig { bins: 0, ..config() }, "bins"),
         (SfbConfig { bins: 65_537, ..config() }, "bins"),
         (SfbConfig { bin_size: Some(0), ..config() }, "bin_size"),
+        (SfbConfig { bin_limit: Some(12), ..config() }, "bin_limit"),
         (SfbConfig { increment: 0.0, ..config() }, "increment"),
         (SfbConfig { increment: f64::NAN, ..config() }, "increment"),
         (SfbConfig { decrement: -0.1, ..config() }, "decrement"),
