@@ -1714,6 +1714,14 @@ How far marks reduce the window.
 """
 
 
+ReductionBase = TypeAliasType(
+    "ReductionBase", Literal["flight_size", "congestion_window"]
+)
+"""
+What a sign of congestion reduces to a part.
+"""
+
+
 IdleRestart = TypeAliasType("IdleRestart", Literal["initial_window", "halving"])
 """
 What an idle time longer than the retransmission timeout does to the window.
@@ -3978,6 +3986,10 @@ class TcpConfig(BaseModel):
     ecn_retransmissions: bool = False
     """
     Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    """
+    reduction_base: ReductionBase = "flight_size"
+    """
+    Of what a sign of congestion leaves a part: the "flight_size" (RFC 5681, equation 4) or the "congestion_window", used or not (Linux).
     """
     whole_segment_reduction: bool = False
     """

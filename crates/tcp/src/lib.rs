@@ -16,7 +16,11 @@
 //! | `linux_cubic.rs`, `linux_bic.rs` | both in Linux's arithmetic of 2007 | Linux 2.6.22, ns-2 2.35 |
 //! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
-//! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 6937 |
+//! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
+//! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 9937 |
+//! | `undo.rs` | giving the window back after an unnecessary reduction | RFC 3522, 3708, 4015 |
+//! | `window_validation.rs` | a window that the application does not use | RFC 5681, 2861 |
+//! | `config.rs`, `presets.rs` | the parameters, and sets of them that belong together | |
 //! | `scoreboard.rs` | what the receiver holds above the cumulative ACK | RFC 2018, 6675 |
 //! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
 #![no_std]
