@@ -181,7 +181,7 @@ macro_rules! parameters {
         #[schemars(rename = "TcpConfig")]
         /// The parameters of a TCP connection, both ends.
         struct Described {
-            /// A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the
+            /// A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001". Default: the
             /// values shown here.
             #[serde(skip_serializing_if = "Option::is_none")]
             preset: Option<Preset>,
@@ -211,7 +211,7 @@ macro_rules! parameters {
                 let mut config = self.preset.map_or_else(TcpConfig::default, TcpConfig::preset);
                 // Who takes a preset without SACK does not want what needs SACK.
                 if self.sack == Some(false) {
-                    (config.dsack, config.rack, config.rate_reduction) = (false, false, None);
+                    (config.dsack, config.fack, config.rack, config.rate_reduction) = (false, false, false, None);
                 }
                 config.tail_loss_probe &= config.rack && self.rack != Some(false);
                 config.undo &= config.dsack || self.timestamps.unwrap_or(config.timestamps);
@@ -234,6 +234,12 @@ parameters! {
     /// How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before
     /// 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
     rate_reduction: Option<RateReduction> = None,
+    /// Forward acknowledgement in place of RFC 6675, as ns-2's TCP/Linux: the furthest segment that has arrived tells
+    /// what is lost, lost retransmissions included. Needs `sack`.
+    fack: bool = false,
+    /// A duplicate ACK, too, starts the retransmission timer anew, as ns-2's TCP/Linux: while ACKs come, nothing times
+    /// out. RFC 6298 (5.3) says so of ACKs of new data only.
+    duplicate_acks_restart_timer: bool = false,
     /// The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
     dsack: bool = false,
     /// Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
@@ -368,6 +374,8 @@ impl TcpConfig {
         let has_way_down = self.sack || self.rate_reduction.is_none_or(|rule| rule == RateReduction::AtOnce);
         check(has_way_down, "rate_reduction", "\"at_once\" unless sack is true")?;
         check(self.sack || !self.dsack, "dsack", "false unless sack is true")?;
+        check(self.sack || !self.fack, "fack", "false unless sack is true")?;
+        check(!(self.fack && self.rack), "fack", "false where rack is true")?;
         check(self.sack || !self.rack, "rack", "false unless sack is true")?;
         check(self.rack || !self.tail_loss_probe, "tail_loss_probe", "false unless rack is true")?;
         check(self.timestamps || self.dsack || !self.undo, "undo", "false unless timestamps or dsack is true")?;
@@ -477,6 +485,7 @@ mod tests {
             ("max_window_segments", |c| c.max_window_segments = 0),
             ("max_congestion_window_segments", |c| c.max_congestion_window_segments = Some(0)),
             ("rate_reduction", |c| c.rate_reduction = Some(RateReduction::Proportional)),
+            ("fack", |c| c.fack = true),
             ("dsack", |c| c.dsack = true),
             ("rack", |c| c.rack = true),
             ("tail_loss_probe", |c| (c.sack, c.tail_loss_probe) = (true, true)),

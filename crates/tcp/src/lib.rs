@@ -17,6 +17,7 @@
 //! | `slow_start.rs`, `hystart.rs`, `hystart_plus_plus.rs` | slow starts | Ha & Rhee 2011; RFC 9406 |
 //! | `recovery.rs`, `newreno.rs`, `sack.rs` | recoveries | RFC 5681, 6582, 6675 |
 //! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
+//! | `fack.rs` | a recovery that finds lost retransmissions | Mathis & Mahdavi 1996, ns-2 2.35 |
 //! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 9937 |
 //! | `undo.rs` | giving the window back after an unnecessary reduction | RFC 3522, 3708, 4015 |
 //! | `window_validation.rs` | a window that the application does not use | RFC 5681, 2861 |
@@ -31,6 +32,7 @@ mod bic;
 mod config;
 mod connection;
 mod cubic;
+mod fack;
 mod hystart;
 mod hystart_plus_plus;
 mod integer_cubic;

@@ -22,6 +22,11 @@ pub enum Preset {
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
     Ns2,
+    /// ns-2's `Agent/TCP/Linux`, Linux 2.6.22's CUBIC or BIC: forward acknowledgement, rate-halving, a timer that each ACK
+    /// starts anew, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments` is its
+    /// `window_`. All else as "ns2".
+    #[cfg_attr(feature = "config", serde(rename = "ns2_linux"))]
+    Ns2Linux,
     /// ns-2 as its authors' papers before 2001 had it, by the dated comments of `ns-default.tcl`: a clock tick of 100 ms,
     /// no minimum timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions to
     /// whole segments. All else as "ns2".
@@ -37,6 +42,7 @@ impl TcpConfig {
             Preset::Rfc => Self::rfc(),
             Preset::Linux => Self::linux(),
             Preset::Ns2 => Self::ns2(20),
+            Preset::Ns2Linux => Self::ns2_linux(20),
             Preset::Ns2Pre2001 => Self::ns2_pre2001(),
         }
     }
@@ -99,6 +105,23 @@ impl TcpConfig {
         }
     }
 
+    /// [`Preset::Ns2Linux`] with a congestion window of at most `max_congestion_window_segments` (ns-2's `window_`).
+    #[must_use]
+    pub fn ns2_linux(max_congestion_window_segments: u32) -> Self {
+        Self {
+            congestion_control: CongestionControl::LinuxCubic,
+            sack: true,
+            fack: true,
+            duplicate_acks_restart_timer: true,
+            rate_reduction: Some(RateReduction::RateHalving),
+            max_congestion_window_segments: Some(max_congestion_window_segments),
+            // `select_ca` sets the tick, whatever `tcpTick_` is.
+            timer_granularity: Span::from_milliseconds(1),
+            handshake: false,
+            ..Self::ns2(1 << 20)
+        }
+    }
+
     /// [`Preset::Ns2Pre2001`].
     #[must_use]
     pub fn ns2_pre2001() -> Self {
@@ -121,7 +144,7 @@ mod tests {
 
     #[test]
     fn presets_are_valid() {
-        for preset in [Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Pre2001] {
+        for preset in [Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
             let config = TcpConfig::preset(preset);
             assert_eq!(config.validate(), Ok(()), "{preset:?}");
             // With SACK too, as ns-2's Sack1.

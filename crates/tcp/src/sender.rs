@@ -21,6 +21,7 @@ use alloc::boxed::Box;
 use core::mem::offset_of;
 
 use crate::connection::{Connection, Timer};
+use crate::fack::ForwardAckRecovery;
 use crate::hystart::HyStart;
 use crate::hystart_plus_plus::HyStartPlusPlus;
 use crate::newreno::NewRenoRecovery;
@@ -55,6 +56,7 @@ pub struct Sender {
     grows_at_recovery_exit: bool,
     /// A window that stays unused is reduced.
     validates: bool,
+    duplicate_acks_restart_timer: bool,
     connection: Connection,
     recovery: Box<dyn Recovery>,
     /// A slow start other than the standard one.
@@ -74,6 +76,7 @@ impl Sender {
     pub fn new(config: &TcpConfig) -> Self {
         let recovery: Box<dyn Recovery> = match config.congestion_control {
             _ if config.rack => Box::new(RackRecovery::new(config)),
+            _ if config.fack => Box::new(ForwardAckRecovery::new(config)),
             _ if config.sack => Box::new(SackRecovery::new(config)),
             CongestionControl::Reno => Box::new(RenoRecovery),
             _ => Box::new(NewRenoRecovery::new(config)),
@@ -107,6 +110,7 @@ impl Sender {
             wants_ecn: config.ecn,
             wants_limited_transmit: config.limited_transmit,
             grows_at_recovery_exit: config.grow_at_recovery_exit && !config.sack,
+            duplicate_acks_restart_timer: config.duplicate_acks_restart_timer,
             timed_out_at: None,
             max_congestion_window: f64::from(config.congestion_window_limit()),
             byte_counting_limit: f64::from(config.byte_counting_limit),
@@ -377,6 +381,9 @@ impl Sender {
 
     /// RFC 5681, 3.2.
     fn on_duplicate_ack(&mut self, ack: &Ack, now: Time, out: &mut impl SegmentOut) {
+        if self.duplicate_acks_restart_timer {
+            self.connection.restart_timer(now);
+        }
         let counts = self.recovery.learn(&mut self.connection, ack, 0, now);
         self.undo_if_spurious(ack, false);
         if !counts {

@@ -21,16 +21,18 @@ fn any_config() -> impl Strategy<Value = TcpConfig> {
     let reductions =
         proptest::sample::select(vec![RateReduction::AtOnce, RateReduction::RateHalving, RateReduction::Proportional]);
     let preset = proptest::option::of(proptest::sample::select(vec![Preset::Rfc, Preset::Linux, Preset::Ns2]));
-    let presets = (preset, reductions, proptest::option::of(1u32..20));
+    let presets = (preset, reductions, proptest::option::of(1u32..20), any::<bool>(), any::<bool>());
     (variant, switches, windows, presets).prop_map(
         |((is_reno, sack, is_steady, bursts), (delayed_ack, limited_transmit, ecn, handshake), windows, presets)| {
-            let (preset, rate_reduction, max_congestion_window_segments) = presets;
+            let (preset, rate_reduction, max_congestion_window_segments, fack, duplicate_acks_restart_timer) = presets;
             let base = preset.map_or_else(TcpConfig::default, TcpConfig::preset);
             let sack = sack || base.sack;
             TcpConfig {
                 congestion_control: if is_reno { CongestionControl::Reno } else { CongestionControl::NewReno },
                 sack,
                 rate_reduction: sack.then_some(rate_reduction),
+                fack: sack && fack && !base.rack,
+                duplicate_acks_restart_timer,
                 partial_ack_timer: if is_steady { PartialAckTimer::SlowButSteady } else { PartialAckTimer::Impatient },
                 full_ack_window: if bursts { FullAckWindow::SlowStartThreshold } else { FullAckWindow::FlightSize },
                 delayed_ack,
