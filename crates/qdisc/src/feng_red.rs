@@ -114,6 +114,7 @@ impl FengRedConfig {
             mean_packet_size: self.mean_packet_size,
             ecn: self.ecn,
             hard_drop: self.hard_drop,
+            max_marking_probability: None,
         }
     }
 }

@@ -151,6 +151,7 @@ impl PenaltyBoxConfig {
             mean_packet_size: self.mean_packet_size,
             ecn: self.ecn,
             hard_drop: self.hard_drop,
+            max_marking_probability: None,
         }
     }
 }

@@ -20,8 +20,10 @@
 //! - A packet that is dropped while the link is idle does not end the idle period: the average goes on decaying with
 //!   time. In ns-2 it would from then on decay by one sample for each arrival.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
-//! - ns-2's `mark_p` (a drop instead of a mark above a probability) is not offered; above the upper threshold
-//!   `hard_drop` decides.
+//! - Whether an ECN-capable packet is marked is decided by `hard_drop` above the upper threshold, and by
+//!   `max_marking_probability` by the drop probability. ns-2 2.35 has the latter at 0.1 (`mark_p_`, with `use_mark_p_`
+//!   on): as soon as `p_b` reaches that, in gentle mode with a `max_p` of 0.1 from the upper threshold on, it drops what
+//!   we would mark. Absent, as here by default, everything up to the forced drops is marked.
 //!
 //! # Cost
 //! A few numbers, whatever the flows; O(1) a packet, and at most one draw. The average after an idle period takes one
@@ -73,6 +75,10 @@ pub struct RedConfig {
     /// Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7).
     /// Default: yes.
     pub hard_drop: bool,
+    /// From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not
+    /// marked, whatever `hard_drop` says. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
+    #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
+    pub max_marking_probability: Option<f64>,
 }
 
 impl Default for RedConfig {
@@ -90,6 +96,7 @@ impl Default for RedConfig {
             mean_packet_size: Bytes(500),
             ecn: false,
             hard_drop: true,
+            max_marking_probability: None,
         }
     }
 }
@@ -100,6 +107,9 @@ impl RedConfig {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
+        if let Some(most) = self.max_marking_probability {
+            check_probability(most, "max_marking_probability")?;
+        }
         require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
         Ok((min, max, in_bytes))
     }
@@ -216,6 +226,7 @@ pub struct Red {
     size_factor: Option<f64>,
     ecn: bool,
     hard_drop: bool,
+    max_marking_probability: Option<f64>,
 
     avg: f64,
     /// Packets, and their bytes, since the last drop or since the average crossed the lower threshold.
@@ -245,6 +256,7 @@ impl Red {
             size_factor: config.byte_mode.then(|| 1.0 / config.mean_packet_size.0 as f64),
             ecn: config.ecn,
             hard_drop: config.hard_drop,
+            max_marking_probability: config.max_marking_probability,
             avg: 0.0,
             count: 0,
             count_bytes: 0,
@@ -333,6 +345,11 @@ impl Red {
         if probability > 0.0 && uniform(offer.rng) < probability { Signal::Early } else { Signal::None }
     }
 
+    /// Whether the drop probability is low enough for marks (ns-2's `mark_p_`).
+    fn is_markable(&self) -> bool {
+        self.max_marking_probability.is_none_or(|most| self.profile.probability(self.avg) < most)
+    }
+
     /// `p_a` of this packet (paper, section 7).
     fn probability(&self, arrival: &Arrival) -> f64 {
         let p_b = self.profile.probability(self.avg);
@@ -395,7 +412,7 @@ impl Red {
             Signal::Forced => (DropReason::Forced, MarkReason::Forced, !self.hard_drop),
         };
         self.reset_count();
-        if self.ecn && may_mark && arrival.ecn.is_capable() {
+        if self.ecn && may_mark && arrival.ecn.is_capable() && self.is_markable() {
             Verdict::Mark(Ticket::default(), mark_reason)
         } else {
             Verdict::Drop(drop_reason)

@@ -148,6 +148,43 @@ fn past_the_upper_threshold_every_packet_goes() {
 }
 
 #[test]
+fn from_a_drop_probability_on_packets_are_dropped_instead_of_marked() {
+    // Gentle, max_p 0.1: at the upper threshold of 20 packets p_b is 0.1, above it climbs to 1 at 40.
+    let config = RedConfig {
+        min_threshold: QueueSize::Packets(10),
+        max_threshold: QueueSize::Packets(20),
+        weight: 1.0,
+        max_probability: 0.1,
+        gentle: true,
+        wait: true,
+        ecn: true,
+        hard_drop: false,
+        ..RedConfig::default()
+    };
+    let signals = |packets: u64, max_marking_probability: Option<f64>, ecn: Ecn| {
+        let mut law = Red::new(&RedConfig { max_marking_probability, ..config.clone() }, LINK, 0).unwrap();
+        let mut offers = Offers { ecn, ..Offers::new() };
+        let mut offer = || {
+            offers.backlog = Backlog { packets, bytes: 500 * packets };
+            offers.offer(&mut law, 1, 500)
+        };
+        let verdicts: Vec<Verdict> = (0..1000).map(|_| offer()).collect();
+        let drops = verdicts.iter().filter(|v| matches!(v, Verdict::Drop(_))).count();
+        (drops, verdicts.iter().filter(|v| matches!(v, Verdict::Mark(..))).count())
+    };
+    // Below: marks either way. From there on drops, where the key is given; past twice the threshold as well.
+    assert!(matches!(signals(19, Some(0.1), Ecn::Capable0), (0, 1..)));
+    for packets in [20, 30, 40] {
+        assert!(matches!(signals(packets, Some(0.1), Ecn::Capable0), (1.., 0)), "{packets}");
+        assert!(matches!(signals(packets, None, Ecn::Capable0), (0, 1..)), "{packets}");
+        // As many packets get a signal.
+        assert_eq!(signals(packets, Some(0.1), Ecn::Capable0).0, signals(packets, None, Ecn::Capable0).1);
+    }
+    assert!(matches!(signals(19, Some(0.1), Ecn::NotCapable), (1.., 0)));
+    assert!(Red::new(&RedConfig { max_marking_probability: Some(1.5), ..config.clone() }, LINK, 0).is_err());
+}
+
+#[test]
 fn the_guard_spares_a_lone_packet() {
     let config = RedConfig {
         min_threshold: QueueSize::Packets(0),

@@ -351,6 +351,9 @@ conforms!(drop_tail_in_bytes: law DropTail, DropTailConfig { limit: QueueSize::B
 conforms!(red_defaults: law Red, RedConfig::default(), Work::law(1));
 conforms!(red_paper: law Red, red(), Work::law(1));
 conforms!(red_ecn: law Red, RedConfig { ecn: true, hard_drop: false, gentle: true, ..red() }, Work::law(1));
+conforms!(
+    red_ecn_as_ns2: law Red,
+    RedConfig { ecn: true, gentle: true, max_marking_probability: Some(0.1), ..red() }, Work::law(1));
 conforms!(red_as_in_ns2: law Red,
     RedConfig { wait: true, small_queue_guard: true, byte_mode: true, ..red() }, Work::law(1));
 conforms!(ared_defaults: law Ared, AredConfig::default(), Work::law(1));
