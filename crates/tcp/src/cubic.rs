@@ -31,8 +31,8 @@ pub enum CubicArithmetic {
     /// Real numbers, as RFC 9438 has it.
     #[default]
     Exact,
-    /// Whole segments and milliseconds, as Linux since 4.1. Before the first loss the window grows by 5 % in a round trip
-    /// at least.
+    /// Whole segments and milliseconds, as Linux since 4.1. Before the first loss the window grows by 5 % in a round
+    /// trip at least.
     Linux,
 }
 

@@ -28,15 +28,15 @@ fn disorder() -> Script {
 fn mark() -> Script {
     Script {
         path: "cwnd_moderation/cwnd-moderation-ecn-enter-cwr-no-moderation-700",
-        about: "A mark takes the threshold to seven tenths of the window, whatever of it is in use; the window follows \
-                what is in the network there, by proportional rate reduction.",
+        about: "A mark takes the threshold to seven tenths of the window, whatever of it is in use, by proportional \
+                rate reduction.",
         config: TcpConfig { ecn: true, ..linux() },
         round_trip: 100.0,
         rows: vec![
             at(0).write(4).sends(&[new(0, 4)]),
             at(5).window(10),
             at(100).ack(1).ece(),
-            at(105).sends(&[]).threshold(7).window(5).but(Why::MarkAtOnce, ours().window(7)),
+            at(105).sends(&[]).threshold(7).window(5).but(Why::ReadsTarget, ours().window(7)),
         ],
     }
 }

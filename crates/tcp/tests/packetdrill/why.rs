@@ -20,8 +20,9 @@ pub enum Why {
     RackRoundTrip,
     /// The script has the queue `fq` pace what is sent; our sender does not pace.
     Pacing,
-    /// Linux comes down to the reduced window by proportional rate reduction after a mark, too; our sender at once.
-    MarkAtOnce,
+    /// While the window comes down by proportional rate reduction, Linux's reads what is in the network and what may be
+    /// sent at this ACK, ours the reduced window.
+    ReadsTarget,
 }
 
 impl Why {
@@ -34,7 +35,7 @@ impl Why {
             Self::DuplicatesCount => "what duplicate ACKs told of opens the window when it is acknowledged",
             Self::RackRoundTrip => "RACK's round trip is that of the segment sent last",
             Self::Pacing => "nothing is paced",
-            Self::MarkAtOnce => "a mark reduces the window at once",
+            Self::ReadsTarget => "the window reads the reduced one while it comes down",
         }
     }
 }
