@@ -223,3 +223,23 @@ def test_values_of_a_variant_need_an_axis(tmp_path: Path) -> None:
         ExperimentError, match=r"variant `B`: `x` and `keys` are about the axis, and there is no \[vary\]"
     ):
         load_experiment(path)
+
+
+def test_each_row_of_the_linux_testbeds_has_a_claim_whose_bands_hold_what_it_measured() -> None:
+    rows = waiting = 0
+    for experiment_id, path in experiment_files(experiment_folder()).items():
+        if not experiment_id.startswith("linux/"):
+            continue
+        experiment = load_experiment(path)
+        claims = {name: claim for claim in experiment.claims for name in claim.checks[0].variants or []}
+        for table in experiment.tables:
+            for row, cells in table.paper.items():
+                measured = {column.metric: cell for column, cell in zip(table.columns, cells, strict=True)}
+                for one in claims[row].checks:
+                    value = measured[one.metric]
+                    assert isinstance(value, float)
+                    assert one.band.holds(value), f"{claims[row].id}: {one.label}"
+                rows += 1
+                waiting += bool(experiment.why_not_judged(claims[row]))
+    # 6 rows over each of three queues; 12 over a FIFO, 6 over FQ-CoDel, 16 over DualPI2.
+    assert (rows, waiting) == (18 + 34, 6 + 16 + 6)
