@@ -22,8 +22,8 @@
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
 //! - Whether an ECN-capable packet is marked is decided by `hard_drop` above the upper threshold, and by
 //!   `max_marking_probability` by the drop probability. ns-2 2.35 has the latter at 0.1 (`mark_p_`, with `use_mark_p_`
-//!   on): as soon as `p_b` reaches that, in gentle mode with a `max_p` of 0.1 from the upper threshold on, it drops what
-//!   we would mark. Absent, as here by default, everything up to the forced drops is marked.
+//!   on): as soon as `p_b` reaches that, in gentle mode with a `max_p` of 0.1 from the upper threshold on, it drops
+//!   what we would mark. Absent, as here by default, everything up to the forced drops is marked.
 //!
 //! # Cost
 //! A few numbers, whatever the flows; O(1) a packet, and at most one draw. The average after an idle period takes one

@@ -65,8 +65,8 @@ fn a_queue_that_stands_when_the_warm_up_ends_counts_for_the_longest() {
         let longest = result.queues.counts("length_max_packets")[0];
         assert!(longest > 100 && mean > 40.0, "{queue}: {mean} in the mean, {longest} at most");
     }
-    // A warm-up that ends between two phases of a fabric, with packets at its inputs and no more to come: it lets a tenth
-    // of the line's rate through.
+    // A warm-up that ends between two phases of a fabric, with packets at its inputs and no more to come: it lets a
+    // tenth of the line's rate through.
     let result = run_text(
         "duration = \"3 s\"\nwarmup = \"999900 us\"\n[topology.switch]\nports = 2\n\
          access = { rate = \"100 Mbps\", delay = \"1 ms\" }\ninput = { rate = \"100 Mbps\", delay = \"1 ms\" }\n\

@@ -181,8 +181,8 @@ macro_rules! parameters {
         #[schemars(rename = "TcpConfig")]
         /// The parameters of a TCP connection, both ends.
         struct Described {
-            /// A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001". Default: the
-            /// values shown here.
+            /// A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001".
+            /// Default: the values shown here.
             #[serde(skip_serializing_if = "Option::is_none")]
             preset: Option<Preset>,
             $($(#[doc = $doc])* $field: $type,)*

@@ -13,10 +13,10 @@
 //! rules.
 //!
 //! # Where we differ
-//! - From the paper, as ns-2: four segments, where the paper takes more than three duplicates' worth. A retransmission is
-//!   lost, too, when one made more than four later has arrived.
-//! - When a recovery ends the scoreboard is wiped, with what it knew above the recovery point, as in ns-2. What ends after
-//!   a timeout leaves the window at no more than three segments above what is in the network.
+//! - From the paper, as ns-2: four segments, where the paper takes more than three duplicates' worth. A retransmission
+//!   is lost, too, when one made more than four later has arrived.
+//! - When a recovery ends the scoreboard is wiped, with what it knew above the recovery point, as in ns-2. What ends
+//!   after a timeout leaves the window at no more than three segments above what is in the network.
 //! - From ns-2: the first timeout of a segment alone reduces the threshold, and no round trip is measured across a
 //!   retransmission (Karn), as everywhere here.
 //!
@@ -144,9 +144,9 @@ impl Board {
         is_news
     }
 
-    /// The receiver holds these ranges, in ascending order and disjoint: takes note, finds what is lost by now, and joins
-    /// what has the same fate. `retransmission_arrived` is what [`Board::advance`] said. One pass from below, so that
-    /// what arrives above tells of what lies below only at the next ACK, as in ns-2.
+    /// The receiver holds these ranges, in ascending order and disjoint: takes note, finds what is lost by now, and
+    /// joins what has the same fate. `retransmission_arrived` is what [`Board::advance`] said. One pass from below, so
+    /// that what arrives above tells of what lies below only at the next ACK, as in ns-2.
     fn update(
         &mut self,
         unacknowledged: u64,

@@ -22,14 +22,14 @@ pub enum Preset {
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
     Ns2,
-    /// ns-2's `Agent/TCP/Linux`, Linux 2.6.22's CUBIC or BIC: forward acknowledgement, rate-halving, a timer that each ACK
-    /// starts anew, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments` is its
-    /// `window_`. All else as "ns2".
+    /// ns-2's `Agent/TCP/Linux`, Linux 2.6.22's CUBIC or BIC: forward acknowledgement, rate-halving, a timer that each
+    /// ACK starts anew, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments`
+    /// is its `window_`. All else as "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_linux"))]
     Ns2Linux,
-    /// ns-2 as its authors' papers before 2001 had it, by the dated comments of `ns-default.tcl`: a clock tick of 100 ms,
-    /// no minimum timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions to
-    /// whole segments. All else as "ns2".
+    /// ns-2 as its authors' papers before 2001 had it, by the dated comments of `ns-default.tcl`: a clock tick of 100
+    /// ms, no minimum timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions
+    /// to whole segments. All else as "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_pre2001"))]
     Ns2Pre2001,
 }

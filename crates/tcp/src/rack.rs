@@ -42,7 +42,7 @@ pub(crate) struct RackRecovery {
     segments: SentSegments,
     /// The most recently sent segment that has arrived: when it was sent, and its end (RACK.xmit_ts, RACK.end_seq).
     latest: (Time, u64),
-    /// Its round trip (RACK.rtt).
+    /// The round trip of the segment sent last among those that the last ACK reported (RACK.rtt).
     round_trip: Span,
     /// The highest number that has arrived (RACK.fack).
     forward: u64,
@@ -86,6 +86,8 @@ enum Probe {
 /// What an ACK told.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
+    /// Of what it reports to have arrived, the segment that was sent last, and its end.
+    latest: (Time, u64),
     delivered_bytes: u64,
     lost_bytes: u64,
     has_advanced: bool,
@@ -134,10 +136,12 @@ impl RackRecovery {
                 return;
             }
         }
-        if (segment.sent, segment.end) > self.latest {
-            self.latest = (segment.sent, segment.end);
+        let transmission = (segment.sent, segment.end);
+        if transmission > self.news.latest {
+            self.news.latest = transmission;
             self.round_trip = round_trip;
         }
+        self.latest = self.latest.max(transmission);
     }
 
     /// Step 4: how much later than a round trip a segment may yet arrive (RACK_update_reo_wnd).

@@ -9,8 +9,8 @@
 //!
 //! # Source
 //! RFC 6675, section 5, step C. Rate-halving: Mathis, Semke & Mahdavi 1999 (`draft-mathis-tcp-ratehalving`), as Linux
-//! 2.6 and ns-2 2.35 have it, down to what the window law leaves. RFC 9937, section 6.2 (proportional rate reduction, of
-//! which Linux has had a version since 3.2).
+//! 2.6 and ns-2 2.35 have it, down to what the window law leaves. RFC 9937, section 6.2 (proportional rate reduction,
+//! of which Linux has had a version since 3.2).
 //!
 //! # Where we differ
 //! In rate halving and RFC 6675 the first retransmission goes out whatever the rule says.
@@ -41,8 +41,8 @@ pub(crate) struct Progress {
 }
 
 impl Reduction {
-    /// A recovery begins: `flight` bytes were in flight before the ACK that began it, less what had been reported to have
-    /// arrived; `pipe` are in the network.
+    /// A recovery begins: `flight` bytes were in flight before the ACK that began it, less what had been reported to
+    /// have arrived; `pipe` are in the network.
     pub fn begin(rule: RateReduction, flight: u64, pipe: u64) -> Self {
         match rule {
             RateReduction::AtOnce => Self::AtOnce,

@@ -89,8 +89,8 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// What the first SACK block says arrived twice (RFC 2883, section 4): it lies below the cumulative number or within
-    /// the second block.
+    /// What the first SACK block says arrived twice (RFC 2883, section 4): it lies below the cumulative number or
+    /// within the second block.
     #[must_use]
     pub fn duplicate_block(&self) -> Option<(u64, u64)> {
         let mut blocks = self.sack.iter();

@@ -1,9 +1,10 @@
 //! Giving the window back after a reduction that turns out to have been unnecessary.
 //!
 //! # What it does
-//! Remembers the window at a reduction for a loss or a timeout, and when the first retransmission went out. If the first
-//! ACK of new data returns a timestamp from before, it is that of the original: the segment was late, not lost (Eifel).
-//! If D-SACKs report every retransmission as a duplicate, the same holds. Then window and threshold are what they were.
+//! Remembers the window at a reduction for a loss or a timeout, and when the first retransmission went out. If the
+//! first ACK of new data returns a timestamp from before, it is that of the original: the segment was late, not lost
+//! (Eifel). If D-SACKs report every retransmission as a duplicate, the same holds. Then window and threshold are what
+//! they were.
 //!
 //! # Source
 //! RFC 3522 (detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response).

@@ -105,10 +105,10 @@ fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
     network.queue_drops
 }
 
-/// The threshold that BIC and CUBIC leave is beyond what path and buffer hold, so that retransmissions are lost again and
-/// again: in ns-2 2.35 4106 and 4070 packets in the first 10 s, where RFC 6675 falls silent and loses 422 and 385. How many
-/// exactly depends on single packets: without the access link that ns-2's flow had, which makes 3895 and 3851 of it
-/// (`make validate`), about half.
+/// The threshold that BIC and CUBIC leave is beyond what path and buffer hold, so that retransmissions are lost again
+/// and again: in ns-2 2.35 4106 and 4070 packets in the first 10 s, where RFC 6675 falls silent and loses 422 and 385.
+/// How many exactly depends on single packets: without the access link that ns-2's flow had, which makes 3895 and 3851
+/// of it (`make validate`), about half.
 #[test]
 fn the_first_overshoot_drops_thousands_as_in_ns2() {
     for control in [CongestionControl::LinuxBic, CongestionControl::LinuxCubic] {

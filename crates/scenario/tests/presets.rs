@@ -1,0 +1,84 @@
+//! TCP presets: what they set, what overrides them, and that a modern sender survives what an old one does not.
+
+use forebay_scenario::{Scenario, run};
+
+/// Fifty flows beside a flood that fills the link on its own, through PIE.
+const FLOOD: &str = r#"duration = "20 s"
+
+[topology.dumbbell]
+access = { rate = "1 Gbps", delay = "1 ms" }
+bottleneck = { rate = "100 Mbps", delay = "10 ms", queue = "pie" }
+
+[[flows]]
+name = "tcp"
+count = 50
+transport = "tcp"
+start = { uniform = ["0 s", "1 s"] }
+
+[[flows]]
+name = "flood"
+transport.udp = { packet = "1500 B", constant = { rate = "100 Mbps" } }
+"#;
+
+fn load(tcp: &str) -> Result<Scenario, String> {
+    let overrides = [("flows.tcp.transport".to_owned(), format!("{{ tcp = {tcp} }}"))];
+    Scenario::load(FLOOD, "flood.toml", &overrides).map_err(|error| format!("{error:?}"))
+}
+
+/// The goodputs of the fifty, in bits per second.
+fn goodputs(tcp: &str, seed: u64) -> Vec<f64> {
+    let result = run(&load(tcp).unwrap(), Some(seed), None, &mut |_| true).unwrap();
+    let (names, goodputs) = (result.flows.texts("name"), result.flows.floats("goodput_bps"));
+    names.iter().zip(goodputs).filter(|(name, _)| name.starts_with("tcp")).map(|(_, &goodput)| goodput).collect()
+}
+
+/// How many have less than a fifth of their mean.
+fn starved(tcp: &str) -> usize {
+    let of_seed = |seed| {
+        let goodputs = goodputs(tcp, seed);
+        let mean = goodputs.iter().sum::<f64>() / goodputs.len() as f64;
+        goodputs.iter().filter(|&&goodput| goodput < mean / 5.0).count()
+    };
+    (1..=4).map(of_seed).sum()
+}
+
+/// Without timestamps a timeout that has doubled stays doubled until something gets through that was sent once.
+#[test]
+fn heavy_loss_starves_nobody_who_has_timestamps() {
+    assert_eq!(starved(r#"{ preset = "linux" }"#), 0);
+    assert_eq!(starved(r#"{ preset = "rfc" }"#), 0);
+    assert!(starved(r#"{ sack = true, min_rto = "200 ms" }"#) > 0);
+    assert!(starved(r#"{ preset = "ns2", sack = true }"#) > 0);
+}
+
+#[test]
+fn a_key_beside_a_preset_overrides_it_wherever_it_stands() {
+    let all = [
+        r#"{ preset = "linux", initial_window_segments = 1 }"#,
+        r#"{ initial_window_segments = 1, preset = "linux" }"#,
+    ];
+    let [before, after] = all.map(|tcp| goodputs(tcp, 1));
+    assert_eq!(before, after);
+    assert_ne!(before, goodputs(r#"{ preset = "linux" }"#, 1));
+    // The defaults spelled out are the defaults.
+    assert_eq!(goodputs("{}", 1), goodputs(r#"{ min_rto = "1 s", sack = false }"#, 1));
+}
+
+/// Who takes the options of a preset away takes with them what they are needed for.
+#[test]
+fn a_preset_without_an_option_is_a_tcp_without_it() {
+    for keys in ["sack = false", "rack = false", "timestamps = false", "sack = false, timestamps = false"] {
+        for preset in ["linux", "rfc"] {
+            let loaded = load(&format!("{{ preset = \"{preset}\", {keys} }}"));
+            assert!(loaded.is_ok(), "{preset}, {keys}: {}", loaded.err().unwrap());
+        }
+    }
+}
+
+#[test]
+fn what_needs_an_option_says_so() {
+    let error = load("{ rack = true }").unwrap_err();
+    assert!(error.contains("`rack` must be false unless sack is true"), "{error}");
+    let error = load(r#"{ preset = "bsd" }"#).unwrap_err();
+    assert!(error.contains("\"linux\"") || error.contains("linux"), "{error}");
+}
