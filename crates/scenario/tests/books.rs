@@ -34,7 +34,8 @@ fn run_text(text: &str, seed: u64) -> RunResult {
 fn stopped_at_the_warm_up(queue: &str) -> RunResult {
     run_text(
         &format!(
-            "duration = \"4 s\"\nwarmup = \"1 s\"\n[topology.star]\naccess = {{ rate = \"100 Mbps\", delay = \"1 ms\" }}\n\
+            "duration = \"4 s\"\nwarmup = \"1 s\"\n[topology.star]\n\
+             access = {{ rate = \"100 Mbps\", delay = \"1 ms\" }}\n\
              bottleneck = {{ rate = \"1 Mbps\", delay = \"1 ms\", queue = {queue} }}\n\
              [[flows]]\nname = \"early\"\ncount = 50\nstagger = \"19 ms\"\nstop = \"999 ms\"\n\
              transport.udp = {{ packet = \"1000 B\", constant = {{ rate = \"100 kbps\" }} }}\n"
@@ -60,13 +61,12 @@ fn a_queue_that_stands_when_the_warm_up_ends_counts_for_the_longest() {
     for queue in ["\"drop_tail\"", "\"drr\""] {
         let result = stopped_at_the_warm_up(queue);
         assert_books(&result);
-        // It takes in five times what it sends for half of a second in the mean, and 4 s to be empty.
+        // Nothing comes any more: the queue only gets shorter.
         let mean = result.queues.floats("length_mean_packets")[0];
         let longest = result.queues.counts("length_max_packets")[0];
         assert!(longest > 100 && mean > 40.0, "{queue}: {mean} in the mean, {longest} at most");
     }
-    // A warm-up that ends between two phases of a fabric, with packets at its inputs and no more to come: it lets a
-    // tenth of the line's rate through.
+    // A fabric that lets a tenth of the line's rate through, and a warm-up that ends between two of its phases.
     let result = run_text(
         "duration = \"3 s\"\nwarmup = \"999900 us\"\n[topology.switch]\nports = 2\n\
          access = { rate = \"100 Mbps\", delay = \"1 ms\" }\ninput = { rate = \"100 Mbps\", delay = \"1 ms\" }\n\
