@@ -2918,13 +2918,13 @@ class DbpConfig(BaseModel):
         extra="forbid",
         populate_by_name=True,
     )
-    interval: Span = "100 us"
+    interval: Span | None = None
     """
-    T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its share. A port that corrected more often than reports come would correct several times for the same overload. Default: 0.1 ms, as FECN's interval; with 1 ms the queue would oscillate.
+    T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its share. A port that corrected more often than reports come would correct several times for the same overload. At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s, as FECN's interval; with 1 ms the queue would oscillate there.
     """
-    expiry: Span = "20 ms"
+    expiry: Span | None = None
     """
-    How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms).
+    How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
     """
     share: ShareMode = "rho"
     """
@@ -3608,9 +3608,9 @@ class FecnConfig(BaseModel):
     """
     Q_eq: where the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, to compare).
     """
-    interval: Span = "100 us"
+    interval: Span | None = None
     """
-    T: how long a port measures before it corrects its advertised rate. Default: 0.1 ms (tried; the authors': 1 ms).
+    T: how long a port measures before it corrects its advertised rate. At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
     """
     discovery_period: Span | None = None
     """

@@ -57,9 +57,9 @@ def replay_tables(document: Document) -> list[RenderableType]:
 
 
 def jain_index(shares: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything."""
+    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if nobody has anything."""
     squares = math.fsum(share * share for share in shares)
-    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else 1.0
+    return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
 
 
 def _flows(flows: list[Row]) -> Table:
@@ -96,7 +96,8 @@ def _flows(flows: list[Row]) -> Table:
 def _mean_of(group: list[Row]) -> Row:
     """One row for a large group: means, and how fairly its flows share."""
     shares = [row["goodput_bps"] or 0.0 for row in group]
-    name = f"{group[0]['group']}: mean of {len(group)}, Jain's index {jain_index(shares):.3f}"
+    fairness = f"Jain's index {jain_index(shares):.3f}" if any(shares) else "nothing got through"
+    name = f"{group[0]['group']}: mean of {len(group)}, {fairness}"
     quantities = ("goodput_bps", "packets_sent", "packets_dropped", "packets_marked", "delay_mean_s", "delay_p99_s")
     known = {name: [row[name] for row in group if row[name] is not None] for name in quantities}
     means = {name: fmean(values) if values else None for name, values in known.items()}

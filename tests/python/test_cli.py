@@ -64,6 +64,17 @@ def test_tables_are_for_people(forebay: Command, small_file: Path) -> None:
     assert "\x1b" not in done.stdout
 
 
+def test_a_group_of_which_nothing_got_through_is_not_called_fair(forebay: Command, tmp_path: Path) -> None:
+    file = tmp_path / "slow.toml"
+    link = 'rate = "1 Mbps", delay = "2 s"'
+    topology = f"[topology.star]\naccess = {{ {link} }}\nbottleneck = {{ {link} }}\n"
+    flows = '[[flows]]\nname = "u"\ncount = 25\ntransport.udp = { packet = "100 B", constant.rate = "10 kbps" }\n'
+    file.write_text(f'duration = "1 s"\n{topology}{flows}')
+    output = forebay("run", file).stdout
+    assert "nothing got through" in output
+    assert "Jain" not in output
+
+
 def test_markup_in_names_is_printed_as_it_is(forebay: Command, tmp_path: Path) -> None:
     path = tmp_path / "odd.toml"
     path.write_text(SMALL.replace('name = "bf"', 'name = "[red]bf"').replace('["bf"]', '["[red]bf"]'))

@@ -260,7 +260,7 @@ impl Ethernet {
                 parts.destinations.push(DestinationFlow {
                     flow: id,
                     class: flow.class,
-                    reflector: scheme.and_then(|scheme| scheme.reflector()),
+                    reflector: scheme.and_then(|scheme| scheme.reflector(in_rate)),
                     rng: random(flow, "reflector"),
                     book: ReceiveBook::new(sampled),
                 });

@@ -73,6 +73,7 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     flows::validate(spec, &root.key("flows"))?;
     if let Topology::Ethernet(ethernet) = &spec.topology {
         ethernet::memory(ethernet, spec, &root.key("topology.ethernet"))?;
+        ethernet::control_frames(ethernet, spec, &root.key("topology.ethernet"))?;
     }
     if let Topology::Graph(graph) = &spec.topology {
         graph::switches(graph, spec, &root.key("topology.graph.nodes"))?;

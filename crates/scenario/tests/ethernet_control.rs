@@ -91,6 +91,24 @@ fn jain(rates: &[f64]) -> f64 {
     sum * sum / (rates.len() as f64 * squares)
 }
 
+/// Schemes that send by the clock do so at a pace that suits the line: at 53 Mb/s a control frame each way for each
+/// flow and 0.1 ms would leave no room for data.
+#[test]
+fn rates_by_the_clock_are_found_on_slow_links_too() {
+    for (scheme, frames_of_a_flow) in [("fecn", 2.0), ("dbp", 1.0)] {
+        let slow = |text: String| text.replace("10 Gbps", "53 Mbps");
+        let keys = slow(managed(&format!("\"{scheme}\""), &star(5)));
+        let all = slow(flows("flow", &["1", "2", "3", "4"], "5", r#"rate = "10 Gbps""#));
+        let result = simulate(&Timing::new(3000.0, 6000.0), &keys, &all);
+        for bps in result.flows.floats("goodput_bps") {
+            assert_near(scheme, *bps, 53e6 / 4.0, 0.05);
+        }
+        // Four flows for 3 s, in intervals as long as 125 KB take.
+        let expected = 4.0 * frames_of_a_flow * 3.0 * 53e6 / 1e6;
+        assert_near(scheme, sum(&result.ports, "control_frames_sent") as f64, expected, 0.02);
+    }
+}
+
 /// The probe loop of E2CM settles where each flow has its set-point in the queue, so that the queue is `N` of them and
 /// the rates are equal, as long as that is below the set-point of the queue itself.
 #[test]

@@ -149,6 +149,15 @@ fn each_mistake_in_a_scheme_gets_its_message() {
     for (name, scheme) in mistakes {
         insta::assert_snapshot!(name, render(&with(scheme)));
     }
+    // What suits 10 Gb/s does not suit 53 Mb/s: alone, and with discoveries of six flows.
+    let slow = |scheme: &str| with(scheme).replace("Gbps", "Mbps").replace("10 Mbps", "53 Mbps");
+    for (name, scheme) in [
+        ("fecn_interval_too_short_for_the_line", "{ fecn = { interval = \"0.1 ms\" } }"),
+        ("fecn_discoveries_fill_the_links", "{ fecn = { discovery_period = \"0.05 ms\" } }"),
+    ] {
+        insta::assert_snapshot!(name, render(&slow(scheme)));
+    }
+    Scenario::load(&slow("\"fecn\""), "demo.toml", &[]).map_err(|error| error.render(false)).unwrap();
     let limited = with("\"fecn\"").replace("voq_limit", "rate_limiters = 4\nvoq_limit");
     insta::assert_snapshot!("fecn_with_few_limiters", render(&limited));
 }

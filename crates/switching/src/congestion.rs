@@ -277,11 +277,11 @@ macro_rules! schemes {
                 }
             }
 
-            /// The part for the output queue `id`, whose port carries `capacity` at first.
+            /// The part for the output queue `id`, whose link has this rate.
             #[must_use]
-            pub fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> Box<dyn CongestionPoint> {
+            pub fn congestion_point(&self, id: CongestionPointId, line: Rate) -> Box<dyn CongestionPoint> {
                 match self {
-                    $(Self::$variant(config) => Box::new(config.congestion_point(id, capacity)),)*
+                    $(Self::$variant(config) => Box::new(config.congestion_point(id, line)),)*
                 }
             }
 
@@ -293,11 +293,11 @@ macro_rules! schemes {
                 }
             }
 
-            /// The part for the destination of a flow, if the scheme has one.
+            /// The part for the destination of a flow whose adapter's link has this rate, if the scheme has one.
             #[must_use]
-            pub fn reflector(&self) -> Option<Box<dyn Reflector>> {
+            pub fn reflector(&self, line: Rate) -> Option<Box<dyn Reflector>> {
                 match self {
-                    $(Self::$variant(config) => config.reflector(),)*
+                    $(Self::$variant(config) => config.reflector(line),)*
                 }
             }
         }
@@ -319,7 +319,35 @@ schemes! {
     Dcqcn, "dcqcn", dcqcn::DcqcnConfig;
 }
 
+/// Control frames that a scheme sends for each flow at intervals of their own, however little data there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeriodicMessages {
+    /// The parameter that gives the interval.
+    pub field: &'static str,
+    /// From one to the next.
+    pub interval: Span,
+    /// Whether one goes from the source to the destination, beside the one that comes back.
+    pub to_destination: bool,
+}
+
 impl CongestionManagement {
+    /// What is sent for each flow by the clock, where adapters' links have this rate. Most schemes send by what happens
+    /// to data, and so never more than a part of these.
+    #[must_use]
+    pub fn periodic_messages(&self, line: Rate) -> Option<PeriodicMessages> {
+        match self {
+            Self::Fecn(config) => {
+                let field = if config.discovery_period.is_some() { "discovery_period" } else { "interval" };
+                Some(PeriodicMessages { field, interval: config.discovery_period(line), to_destination: true })
+            }
+            Self::Dbp(config) => {
+                let interval = config.interval(line);
+                Some(PeriodicMessages { field: "interval", interval, to_destination: false })
+            }
+            Self::Ecm(_) | Self::E2cm(_) | Self::Qcn(_) | Self::Dcqcn(_) => None,
+        }
+    }
+
     /// Whether congestion points mark frames, which have to be ECN-capable then, instead of telling their sources.
     #[must_use]
     pub fn marks_frames(&self) -> bool {

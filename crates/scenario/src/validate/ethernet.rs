@@ -12,6 +12,7 @@ use petgraph::unionfind::UnionFind;
 use super::{DAY, Invalid, LONGEST_RUN, Validity, check_name, check_rate, check_span, require};
 use crate::document::Path;
 use crate::error::did_you_mean;
+use crate::layout::Layout;
 use crate::names;
 use crate::schema::{
     Application, Ethernet, FlowGroup, FrameOnOff, Frames, OTHERS, OneOrMany, Pause, ScenarioSpec, Service, ServiceAt,
@@ -194,6 +195,35 @@ fn schemes(ethernet: &Ethernet, path: &Path) -> Validity {
             .with_help("leave `rate_limiters` out".to_owned()));
     }
     Ok(())
+}
+
+/// Checks that the control frames that a scheme sends by the clock leave half of each link for data. Where they took
+/// all of it, they would pile up at the adapters without end.
+pub(super) fn control_frames(ethernet: &Ethernet, spec: &ScenarioSpec, path: &Path) -> Validity {
+    let link = ethernet.link.rate;
+    let Some(scheme) = &ethernet.congestion_management else { return Ok(()) };
+    let Some(messages) = scheme.periodic_messages(link) else { return Ok(()) };
+    let layout = Layout::new(spec, 0);
+    let mut frames_on = vec![0_u64; layout.lines.len()];
+    for route in &layout.routes {
+        let to_destination = route.forward.iter().filter(|_| messages.to_destination);
+        to_destination.chain(&route.backward).for_each(|line| frames_on[*line as usize] += 1);
+    }
+    let Some((&frames, line)) = frames_on.iter().zip(&layout.lines).max_by_key(|(frames, _)| **frames) else {
+        return Ok(());
+    };
+    let busy = link.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)));
+    if messages.interval >= busy * 2 {
+        return Ok(());
+    }
+    let (name, interval, field) = (scheme.name(), messages.interval, messages.field);
+    let message = format!(
+        "{name}: {frames} control frames in each {interval} on the link `{}`, where they take {busy}",
+        line.name
+    );
+    let at = path.key("congestion_management").key(name).key(field);
+    Err(Invalid::new(at, message, "expected an interval of at least twice that")
+        .with_help(format!("half of a link is for data: give `{field} = \"{}\"` or more", busy * 2)))
 }
 
 fn refused(what: &str, error: ParameterError, path: &Path) -> Invalid {

@@ -20,6 +20,19 @@ use crate::ParameterError;
 #[cfg(test)]
 pub(crate) mod parking_lot;
 
+/// What the link carries in the default interval: 0.1 ms of 10 Gb/s. The loop's gain is what a port carries in an
+/// interval over the set-point, so that it is the same at all rates, as is the part of the link that control frames
+/// take.
+const DEFAULT_INTERVAL_BYTES: u64 = 125_000;
+
+/// The least that the link has to carry in an interval, ten frames of 1500 B: fewer are no measure of a load.
+const LEAST_INTERVAL_BYTES: u64 = 15_000;
+
+/// The interval of links of this rate, unless it is given.
+pub(super) fn interval_on(line: Rate, interval: Option<Span>) -> Span {
+    interval.unwrap_or_else(|| line.transmission_time(DEFAULT_INTERVAL_BYTES))
+}
+
 /// Gains of the queue-control functions that are accepted: far beyond any that is stable.
 const MAX_GAIN: f64 = 1000.0;
 
@@ -129,7 +142,9 @@ impl PortLaw {
     /// of the schemes.
     pub fn check(&self, line: Rate) -> Result<(), ParameterError> {
         ParameterError::unless(self.set_point.0 > 0, "set_point", "be more than 0")?;
-        ParameterError::unless(self.interval > Span::ZERO, "interval", "be more than 0")?;
+        let holds = self.interval >= line.transmission_time(LEAST_INTERVAL_BYTES);
+        let bound = "be at least as long as the adapters' links take for 15 KB, so that there is a load to measure";
+        ParameterError::unless(holds, "interval", bound)?;
         self.queue_control.check()?;
         let holds = self.increase_limit.is_finite() && self.increase_limit > 1.0;
         ParameterError::unless(holds, "increase_limit", "be a number above 1")?;
@@ -269,6 +284,10 @@ mod tests {
         assert_eq!(field(LAW), None);
         assert_eq!(field(PortLaw { set_point: Bytes(0), ..LAW }), Some("set_point"));
         assert_eq!(field(PortLaw { interval: Span::ZERO, ..LAW }), Some("interval"));
+        // 15 KB at 10 Gb/s; and the default of that rate, 0.1 ms, at 53 Mb/s.
+        assert_eq!(field(PortLaw { interval: Span::from_nanoseconds(11_999), ..LAW }), Some("interval"));
+        assert_eq!(field(PortLaw { interval: Span::from_nanoseconds(12_000), ..LAW }), None);
+        assert_eq!(LAW.check(Rate::megabits(53)).err().map(|error| error.field), Some("interval"));
         assert_eq!(field(PortLaw { increase_limit: 1.0, ..LAW }), Some("increase_limit"));
         assert_eq!(field(PortLaw { increase_limit: f64::NAN, ..LAW }), Some("increase_limit"));
         assert_eq!(field(PortLaw { minimum_rate: Rate::megabits(10_001), ..LAW }), Some("minimum_rate"));
@@ -277,6 +296,17 @@ mod tests {
         assert_eq!(field(hyperbolic(1.1, 1.1, 0.0)), Some("queue_control.hyperbolic.floor"));
         assert_eq!(field(linear(0.0, 0.1)), Some("queue_control.linear.slope"));
         assert_eq!(field(linear(0.1, 1.0)), Some("queue_control.linear.floor"));
+    }
+
+    #[test]
+    fn the_default_interval_is_a_tenth_of_a_millisecond_at_ten_gigabits_and_goes_with_the_rate() {
+        for (megabits, microseconds) in [(10_000, 100), (100_000, 10), (1000, 1000), (50, 20_000)] {
+            let interval = interval_on(Rate::megabits(megabits), None);
+            assert_eq!(interval, Span::from_microseconds(microseconds));
+            assert_eq!(PortLaw { interval, ..LAW }.check(Rate::megabits(megabits)), Ok(()));
+        }
+        let given = Some(Span::from_milliseconds(1));
+        assert_eq!(interval_on(Rate::megabits(10_000), given), Span::from_milliseconds(1));
     }
 
     proptest! {

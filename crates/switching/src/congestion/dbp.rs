@@ -32,7 +32,7 @@
 //!
 //! # Cost
 //! About 100 bytes a port and 100 bytes a flow; an addition for each frame, a comparison for each report. A control
-//! frame for each active flow and interval: 5 Mb/s with the defaults.
+//! frame for each active flow and interval: with the defaults 0.05 % of a link's rate, 5 Mb/s at 10 Gb/s.
 //!
 //! # Parameters
 //! See [`DbpConfig`].
@@ -41,7 +41,7 @@ use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
-use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl};
+use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl, interval_on};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
     uniform,
@@ -50,6 +50,10 @@ use crate::ParameterError;
 
 /// Intervals without a report after which the source acts on its own.
 const SILENT_INTERVALS: u64 = 3;
+
+fn silent_intervals(interval: Span) -> Span {
+    Span::from_picoseconds(interval.picoseconds().saturating_mul(SILENT_INTERVALS))
+}
 /// What a flow's rate is multiplied by for each silence, with [`Silence::Decay`].
 const DECAY: f64 = 0.5;
 /// The longest frame of standard Ethernet.
@@ -86,11 +90,12 @@ pub enum Silence {
 pub struct DbpConfig {
     /// T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its
     /// share. A port that corrected more often than reports come would correct several times for the same overload.
-    /// Default: 0.1 ms, as FECN's interval; with 1 ms the queue would oscillate.
-    pub interval: Span,
+    /// At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s, as
+    /// FECN's interval; with 1 ms the queue would oscillate there.
+    pub interval: Option<Span>,
     /// How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for
-    /// a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms).
-    pub expiry: Span,
+    /// a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
+    pub expiry: Option<Span>,
     /// How a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
     pub share: ShareMode,
     /// What a source does when no report has come for three intervals. Default: `release`; reports are not lost here,
@@ -109,8 +114,8 @@ pub struct DbpConfig {
 impl Default for DbpConfig {
     fn default() -> Self {
         Self {
-            interval: Span::from_microseconds(100),
-            expiry: Span::from_milliseconds(20),
+            interval: None,
+            expiry: None,
             share: ShareMode::default(),
             silence: Silence::default(),
             set_point: Bytes(75_000),
@@ -123,18 +128,19 @@ impl Default for DbpConfig {
 
 impl DbpConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
-        self.port_law().check(line)?;
-        ParameterError::unless(self.expiry >= self.interval, "expiry", "be at least `interval`")?;
+        self.port_law(line).check(line)?;
+        let expiry = self.expiry(line);
+        ParameterError::unless(expiry >= self.interval(line), "expiry", "be at least `interval`")?;
         // A source that its own limiter keeps silent for longer would be forgotten between two of its frames.
-        let holds = self.expiry > self.minimum_rate.transmission_time(FRAME_BYTES);
+        let holds = expiry > self.minimum_rate.transmission_time(FRAME_BYTES);
         ParameterError::unless(holds, "expiry", "be longer than 1500 B take at `minimum_rate`")
     }
 
     pub(crate) fn congestion_point(&self, _id: CongestionPointId, capacity: Rate) -> impl CongestionPoint + use<> {
         let capacity_bps = capacity.bits_per_second() as f64;
         let share = match self.share {
-            ShareMode::Rho => PortShare::Rho(AdvertisedRate::new(self.port_law(), capacity_bps)),
-            ShareMode::Count => PortShare::Count(ReportCount::new(self.port_law(), capacity_bps)),
+            ShareMode::Rho => PortShare::Rho(AdvertisedRate::new(self.port_law(capacity), capacity_bps)),
+            ShareMode::Count => PortShare::Count(ReportCount::new(self.port_law(capacity), capacity_bps)),
         };
         DbpPort { share }
     }
@@ -143,26 +149,35 @@ impl DbpConfig {
         DbpSource {
             line_bps: line.bits_per_second() as f64,
             minimum_bps: self.minimum_rate.bits_per_second() as f64,
-            patience: Span::from_picoseconds(self.interval.picoseconds().saturating_mul(SILENT_INTERVALS)),
+            patience: silent_intervals(self.interval(line)),
             silence: self.silence,
             rate_bps: None,
             silent_at: Time::NEVER,
         }
     }
 
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, line: Rate) -> Option<Box<dyn Reflector>> {
         Some(Box::new(DbpDestination {
-            interval: self.interval,
-            expiry: self.expiry,
+            interval: self.interval(line),
+            expiry: self.expiry(line),
             last_data: Time::ZERO,
             report_at: Time::NEVER,
         }))
     }
 
-    fn port_law(&self) -> PortLaw {
+    /// T_RR.
+    pub(super) fn interval(&self, line: Rate) -> Span {
+        interval_on(line, self.interval)
+    }
+
+    fn expiry(&self, line: Rate) -> Span {
+        self.expiry.unwrap_or_else(|| Span::from_milliseconds(20).max(silent_intervals(self.interval(line))))
+    }
+
+    fn port_law(&self, line: Rate) -> PortLaw {
         PortLaw {
             set_point: self.set_point,
-            interval: self.interval,
+            interval: self.interval(line),
             queue_control: self.queue_control,
             increase_limit: self.increase_limit,
             minimum_rate: self.minimum_rate,
@@ -399,7 +414,7 @@ mod tests {
     #[test]
     fn reports_begin_with_the_first_frame_and_end_when_the_source_has_rested() {
         let mut rng = rng(1);
-        let mut destination = DbpConfig::default().reflector().unwrap();
+        let mut destination = DbpConfig::default().reflector(LINE).unwrap();
         assert_eq!(destination.poll_at(), Time::NEVER);
         // The node takes 3 Gb/s of the 10 Gb/s that come.
         let capacity = Rate::megabits(3000);
@@ -546,9 +561,15 @@ mod tests {
         let field = |config: DbpConfig| config.check(LINE).err().map(|error| error.field);
         let config = DbpConfig::default;
         assert_eq!(field(config()), None);
-        assert_eq!(field(DbpConfig { interval: Span::ZERO, ..config() }), Some("interval"));
-        assert_eq!(field(DbpConfig { expiry: Span::from_milliseconds(12), ..config() }), Some("expiry"));
-        assert_eq!(field(DbpConfig { interval: Span::from_milliseconds(30), ..config() }), Some("expiry"));
+        assert_eq!(field(DbpConfig { interval: Some(Span::ZERO), ..config() }), Some("interval"));
+        let twelve = Some(Span::from_milliseconds(12));
+        assert_eq!(field(DbpConfig { expiry: twelve, ..config() }), Some("expiry"));
+        let thirty = DbpConfig { interval: Some(Span::from_milliseconds(30)), ..config() };
+        assert_eq!(field(thirty.clone()), None);
+        assert_eq!(field(DbpConfig { expiry: Some(Span::from_milliseconds(20)), ..thirty }), Some("expiry"));
+        for megabits in [2, 53, 100_000] {
+            assert_eq!(config().check(Rate::megabits(megabits)), Ok(()));
+        }
         assert_eq!(field(DbpConfig { minimum_rate: Rate::megabits(20_000), ..config() }), Some("minimum_rate"));
         assert_eq!(field(DbpConfig { set_point: Bytes(0), ..config() }), Some("set_point"));
     }

@@ -122,7 +122,7 @@ impl DcqcnConfig {
         DcqcnReactionPoint::new(self, line)
     }
 
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
         Some(Box::new(NotificationPoint::new(self.notification_interval)))
     }
 }

@@ -121,7 +121,7 @@ impl E2cmConfig {
         }
     }
 
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
         Some(Box::new(E2cmReflector { last_probe: None, received_bytes: 0 }))
     }
 }

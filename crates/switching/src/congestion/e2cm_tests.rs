@@ -165,7 +165,7 @@ fn the_first_report_of_a_limiter_changes_no_rate() {
 
 #[test]
 fn the_destination_measures_between_two_probes() {
-    let mut reflector = E2cmConfig::default().reflector().unwrap();
+    let mut reflector = E2cmConfig::default().reflector(LINE).unwrap();
     let mut reflect = |sent_us: u64, now_us: u64, frames: u64| {
         let now = Time::ZERO + Span::from_microseconds(now_us);
         at(now, |context| {

@@ -166,7 +166,7 @@ impl EcmConfig {
         }
     }
 
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
         None
     }
 }

@@ -32,6 +32,13 @@
 //!   swinging: in the chain of this file's tests rates by a quarter around their fair values, and their means by up to
 //!   3 %. With b = 1.02 they come to rest, but a long queue drains more slowly.
 //! - The set-point is ours: 75 KB, that of ECM in the slides, so that queues can be compared.
+//! - By default T is as long as a link takes for 125 KB, so that on links of any rate the loop has the same gain and
+//!   rate discovery takes the same part of them, 0.05 % a flow. With 0.1 ms on a link of 53 Mb/s ten flows would send
+//!   nothing else.
+//! - The intervals of all ports begin at time 0. Where in its interval a port is when flows begin moves the peak of the
+//!   first overload: in the slides' first scenario the highest 1-ms mean of the queue is 192 KB when they begin with an
+//!   interval, as they do there, and 213 KB when they begin halfway (means of ten seeds); without a limit to the
+//!   increase it is 215 KB.
 //! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE does not
 //!   know: it advertises as if it carried all.
 //! - The second rate discovery of a flow follows the first after a random part of the period, the others by whole
@@ -42,7 +49,8 @@
 //!
 //! # Cost
 //! About 100 bytes a port and 50 bytes a flow; an addition for each frame, a division for each port and interval. A
-//! control frame each way for each flow and period: 5 Mb/s a flow with the defaults, busy or not.
+//! control frame each way for each flow and period: with the defaults 0.05 % of a link's rate for each flow, busy or
+//! not; 5 Mb/s at 10 Gb/s.
 //!
 //! # Parameters
 //! See [`FecnConfig`].
@@ -51,7 +59,7 @@ use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
-use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl};
+use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl, interval_on};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
     uniform,
@@ -66,8 +74,9 @@ pub struct FecnConfig {
     /// Q_eq: where the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b
     /// / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, to compare).
     pub set_point: Bytes,
-    /// T: how long a port measures before it corrects its advertised rate. Default: 0.1 ms (tried; the authors': 1 ms).
-    pub interval: Span,
+    /// T: how long a port measures before it corrects its advertised rate. At least as long as a link takes for 15 KB.
+    /// Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
+    pub interval: Option<Span>,
     /// T_p: how often a source sends a rate discovery for each flow. Default: as long as `interval`.
     pub discovery_period: Option<Span>,
     /// N0: sources and ports start at the capacity over this number. Default: 10 (the authors').
@@ -88,7 +97,7 @@ impl Default for FecnConfig {
     fn default() -> Self {
         Self {
             set_point: Bytes(75_000),
-            interval: Span::from_microseconds(100),
+            interval: None,
             discovery_period: None,
             initial_flows: 10,
             minimum_rate: Rate::megabits(1),
@@ -101,7 +110,7 @@ impl Default for FecnConfig {
 
 impl FecnConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
-        self.port_law().check(line)?;
+        self.port_law(line).check(line)?;
         ParameterError::unless(self.discovery_period != Some(Span::ZERO), "discovery_period", "be more than 0")?;
         ParameterError::unless(self.initial_flows > 0, "initial_flows", "be at least 1")?;
         let holds = self.severe_congestion.is_none_or(|severe| severe > self.set_point);
@@ -111,7 +120,7 @@ impl FecnConfig {
     pub(crate) fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> impl CongestionPoint + use<> {
         FecnPort {
             id,
-            advertised: AdvertisedRate::new(self.port_law(), self.initial_bps(capacity)),
+            advertised: AdvertisedRate::new(self.port_law(capacity), self.initial_bps(capacity)),
             severe_congestion: self.severe_congestion,
         }
     }
@@ -120,21 +129,26 @@ impl FecnConfig {
         FecnSource {
             line_bps: line.bits_per_second() as f64,
             minimum_bps: self.minimum_rate.bits_per_second() as f64,
-            period: self.discovery_period.unwrap_or(self.interval),
+            period: self.discovery_period(line),
             rate_bps: self.initial_bps(line),
             discovery_at: start,
             in_step: true,
         }
     }
 
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
         Some(Box::new(FecnDestination))
     }
 
-    fn port_law(&self) -> PortLaw {
+    /// T_p.
+    pub(super) fn discovery_period(&self, line: Rate) -> Span {
+        self.discovery_period.unwrap_or_else(|| interval_on(line, self.interval))
+    }
+
+    fn port_law(&self, line: Rate) -> PortLaw {
         PortLaw {
             set_point: self.set_point,
-            interval: self.interval,
+            interval: interval_on(line, self.interval),
             queue_control: self.queue_control,
             increase_limit: self.increase_limit,
             minimum_rate: self.minimum_rate,
@@ -291,7 +305,7 @@ mod tests {
         let mut message = discovery;
         port.forward(&mut message, 0, &mut context(start, &mut rng));
         assert_eq!(message, Message::RateDiscovery { rate_bps: 1e9 }, "C / N0");
-        let mut destination = FecnConfig::default().reflector().unwrap();
+        let mut destination = FecnConfig::default().reflector(LINE).unwrap();
         let report = destination.reflect(&message, &mut context(start, &mut rng)).unwrap();
         assert_eq!(report, Message::RateReport { rate_bps: 1e9 });
         for (reported, rate) in [(2.5e9, 2.5e9), (0.0, 1e6), (1e12, 1e10)] {
@@ -325,6 +339,21 @@ mod tests {
             let rates = network.measure(Span::from_milliseconds(5));
             assert!(fair_within(&rates, &[2.5e9; 4], 0.01), "{rates:?}");
             assert!((70_000..80_000).contains(&network.queue_bytes(0)), "{}", network.queue_bytes(0));
+        }
+    }
+
+    #[test]
+    fn slow_and_fast_lines_are_shared_as_well_and_carry_data() {
+        // The same course in units of the interval: 1 Gb/s takes ten times as long as 10 Gb/s, 53 Mb/s 189 times.
+        for line in [Rate::megabits(53), Rate::megabits(1000), Rate::megabits(40_000)] {
+            let mut network =
+                Network::new(&CongestionManagement::Fecn(FecnConfig::default()), line, &[&[0], &[0], &[0], &[0]]);
+            let interval = interval_on(line, None);
+            network.run(interval * 100);
+            let rates = network.measure(interval * 50);
+            let fair = line.bits_per_second() as f64 / 4.0;
+            assert!(fair_within(&rates, &[fair; 4], 0.02), "{line}: {rates:?}");
+            assert!((65_000..85_000).contains(&network.queue_bytes(0)), "{line}: {}", network.queue_bytes(0));
         }
     }
 
@@ -385,6 +414,12 @@ mod tests {
         let field = |config: FecnConfig| config.check(LINE).err().map(|error| error.field);
         let config = FecnConfig::default;
         assert_eq!(field(config()), None);
+        for megabits in [2, 53, 100_000] {
+            assert_eq!(config().check(Rate::megabits(megabits)), Ok(()));
+        }
+        let short = FecnConfig { interval: Some(Span::from_microseconds(100)), ..config() };
+        assert_eq!(field(short.clone()), None);
+        assert_eq!(short.check(Rate::megabits(53)).err().map(|error| error.field), Some("interval"));
         assert_eq!(field(FecnConfig { discovery_period: Some(Span::ZERO), ..config() }), Some("discovery_period"));
         assert_eq!(field(FecnConfig { initial_flows: 0, ..config() }), Some("initial_flows"));
         assert_eq!(field(FecnConfig { minimum_rate: Rate::megabits(20_000), ..config() }), Some("minimum_rate"));

@@ -34,7 +34,7 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
     let mut point = scheme.congestion_point(CongestionPointId(0), line);
     let mut flows: Vec<(Box<dyn ReactionPoint>, RateLimiter, Time)> =
         (0..sources).map(|_| (scheme.reaction_point(line, Time::ZERO), RateLimiter::default(), Time::ZERO)).collect();
-    let mut reflectors: Vec<_> = (0..sources).map(|_| scheme.reflector()).collect();
+    let mut reflectors: Vec<_> = (0..sources).map(|_| scheme.reflector(line)).collect();
     let mut queue: VecDeque<(usize, bool, Option<Message>)> = VecDeque::new();
     let mut messages: VecDeque<(Time, usize, Message)> = VecDeque::new();
     let (mut sent, mut delivered, mut seen, mut sum) = (alloc::vec![0_u64; sources], 0_u64, 0_u64, 0_u64);

@@ -179,7 +179,7 @@ impl QcnConfig {
     }
 
     /// None: destinations have no part in it.
-    pub(crate) fn reflector(&self) -> Option<Box<dyn Reflector>> {
+    pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
         None
     }
 }

@@ -75,7 +75,7 @@ impl Network {
         let flow = |route: &&[usize]| Flow {
             route: route.to_vec(),
             reaction: scheme.reaction_point(line, Time::ZERO),
-            reflector: scheme.reflector(),
+            reflector: scheme.reflector(line),
             limiter: RateLimiter::default(),
             demand_bps: line.bits_per_second() as f64,
             delivered_bytes: 0,
