@@ -298,7 +298,8 @@ parameters! {
     /// segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer
     /// sends, and further marks double it).
     ecn_floor: EcnFloor = EcnFloor::TwoSegments,
-    /// Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    /// Retransmissions are ECN-capable, too, and tell the receiver that the window was reduced, as in ns-2
+    /// (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo goes on until new data is sent.
     ecn_retransmissions: bool = false,
     /// Of what a sign of congestion leaves a part: the "flight_size" (RFC 5681, equation 4) or the "congestion_window",
     /// used or not (Linux).

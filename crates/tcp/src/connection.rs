@@ -214,10 +214,11 @@ impl Connection {
         self.count_and_time(end, retransmission, now);
         // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and as a rule no ECT on what is sent again.
         let new_data = payload > 0 && !retransmission;
+        let takes_part_in_ecn = new_data || payload > 0 && self.ecn_retransmissions;
         if let Some(departures) = &mut self.departures {
             if new_data { departures.note(end, now) } else { departures.forget() }
         }
-        let cwr = new_data && core::mem::take(&mut self.cwr_pending);
+        let cwr = takes_part_in_ecn && core::mem::take(&mut self.cwr_pending);
         out.segment(Segment {
             seq,
             payload_bytes: payload as u32,
@@ -225,7 +226,7 @@ impl Connection {
             fin,
             cwr,
             ecn_setup: false,
-            ect: self.ecn && payload > 0 && (new_data || self.ecn_retransmissions),
+            ect: self.ecn && takes_part_in_ecn,
             retransmission,
             sent: now,
         });

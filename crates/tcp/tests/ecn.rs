@@ -189,3 +189,23 @@ fn what_is_sent_again_is_not_ecn_capable_and_carries_no_cwr() {
     assert!(resent.iter().all(|sent| !sent.segment.ect && !sent.segment.cwr));
     assert!(network.log.iter().any(|sent| sent.segment.cwr));
 }
+
+#[test]
+fn in_ns2_a_retransmission_ends_the_echo() {
+    // A mark leaves a window of one of two, and the segment that follows is lost. What is sent again says that the window
+    // was reduced, so that the receiver's echo, which called for no further reduction, is over.
+    let acks_with_echo = |ecn_retransmissions| {
+        let base = TcpConfig { ecn: true, ecn_retransmissions, handshake: false, ..TcpConfig::ns2(2) };
+        let fate = |n, _: &Segment| match n {
+            10 => Fate::Mark,
+            11..=13 => Fate::Drop,
+            _ => Fate::Pass,
+        };
+        let network = run(base, fate, at_seconds(10));
+        let resent = network.retransmissions();
+        assert!(!resent.is_empty());
+        assert_eq!(resent.iter().any(|sent| sent.segment.cwr), ecn_retransmissions);
+        network.acks.iter().filter(|(_, ack)| ack.ece).count()
+    };
+    assert!(acks_with_echo(true) < acks_with_echo(false));
+}
