@@ -364,9 +364,8 @@ def compare(
     for row in experiment.rows:
         for metric in row.metrics:
             forebay = Sample([run.value(metric.name) for run in outcomes[experiment.name, row.name, "forebay"]])
-            ns2 = None
-            if live:
-                ns2 = Sample([run.value(metric.name) for run in outcomes[experiment.name, row.name, "ns-2"]])
+            runs = outcomes.get((experiment.name, row.name, "ns-2"), []) if live else []
+            ns2 = Sample([run.value(metric.name) for run in runs]) if runs else None
             comparisons.append(Comparison(row, metric, forebay, ns2))
     return comparisons
 
@@ -399,7 +398,9 @@ def print_table(experiment: Experiment, comparisons: list[Comparison], console: 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
-    known = "table2, figure4, figure5, table3, figure8, table1, figure2, tiny, buffer, loss"
+    known = (
+        "table2, figure4, figure5, table3, figure8, table1, ecn, figure2, tiny, fast-access, tiny-full, buffer, overshoot, loss"
+    )
     parser.add_argument("experiments", nargs="*", help=f"{known}; default: all")
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")

@@ -19,6 +19,12 @@ proc read_options {defaults argv} {
     }
 }
 
+# An option, or what goes for it in scripts that do not know it.
+proc option {name default} {
+    global opt
+    return [expr {[info exists opt($name)] ? $opt($name) : $default}]
+}
+
 # A number drawn uniformly from `range`, a list of two; ns-2's own generator, seeded by seed_everything.
 proc draw {range} {
     global start_variable
@@ -55,7 +61,7 @@ proc configure_queue {} {
             Queue/RED set queue_in_bytes_ false
             Queue/RED set mean_pktsize_ 1000
             Queue/RED set idle_pktsize_ 1000
-            Queue/RED set setbit_ false
+            Queue/RED set setbit_ [option ecn 0]
             return RED
         }
         fq { return FQ }
@@ -88,10 +94,24 @@ proc configure_tcp {window tick} {
         $class set rtxcur_init_ 3.0
         $class set tcpTick_ $tick
         $class set timestamps_ false
-        $class set ecn_ 0
+        $class set ecn_ [option ecn 0]
     }
     Agent/TCP/Newreno set newreno_changes1_ 1
     Agent/TCP/Newreno set partial_window_deflation_ 1
+    if {[option old_timers 0]} { configure_tcp_of_2000 }
+}
+
+# What the dated comments of ns-default.tcl say of the defaults before 2001; the caller gives window 20 and tick 0.1.
+proc configure_tcp_of_2000 {} {
+    foreach class {Agent/TCP Agent/TCP/Reno Agent/TCP/Newreno Agent/TCP/Sack1} {
+        $class set windowInit_ 1
+        $class set singledup_ 0
+        $class set minrto_ 0
+        $class set rtxcur_init_ 6.0
+        $class set syn_ false
+        $class set delay_growth_ false
+        $class set precisionReduce_ false
+    }
 }
 
 # Makes both directions of an access link; neither ever drops.
@@ -109,7 +129,12 @@ proc tcp_flow {group variant from to fid start} {
     foreach {class law} [split $variant /] break
     set sender [new Agent/TCP/$class]
     set has_sack [expr {$class eq "Sack1" || $class eq "Linux"}]
-    set receiver [new [expr {$has_sack ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]]
+    set sink [expr {$has_sack ? "Agent/TCPSink/Sack1" : "Agent/TCPSink"}]
+    if {[option delayed_ack 0]} {
+        append sink /DelAck
+        $sink set interval_ 100ms
+    }
+    set receiver [new $sink]
     $sender set fid_ $fid
     $ns attach-agent $from $sender
     $ns attach-agent $to $receiver

@@ -6,7 +6,7 @@
 source [file join [file dirname [info script]] lib.tcl]
 
 read_options {
-    queue droptail   limit 10   variant Newreno   window 1000   tick 0.01   start 0
+    queue droptail   limit 10   variant Newreno   window 1000   tick 0.01   start 0   delayed_ack 0
     rate 10Mb   access_rate 100Mb   delay 20ms   access_delay 0ms   loss 0   warmup 20   duration 320   seed 1
 } $argv
 seed_everything $opt(seed)

@@ -8,7 +8,7 @@ read_options {
     queue red   limit 200   min_threshold 40   max_threshold 160   max_p 0.1   weight 0.002   buckets 46
     tcp 400   variant Reno   window 64   tick 0.01   tcp_start {0 1}
     udp_rate 2Mb   udp_start {0 1}   random 0   nodes 5
-    access 100Mb   rate 45Mb   delay 10ms   warmup 0   duration 100   seed 1
+    ecn 0   old_timers 0   access 100Mb   rate 45Mb   delay 10ms   warmup 0   duration 100   seed 1
 } $argv
 seed_everything $opt(seed)
 configure_tcp $opt(window) $opt(tick)
