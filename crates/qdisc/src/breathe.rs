@@ -12,9 +12,7 @@
 //! Communications, 2008. The set is that of Karp, Shenker and Papadimitriou (2003), in worst-case constant time.
 //!
 //! # Where we differ
-//! - The paper says both that the set records flows "which has been served" and that it counts "incoming packets". Only
-//!   packets that are let in count here: a flow that does not respond would otherwise be blocked for ever, and the
-//!   paper's figure 2 shows that it is not. They count on admission; `count_departures` on does so in the strict sense.
+//! - Packets count when they are let in, as in Algorithm 1; `count_departures` on counts them when they are sent.
 //! - The paper gives neither the thresholds nor the number of counters; the defaults are ours.
 //! - Random drops have uniform gaps, as RED's; `uniform_gaps` off takes the plain probability. Only packets of flows
 //!   that are not blocked count in a gap.
