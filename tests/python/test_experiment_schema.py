@@ -65,6 +65,10 @@ def test_a_file_is_read(tmp_path: Path) -> None:
             {"claims": [], "sensitivity": [{"name": "s", "set": {"duration": "1 s"}, "why": "w"}]},
             "sensitivity: shows what becomes of claims, and there are none",
         ),
+        (
+            {"sensitivity": [{"name": "s", "set": {"duration": "1 s"}, "why": "w", "variants": ["C"]}]},
+            "sensitivity `s`: there is no variant `C`; there are A, B",
+        ),
         ({"variants": [{"name": "A", "x": [3]}, {"name": "B"}]}, "variant `A`: `x` holds 3, which is none of the axis"),
         (line(variants=["A", "B"]), "a line over `variants` needs their `number`"),
         (line(variants=["A", "B"], number="rate"), "figure `f`: the variant `B` has no number `rate`"),
@@ -192,6 +196,14 @@ def test_layers_of_settings() -> None:
     assert len(make_plan(experiment, quick=False, seeds=None).jobs) == 18
     assert len(make_plan(experiment, quick=True, seeds=None).jobs) == 4
     assert len(make_plan(experiment, quick=True, seeds=5).jobs) == 20
+
+
+def test_a_sensitivity_run_has_variants_and_values_of_its_own() -> None:
+    only = {"name": "long", "set": {"duration": "99 s"}, "why": "to see", "seeds": 1, "x": [2, 4], "variants": ["B"]}
+    experiment = sample(sensitivity=[only], variants=[{"name": "A"}, {"name": "B"}])
+    jobs = make_plan(experiment, quick=False, seeds=1).jobs
+    assert [(job.at.variant, job.at.x) for job in jobs if job.at.setting == "long"] == [("B", 2), ("B", 4)]
+    assert len(jobs) == 2 * 3 + 2
 
 
 def test_keys_of_jobs_depend_on_scenario_seed_and_version() -> None:

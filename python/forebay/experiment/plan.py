@@ -12,7 +12,9 @@ import tomli_w
 from .errors import ExperimentError
 
 if TYPE_CHECKING:
-    from .schema import Experiment, Point, Settings, Variant
+    from collections.abc import Iterator
+
+    from .schema import Experiment, Point, Sensitivity, Settings, Variant
 
 BASE = ""
 """The name of the setting that is judged; the others are those of `[[sensitivity]]`."""
@@ -66,18 +68,29 @@ def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan
     jobs: list[Job] = []
     if experiment.scenario is None:
         return Plan(experiment, quick, count, jobs)
-    settings: list[tuple[str, Settings, int, list[float] | None]] = [(BASE, {}, count, None)]
+    settings: list[Sensitivity | None] = [None]
     if not quick:
-        settings += [(item.name, item.set, min(count, item.seeds), item.x) for item in experiment.sensitivity]
-    for setting, changes, setting_seeds, xs in settings:
-        for variant in experiment.variants_run(quick=quick):
-            for point in experiment.points(quick, variant):
-                if xs is not None and point is not None and point.x not in xs:
-                    continue
-                text = scenario_text(experiment, variant, point, changes, quick=quick)
-                at = Coordinates(setting, variant.name, point.x if point else None)
-                jobs += [Job(experiment.id, at, seed, text) for seed in range(1, setting_seeds + 1)]
+        settings += experiment.sensitivity
+    for setting in settings:
+        name = setting.name if setting else BASE
+        setting_seeds = min(count, setting.seeds) if setting else count
+        for variant, point in _places(experiment, setting, quick=quick):
+            text = scenario_text(experiment, variant, point, setting.set if setting else {}, quick=quick)
+            at = Coordinates(name, variant.name, point.x if point else None)
+            jobs += [Job(experiment.id, at, seed, text) for seed in range(1, setting_seeds + 1)]
     return Plan(experiment, quick, count, jobs)
+
+
+def _places(
+    experiment: Experiment, setting: Sensitivity | None, *, quick: bool
+) -> Iterator[tuple[Variant, Point | None]]:
+    """The variants and values of the axis that are run at a setting."""
+    for variant in experiment.variants_run(quick=quick):
+        if setting is not None and setting.variants is not None and variant.name not in setting.variants:
+            continue
+        for point in experiment.points(quick, variant):
+            if setting is None or setting.x is None or point is None or point.x in setting.x:
+                yield variant, point
 
 
 def scenario_text(

@@ -105,6 +105,8 @@ class Sensitivity(Strict):
     seeds: int = Field(default=3, ge=1)
     x: list[float] | None = None
     """The values of the axis that it is run at; by default all."""
+    variants: list[str] | None = Field(None, min_length=1)
+    """The variants that it is run with; by default all."""
 
 
 class Band(Strict):
@@ -427,6 +429,8 @@ class Experiment(Strict):
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.series if line.variant]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.flows if line.variant]
             found += [(f"figure `{figure.file}`", line.variant) for line in figure.fair_shares if line.variant]
+        for setting in self.sensitivity:
+            found += [(f"sensitivity `{setting.name}`", name) for name in setting.variants or []]
         for point in self.vary.points if self.vary else []:
             found += [(f"vary, x = {point.x:g}", name) for name in point.by_variant]
         return found
