@@ -1641,7 +1641,9 @@ Whose rate a [`Service`] is.
 """
 
 
-Preset = TypeAliasType("Preset", Literal["rfc", "linux", "ns2", "ns2_pre2001"])
+Preset = TypeAliasType(
+    "Preset", Literal["rfc", "linux", "ns2", "ns2_linux", "ns2_pre2001"]
+)
 """
 A TCP that others know by name. Whoever takes one may still set each parameter.
 """
@@ -2238,6 +2240,10 @@ class RedConfig(BaseModel):
     hard_drop: bool = True
     """
     Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
+    """
+    max_marking_probability: float | None = None
+    """
+    From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not marked, whatever `hard_drop` says. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
     """
 
 
@@ -3871,7 +3877,7 @@ class TcpConfig(BaseModel):
     )
     preset: Preset | None = None
     """
-    A set of values for the keys that are not given: "rfc", "linux", "ns2" or "ns2_pre2001". Default: the values shown here.
+    A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001". Default: the values shown here.
     """
     congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
         "newreno"
@@ -3890,6 +3896,14 @@ class TcpConfig(BaseModel):
     rate_reduction: RateReduction | None = None
     """
     How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    """
+    fack: bool = False
+    """
+    Forward acknowledgement in place of RFC 6675, as ns-2's TCP/Linux: the furthest segment that has arrived tells what is lost, lost retransmissions included. Needs `sack`.
+    """
+    duplicate_acks_restart_timer: bool = False
+    """
+    A duplicate ACK, too, starts the retransmission timer anew, as ns-2's TCP/Linux: while ACKs come, nothing times out. RFC 6298 (5.3) says so of ACKs of new data only.
     """
     dsack: bool = False
     """
@@ -3985,7 +3999,7 @@ class TcpConfig(BaseModel):
     """
     ecn_retransmissions: bool = False
     """
-    Retransmissions are ECN-capable, too, as in ns-2. RFC 3168 (6.1.5) forbids it.
+    Retransmissions are ECN-capable, too, and tell the receiver that the window was reduced, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo goes on until new data is sent.
     """
     reduction_base: ReductionBase = "flight_size"
     """
