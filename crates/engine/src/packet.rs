@@ -374,7 +374,7 @@ mod tests {
         for sent_ns in [0, 1, 999, wrap_ns - 1, wrap_ns, wrap_ns + 1, 5 * wrap_ns + 12_345] {
             for age_ns in [0, 1, 50_000_000, wrap_ns - 1] {
                 let sent = Time::from_picoseconds(sent_ns * 1000 + 678);
-                let now = sent + Span::from_picoseconds(age_ns * 1000 + 400);
+                let now = sent + Span::from_picoseconds(age_ns * 1000 + 300);
                 for slot in [0, (1 << 26) - 1] {
                     let stamp = ack_stamp::of(slot, sent);
                     let expected = Time::from_picoseconds(sent_ns * 1000);

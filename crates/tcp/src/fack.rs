@@ -503,7 +503,9 @@ mod tests {
     proptest! {
         /// Whatever is told and resent: stretches ascend without gaps, and the sums are those of the stretches.
         #[test]
-        fn the_sums_are_those_of_the_stretches(steps in proptest::collection::vec((0_u8..5, 0_u64..30, 1_u64..6), 1..80)) {
+        fn the_sums_are_those_of_the_stretches(
+            steps in proptest::collection::vec((0_u8..5, 0_u64..30, 1_u64..6), 1..80),
+        ) {
             let mut board = Board::default();
             let (mut unacknowledged, mut highest) = (0, 40 * SEGMENT);
             for (what, at, count) in steps {
@@ -525,10 +527,12 @@ mod tests {
                     }
                     _ => highest += SEGMENT,
                 }
-                let sum = |fate| board.stretches.iter().filter(|s| s.fate == fate).map(|s| s.end - s.start).sum::<u64>();
+                let of = |fate| board.stretches.iter().filter(move |stretch| stretch.fate == fate);
+                let sum = |fate| of(fate).map(|stretch| stretch.end - stretch.start).sum::<u64>();
                 prop_assert_eq!(board.arrived_bytes, sum(Fate::Arrived));
                 prop_assert_eq!(board.lost_bytes, sum(Fate::Lost));
-                prop_assert!(board.stretches.iter().all(|s| s.start < s.end && s.start >= unacknowledged && s.end <= highest));
+                let within = |s: &Stretch| s.start < s.end && s.start >= unacknowledged && s.end <= highest;
+                prop_assert!(board.stretches.iter().all(within));
                 let pairs = board.stretches.iter().zip(board.stretches.iter().skip(1));
                 prop_assert!(pairs.clone().all(|(a, b)| a.end == b.start));
             }

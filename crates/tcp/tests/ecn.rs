@@ -192,8 +192,8 @@ fn what_is_sent_again_is_not_ecn_capable_and_carries_no_cwr() {
 
 #[test]
 fn in_ns2_a_retransmission_ends_the_echo() {
-    // A mark leaves a window of one of two, and the segment that follows is lost. What is sent again says that the window
-    // was reduced, so that the receiver's echo, which called for no further reduction, is over.
+    // A mark leaves a window of one of two, and the segment that follows is lost. What is sent again says that the
+    // window was reduced, so that the receiver's echo, which called for no further reduction, is over.
     let acks_with_echo = |ecn_retransmissions| {
         let base = TcpConfig { ecn: true, ecn_retransmissions, handshake: false, ..TcpConfig::ns2(2) };
         let fate = |n, _: &Segment| match n {
