@@ -1,5 +1,7 @@
 //! TCP presets: what they set, what overrides them, and that a modern sender survives what an old one does not.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use forebay_scenario::{Scenario, run};
 
 /// Fifty flows beside a flood that fills the link on its own, through PIE.
