@@ -104,12 +104,14 @@ def outcome(
         "goodput_bps": np.array([*tcp, bf]),
         "start_s": np.arange(len(names)) * 0.5,
     }
+    # Metrics are of data: the last row is of ACKs.
     queue_flows = {
-        "queue": np.array(["bottleneck"] * len(names)),
-        "flow": np.array(names),
-        "packets_arrived": np.array([100] * len(names)),
-        "packets_dropped": np.array([0] * len(tcp) + [25]),
-        "classified_at_s": np.array([np.nan] * len(tcp) + [2.0]),
+        "queue": np.array(["bottleneck"] * (len(names) + 1)),
+        "flow": np.array([*names, "tcp-0"]),
+        "direction": np.array(["data"] * len(names) + ["acks"]),
+        "packets_arrived": np.array([100] * len(names) + [10]),
+        "packets_dropped": np.array([0] * len(tcp) + [25, 9]),
+        "classified_at_s": np.array([np.nan] * len(tcp) + [2.0, 1.0]),
     }
     series = [Series("queue", "bottleneck", "dbl", 0.0, 0.5, np.array(dbl, dtype=np.float64))]
     series += [Series("flow", name, "goodput_bps", 0.0, 0.5, np.array([1.0, 2.0, 3.0, 4.0])) for name in names]

@@ -126,10 +126,11 @@ def test_delays_are_weighted_by_what_was_delivered() -> None:
             "rate_bps": np.array([8000.0, 1.0]),
         },
         "queue_flows": {
-            "queue": np.array(["bottleneck", "bottleneck", "bottleneck", "reverse"]),
-            "flow": np.array(["a-0", "a-1", "b", "b"]),
-            "packets_arrived": np.array([2, 4, 4, 99]),
-            "packets_dropped": np.array([1, 0, 4, 99]),
+            "queue": np.array(["bottleneck", "bottleneck", "bottleneck", "bottleneck", "reverse"]),
+            "flow": np.array(["a-0", "a-0", "a-1", "b", "b"]),
+            "direction": np.array(["data", "acks", "data", "data", "data"]),
+            "packets_arrived": np.array([2, 7, 4, 4, 99]),
+            "packets_dropped": np.array([1, 7, 0, 4, 99]),
         },
     }
     found = measure(tables, ["bottleneck"], 5.0)

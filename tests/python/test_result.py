@@ -14,6 +14,8 @@ from matplotlib.figure import Figure
 import forebay as fb
 from forebay.folder import staged
 
+ACK_LINK = {"rate": "100 kbps", "delay": "1 ms"}
+
 
 def test_frames_have_the_columns_of_the_contract(result: fb.Result) -> None:
     assert result.flows.get_column("name").to_list() == ["tcp-0", "tcp-1", "tcp-2", "bf"]
@@ -24,6 +26,17 @@ def test_frames_have_the_columns_of_the_contract(result: fb.Result) -> None:
     flood = result.queue_flows.filter((pl.col("queue") == "bottleneck") & (pl.col("flow") == "bf"))
     assert flood.item(0, "classified_at_s") > 1.0
     assert result.engine.packet_hops > result.engine.events / 10 > 0
+
+
+def test_the_rows_of_flows_at_a_queue_add_up_to_it(small: fb.Scenario) -> None:
+    """ACKs have rows of their own where they queue."""
+    small = small.override({"duration": "3 s", "topology.star.reverse": {**ACK_LINK, "queue": "drop_tail"}})
+    tables = fb.run(small)
+    counters = ["packets_arrived", "packets_dropped", "packets_marked"]
+    rows = tables.queue_flows.group_by("queue").agg(pl.col(counters).sum()).sort("queue")
+    assert rows.rows() == tables.queues.select("name", *counters).sort("name").rows()
+    directions = tables.queue_flows.group_by("queue").agg(pl.col("direction").unique()).sort("queue")
+    assert directions.get_column("direction").to_list() == [["data"], ["acks"]]
 
 
 def test_what_has_no_value_is_null(result: fb.Result) -> None:

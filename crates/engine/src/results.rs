@@ -107,7 +107,7 @@ pub struct RunResult {
     pub queues: Table,
     /// One row a link.
     pub links: Table,
-    /// One row for each flow at each queue with a discipline of its own.
+    /// One row for each flow and direction at each queue with books: those of a queue add up to its row in `queues`.
     pub queue_flows: Table,
     /// One row a port of an Ethernet switch or adapter; without columns where there is none.
     pub ports: Table,

@@ -23,7 +23,8 @@ def data_rows(queue_flows: Mapping[str, NDArray[Any]]) -> NDArray[np.bool]:
     """Which rows of `queue_flows` are of data; all of them in a run kept by a version that had no rows for ACKs."""
     if "direction" not in queue_flows:
         return np.ones(len(queue_flows["flow"]), dtype=bool)
-    return np.asarray(queue_flows["direction"]) == "data"
+    are_data: NDArray[np.bool] = np.asarray(queue_flows["direction"]) == "data"
+    return are_data
 
 
 @dataclass(frozen=True)
