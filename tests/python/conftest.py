@@ -8,8 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 import forebay as fb
+
+# A busy machine must not fail a test: none is timed.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 SMALL = """
 duration = "4 s"
