@@ -15,12 +15,20 @@ OUT ?= out
 
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
+CARGO_MUTANTS_VERSION := 27.1.0
+CARGO_MUTANTS := $(VENV)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
 # A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
 PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-switching
+# Those that hold the rules of papers and RFCs.
+MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-switching
 # Together, shared by the targets.
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := scenario capture units
+
+# Of `make torture`.
+MINUTES ?= 5
+SEED ?= $(shell date +%s)
 
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock
 
@@ -156,9 +164,32 @@ fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fu
 			-max_total_time=$$(( $(FUZZ_SECONDS) / $(words $(FUZZ_TARGETS)) ))); \
 	done
 
+.PHONY: torture
+torture: ## Random scenarios and damaged inputs against the laws of a run, for MINUTES=5
+	cargo run --locked --quiet --package forebay-torture -- \
+		--seconds $$(( $(MINUTES) * 60 )) --seed $(SEED) --all-places --out $(OUT)/torture
+
+# The dependencies are built once, into a folder of their own, and nothing with debugging information. cargo-mutants
+# exits with 2 where a mutant survives and with 3 where one runs out of time: both are findings.
+.PHONY: mutants
+mutants: $(CARGO_MUTANTS) ## List single changes of the pure crates that no test notices; slow: narrow it with FILES=...
+	CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$(CURDIR)/target/mutants nice $(CARGO_MUTANTS) mutants --jobs 1 \
+		$(MUTATED_CRATES:%=--package %) $(FILES:%=--file '%') $(if $(SHARD),--shard $(SHARD)) --output $(OUT) \
+		$(if $(TESTS),-- $(TESTS)) || [[ $$? == [23] ]]
+	@echo "What survived: $(OUT)/mutants.out/missed.txt"
+
+# Built without optimisation: it waits for the compiler.
+$(CARGO_MUTANTS): | $(VENV)/.installed
+	CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --version $(CARGO_MUTANTS_VERSION) \
+		--root $(@D:%/bin=%) cargo-mutants
+
 .PHONY: bench
 bench: build ## Speed and memory beside ns-2 and ns-3 where installed; the time of each discipline and each scheduler
 	$(BIN)/python benches/run.py
+
+.PHONY: digests
+digests: build ## Compare the digests of every run of `reproduce all --quick` with the recorded ones
+	FOREBAY_WHOLE_DIGESTS=1 $(BIN)/pytest --quiet tests/python/test_experiment_digests.py
 
 .PHONY: validate
 validate: build ## Compare with ns-2 where it is installed

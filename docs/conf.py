@@ -13,11 +13,6 @@ myst_heading_anchors = 3
 
 html_theme = "furo"
 html_title = "Forebay"
-html_theme_options = {
-    "source_repository": "https://github.com/forebay/forebay/",
-    "source_branch": "main",
-    "source_directory": "docs/",
-}
 
 copybutton_prompt_text = "$ "
 copybutton_only_copy_prompt_lines = True

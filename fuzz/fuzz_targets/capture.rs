@@ -1,9 +1,8 @@
 //! No bytes make the capture reader or a replay panic, and the books of a replay always balance.
 #![no_main]
 
-use forebay_qdisc::{DropTailConfig, Rate};
-use forebay_scenario::replay::{CaptureReader, ReplayError, ReplayOptions, replay};
-use forebay_scenario::schema::QueueSpec;
+use forebay_qdisc::{DropTail, DropTailConfig, Fifo, Rate};
+use forebay_replay::{CaptureReader, ReplayError, ReplayOptions, ReplayedQueue, replay};
 use forebay_units::QueueSize;
 use libfuzzer_sys::fuzz_target;
 
@@ -13,11 +12,31 @@ fuzz_target!(|bytes: &[u8]| {
         while reader.next_frame()?.is_some() {}
         Ok(reader.packets())
     });
-    let queue = QueueSpec::DropTail(DropTailConfig { limit: QueueSize::Bytes(3_000) });
-    match (read, replay(bytes, Rate::megabits(10), &queue, &ReplayOptions::default())) {
+    let (config, rate) = (DropTailConfig { limit: QueueSize::Bytes(3_000) }, Rate::megabits(10));
+    let law = DropTail::new(&config, rate, 0).expect("the configuration is within its bounds");
+    // What goes in comes out as captures, whose packets are those of the books.
+    let (mut delivered, mut dropped) = (Vec::new(), Vec::new());
+    let queue = ReplayedQueue {
+        name: "drop_tail".to_owned(),
+        discipline: "drop_tail".to_owned(),
+        queue: Box::new(Fifo::new(Box::new(law))),
+        delivered_to: Some(Box::new(&mut delivered)),
+        dropped_to: Some(Box::new(&mut dropped)),
+    };
+    let replayed = replay(bytes, rate, vec![queue], &ReplayOptions::default(), &mut || true);
+    if let Ok(result) = &replayed {
+        assert_eq!(packets_in(&delivered) + packets_in(&dropped), result.packets);
+    }
+    match (read, replayed) {
         (_, Err(error @ ReplayError::Invariant(_))) => panic!("{error}"),
         (Ok(packets), Ok(result)) => assert_eq!(packets, result.packets),
         (Err(error), Ok(_)) => panic!("replayed a file that cannot be read: {error}"),
         (_, Err(error)) => assert!(!error.to_string().is_empty()),
     }
 });
+
+fn packets_in(capture: &[u8]) -> u64 {
+    let mut reader = CaptureReader::new(capture).expect("a capture that was written can be read");
+    while reader.next_frame().expect("a capture that was written can be read").is_some() {}
+    reader.packets()
+}

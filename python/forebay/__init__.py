@@ -10,14 +10,13 @@ result.plot.queue("bottleneck")     # a matplotlib figure
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ._core import __version__
-from .errors import CaptureError, InputError, InternalError, ScenarioError
-
 if TYPE_CHECKING:
     from . import types
+    from ._core import __version__
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
+    from .errors import CaptureError, InputError, InternalError, ScenarioError
     from .ethernet import fair_shares
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
@@ -25,16 +24,22 @@ if TYPE_CHECKING:
     from .scenario import Scenario
     from .simulate import run
 
-# Loaded at their first use: the command line starts without Polars and NumPy.
+# Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
     "BufferSize": "buffer_sizing",
+    "CaptureError": "errors",
     "Comparison": "comparison",
     "Engine": "result",
+    "InputError": "errors",
+    "InternalError": "errors",
     "ReplayResult": "captures",
     "Result": "result",
     "RoutedFlow": "fair_rates",
     "Scenario": "scenario",
+    "ScenarioError": "errors",
     "Series": "result",
+    "Stability": "fluid_model",
+    "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
     "fair_shares": "ethernet",

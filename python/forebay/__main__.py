@@ -1,6 +1,34 @@
-"""`python -m forebay` is the command `forebay`."""
+"""The command `forebay`, which is also `python -m forebay`.
 
-from .cli import main
+It imports next to nothing before it listens to Ctrl-C: the rest takes a while to load.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import NoReturn
+
+from . import interrupt
+
+
+def main() -> NoReturn:
+    """Runs the command and ends the process with its exit status."""
+    interrupt.listen()
+    status = interrupt.INTERRUPTED
+    try:
+        from .cli import run_command
+
+        status = run_command()
+    except KeyboardInterrupt:
+        pass
+    except Exception:
+        if not interrupt.heard():
+            raise
+    if status == interrupt.INTERRUPTED:
+        interrupt.tell()
+        interrupt.leave()
+    sys.exit(status)
+
 
 if __name__ == "__main__":
     main()

@@ -16,6 +16,8 @@ __all__ = [
     "__version__",
     "check",
     "choices",
+    "error_in_toml",
+    "flow_and_link_names",
     "flow_table_entries",
     "json_schema",
     "queue_cost",
@@ -59,8 +61,8 @@ class _Facts(TypedDict):
     duration_s: float
     warmup_s: float
     seed: int
-    flows: list[str]
-    links: list[str]
+    flow_count: int
+    link_count: int
     toml: str
 
 @type_check_only
@@ -81,7 +83,6 @@ class _Choice(TypedDict):
 
 @type_check_only
 class _Replay(TypedDict):
-    discipline: str
     rate_bps: int
     seed: int
     duration_s: float
@@ -89,8 +90,10 @@ class _Replay(TypedDict):
     bytes: int
     packets_unselected: int
     packets_out_of_order: int
+    packets_cut: int
     flows: _Columns
-    queue: _Columns
+    queues: _Columns
+    series: list[_Series]
 
 @type_check_only
 class _Cost(TypedDict):
@@ -129,6 +132,7 @@ class RawResult:
     def digest(self) -> str: ...
 
 def check(text: str, file_name: str, overrides: _Overrides = ...) -> _Facts: ...
+def flow_and_link_names(text: str, file_name: str, overrides: _Overrides = ...) -> tuple[list[str], list[str]]: ...
 def run(
     text: str,
     file_name: str,
@@ -148,16 +152,27 @@ def queue_cost(
     packet_bytes: int,
     load: float,
 ) -> _Cost: ...
+def error_in_toml(
+    text: str,
+    file_name: str,
+    path: Sequence[str | int],
+    message: str,
+    label: str,
+    *,
+    hint: str | None = None,
+    at_key: bool = False,
+) -> ScenarioError: ...
 def json_schema() -> str: ...
 def choices() -> list[_Choice]: ...
 def replay(
     capture: str | PathLike[str],
     rate: str,
-    queue: str,
-    settings: _Overrides = ...,
+    queues: Sequence[tuple[str, str, _Overrides, str | PathLike[str] | None, str | PathLike[str] | None]],
     *,
     destination: IPv4Address | IPv6Address | None = None,
     seed: int = 1,
+    interval: str | None = None,
+    progress: Callable[[float], object] | None = None,
 ) -> _Replay: ...
 def flow_table_entries(
     source: NDArray[np.uint32],

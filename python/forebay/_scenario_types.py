@@ -373,7 +373,7 @@ class PenaltyBoxConfig(BaseModel):
     """
     `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (RED-PD's).
     """
-    packet_size: Bytes = "1.5 KB"
+    packet_size: Bytes = "1500 B"
     """
     `B`: packet size of that TCP. Default: 1500 B.
     """
@@ -916,7 +916,7 @@ class FqCodelConfig(BaseModel):
     """
     What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 10240 packets (RFC 8290, section 5.2).
     """
-    memory_limit: Bytes = "33554.432 KB"
+    memory_limit: Bytes = "32 MiB"
     """
     What all queues together hold at most in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
     """
@@ -924,7 +924,7 @@ class FqCodelConfig(BaseModel):
     """
     Number of queues that flows are hashed to. Default: 1024 (RFC 8290, section 5.2).
     """
-    quantum: Bytes = "1.514 KB"
+    quantum: Bytes = "1514 B"
     """
     Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290, section 5.2).
     """
@@ -940,7 +940,7 @@ class FqCodelConfig(BaseModel):
     """
     CoDel's INTERVAL: how long the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
     """
-    max_packet_size: Bytes = "1.5 KB"
+    max_packet_size: Bytes = "1500 B"
     """
     The longest packet: with no more than that left in a queue CoDel drops nothing. Default: 1500 B.
     """
@@ -979,7 +979,7 @@ class CobaltConfig(BaseModel):
     """
     How long the delay has to stay above the target before the first drop, and the longest gap between drops. Default: 100 ms (CAKE).
     """
-    max_packet_size: Bytes = "1.5 KB"
+    max_packet_size: Bytes = "1500 B"
     """
     The longest packet: the delay of four of them at the link's rate is not congestion. Default: 1500 B.
     """
@@ -1038,7 +1038,7 @@ class PieConfig(BaseModel):
     """
     MAX_BURST: how long nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
     """
-    mean_packet_size: Bytes = "1.5 KB"
+    mean_packet_size: Bytes = "1500 B"
     """
     MEAN_PKTSIZE: with no more than two of these queued nothing is dropped early, and `byte_mode` refers to it. Default: 1500 B, an Ethernet's MTU.
     """
@@ -1129,7 +1129,7 @@ class BreatheConfig(BaseModel):
     """
     bytes_per_count: Bytes | None = None
     """
-    Bytes that count for one: a packet counts once for each so many that it begins. Default: none, each packet counts once (paper, section 3.1).
+    Bytes that count as one: a packet counts its length over this, rounded up. Default: none, each packet counts once (paper, section 3.1).
     """
     count_departures: bool = False
     """
@@ -1510,7 +1510,7 @@ class DcqcnConfig(BaseModel):
 
 class StaticOutputLimit(BaseModel):
     """
-    So many bytes.
+    This many bytes.
     """
 
     model_config = ConfigDict(
@@ -1522,7 +1522,7 @@ class StaticOutputLimit(BaseModel):
 
 class DynamicOutputLimit(BaseModel):
     """
-    So many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
+    This many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
     """
 
     model_config = ConfigDict(
@@ -2400,7 +2400,7 @@ class SfqConfig(BaseModel):
     """
     perturbation_interval: Span | None = None
     """
-    How long one hash is in use before the next; only for the `random` placement. Default: for ever.
+    How long one hash is in use before the next; only for the `random` placement. Default: the hash never changes.
     """
     steal_from_head: bool = False
     """
@@ -2425,7 +2425,7 @@ class DrrConfig(BaseModel):
     """
     What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
     """
-    quantum: Bytes = "1.5 KB"
+    quantum: Bytes = "1500 B"
     """
     Quantum: bytes that a flow of weight 1 may send in each round. At least one packet makes a round O(1). Default: 1500 B.
     """
@@ -2558,7 +2558,7 @@ class CodelConfig(BaseModel):
     """
     INTERVAL: how long the delay has to stay above the target before the first drop: the longest round-trip time to be expected. Default: 100 ms (RFC 8289).
     """
-    max_packet_size: Bytes = "1.5 KB"
+    max_packet_size: Bytes = "1500 B"
     """
     The longest packet: with no more than that left in the queue nothing is dropped. Default: 1500 B.
     """
@@ -2792,7 +2792,7 @@ class DcqcnCongestionManagement(BaseModel):
 
 class IntervalSampling(BaseModel):
     """
-    One in so many bytes.
+    One in this many bytes.
     """
 
     model_config = ConfigDict(
@@ -3126,7 +3126,7 @@ class Frames(BaseModel):
     """
     What a flow sends while it is on, whether or not the network takes it; with `to = "others"` what a source sends, spread evenly over the other nodes. The link's rate fills every slot.
     """
-    size: Bytes = "1.5 KB"
+    size: Bytes = "1500 B"
     """
     Length of a frame.
     """
@@ -3925,7 +3925,7 @@ class TcpConfig(BaseModel):
     """
     A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
     """
-    segment: Bytes = "1.5 KB"
+    segment: Bytes = "1500 B"
     """
     A full data segment on the wire, header included. 1500 B is Ethernet's limit.
     """

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
-import sys
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
+from rich.markup import escape
 
-from . import _core, catalogue, terminal
+from . import _core, catalogue, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_text
 from .errors import InputError, ScenarioError
+from .folder import RESULT_FILE, named
 from .scenario import Scenario
+from .seeds import LAST_SEED, MOST_SEEDS
 from .simulate import run as run_scenario
 from .simulate import run_core
 
-BAD_INPUT, INTERNAL_ERROR, INTERRUPTED = 2, 3, 130
-ISSUES = "https://github.com/forebay/forebay/issues"
+DONE, BAD_INPUT, INTERNAL_ERROR = 0, 2, 3
 
 app = typer.Typer(
     name="forebay",
     help="What will this queue do to my traffic? Simulates networks packet by packet, reproduces papers, and runs the "
     "same queue disciplines on captured packets.",
     epilog="Data go to standard output, messages to standard error. Exit status: 0 done, 1 a claim does not hold, "
-    "2 bad input, 3 an internal error.",
+    "2 bad input or a full disk, 3 an internal error, 130 stopped by Ctrl-C.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -44,8 +46,13 @@ Overrides = Annotated[
         help="Replace a value; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
     ),
 ]
+# Folders are texts: the path of an empty one would be the current folder.
 OutputFolder = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Save results there: Parquet, JSON, figures, traces.")
+    str | None, typer.Option("--out", metavar="DIR", help="Save results there: Parquet, JSON, traces.")
+]
+Seed = Annotated[
+    int | None,
+    typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of all dice, instead of the scenario's."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")]
 
@@ -71,11 +78,17 @@ SizedKey = Annotated[
     typer.Option("--key", metavar="PATH", help="The queue that is sized, by the path of its limit in the scenario."),
 ]
 SizeSeeds = Annotated[
-    int | None, typer.Option("--seeds", metavar="N", min=2, help="Seeds of each size at first. Default: 4.")
+    int | None,
+    typer.Option("--seeds", metavar="N", min=2, max=MOST_SEEDS, help="Seeds of each size at first. Default: 4."),
 ]
 MaxSeeds = Annotated[
     int | None,
-    typer.Option("--max-seeds", metavar="N", help="Seeds of a size that stays undecided. Default: 4 times --seeds."),
+    typer.Option(
+        "--max-seeds",
+        metavar="N",
+        max=MOST_SEEDS,
+        help="Seeds of a size that stays undecided. Default: 4 times --seeds.",
+    ),
 ]
 Least = Annotated[
     int | None,
@@ -90,7 +103,7 @@ Precision = Annotated[
     typer.Option("--precision", metavar="SHARE", help="Sizes nearer than this are not told apart. Default: 0.02."),
 ]
 SizeFolder = Annotated[
-    Path | None,
+    str | None,
     typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/size-buffer/<scenario>."),
 ]
 
@@ -114,31 +127,34 @@ def _options(
 def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     overrides: Overrides = None,
-    seed: Annotated[
-        int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of all dice, instead of the scenario's.")
-    ] = None,
+    seed: Seed = None,
     as_json: AsJson = False,
     out: OutputFolder = None,
 ) -> None:
     """Run a scenario and print what became of its flows, queues and links."""
+    folder = _folder(out)
+    older = folder is not None and (folder / RESULT_FILE).exists()
+    interrupt.tells(lambda: _stopped_run(folder, older=older))
     checked = Scenario.load(scenario, _pairs(overrides))
-    try:
-        with terminal.progress(checked.name) as progress:
-            if out is None:
-                document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
-            else:
-                document = run_scenario(checked, seed=seed, out=out, progress=progress).to_dict()
-    except KeyboardInterrupt:
-        terminal.complain("stopped before the end of the run; nothing was written")
-        raise typer.Exit(INTERRUPTED) from None
+    with terminal.progress(checked.name) as progress:
+        if folder is None:
+            document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
+        else:
+            document = run_scenario(checked, seed=seed, out=folder, progress=progress).to_dict()
+            interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
     if as_json:
         terminal.write(json_text(document))
     else:
         from .summary import result_tables
 
-        terminal.show(*result_tables(document))
+        terminal.show(*result_tables(document, terminal.output().width))
     if out is not None:
         terminal.note(f"written to {out}; `forebay plot {out}` draws its figures")
+
+
+def _stopped_run(folder: Path | None, *, older: bool) -> str:
+    kept = f"; the older results in {folder} are as they were" if older else ""
+    return f"stopped before the end of the run; nothing was written{kept}\nhint: the same command begins anew"
 
 
 @app.command()
@@ -152,19 +168,29 @@ def reproduce(
         ),
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds a run, instead of the experiment's.")
+        int | None,
+        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds a run, instead of the experiment's."),
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and shorter runs: a first impression.")] = False,
     as_json: AsJson = False,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
+        str | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
     ] = None,
     jobs: Jobs = None,
 ) -> None:
-    """Run the experiments of papers and print published and measured values side by side."""
+    """Run the experiments of papers and print published and measured values side by side.
+
+    Without a name: list the experiments, and end with exit status 2.
+    """
+    folder = _folder(out)
+    interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from . import experiment
 
-    status = experiment.reproduce(experiments or ["all"], seeds=seeds, quick=quick, out=out, as_json=as_json, jobs=jobs)
+    if not experiments and not as_json:
+        from .manual import list_table
+
+        terminal.show(list_table(Kind.experiments))
+    status = experiment.reproduce(experiments or [], seeds=seeds, quick=quick, out=folder, as_json=as_json, jobs=jobs)
     raise typer.Exit(status)
 
 
@@ -203,19 +229,22 @@ def compare(
     ] = None,
     overrides: Overrides = None,
     seeds: Annotated[
-        int | None, typer.Option("--seeds", metavar="N", min=1, help="Seeds of each discipline. Default: 3.")
+        int | None,
+        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds of each discipline. Default: 3."),
     ] = None,
     jobs: Jobs = None,
     as_json: AsJson = False,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
     ] = None,
 ) -> None:
     """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
+    folder = _folder(out)
+    interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .comparison.command import Options, run_command
 
-    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, out)
+    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, folder)
     raise typer.Exit(run_command(what, options))
 
 
@@ -245,6 +274,8 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     Of several targets: the smallest buffer for utilisation and drop rate, if it keeps the delay. Of delay alone: the
     largest buffer. Exit status 1: there is none.
     """
+    folder = _folder(out)
+    interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .buffer_sizing.command import Options, run_command
 
     options = Options(
@@ -263,7 +294,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
         precision=precision,
         jobs=jobs,
         as_json=as_json,
-        out=out,
+        out=folder,
     )
     raise typer.Exit(run_command(scenario, options))
 
@@ -277,13 +308,13 @@ def stability(
         typer.Option("--queue", metavar="LINK", help="The queue that is judged. Default: the most overloaded port's."),
     ] = None,
     overrides: Overrides = None,
-    seed: Annotated[int | None, typer.Option("--seed", metavar="N", min=0, help="Seed of the simulation.")] = None,
+    seed: Seed = None,
     packets: Annotated[
         bool, typer.Option("--packets/--no-packets", help="Simulate the scenario too, to draw it beside the model.")
     ] = True,
     as_json: AsJson = False,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/stability/<scenario>."),
     ] = None,
 ) -> None:
@@ -291,10 +322,12 @@ def stability(
 
     Exit status 1: it does not.
     """
+    folder = _folder(out)
+    interrupt.tells(lambda: "stopped; nothing was written\nhint: the same command begins anew")
     from .fluid_model.command import run_command
 
     status = run_command(
-        scenario, queue=queue, overrides=_pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=out
+        scenario, queue=queue, overrides=_pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=folder
     )
     raise typer.Exit(status)
 
@@ -336,46 +369,89 @@ def schema() -> None:
 @app.command()
 def plot(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that `forebay run --out` wrote.", show_default=False)
+        Path,
+        typer.Argument(metavar="DIR", help="A folder that `run --out` or `replay --out` wrote.", show_default=False),
     ],
 ) -> None:
-    """Draw the figures of a saved run into its folder, as PNG and SVG."""
+    """Draw the figures of a saved run or replay into its folder, as PNG and SVG."""
+    interrupt.tells(lambda: f"stopped; no figure was written, and the results in {folder} are as they were")
+    from .captures.result import ReplayResult, is_replay
     from .result import Result
 
-    result = Result.load(folder)
+    result = ReplayResult.load(folder) if is_replay(folder) else Result.load(folder)
     for path in result.plot.save_all(folder):
         terminal.write(str(path))
 
 
 @app.command()
-def replay(
+def replay(  # noqa: PLR0913 - typer makes an option of each
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file; gzip will do.")],
+    *,
     rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="The port's rate, such as [bold]20Mbps[/].")],
-    queue: Annotated[
-        str, typer.Option("--queue", metavar="NAME", help="A discipline, as `forebay list disciplines` names it.")
+    queues: Annotated[
+        list[str],
+        typer.Option(
+            "--queue",
+            "--queues",
+            metavar="NAME,NAME…|all",
+            help="Disciplines, each with a port of its own, side by side. With parameters one at a time: "
+            "[bold]RED=red:gentle=false,wait=true[/]. Repeatable.",
+        ),
     ],
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the discipline. Repeatable."),
+        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of every queue that has it. Repeatable."),
     ] = None,
     destination: Annotated[
         str | None, typer.Option("--to", metavar="ADDRESS", help="Only packets to this address.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Seed of the discipline's dice.")] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of the disciplines' dice.")
+    ] = 1,
+    interval: Annotated[
+        str | None, typer.Option("--interval", metavar="TIME", help="Of the time series. Default: one that fits.")
+    ] = None,
     as_json: AsJson = False,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Save tables and time series there: Parquet, JSON.")
+    ] = None,
+    capture_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--capture-out", metavar="FILE", help="Write what was let through as pcapng; of each queue its own."
+        ),
+    ] = None,
+    drops_out: Annotated[
+        Path | None, typer.Option("--drops-out", metavar="FILE", help="Write what was dropped as pcapng, with reasons.")
+    ] = None,
 ) -> None:
-    """Run the packets of a capture through a queue and print what became of each flow."""
+    """Run the packets of a capture through queues and print what became of each flow."""
+    interrupt.tells(lambda: "stopped before the end of the replay; nothing was written")
     from .captures import replay as replay_capture
 
-    result = replay_capture(
-        capture, rate=rate, queue=queue, settings=_pairs(settings), destination=destination, seed=seed
-    )
+    folder = _folder(out)
+    with terminal.progress(escape(capture.name)) as progress:
+        result = replay_capture(
+            capture,
+            rate=rate,
+            queue=queues,
+            settings=_pairs(settings),
+            destination=destination,
+            seed=seed,
+            interval=interval,
+            out=folder,
+            capture_out=capture_out,
+            drops_out=drops_out,
+            progress=progress,
+        )
     if as_json:
         terminal.write(result.to_json())
     else:
-        from .summary import replay_tables
+        from .captures.table import terminal_tables
 
-        terminal.show(*replay_tables(result.to_dict()))
+        terminal.show(*terminal_tables(result.to_dict(), terminal.output().width))
+    if folder is not None:
+        terminal.note(f"written to {folder}; `forebay plot {folder}` draws its figures")
 
 
 def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
@@ -391,29 +467,51 @@ def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
     return pairs
 
 
-def main() -> NoReturn:
-    """Runs the command and ends the process with its exit status."""
+def _folder(out: str | None) -> Path | None:
+    return None if out is None else named(out)
+
+
+def run_command() -> int:
+    """Runs the command and gives its exit status. Raises KeyboardInterrupt after Ctrl-C."""
     # Whoever reads our output may have seen enough: end as other commands do, without a word.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
-    sys.exit(_status())
+    status = _status()
+    try:
+        with terminal.printing():
+            pass
+    except InputError as error:
+        terminal.complain(str(error))
+        return BAD_INPUT
+    return status
 
 
 def _status() -> int:
     try:
         app()
     except SystemExit as exit_:
-        return exit_.code if isinstance(exit_.code, int) else 0
-    except ScenarioError as error:
-        terminal.complain_of_source(str(error), error.coloured)
+        return exit_.code if isinstance(exit_.code, int) else DONE
+    except (ScenarioError, InputError) as error:
+        terminal.complain_of(error)
         return BAD_INPUT
-    except InputError as error:
-        terminal.complain(str(error))
+    except OSError as error:
+        terminal.complain(_refused(error))
         return BAD_INPUT
     except Exception as error:
+        if interrupt.heard():
+            # An import that Ctrl-C cuts short may say so by an error of its own.
+            raise KeyboardInterrupt from error
         terminal.note(traceback.format_exc().rstrip())
-        terminal.complain(
-            f"this is a fault in Forebay: {error}\nhint: please report it with the lines above at {ISSUES}"
-        )
+        terminal.complain(f"this is a fault in Forebay: {error}\nhint: please report it with the lines above")
         return INTERNAL_ERROR
-    return 0
+    return DONE
+
+
+def _refused(error: OSError) -> str:
+    """What the system refused, which is no fault of the program."""
+    reason = os.strerror(error.errno) if error.errno is not None else str(error)
+    if error.filename is None:
+        # A file is always named: this is standard output.
+        terminal.give_up_output()
+        return f"cannot write to standard output: {reason}\nhint: is its disk full?"
+    return f"{error.filename}: {reason}"

@@ -68,6 +68,11 @@ def save_figure(figure: Figure, folder: Path, stem: str) -> None:
         figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
 
 
+def literal(text: str) -> str:
+    """A name as matplotlib is to show it: a `$` in it begins no formula."""
+    return text.replace("$", r"\$")
+
+
 def line_styles() -> Iterator[dict[str, Any]]:
     """A look for each of many lines: all colours in one line style, then all in the next, over and over."""
     return cycle({"color": colour, "linestyle": line} for line in LINES for colour in COLOURS)

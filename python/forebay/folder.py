@@ -2,35 +2,73 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
 
 from .errors import InputError
 
+try:
+    import fcntl
+except ImportError:  # Windows has no such locks: there, nothing is swept.
+    fcntl = None  # type: ignore[assignment]
+
 RESULT_FILE = "result.json"
 """Written last: a folder with this file holds a complete result."""
+
+PARTIAL = ".partial-forebay-"
+"""The name of an incomplete file or folder begins with this. Its writer holds a lock on it."""
+
+# What the system answers when something cannot be written, whatever is wrong with the program.
+_CANNOT_WRITE = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EIO,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENAMETOOLONG,
+}
+
+
+def named(folder: str | PathLike[str]) -> Path:
+    """The folder of that name. Raises InputError for an empty one, which would be the current folder."""
+    if not os.fspath(folder):
+        message = "the output folder has no name\nhint: name one, or `.` for the current folder"
+        raise InputError(message)
+    return Path(folder)
+
+
+class NotWrittenError(InputError):
+    """A folder cannot be written: the disk is full, say."""
 
 
 @contextmanager
 def staged(folder: str | PathLike[str]) -> Iterator[Path]:
     """Gives an empty folder to write into; what is in it moves to `folder` at the end.
 
-    If the block raises, nothing is left behind. Raises InputError before the block if `folder` cannot be written.
+    If the block raises, nothing is left behind. Raises InputError before the block if `folder` cannot be written, and
+    in place of what the block raises if the disk is full.
     """
-    target = Path(folder)
+    target = named(folder)
     created = _create(target)
-    staging = target / f".partial-{os.getpid()}"
     try:
-        _make_writable(staging, target)
-        yield staging
-        _publish(staging, target)
+        sweep(target)
+        # The inner one sees how much room is left before what was begun is gone.
+        with writing_to(target), begun(target, Path.mkdir) as staging, writing_to(target):
+            yield staging
+            with _undisturbed():
+                _publish(staging, target)
     except BaseException:
-        shutil.rmtree(staging, ignore_errors=True)
         _remove(created)
         raise
 
@@ -38,11 +76,104 @@ def staged(folder: str | PathLike[str]) -> Iterator[Path]:
 @contextmanager
 def staged_beside_runs(folder: str | PathLike[str]) -> Iterator[Path]:
     """As `staged`, for what is no result of a run. Raises InputError if the folder holds one."""
-    if (Path(folder) / RESULT_FILE).exists():
+    if (named(folder) / RESULT_FILE).exists():
         message = f"{folder} holds the result of a run\nhint: name another folder"
         raise InputError(message)
     with staged(folder) as staging:
         yield staging
+
+
+@contextmanager
+def writing_to(target: Path) -> Iterator[None]:
+    """Makes an InputError of it if something cannot be written there; other errors pass."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        number = _error_number(error)
+        place = getattr(error, "filename", None)
+        elsewhere = isinstance(place, str | bytes) and target not in Path(os.fsdecode(place)).parents
+        if number not in _CANNOT_WRITE or elsewhere:
+            raise
+        raise NotWrittenError(_cannot_write(target, number)) from error
+
+
+def sweep(folder: Path) -> None:
+    """Removes what killed calls left incomplete in the folder: what no process holds a lock on."""
+    for path in folder.glob(f"{PARTIAL}*"):
+        with suppress(OSError):
+            held = _hold(path)
+            if held is not None:
+                _discard(path)
+                os.close(held)
+
+
+@contextmanager
+def begun(folder: Path, make: Callable[[Path], object]) -> Iterator[Path]:
+    """A new file or folder within `folder`, made by `make`, which is gone at the end unless it has been moved away."""
+    while True:
+        path = folder / f"{PARTIAL}{os.urandom(8).hex()}"
+        make(path)
+        try:
+            held = _hold(path)
+        except (BlockingIOError, FileNotFoundError):
+            continue  # Another call sweeps here, and took it for what was left.
+        except OSError:
+            held = None  # A file system without locks.
+        break
+    try:
+        yield path
+    finally:
+        _discard(path)
+        if held is not None:
+            os.close(held)
+
+
+def _hold(path: Path) -> int | None:
+    """Locks a file or folder until the descriptor is closed, or the process ends. Raises OSError if it cannot."""
+    if fcntl is None:
+        return None
+    held = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not os.path.samestat(os.fstat(held), path.stat()):
+            raise FileNotFoundError(path)
+    except BaseException:
+        os.close(held)
+        raise
+    return held
+
+
+def _discard(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _error_number(error: Exception) -> int | None:
+    """What the system said. Polars says it in words only."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return error.errno
+    said = re.search(r"\(os error (\d+)\)", str(error))
+    return int(said[1]) if said else None
+
+
+def _cannot_write(target: Path, number: int | None) -> str:
+    reason = "" if number is None else f": {os.strerror(number)}"
+    if number not in (errno.ENOSPC, errno.EDQUOT):
+        return f"cannot write to the folder {target}{reason}\nhint: name one that you may write to"
+    there = next(path for path in (target, *target.absolute().parents) if path.exists())
+    free = shutil.disk_usage(there).free
+    return f"cannot write to the folder {target}{reason}, {_size(free)} free\nhint: make room, or name another folder"
+
+
+def _size(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("KB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} B"
 
 
 def _create(target: Path) -> list[Path]:
@@ -52,29 +183,39 @@ def _create(target: Path) -> list[Path]:
         target.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         message = f"{target} is a file, not a folder\nhint: name another output folder"
-        raise InputError(message) from None
+        raise NotWrittenError(message) from None
     except OSError as error:
         _remove(missing)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NotWrittenError(_cannot_write(target, error.errno)) from None
         message = f"cannot create the folder {target}: {error.strerror}\nhint: name one that you may write to"
-        raise InputError(message) from None
+        raise NotWrittenError(message) from None
     return missing
 
 
-def _make_writable(staging: Path, target: Path) -> None:
-    try:
-        shutil.rmtree(staging, ignore_errors=True)
-        staging.mkdir()
-    except OSError as error:
-        message = f"cannot write to the folder {target}: {error.strerror}\nhint: name one that you may write to"
-        raise InputError(message) from None
-
-
 def _publish(staging: Path, target: Path) -> None:
-    # While the files of an older result are replaced, the folder must not pass for complete.
-    (target / RESULT_FILE).unlink(missing_ok=True)
+    if (staging / RESULT_FILE).exists():
+        # While the files of an older result are replaced, the folder must not pass for complete.
+        (target / RESULT_FILE).unlink(missing_ok=True)
     for path in sorted(staging.iterdir(), key=lambda path: path.name == RESULT_FILE):
         path.replace(target / path.name)
-    staging.rmdir()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Puts Ctrl-C off until the end of the block, which takes no time."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or handler is None:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _remove(folders: list[Path]) -> None:
@@ -87,15 +228,11 @@ def _remove(folders: list[Path]) -> None:
 
 @contextmanager
 def kept_in(out: str | PathLike[str] | None) -> Iterator[Path]:
-    """Where finished runs are kept: in `out`, or nowhere for long."""
+    """Where finished runs are kept: in `out`, or nowhere for long. Raises InputError if `out` cannot be written."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="forebay-") as folder:
             yield Path(folder)
         return
-    path = Path(out)
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"cannot create the folder {path}: {error.strerror}\nhint: name one that you may write to"
-        raise InputError(message) from None
+    path = named(out)
+    _create(path)
     yield path

@@ -11,7 +11,8 @@ import polars as pl
 from matplotlib.axes import Axes
 
 from .errors import InputError
-from .figure import COLOURS, Figure, line_styles, new_figure, style
+from .figure import COLOURS, Figure, line_styles, literal, new_figure, style
+from .folder import staged
 from .quantity import label, scale
 from .result import Series, SeriesKind
 
@@ -88,12 +89,15 @@ class Plots:
                 _draw_lines(axes, entries, unit.divisor, looks)
                 axes.set_ylabel(label(panel_quantity, unit))
                 self._shade_warmup(axes)
-            column[0].set_title(f"{self._result.scenario}: {name or kind.replace('_', ' of ')}")
+            column[0].set_title(literal(f"{self._result.scenario}: {name or kind.replace('_', ' of ')}"))
             self._time_axis(column[-1])
         return figure
 
     def save_all(self, folder: Path, suffixes: tuple[str, ...] = (".png", ".svg")) -> list[Path]:
-        """Draws every figure for which there are data into files of the folder; gives the files."""
+        """Draws every figure for which there are data into files of the folder; gives the files.
+
+        Either all of them appear or none. Raises InputError if the folder cannot be written.
+        """
         figures = {"goodput": self.goodput()}
         if self._result.flows.get_column("delay_mean_s").is_not_null().any():
             figures["delay"] = self.delay()
@@ -102,14 +106,13 @@ class Plots:
                 figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
         kinds = dict.fromkeys(entry.kind for entry in self._result.all_series if entry.kind != "queue")
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
-        paths = []
-        with style():
-            for name, figure in figures.items():
+        names = []
+        with staged(folder) as staging, style():
+            for stem, figure in figures.items():
                 for suffix in suffixes:
-                    path = folder / f"{name}{suffix}"
-                    figure.savefig(path, metadata={"Date": None} if suffix == ".svg" else None)
-                    paths.append(path)
-        return paths
+                    names.append(f"{stem}{suffix}")
+                    figure.savefig(staging / names[-1], metadata={"Date": None} if suffix == ".svg" else None)
+        return [folder / name for name in names]
 
     def _flow_bars(self, quantity: str, heading: str) -> Figure:
         with style():
@@ -132,7 +135,7 @@ class Plots:
     def _figure(self, heading: str) -> tuple[Figure, Axes]:
         figure = new_figure()
         axes = figure.add_subplot()
-        axes.set_title(f"{self._result.scenario}: {heading}")
+        axes.set_title(literal(f"{self._result.scenario}: {heading}"))
         return figure, axes
 
     def _time_axis(self, axes: Axes) -> None:
@@ -169,7 +172,7 @@ def _by_flow_or_group(flows: pl.DataFrame, quantities: list[str]) -> pl.DataFram
 
 
 def _name_rows(axes: Axes, names: list[str]) -> None:
-    axes.set_yticks(np.arange(len(names)), names)
+    axes.set_yticks(np.arange(len(names)), [literal(name) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
 
@@ -177,7 +180,9 @@ def _name_rows(axes: Axes, names: list[str]) -> None:
 def _draw_lines(axes: Axes, entries: list[Series], divisor: float, looks: Mapping[str, dict[str, Any]]) -> None:
     if len(entries) <= _MOST_LINES:
         for entry in entries:
-            axes.plot(entry.time_s, entry.values / divisor, label=entry.name, linewidth=1.0, **looks[entry.name])
+            axes.plot(
+                entry.time_s, entry.values / divisor, label=literal(entry.name), linewidth=1.0, **looks[entry.name]
+            )
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
         return
     values = np.vstack([entry.values for entry in entries]) / divisor

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -128,14 +130,7 @@ class Result:
         `kind` is `queue`, `flow`, `link` or `queue_flow`; `name` and `quantity` narrow it down. Raises InputError if
         there is no such series.
         """
-        chosen = self.find_series(kind, name, quantity)
-        frames = [
-            pl.DataFrame({"time_s": series.time_s, "value": series.values}).select(
-                "time_s", pl.lit(series.name).alias("name"), pl.lit(series.quantity).alias("quantity"), "value"
-            )
-            for series in chosen
-        ]
-        return pl.concat(frames)
+        return long_frame(self.find_series(kind, name, quantity))
 
     def find_series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> list[Series]:
         """The series that `series` puts into a frame. Raises InputError if there is none."""
@@ -148,13 +143,7 @@ class Result:
             remedy = f'series = ["{section}"]' if section else "flow_gauges"
             message = f"the run recorded no {kind} series\nhint: ask for them in the scenario: [probes] {remedy}"
             raise InputError(message)
-        for key, wanted in (("name", name), ("quantity", quantity)):
-            known = dict.fromkeys(getattr(series, key) for series in chosen)
-            if wanted is not None and wanted not in known:
-                message = f"there is no {kind} series of {key} {wanted!r}\nhint: it is one of {_listed(known)}"
-                raise InputError(message)
-            chosen = [series for series in chosen if wanted in (None, getattr(series, key))]
-        return chosen
+        return narrowed(chosen, name, quantity, f"{kind} series")
 
     @cached_property
     def plot(self) -> Plots:
@@ -207,6 +196,9 @@ class Result:
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
+            if "capture" in document:
+                message = f"{path} holds a replay, not a run\nhint: `forebay plot {path}` draws it"
+                raise InputError(message)
             kept: dict[str, Any] = {
                 key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")
             }
@@ -214,11 +206,11 @@ class Result:
             return cls(
                 engine=Engine(**document["engine"]),
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
-                all_series=_read_series(path / SERIES_FILE, document["series"]),
+                all_series=read_series(path / SERIES_FILE, document["series"]),
                 **kept,
             )
         except FileNotFoundError as error:
-            message = f"{path} holds no complete result: there is no {error.filename or RESULT_FILE}"
+            message = f"{path} holds no complete result: there is no {error.filename}"
             message += f"\nhint: `forebay run SCENARIO.toml --out {path}` writes one"
             raise InputError(message) from None
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
@@ -228,14 +220,22 @@ class Result:
 
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
     """A table that was written, which one without rows need not have been."""
-    return pl.read_parquet(path) if rows or path.exists() else pl.DataFrame()
+    return _read_parquet(path) if rows or path.exists() else pl.DataFrame()
 
 
-def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
+def _read_parquet(path: Path) -> pl.DataFrame:
+    # Polars does not say which file is missing.
+    if not path.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+    return pl.read_parquet(path)
+
+
+def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
+    """The series of that file; `entries` are their heads."""
     entries = list(entries)
     if not entries:
         return ()
-    frame = pl.read_parquet(path)
+    frame = _read_parquet(path)
     values = {
         key: part.get_column("value").to_numpy()
         for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()
@@ -244,6 +244,28 @@ def _read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series,
         Series(**entry, values=values.get((entry["kind"], entry["name"], entry["quantity"]), np.empty(0)))
         for entry in entries
     )
+
+
+def narrowed(series: list[Series], name: str | None, quantity: str | None, what: str) -> list[Series]:
+    """Those of that name and quantity. Raises InputError, which speaks of `what`, if there is none."""
+    for key, wanted in (("name", name), ("quantity", quantity)):
+        known = dict.fromkeys(getattr(entry, key) for entry in series)
+        if wanted is not None and wanted not in known:
+            message = f"there is no {what} of {key} {wanted!r}\nhint: it is one of {_listed(known)}"
+            raise InputError(message)
+        series = [entry for entry in series if wanted in (None, getattr(entry, key))]
+    return series
+
+
+def long_frame(series: Iterable[Series]) -> pl.DataFrame:
+    """One frame of them all: `time_s`, `name`, `quantity`, `value`."""
+    frames = [
+        pl.DataFrame({"time_s": entry.time_s, "value": entry.values}).select(
+            "time_s", pl.lit(entry.name).alias("name"), pl.lit(entry.quantity).alias("quantity"), "value"
+        )
+        for entry in series
+    ]
+    return pl.concat(frames)
 
 
 def _listed(names: Iterable[str], most: int = 12) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -79,18 +80,31 @@ class Scenario:
         """What the result tables leave out at the start."""
         self.seed = facts["seed"]
         """The seed unless another is asked for."""
-        self.flows = facts["flows"]
-        """Names of the flows."""
-        self.links = facts["links"]
-        """Names of the links; the queue in front of a link has the same name."""
+        self._counts = facts["flow_count"], facts["link_count"]
         self._toml = facts["toml"]
+
+    @property
+    def flows(self) -> list[str]:
+        """Names of the flows."""
+        return self._names[0]
+
+    @property
+    def links(self) -> list[str]:
+        """Names of the links; the queue in front of a link has the same name."""
+        return self._names[1]
+
+    @cached_property
+    def _names(self) -> tuple[list[str], list[str]]:
+        # A run does not need them, and of a million flows they take hundreds of megabytes.
+        return _core.flow_and_link_names(self.text, self.file_name, self.overrides)
 
     def to_toml(self) -> str:
         """The scenario as TOML, with its overrides in it."""
         return self._toml
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r}: {len(self.flows)} flows, {len(self.links)} links, {self.duration_s:g} s>"
+        flows, links = self._counts
+        return f"<Scenario {self.name!r}: {flows} flows, {links} links, {self.duration_s:g} s>"
 
 
 def _read(path: Path) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from . import _core
 from .folder import staged
 from .scenario import Scenario
+from .seeds import check_seed
 
 if TYPE_CHECKING:
     from ._core import RawResult
@@ -33,10 +34,10 @@ def run(
 
     `seed` replaces the scenario's own, `overrides` its values by the path of their key: `{"flows.tcp.count": 10}`.
     With `out`, results and packet traces are saved in that folder. `progress` is called now and then with the part of
-    the run that is done; an exception that it raises ends the run. Other Python threads go on meanwhile.
+    the run that is done; an exception that it raises ends the call. Other Python threads go on meanwhile.
 
-    Raises ScenarioError for a scenario that is not valid, and InputError for a file that cannot be read or a folder
-    that cannot be written.
+    Raises ScenarioError for a scenario that is not valid, and InputError for a seed that there is not, a file that
+    cannot be read or a folder that cannot be written.
     """
     from .result import Result
 
@@ -62,6 +63,7 @@ def run_core(
     arrays: bool = True,
 ) -> RawResult:
     """Runs a scenario and gives the core's own columns: NumPy arrays, or plain lists if `arrays` is false."""
+    check_seed(seed)
     return _core.run(
         scenario.text,
         scenario.file_name,

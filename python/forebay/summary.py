@@ -14,27 +14,29 @@ from rich.markup import escape
 from rich.table import Table
 
 from .document import Document
-from .quantity import SECONDS, Scale, scale
+from .folding import Column, folded
+from .quantity import Scale, scale
 
 Row = Mapping[str, Any]
 
-# A group of more flows than this becomes one row.
+# Of a group of more flows than this, single flows are not shown.
 _MOST_FLOWS = 20
 _MOST_ROWS = 20
 
 
-def result_tables(document: Document) -> list[RenderableType]:
-    """Gives the tables of flows, queues and links, and a line about the run itself."""
+def result_tables(document: Document, width: int) -> list[RenderableType]:
+    """Gives the tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
     warmup_s, duration_s = document["warmup_s"], document["duration_s"]
     measured = f"{warmup_s:g} s to {duration_s:g} s" if warmup_s else f"{duration_s:g} s"
     head = f"[bold]{escape(document['scenario'])}[/bold]   seed {document['seed']}   measured {measured}"
-    tables: list[RenderableType] = [head, "", _flows(document["flows"])]
+    flows = document["flows"]
+    tables: list[RenderableType] = [head, "", *_groups(flows, width), *_flows(flows, width)]
     if document["queues"]:
-        tables.append(_queues(document["queues"]))
+        tables += _queues(document["queues"], width)
     if document["links"]:
-        tables.append(_links(document["links"], queued={row["name"] for row in document["queues"]}))
+        tables += _links(document["links"], {row["name"] for row in document["queues"]}, width)
     if document["ports"]:
-        tables.append(_ports(document["ports"]))
+        tables += _ports(document["ports"], width)
     tables.extend(_warnings(document))
     engine = document["engine"]
     speed = f"{engine['packet_hops_per_cpu_s'] / 1e6:.1f} million a second"
@@ -43,142 +45,140 @@ def result_tables(document: Document) -> list[RenderableType]:
     return tables
 
 
-def replay_tables(document: Document) -> list[RenderableType]:
-    """Gives the table of a replay's flows, those with most packets first, and lines about the whole."""
-    rate = scale("rate_bps", document["rate_bps"])
-    port = f"{document['discipline']} at {rate.text(document['rate_bps'])} {rate.unit}"
-    dropped = document["queue"]["packets_dropped"]
-    seen = f"{document['packets']:,} packets in {document['duration_s']:.4g} s, {dropped:,} dropped"
-    if document["packets_unselected"]:
-        seen += f"; {document['packets_unselected']:,} to other destinations left out"
-    flows = sorted(document["flows"], key=lambda row: -row["packets"])
-    head = f"[bold]{escape(document['capture'])}[/bold]   {port}   seed {document['seed']}"
-    return [head, seen, "", _replayed_flows(flows)]
-
-
 def jain_index(shares: Sequence[float]) -> float:
     """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if nobody has anything."""
     squares = math.fsum(share * share for share in shares)
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
 
 
-def _flows(flows: list[Row]) -> Table:
-    goodput, delay = _unit(flows, "goodput_bps"), _unit(flows, "delay_p99_s")
-    table = _table(
-        "Flows",
-        "flow",
-        "kind",
-        f"goodput\n{goodput.unit}",
-        "sent\npackets",
-        "dropped\npackets",
-        "marked\npackets",
-        f"delay mean\n{delay.unit}",
-        f"delay p99\n{delay.unit}",
-        texts=2,
-    )
-    for _, members in groupby(flows, key=lambda row: row["group"]):
-        group = list(members)
-        rows = [_mean_of(group)] if len(group) > _MOST_FLOWS else group
-        for row in rows:
-            table.add_row(
-                escape(row["name"]),
-                row["kind"],
-                goodput.text(row["goodput_bps"]),
-                _count(row["packets_sent"]),
-                _count(row["packets_dropped"]),
-                _count(row["packets_marked"]),
-                delay.text(row["delay_mean_s"]),
-                delay.text(row["delay_p99_s"]),
-            )
-    return table
+def _groups(flows: list[Row], width: int) -> list[RenderableType]:
+    """A row for each group of flows, if one has several: means of a flow, and how fairly its flows share."""
+    groups = {name: list(members) for name, members in groupby(flows, key=lambda row: row["group"])}
+    if len(groups) == len(flows):
+        return []
+    rows = [_means(members) for members in groups.values()]
+    goodput, delay = _unit(rows, "goodput_bps"), _unit(rows, "delay_p99_s")
+    columns = [
+        Column("kind", [row["kind"] for row in rows], rank=8, is_text=True),
+        Column("flows", [_count(len(members)) for members in groups.values()], rank=3),
+        Column(f"goodput\n{goodput.unit}", [goodput.text(row["goodput_bps"]) for row in rows]),
+        Column("Jain's\nindex", [_fairness(members) for members in groups.values()], rank=1),
+        *_delays(rows, delay),
+        *_losses(rows),
+    ]
+    tables = folded("group", list(groups), columns, width, title="Groups of flows: means of a flow")
+    if len(groups) > 1:
+        tables[-1:] = [f"[dim]Jain's index of all {len(flows):,} flows: {_fairness(flows)}[/]", ""]
+    return tables
 
 
-def _mean_of(group: list[Row]) -> Row:
-    """One row for a large group: means, and how fairly its flows share."""
-    shares = [row["goodput_bps"] or 0.0 for row in group]
-    fairness = f"Jain's index {jain_index(shares):.3f}" if any(shares) else "nothing got through"
-    name = f"{group[0]['group']}: mean of {len(group)}, {fairness}"
-    quantities = ("goodput_bps", "packets_sent", "packets_dropped", "packets_marked", "delay_mean_s", "delay_p99_s")
-    known = {name: [row[name] for row in group if row[name] is not None] for name in quantities}
-    means = {name: fmean(values) if values else None for name, values in known.items()}
-    return {"name": name, "kind": group[0]["kind"], **means}
+def _flows(flows: list[Row], width: int) -> list[RenderableType]:
+    """A row for each flow of the groups that have not too many."""
+    groups = [list(members) for _, members in groupby(flows, key=lambda row: row["group"])]
+    shown = [row for members in groups if len(members) <= _MOST_FLOWS for row in members]
+    if not shown:
+        return []
+    goodput, delay = _unit(shown, "goodput_bps"), _unit(shown, "delay_p99_s")
+    columns = [
+        Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
+        Column(f"goodput\n{goodput.unit}", [goodput.text(row["goodput_bps"]) for row in shown]),
+        *_delays(shown, delay),
+        *_losses(shown),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("flow", names, columns, width, title="Flows") + _more("flows", len(flows) - len(shown))
 
 
-def _queues(queues: list[Row]) -> Table:
-    wait = _unit(queues, "wait_mean_s")
-    table = _table(
-        "Queues",
-        "queue",
-        "discipline",
-        "arrived\npackets",
-        "dropped\npackets",
-        "marked\npackets",
-        "length mean\npackets",
-        "length max\npackets",
-        f"wait mean\n{wait.unit}",
-        "dropped because",
-        texts=2,
-    )
-    _last_column_is_text(table)
-    for row in queues[:_MOST_ROWS]:
-        table.add_row(
-            escape(row["name"]),
-            row["discipline"],
-            _count(row["packets_arrived"]),
-            _count(row["packets_dropped"]),
-            _count(row["packets_marked"]),
-            f"{row['length_mean_packets']:.4g}",
-            _count(row["length_max_packets"]),
-            wait.text(row["wait_mean_s"]),
-            _reasons(row),
-        )
-    _say_left_out(table, len(queues) - _MOST_ROWS)
-    return table
+def _losses(rows: list[Row]) -> list[Column]:
+    return [
+        Column("lost\n%", [_lost(row) for row in rows], rank=5),
+        Column("dropped\npackets", [_count(row["packets_dropped"]) for row in rows], rank=1),
+        Column("sent\npackets", [_count(row["packets_sent"]) for row in rows], rank=4),
+        Column("marked\npackets", [_count(row["packets_marked"]) for row in rows], rank=6),
+    ]
 
 
-def _links(links: list[Row], queued: set[str]) -> Table:
+def _delays(rows: list[Row], unit: Scale) -> list[Column]:
+    return [
+        Column(f"delay mean\n{unit.unit}", [unit.text(row["delay_mean_s"]) for row in rows], rank=3),
+        Column(f"delay p50\n{unit.unit}", [unit.text(row["delay_p50_s"]) for row in rows], rank=7),
+        Column(f"delay p99\n{unit.unit}", [unit.text(row["delay_p99_s"]) for row in rows]),
+    ]
+
+
+def _means(group: list[Row]) -> Row:
+    """One row for a group: means; of delays with the packets delivered as weights."""
+    means: dict[str, Any] = {"kind": group[0]["kind"]}
+    for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
+        means[name] = fmean(row[name] or 0 for row in group) if len(group) > 1 else group[0][name]
+    delivered = [row for row in group if row["packets_delivered"]]
+    for name in ("delay_mean_s", "delay_p50_s", "delay_p99_s"):
+        known = [(row[name], row["packets_delivered"]) for row in delivered if row[name] is not None]
+        means[name] = fmean(*zip(*known, strict=True)) if known else None
+    return means
+
+
+def _fairness(flows: list[Row]) -> str:
+    """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
+    shares = [row["goodput_bps"] or 0.0 for row in flows]
+    return f"{jain_index(shares):.3f}" if len(shares) > 1 and any(shares) else "-"
+
+
+def _lost(row: Row) -> str:
+    """Packets dropped, of those that were dropped or delivered."""
+    ended = row["packets_dropped"] + row["packets_delivered"]
+    return f"{100 * row['packets_dropped'] / ended:.2f}" if ended else "-"
+
+
+def _queues(queues: list[Row], width: int) -> list[RenderableType]:
+    shown = queues[:_MOST_ROWS]
+    wait = _unit(shown, "wait_mean_s")
+    columns = [
+        Column("discipline", [row["discipline"] for row in shown], rank=2, is_text=True),
+        Column("arrived\npackets", [_count(row["packets_arrived"]) for row in shown], rank=4),
+        Column("dropped\npackets", [_count(row["packets_dropped"]) for row in shown]),
+        Column("marked\npackets", [_count(row["packets_marked"]) for row in shown], rank=6),
+        Column("length mean\npackets", [f"{row['length_mean_packets']:.4g}" for row in shown], rank=1),
+        Column("length max\npackets", [_count(row["length_max_packets"]) for row in shown], rank=3),
+        Column(f"wait mean\n{wait.unit}", [wait.text(row["wait_mean_s"]) for row in shown]),
+        Column("state", [_memory(row["state_bytes"]) for row in shown], rank=7),
+        Column("dropped because", [drop_reasons(row) for row in shown], rank=5, is_text=True),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("queue", names, columns, width, title="Queues") + _more("queues", len(queues) - len(shown))
+
+
+def _links(links: list[Row], queued: set[str], width: int) -> list[RenderableType]:
     """All links if they are few, else those with a queue of their own, else the busiest."""
     shown = links
     if len(links) > _MOST_ROWS:
         busiest = sorted(links, key=lambda row: -row["utilization"])
         shown = ([row for row in links if row["name"] in queued] or busiest)[:_MOST_ROWS]
     rate = _unit(shown, "rate_bps")
-    table = _table("Links", "link", f"rate\n{rate.unit}", "utilization\n%", "packets", "bytes")
-    for row in shown:
-        share = f"{100 * row['utilization']:.2f}"
-        table.add_row(
-            escape(row["name"]), rate.text(row["rate_bps"]), share, _count(row["packets"]), _count(row["bytes"])
-        )
-    _say_left_out(table, len(links) - len(shown))
-    return table
+    columns = [
+        Column(f"rate\n{rate.unit}", [rate.text(row["rate_bps"]) for row in shown], rank=1),
+        Column("utilization\n%", [f"{100 * row['utilization']:.2f}" for row in shown]),
+        Column("packets", [_count(row["packets"]) for row in shown], rank=2),
+        Column("bytes", [_count(row["bytes"]) for row in shown], rank=3),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
 
 
-def _ports(ports: list[Row]) -> Table:
+def _ports(ports: list[Row], width: int) -> list[RenderableType]:
     """The ports of an Ethernet, those that were stopped longest first if they are many."""
     shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
     paused = _unit(shown, "paused_s")
-    table = _table(
-        "Ports",
-        "port",
-        f"paused\n{paused.unit}",
-        "PAUSE\nsent",
-        "control\nsent",
-        "memory max\nbytes",
-        "frames\nlost",
-        "dropped at\nthe source",
-    )
-    for row in shown:
-        table.add_row(
-            escape(row["name"]),
-            paused.text(row["paused_s"]),
-            _count(row["pause_frames_sent"]),
-            _count(row["control_frames_sent"]),
-            _count(row["memory_max_bytes"]),
-            _count(row["frames_lost"]),
-            _count(row["source_drops"]),
-        )
-    _say_left_out(table, len(ports) - len(shown))
-    return table
+    columns = [
+        Column(f"paused\n{paused.unit}", [paused.text(row["paused_s"]) for row in shown]),
+        Column("PAUSE\nsent", [_count(row["pause_frames_sent"]) for row in shown], rank=2),
+        Column("control\nsent", [_count(row["control_frames_sent"]) for row in shown], rank=3),
+        Column("memory max\nbytes", [_count(row["memory_max_bytes"]) for row in shown], rank=4),
+        Column("frames\nlost", [_count(row["frames_lost"]) for row in shown]),
+        Column("dropped at\nthe source", [_count(row["source_drops"]) for row in shown], rank=1),
+    ]
+    names = [row["name"] for row in shown]
+    return folded("port", names, columns, width, title="Ports") + _more("ports", len(ports) - len(shown))
 
 
 def _warnings(document: Document) -> list[RenderableType]:
@@ -196,39 +196,6 @@ def _warnings(document: Document) -> list[RenderableType]:
         remedy = "no set of routes may let buffers wait for each other in a ring"
         warnings.append(f"[yellow]warning:[/yellow] {escape(text)}\n[dim]hint: {remedy}[/dim]")
     return warnings
-
-
-def _replayed_flows(flows: list[Row]) -> Table:
-    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_p99_s")
-    table = _table(
-        "Flows",
-        "flow",
-        "packets",
-        f"offered\n{offered.unit}",
-        "dropped\npackets",
-        "marked\npackets",
-        f"delay mean\n{delay.unit}",
-        f"delay p99\n{delay.unit}",
-        "belligerent\nsince s",
-        "last drop\ns",
-        "dropped because",
-    )
-    _last_column_is_text(table)
-    for row in flows[:_MOST_ROWS]:
-        table.add_row(
-            escape(row["flow"]),
-            _count(row["packets"]),
-            offered.text(row["offered_bps"]),
-            _count(row["packets_dropped"]),
-            _count(row["packets_marked"]),
-            delay.text(row["delay_mean_s"]),
-            delay.text(row["delay_p99_s"]),
-            SECONDS.text(row["classified_at_s"]),
-            SECONDS.text(row["last_drop_s"]),
-            _reasons(row),
-        )
-    _say_left_out(table, len(flows) - _MOST_ROWS)
-    return table
 
 
 def _table(heading: str, *columns: str, texts: int = 1) -> Table:
@@ -251,6 +218,10 @@ def _say_left_out(table: Table, rows: int) -> None:
         table.caption_justify = "left"
 
 
+def _more(what: str, rows: int) -> list[RenderableType]:
+    return [f"[dim]and {rows:,} more {what}, which --json shows[/]", ""] if rows > 0 else []
+
+
 def _count(count: float | None) -> str:
     """A number of packets or bytes; of a mean, one decimal."""
     if count is None:
@@ -258,11 +229,16 @@ def _count(count: float | None) -> str:
     return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"
 
 
-def _reasons(row: Row) -> str:
+def drop_reasons(row: Row) -> str:
     """Why packets were dropped, and how many for each reason."""
     prefix = "dropped_"
     dropped = {name.removeprefix(prefix): count for name, count in row.items() if name.startswith(prefix) and count}
     return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in dropped.items())
+
+
+def _memory(size: float) -> str:
+    unit = scale("state_bytes", size)
+    return f"{unit.text(size, 3)} {unit.unit}"
 
 
 def _unit(rows: Iterable[Row], quantity: str) -> Scale:

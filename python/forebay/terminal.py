@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+from .errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -35,25 +38,51 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
+@contextmanager
+def printing() -> Iterator[None]:
+    """Print on standard output within this. Raises InputError if it takes no more, as a file on a full disk."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        give_up_output()
+        message = f"cannot write to standard output: {error.strerror or error}\nhint: is its disk full?"
+        raise InputError(message) from None
+
+
+def give_up_output() -> None:
+    """Sends what is still to be printed nowhere: the interpreter would try again at its end, and complain."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
 def write(text: str) -> None:
     """Prints a text on standard output exactly as it is."""
-    sys.stdout.write(text if text.endswith("\n") else text + "\n")
+    with printing():
+        sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
 def show(*renderables: RenderableType) -> None:
     """Prints tables or texts for people on standard output."""
-    output().print(*renderables, sep="\n")
+    with printing():
+        output().print(*renderables, sep="\n")
 
 
 def show_page(page: RenderableType) -> None:
     """Prints a page of prose on standard output, in lines that can be read."""
     console = output()
-    console.print(page, width=min(console.width, _PROSE_WIDTH))
+    with printing():
+        console.print(page, width=min(console.width, _PROSE_WIDTH))
 
 
 def note(text: str) -> None:
     """Tells what was done, on standard error."""
-    messages().print(text, markup=False, soft_wrap=True)
+    with suppress(OSError):
+        messages().print(text, markup=False, soft_wrap=True)
 
 
 def complain(message: str) -> None:
@@ -64,13 +93,24 @@ def complain(message: str) -> None:
     text = Text.assemble(("error: ", "bold red"), first)
     for line in rest:
         text.append("\n" + line, "cyan" if line.startswith("hint:") else "")
-    messages().print(text, soft_wrap=True)
+    with suppress(OSError):
+        messages().print(text, soft_wrap=True)
 
 
 def complain_of_source(plain: str, coloured: str) -> None:
     """Tells what is wrong with a text that the message itself shows, on standard error."""
     console = messages()
-    sys.stderr.write((coloured if console.is_terminal and not console.no_color else plain) + "\n")
+    with suppress(OSError):
+        sys.stderr.write((coloured if console.is_terminal and not console.no_color else plain) + "\n")
+
+
+def complain_of(error: Exception) -> None:
+    """Tells what an error of bad input says, with the offending text in colours where it shows one."""
+    coloured: str = getattr(error, "coloured", "")
+    if coloured:
+        complain_of_source(str(error), coloured)
+    else:
+        complain(str(error))
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def test_the_command_prints_what_the_package_gives(forebay: Command, small_file:
 def test_tables_are_for_people(forebay: Command, small_file: Path) -> None:
     done = forebay("run", small_file, "--set", "flows.tcp.count=25")
     assert (done.returncode, done.stderr) == (0, "")
-    for expected in ("tcp: mean of 25, Jain's index", "bottleneck", "Mb/s", "packet-hops", "belligerent", "bf"):
+    for expected in ("means of a flow", "bottleneck", "Mb/s", "packet-hops", "belligerent", "bf"):
         assert expected in done.stdout
     assert "tcp-7" not in done.stdout
     assert "\x1b" not in done.stdout
@@ -71,8 +72,7 @@ def test_a_group_of_which_nothing_got_through_is_not_called_fair(forebay: Comman
     flows = '[[flows]]\nname = "u"\ncount = 25\ntransport.udp = { packet = "100 B", constant.rate = "10 kbps" }\n'
     file.write_text(f'duration = "1 s"\n{topology}{flows}')
     output = forebay("run", file).stdout
-    assert "nothing got through" in output
-    assert "Jain" not in output
+    assert re.search(r"^u +udp +25 +0 +- ", output, re.MULTILINE)
 
 
 def test_markup_in_names_is_printed_as_it_is(forebay: Command, tmp_path: Path) -> None:
@@ -207,6 +207,41 @@ def test_lists(forebay: Command, kind: str) -> None:
     assert set(names) >= expected[kind]
     table = forebay("list", kind).stdout
     assert all(name in table for name in names)
+
+
+def test_a_bare_reproduce_lists_the_experiments_and_starts_none(forebay: Command, tmp_path: Path) -> None:
+    done = forebay("reproduce")
+    assert done.returncode == 2
+    assert "dbl/table2" in done.stdout
+    assert "`forebay reproduce all` runs all" in done.stderr
+    as_json = forebay("reproduce", "--json", "--quick")
+    assert (as_json.returncode, as_json.stdout) == (2, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_unknown_experiment_is_answered_with_the_nearest(forebay: Command) -> None:
+    done = forebay("reproduce", "dbl/tabel2")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "did you mean dbl/table2" in done.stderr
+    assert "`forebay list experiments` names all" in done.stderr
+    assert len(done.stderr) < 250
+
+
+@pytest.mark.parametrize("coloured", ["", "in colours"])
+def test_an_error_without_colours_is_shown_on_a_terminal_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], coloured: str
+) -> None:
+    from forebay import cli
+
+    def fail() -> None:
+        error = fb.ScenarioError("a path is too long")
+        error.coloured = coloured
+        raise error
+
+    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert cli._status() == 2
+    assert (coloured or "a path is too long") in capsys.readouterr().err
 
 
 def test_explain_names_parameters_with_defaults_and_the_source(forebay: Command) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import math
+import re
 import signal
 import subprocess
 import sys
@@ -253,11 +255,51 @@ def test_files_hold_what_the_frames_do(comparison: fb.Comparison, tmp_path: Path
     assert (tmp_path / "compare.md").read_text().count("\n") == 2 + len(NAMES)
 
 
-def test_a_page_cannot_be_broken_by_names(scenario: fb.Scenario) -> None:
-    named = fb.Scenario.from_toml(SCENARIO.replace('name = "flood"', 'name = "<b>&"'))
-    page = fb.compare(named, {"<script>|": "red"}, seeds=1).to_html()
+@pytest.fixture(scope="module")
+def hostile() -> fb.Comparison:
+    """Names that Markdown, HTML, spreadsheets and matplotlib would take for something else."""
+    text = SCENARIO.replace('name = "flood"', 'name = "=<b>&|$x^$"').replace('name = "tcp"', 'name = "-t_c_p"')
+    queues = {"<script>|": "red", "=1+1": "drop_tail", "`$\\frac$": "drr"}
+    return fb.compare(fb.Scenario.from_toml(text, "@office.toml"), queues, seeds=1)
+
+
+def test_a_page_cannot_be_broken_by_names(hostile: fb.Comparison) -> None:
+    page = hostile.to_html()
     assert "<script>|" not in page
-    assert "<b>&" not in page
+    assert "<b>" not in page
+    assert page.count("<script>") == 1
+
+
+def test_markdown_escapes_names(hostile: fb.Comparison) -> None:
+    head, _, *rows = hostile.to_markdown().splitlines()
+    assert "<b>" not in head
+    assert r"=&lt;b&gt;&amp;\|\$x^\$" in head
+    assert r"-t\_c\_p" in head
+    columns = len(re.findall(r"(?<!\\)\|", head))
+    assert [len(re.findall(r"(?<!\\)\|", row)) for row in rows] == [columns] * 3
+    assert [row.split(" | ")[0] for row in rows] == [r"| `<script>\|`", "| `=1+1`", r"| `` `$\frac$ ``"]
+
+
+def test_a_spreadsheet_finds_no_formula(hostile: fb.Comparison, tmp_path: Path) -> None:
+    hostile.save(tmp_path)
+    with (tmp_path / "compare.csv").open(newline="") as file:
+        head, *rows = list(csv.reader(file))
+    assert not [cell for row in [head, *rows] for cell in row[:2] if re.match(r"[=+\-@]", cell)]
+    assert not [cell for cell in head if re.match(r"[=+\-@]", cell)]
+    assert "'=<b>&|$x^$.goodput_bps" in head
+    assert [row[0] for row in rows] == ["<script>|", "'=1+1", "`$\\frac$"]
+
+
+def test_a_page_is_for_every_width_and_both_colour_schemes(comparison: fb.Comparison) -> None:
+    page = comparison.to_html()
+    assert "prefers-color-scheme: dark" in page
+    assert page.count("<svg") == 2
+    # Parts of one figure must not be taken for those of the other.
+    ids = re.findall(r' id="([^"]+)"', page)
+    used = set(re.findall(r'(?:url\(#|href="#)([^")]+)', page))
+    assert used
+    assert all(ids.count(it) == 1 for it in used)
+    assert page.index('<div class="wide"><table>') > 0
 
 
 def test_terminal_tables_fit_their_width(comparison: fb.Comparison) -> None:
@@ -269,8 +311,14 @@ def test_terminal_tables_fit_their_width(comparison: fb.Comparison) -> None:
         text = console.export_text()
         assert "…" not in text
         assert max(map(len, text.splitlines())) <= width
-        for column in columns_of(comparison, every=False):
+        for column in columns_of(comparison, every=width > 60):
             assert column.cell(0) in text
+        assert ("left out, too wide for the terminal" in text) == (width == 60)
+
+
+def test_delay_is_shown_for_each_group_and_not_averaged(comparison: fb.Comparison) -> None:
+    headings = [column.heading for column in columns_of(comparison, every=False) if column.section == "Delay"]
+    assert headings == ["p50 tcp x3", "p99 tcp x3", "p50 flood", "p99 flood"]
 
 
 def test_the_command(forebay: Command, office: Path, tmp_path: Path) -> None:
@@ -298,6 +346,77 @@ def test_finished_runs(forebay: Command, office: Path, tmp_path: Path) -> None:
     assert rows[0]["groups"][1]["goodput_bps_ci95"] is not None
     assert "50 packets" in rows[0]["parameters"]
     assert rows[1]["cpu_ns_per_packet"] > 0
+
+
+SWITCH = """
+duration = "50 ms"
+
+[topology.switch]
+ports = 2
+access = { rate = "10 Mbps", delay = "1 ms" }
+input = { rate = "10 Mbps", delay = "1 ms" }
+output = { rate = "10 Mbps", delay = "1 ms", queue.drop_tail = { limit = "20 packets" } }
+
+[[flows]]
+name = "tcp"
+count = 4
+transport = "tcp"
+"""
+
+ETHERNET = """
+duration = "1 ms"
+
+[topology.ethernet]
+link = { rate = "10 Gbps", delay = "500 ns" }
+switches = [{ name = "SW", nodes = ["1", "2", "3"] }]
+
+[[flows]]
+name = "frames"
+from = ["1", "2"]
+to = "3"
+transport.frames = { rate = "6 Gbps" }
+"""
+
+
+def test_the_outputs_of_a_switch_are_compared(forebay: Command, tmp_path: Path) -> None:
+    (tmp_path / "switch.toml").write_text(SWITCH)
+    done = forebay("compare", "switch.toml", "--queue", "drop_tail,red", "--seeds", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert [row["queue"] for row in document["queues"]] == ["drop_tail", "red"]
+    assert all("20 packets" in row["parameters"] for row in document["queues"])
+    place = find_place(fb.Scenario.from_toml(SWITCH), None)
+    assert (place.path, place.links) == ("topology.switch.output.queue", ("out-1", "out-2"))
+
+
+def test_an_ethernet_has_nothing_to_replace_but_its_runs_are_compared(forebay: Command, tmp_path: Path) -> None:
+    (tmp_path / "ethernet.toml").write_text(ETHERNET)
+    done = forebay("compare", "ethernet.toml")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: an Ethernet has no queue discipline")
+    assert not (tmp_path / "out").exists()
+    for arbiter in ("fifo", "round_robin"):
+        words = ["--set", f"topology.ethernet.switch.arbiter={arbiter}", "--out", arbiter]
+        assert forebay("run", "ethernet.toml", *words).returncode == 0
+    done = forebay("compare", "fifo", "round_robin", "--at", "SW->3", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["queue"] for row in json.loads(done.stdout)["queues"]] == ["fifo", "round_robin"]
+
+
+def test_a_run_without_queues_or_with_a_file_less_is_named(forebay: Command, office: Path, tmp_path: Path) -> None:
+    words = ["--set", "topology.star.bottleneck={ rate = '10 Mbps', delay = '5 ms' }", "--out", "unqueued"]
+    assert forebay("run", office, *words).returncode == 0
+    done = forebay("compare", "unqueued")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: unqueued: the run has no queue to compare")
+    assert forebay("run", office, "--out", "whole").returncode == 0
+    (tmp_path / "whole" / "queues.parquet").unlink()
+    for command in ("compare", "plot"):
+        done = forebay(command, "whole")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "there is no whole/queues.parquet" in done.stderr
+    (tmp_path / "whole" / "result.json").unlink()
+    assert "there is no whole/result.json" in forebay("plot", "whole").stderr
 
 
 @pytest.mark.parametrize(
@@ -352,7 +471,7 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     assert kept
     if process.returncode != 0:  # It may have been quicker than the signal.
         assert process.returncode == 130
-        assert "the same command goes on" in stderr
+        assert "the same command continues" in stderr
         assert not (tmp_path / "o/compare.json").exists()
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,11 @@ import tomli_w
 from experiment_samples import FILE, every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, reproduce
 from forebay.experiment.evaluate import Runs
-from forebay.experiment.execute import StoppedError
+from forebay.experiment.execute import StoppedError, execute
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
 from forebay.experiment.outcome import Outcome
+from forebay.experiment.plan import Coordinates, Job
 from forebay.experiment.tables import measured_text, table_rows
 
 
@@ -276,7 +278,7 @@ def test_a_second_call_runs_nothing_again(folder: Path) -> None:
 def test_a_stopped_call_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = Simulator(fail_at=5), Simulator()
     assert reproduce(["sample/one"], simulate=first, out=folder / "out", jobs=1) == 130
-    assert "the same command goes on from there" in capsys.readouterr().err
+    assert "the same command continues from there" in capsys.readouterr().err
     assert reproduce(["sample/one"], simulate=second, out=folder / "out", jobs=1, as_json=True) == 0
     assert len(first.runs) == 5
     assert len(second.runs) == 12 - 5
@@ -340,3 +342,22 @@ def test_two_files_with_one_id_are_refused(folder: Path, capsys: pytest.CaptureF
     (folder / "copy.toml").write_text(tomli_w.dumps(FILE))
     assert reproduce(["sample/one", "copy.toml"], simulate=Simulator(), out=folder / "out") == 2
     assert "copy.toml: id: `sample/one` is the id of another experiment" in capsys.readouterr().err
+
+
+def test_few_jobs_are_submitted_however_long_one_takes(tmp_path: Path) -> None:
+    jobs = [Job("sample/one", Coordinates("", "a", None), seed, "") for seed in range(20)]
+    submitted: list[int] = []
+
+    def folder_of(job: Job) -> Path:
+        submitted.append(job.seed)
+        return tmp_path
+
+    def slow(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+        assert go_on(), (text, name, seed)
+        time.sleep(0.6)
+        return outcome()
+
+    runs = execute(jobs, folder_of, slow, threads=1, version="1", on_done=lambda _job, _kept: None)
+    next(runs)
+    runs.close()
+    assert submitted == [0, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,39 @@ def line(**changes: Any) -> dict[str, Any]:
     return {"figures": [{"file": "f", "title": "t", "kind": "lines", "y_label": "y", "lines": lines}]}
 
 
+LINES = """
+id = "sample/one"
+title = "One"
+paper = "p"
+where = "w"
+seeds = 2
+variants = [{ name = "A" }, { name = "B" }]
+
+[scenario]
+duration = "1 s"
+
+[metrics]
+tcp = { kind = "column", column = "goodput_bps" }
+fair = { kind = "column", column = "goodput_bps", reduce = "jain" }
+
+[[tables]]
+title = "t"
+columns = [
+    { label = "l", metric = "tcp", decimals = 1 },
+]
+
+[[claims]]
+id = "sample/one-tcp"
+where = "w"
+paper = "p"
+band = "b"
+checks = [
+    { metric = "fair", band = { min = 1.0 } },
+    { metric = "tcp", variants = ["B"], band = { min = 1.0 } },
+]
+"""
+
+
 def test_a_file_is_read(tmp_path: Path) -> None:
     experiment = load_experiment(written(tmp_path, {}))
     assert experiment.id == "sample/one"
@@ -44,22 +78,32 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"seed": 3}, "one.toml: seed: there is no such key here"),
-        ({"title": 3}, "one.toml: title: Input should be a valid string"),
-        ({"seeds": 0}, "one.toml: seeds: Input should be greater than or equal to 1"),
-        ({"id": "No Slash"}, "one.toml: id: "),
-        (claim(checks=[]), "claims.0: a claim needs `checks`, or the reason why it is `not_judged`"),
+        ({"seed": 3}, "unknown key `seed`"),
+        ({"seed": 3}, "did you mean `seeds`?"),
+        ({"title": 3}, "`title` should be a valid string"),
+        ({"seeds": 0}, "`seeds` should be greater than or equal to 1"),
+        ({"id": "No Slash"}, "`id`"),
+        (claim(checks=[]), "a claim needs `checks`, or the reason why it is `not_judged`"),
         (claim(seeds=3), "claim `sample/one-tcp`: needs 3 seeds, and the experiment has 2"),
-        (claim(checks=[{"metric": "tcp", "band": {}}]), "claims.0.checks.0.band: a band needs at least one of"),
+        (claim(checks=[{"metric": "tcp", "band": {}}]), "a band needs at least one of"),
         (claim(checks=[{"metric": "udp", "band": {"min": 1}}]), "claim `sample/one-tcp`: there is no metric `udp`"),
-        (claim(checks=[{"metric": {"kind": "mean"}, "band": {"min": 1}}]), "whose `kind` is one of column, series"),
+        (claim(checks=[{"metric": {"kind": "colum"}, "band": {"min": 1}}]), "did you mean `column`?"),
+        (claim(checks=[{"metric": {"knd": "mean"}, "band": {"min": 1}}]), "whose `kind` is one of column, series"),
+        (
+            claim(checks=[{"metric": {"kind": "column", "colunm": "goodput_bps"}, "band": {"min": 1}}]),
+            "did you mean `column`?",
+        ),
+        (
+            claim(checks=[{"metric": {"kind": "column", "column": "a", "reduce": "jian"}, "band": {"min": 1}}]),
+            "did you mean `jain`?",
+        ),
         (
             claim(checks=[{"metric": "tcp", "variants": ["C"], "band": {"min": 1}}]),
             "there is no variant `C`; there are A, B",
         ),
         ({"metrics": {"tcp": "bf", "bf": "tcp"}}, "refers to itself"),
         ({"variants": [{"name": "A"}, {"name": "A"}, {"name": "B"}]}, "variants: `A` is given twice"),
-        ({"vary": {"name": "n", "values": [1], "quick": [2]}}, "vary: `quick` holds 2"),
+        ({"vary": {"name": "n", "values": [1], "quick": [2]}}, "`quick` holds 2"),
         ({"figures": [{"file": "f", "title": "t", "kind": "lines", "y_label": "y"}]}, "needs `lines`"),
         (
             {"claims": [], "sensitivity": [{"name": "s", "set": {"duration": "1 s"}, "why": "w"}]},
@@ -78,8 +122,32 @@ def test_a_file_is_read(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named_with_file_and_key(tmp_path: Path, change: dict[str, Any], message: str) -> None:
     with pytest.raises(ExperimentError) as caught:
         load_experiment(written(tmp_path, change))
-    assert message in str(caught.value)
-    assert "one.toml" in str(caught.value)
+    # The message is broken into lines where it is long.
+    assert message in re.sub(r"\n +[│·]? *", " ", str(caught.value))
+    assert re.search(r"one\.toml:\d+:\d+", str(caught.value))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("sedes = 2", "seeds = 2"),
+        ('title = "3', 'title = "'),
+        ('metric = "udp"', 'metric = "tcp"'),
+        ('variants = ["C"]', 'variants = ["B"]'),
+        ('kind = "colum"', 'kind = "column"'),
+        ('reduce = "jian"', 'reduce = "jain"'),
+        ("decimals = -1", "decimals = 1"),
+    ],
+)
+def test_the_line_that_is_wrong_is_shown(tmp_path: Path, wrong: str, right: str) -> None:
+    text = LINES.replace(right, wrong, 1) if wrong != 'title = "3' else LINES.replace('title = "One"', wrong)
+    assert text != LINES
+    path = tmp_path / "one.toml"
+    path.write_text(text)
+    with pytest.raises(ExperimentError) as caught:
+        load_experiment(path)
+    number = next(index for index, it in enumerate(text.splitlines(), 1) if wrong in it)
+    assert f"one.toml:{number}:" in str(caught.value)
 
 
 def test_a_metric_over_runs_needs_a_scenario(tmp_path: Path) -> None:
@@ -96,7 +164,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         load_experiment(tmp_path / "none.toml")
     broken = tmp_path / "broken.toml"
     broken.write_text("id = \n")
-    with pytest.raises(ExperimentError, match=r"broken.toml: is no TOML: .*line 1"):
+    with pytest.raises(ExperimentError, match=r"this is not TOML[\s\S]*broken.toml:1:"):
         load_experiment(broken)
 
 
@@ -115,8 +183,11 @@ def test_selection_by_id_paper_pattern_and_path(tmp_path: Path, monkeypatch: pyt
     assert ids("a/fig1*", "a") == ["a/fig10", "a/fig9"]
     assert [path.name for path in select_experiments(["somewhere/x.toml"])] == ["x.toml"]
     assert [listed.id for listed in list_experiments()] == ["a/fig9", "a/fig10", "b/table1"]
-    with pytest.raises(ExperimentError, match="there is no experiment `c`\nhint: there are a/fig9, a/fig10, b/table1"):
+    with pytest.raises(ExperimentError, match="there is no experiment `c`\nhint: `forebay list experiments` names all"):
         select_experiments(["c"])
+    for meant, named in {"tabel1": "b/table1", "a/fig99": "a/fig9", "B/table1": "b/table1"}.items():
+        with pytest.raises(ExperimentError, match=f"did you mean {named}"):
+            select_experiments([meant])
 
 
 def test_an_id_must_match_the_file_name(tmp_path: Path) -> None:

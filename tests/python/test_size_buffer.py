@@ -493,7 +493,7 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     assert kept
     if process.returncode != 1:  # It may have been quicker than the signal.
         assert process.returncode == 130
-        assert "the same command goes on" in stderr
+        assert "the same command continues" in stderr
         assert not (tmp_path / "o/size-buffer.json").exists()
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 1

@@ -28,6 +28,7 @@ const TCP: &str = "forebay-tcp";
 const SWITCHING: &str = "forebay-switching";
 const ENGINE: &str = "forebay-engine";
 const SCENARIO: &str = "forebay-scenario";
+const REPLAY: &str = "forebay-replay";
 const TESTKIT: &str = "forebay-testkit";
 
 /// Every crate of the workspace has its row, present or planned.
@@ -38,9 +39,11 @@ const WALLS: &[Wall] = &[
     wall(SWITCHING, true, &[UNITS]),
     wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING]),
     wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE]),
-    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO]),
-    wall("forebay-live", false, &[UNITS, QDISC]),
+    wall(REPLAY, false, &[UNITS, QDISC, ENGINE]),
+    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO, REPLAY]),
+    wall("forebay-live", false, &[UNITS, QDISC, REPLAY]),
     wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
+    wall("forebay-torture", false, &[UNITS, ENGINE, REPLAY, SCENARIO]),
     wall("xtask", false, &[SCENARIO]),
 ];
 
@@ -182,7 +185,7 @@ mod tests {
 
     #[test]
     fn nobody_imports_the_edges() {
-        for edge in ["forebay-py", "forebay-live", "xtask"] {
+        for edge in ["forebay-py", "forebay-live", "forebay-torture", "xtask"] {
             assert_eq!(check_one("forebay-scenario", &[dependency(edge, None, false)]).len(), 1, "{edge}");
         }
     }

@@ -476,7 +476,7 @@ fn what_finds_no_room_is_lost() {
     frames.push(probe(3, at(0), at(5100)));
     node.run(&frames, at(100_000));
     assert_eq!(node.adapter.port.frames_lost, 3);
-    assert_eq!(node.adapter.lost.flows[3], (2, 2));
+    assert_eq!(node.adapter.lost.flows[&3], (2, 2));
     let ControlCount { created, consumed, lost, .. } = node.adapter.control;
     assert_eq!((created, consumed, lost), (1, 1, 1));
     assert_eq!(node.orders(), []);

@@ -2,7 +2,7 @@
 
 use forebay_qdisc::Time;
 
-/// How many parts are in a group: so many comparisons, without branches, cost less than another level.
+/// How many parts are in a group: this many comparisons, without branches, cost less than another level.
 const GROUP: usize = 16;
 
 /// A deadline for each of a fixed number of parts: a tournament of groups of sixteen, so that a change costs a step
@@ -23,7 +23,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// For so many parts, none of which has a deadline.
+    /// For this many parts, none of which has a deadline.
     pub fn new(parts: usize) -> Self {
         let (mut last_level, mut groups) = (0, 1);
         while GROUP * groups < parts {

@@ -2,7 +2,7 @@
 //!
 //! A link waits for a buffer to have room: that which it leads into has stopped it. The buffer empties as its frames
 //! leave by other links. It never will if all that it would have to part with, before it lets its feeder go on, is for
-//! links that wait for ever themselves.
+//! links that wait forever themselves.
 
 use forebay_qdisc::Time;
 

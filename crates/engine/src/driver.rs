@@ -26,10 +26,11 @@ use crate::ring::Ring;
 use crate::window::Window;
 use crate::wire::Wire;
 
-/// How many events pass between two calls of the run's control function.
-const EVENTS_PER_CHECK: u64 = 1 << 14;
+/// How much work passes between two calls of the run's control function, in packets or turns of nodes: some
+/// milliseconds.
+const WORK_PER_CHECK: u64 = 1 << 14;
 
-/// With so many lanes, a few kilobytes each, their packets are not in the processor's caches when their turn comes.
+/// With this many lanes, a few kilobytes each, their packets are not in the processor's caches when their turn comes.
 /// With fewer they are, and looking ahead costs more than it spares: 3 % at 400 flows.
 const LANES_BEYOND_THE_CACHE: usize = 4096;
 
@@ -39,7 +40,7 @@ const FUSED_TO_FOLLOW: u32 = 8;
 /// The bit of a path's entry that says that the process runs inside its feeder.
 const FUSED: u32 = 1 << 31;
 
-/// Instead of a process: the packet waits on a lane, or for ever.
+/// Instead of a process: the packet waits on a lane, or forever.
 const PARKED: u32 = u32::MAX;
 
 /// The way of one flow in one direction: from an endpoint through links to the other endpoint.
@@ -174,24 +175,34 @@ pub(crate) struct Progress<'a> {
     end: Time,
     /// Entries taken from the event queue, or halves of rounds.
     pub events: u64,
+    /// Work until the next call of `control`.
+    until_check: u64,
 }
 
 impl<'a> Progress<'a> {
     pub fn new(control: &'a mut dyn FnMut(f64) -> bool, end: Time) -> Self {
-        Self { control, end, events: 0 }
+        Self { control, end, events: 0, until_check: WORK_PER_CHECK }
     }
 
-    /// Counts an event, and asks now and then whether to go on.
+    /// Counts work, and asks now and then whether to go on. An event is no measure of it: with few flows it may bring
+    /// thousands of packets.
     ///
     /// # Errors
     /// If the answer is no.
     #[inline]
-    pub fn count_event(&mut self, now: Time) -> Result<(), RunError> {
-        self.events += 1;
-        if self.events.is_multiple_of(EVENTS_PER_CHECK) && !(self.control)(now.seconds() / self.end.seconds()) {
-            return Err(RunError::Stopped);
+    pub fn count_work(&mut self, now: Time, work: u64) -> Result<(), RunError> {
+        if let Some(left) = self.until_check.checked_sub(work) {
+            self.until_check = left;
+            return Ok(());
         }
-        Ok(())
+        self.check(now)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check(&mut self, now: Time) -> Result<(), RunError> {
+        self.until_check = WORK_PER_CHECK;
+        if (self.control)(now.seconds() / self.end.seconds()) { Ok(()) } else { Err(RunError::Stopped) }
     }
 }
 
@@ -262,24 +273,38 @@ impl EventDriver {
         if self.looks_ahead {
             self.queue.look_ahead();
         }
-        for (process, id) in self.processes.iter_mut().zip(self.wires.len() as u32..) {
-            self.out.running = id;
-            process.start(&mut self.out);
-        }
-        self.drain();
+        self.start(progress)?;
         while let Some(event) = self.queue.peek() {
             if event.time > self.window.to {
                 break;
             }
-            progress.count_event(event.time)?;
-            self.step(event);
+            progress.events += 1;
+            let packets = self.step(event);
+            progress.count_work(event.time, packets)?;
         }
         Ok(())
     }
 
-    /// Runs the process that `event` is for, and whatever follows from it in fused processes.
+    /// Starts every process: with a million flows that takes a while too.
+    #[inline(never)]
+    fn start(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+        for (process, id) in self.processes.iter_mut().zip(self.wires.len() as u32..) {
+            progress.count_work(Time::ZERO, 1)?;
+            self.out.running = id;
+            process.start(&mut self.out);
+        }
+        self.deliver_sent();
+        while let Some((process, at)) = self.out.wake_ups.pop() {
+            progress.count_work(Time::ZERO, 1)?;
+            self.queue.push(Event { time: at, id: process });
+        }
+        Ok(())
+    }
+
+    /// Runs the process that `event` is for, and whatever follows from it in fused processes. Gives how many packets of
+    /// a lane it delivered, at least 1.
     #[inline]
-    fn step(&mut self, event: Event) {
+    fn step(&mut self, event: Event) -> u64 {
         let count = self.lanes.len() as u32;
         if event.id < count {
             self.queue.pop();
@@ -288,13 +313,14 @@ impl EventDriver {
             if self.looks_ahead && self.out.packets.len() > 1 {
                 self.prefetch_what_follows();
             }
-            return self.drain();
+            self.drain();
+            return 1;
         }
         self.queue.pop();
         if self.looks_ahead {
             self.prefetch_what_comes_soon(count);
         }
-        self.run_lane(event.id - count, event.id);
+        self.run_lane(event.id - count, event.id)
     }
 
     /// Asks for the lanes whose turn comes next, which with thousands of flows lie in far memory: step by step, as
@@ -352,24 +378,27 @@ impl EventDriver {
     }
 
     /// Delivers the first packet of a lane whose turn it is, and those behind it for as long as nothing else comes
-    /// earlier.
-    fn run_lane(&mut self, from: u32, id: u32) {
+    /// earlier, but no more than [`WORK_PER_CHECK`]: a lone flow could go on to the end of the run. Gives how many.
+    fn run_lane(&mut self, from: u32, id: u32) -> u64 {
+        let mut delivered = 0;
         self.running_lane = from;
         let mut packet = self.lanes[from as usize].packets.pop();
         while let Some(arrived) = packet {
             let process = self.routes.next(&arrived);
             self.deliver(arrived, process & !FUSED);
             self.drain();
+            delivered += 1;
             let lane = &mut self.lanes[from as usize].packets;
             let Some(next) = lane.front() else { break };
             let event = Event { time: next.time, id };
-            if self.queue.has_earlier(event) {
+            if delivered == WORK_PER_CHECK || self.queue.has_earlier(event) {
                 self.queue.push(event);
                 break;
             }
             packet = lane.pop();
         }
         self.running_lane = PARKED;
+        delivered
     }
 
     /// Empties the outbox: into fused processes, which may send again, or onto lanes.
@@ -444,15 +473,17 @@ impl EventDriver {
     }
 
     /// Hands in all books.
-    pub fn finish(mut self, report: &mut Report) {
-        for (direction, packets) in self.in_flight.iter().enumerate() {
-            report.in_flight(direction, *packets);
+    pub fn finish(self, report: &mut Report) {
+        let Self { in_flight, wires, processes, window, .. } = self;
+        for (direction, packets) in in_flight.into_iter().enumerate() {
+            report.in_flight(direction, packets);
         }
-        for wire in &mut self.wires {
-            report.link(wire.finish(&self.window));
+        // Each goes when it has handed in its books: of a million flows not all need be there twice.
+        for mut wire in wires {
+            report.link(wire.finish(&window));
         }
-        for process in &mut self.processes {
-            process.finish(self.window.to, report);
+        for mut process in processes {
+            process.finish(window.to, report);
         }
     }
 }

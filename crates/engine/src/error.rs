@@ -14,7 +14,8 @@ pub enum RunError {
         /// The file.
         path: String,
         /// What the system said.
-        reason: String,
+        #[source]
+        reason: std::io::Error,
     },
     /// A flow's way is longer than a packet can count.
     #[error("the way of `{flow}` passes {processes} links and switches, more than 254")]
@@ -24,6 +25,9 @@ pub enum RunError {
         /// How many links and switches lie on its way.
         processes: usize,
     },
+    /// It would take more memory than there is.
+    #[error("{0}")]
+    TooLarge(String),
     /// Packets were lost or made up: a fault in the simulator itself.
     #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

@@ -175,7 +175,7 @@ pub(crate) struct TransmissionTime {
 }
 
 impl TransmissionTime {
-    /// For a frame of so many bytes at this rate.
+    /// For a frame of this many bytes at this rate.
     #[inline]
     pub fn of(&mut self, len_bytes: u32, rate: Rate) -> Span {
         if len_bytes != self.len_bytes || rate.bits_per_second() != self.bits_per_second {

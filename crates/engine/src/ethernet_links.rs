@@ -20,7 +20,7 @@ pub(crate) type NodeId = u32;
 /// Where a link is among [`Links`]: those that lead to the same node are neighbours.
 pub(crate) type LinkPlace = u32;
 
-/// How many nodes are looked at together: so many comparisons, without branches, cost less than a branch for each.
+/// How many nodes are looked at together: this many comparisons, without branches, cost less than a branch for each.
 pub(crate) const DUE_TOGETHER: usize = 8;
 
 /// A link and what is on it: a line of the processor's cache.
@@ -80,7 +80,7 @@ struct Incoming {
 
 const _: () = assert!(size_of::<Incoming>() == 64);
 
-/// So many links to a node are looked through one after the other.
+/// This many links to a node are looked through one after the other.
 const FEW: usize = 4;
 
 /// Where each link is, from the node at its far end.
@@ -95,8 +95,8 @@ pub(crate) fn places(receivers: &[NodeId]) -> Vec<LinkPlace> {
 }
 
 impl Links {
-    /// From each link with the node at its far end, in the order in which they were added, of so many nodes, which have
-    /// two sides or not.
+    /// From each link with the node at its far end, in the order in which they were added, of this many nodes, which
+    /// have two sides or not.
     pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, has_sides: bool, window: Window) -> Self {
         let receivers: Vec<NodeId> = wires.iter().map(|(_, receiver)| *receiver).collect();
         let mut placed: Vec<(LinkPlace, Wire)> =

@@ -103,14 +103,17 @@ impl Ethernet {
     }
 
     /// How long nobody can surprise another: from the first bit of a frame at a node to its last bit at the next one.
-    fn lookahead(&self, flows: &[FlowSpec]) -> Span {
+    /// And how many frames the fastest link carries in that time.
+    fn lookahead(&self, flows: &[FlowSpec]) -> (Span, u64) {
         let lengths = flows.iter().filter_map(|flow| match flow.transport {
             Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
             _ => None,
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
-        let time = |link: &LinkLine| link.propagation + link.rate.transmission_time(shortest);
-        self.links.iter().map(time).min().unwrap_or(Span::ZERO)
+        let frame = |link: &LinkLine| link.rate.transmission_time(shortest);
+        let lookahead = self.links.iter().map(|link| link.propagation + frame(link)).min().unwrap_or(Span::ZERO);
+        let fastest = self.links.iter().map(|link| frame(link).picoseconds()).min().unwrap_or(0);
+        (lookahead, lookahead.picoseconds().div_ceil(fastest.max(1)))
     }
 
     /// Makes the nodes, and puts the links between them.
@@ -122,7 +125,7 @@ impl Ethernet {
         if let Some(flow) = around.flows.iter().find(|flow| !matches!(flow.transport, Transport::Frames { .. })) {
             return Err(RunError::Invariant(format!("`{}`: an Ethernet carries frames", flow.name)));
         }
-        let lookahead = self.lookahead(around.flows);
+        let (lookahead, frames_ahead) = self.lookahead(around.flows);
         let specs = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
         let mut switches = Vec::with_capacity(specs.0.len());
         let mut first_point = 0;
@@ -136,7 +139,7 @@ impl Ethernet {
         let wires = wires.into_iter().zip(self.links.iter().map(|link| link.receiver)).collect();
         let sides = self.sides;
         let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.window);
-        Ok(Rounds { switches, adapters, sides, links, lookahead })
+        Ok(Rounds { switches, adapters, sides, links, lookahead, frames_ahead })
     }
 
     fn link(&self, id: LinkId) -> &LinkLine {

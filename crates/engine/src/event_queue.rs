@@ -8,6 +8,10 @@
 //!   sorted when its turn comes. What lies beyond the wheel waits in a 4-ary heap.
 //!
 //! The choice, and the width of the buckets, follow what was seen lately. They change the speed and nothing else.
+//!
+//! Into the array, and into the current bucket, an event is put in its place among those that are there. So neither may
+//! grow long: an array of more than a thousand events is left at once for a wheel, and a bucket of more than eight
+//! thousand is divided. A million flows, each with a timer at the start of the run, cost no more each than a hundred.
 
 use forebay_qdisc::Time;
 
@@ -37,6 +41,10 @@ impl Event {
 const EVENTS_PER_REVIEW: u32 = 1 << 13;
 /// With fewer pending events than this the array is faster.
 const WHEEL_PAYS_FROM: usize = 32;
+/// A longer array does not wait for the next review.
+const MOST_IN_ARRAY: usize = 1 << 10;
+/// A longer bucket is divided when its turn comes.
+const MOST_IN_BUCKET: usize = EVENTS_PER_REVIEW as usize;
 
 /// A priority queue of events, the earliest first.
 #[derive(Debug, Default)]
@@ -94,9 +102,20 @@ impl EventQueue {
     #[inline]
     pub fn push(&mut self, event: Event) {
         match &mut self.wheel {
-            None => insert_sorted(&mut self.few, event.key()),
+            None if self.few.len() < MOST_IN_ARRAY => insert_sorted(&mut self.few, event.key()),
+            None => self.leave_array(event),
             Some(wheel) => wheel.push(event.key(), &mut self.far),
         }
+    }
+
+    /// Goes on with a wheel of the narrowest buckets. They leave nearly all events to the heap, which takes any number
+    /// of them in any order; the next review finds the width that pays.
+    #[cold]
+    #[inline(never)]
+    fn leave_array(&mut self, event: Event) {
+        let mut keys = std::mem::take(&mut self.few);
+        keys.push(event.key());
+        self.wheel = Some(Wheel::new(0, self.reviewed_at, self.looks_ahead, keys, &mut self.far));
     }
 
     /// Takes the earliest event away; there has to be one.
@@ -137,16 +156,21 @@ impl EventQueue {
         }
         let mut keys = std::mem::take(&mut self.few);
         keys.append(&mut self.far.keys);
-        if let Some(wheel) = self.wheel.take() {
-            keys.extend(wheel.into_keys());
+        if let Some(mut wheel) = self.wheel.take() {
+            keys.append(&mut wheel.take_keys());
         }
         if pending >= WHEEL_PAYS_FROM {
-            self.wheel = Some(Wheel::new(shift, now, self.looks_ahead));
-        }
-        for key in keys {
-            self.push(Event::from_key(key));
+            self.wheel = Some(Wheel::new(shift, now, self.looks_ahead, keys, &mut self.far));
+        } else {
+            sort(&mut keys);
+            self.few = keys;
         }
     }
+}
+
+/// Sorts `keys`, the smallest last.
+fn sort(keys: &mut [u128]) {
+    keys.sort_unstable_by(|a, b| b.cmp(a));
 }
 
 /// Inserts `key` into `keys`, the smallest of which is the last.
@@ -165,6 +189,8 @@ fn sink_last(keys: &mut [u128]) {
         keys[at] = keys[at - 1];
         at -= 1;
     }
+    #[cfg(test)]
+    tests::MOVES.with(|moves| moves.set(moves.get() + keys.len() - at));
     keys[at] = key;
 }
 
@@ -285,8 +311,9 @@ impl Node {
 }
 
 impl Wheel {
-    fn new(shift: u32, now: Time, looks_ahead: bool) -> Self {
-        Self {
+    /// With buckets of 2^`shift` picoseconds from `now` on, and with these events.
+    fn new(shift: u32, now: Time, looks_ahead: bool, keys: Vec<u128>, far: &mut Heap) -> Self {
+        let mut wheel = Self {
             shift,
             base: now.picoseconds() >> shift,
             current: Vec::new(),
@@ -297,7 +324,18 @@ impl Wheel {
             pending: 0,
             looks_ahead,
             soon: Vec::new(),
+        };
+        for key in keys {
+            if wheel.bucket(key) <= wheel.base {
+                wheel.pending += 1;
+                wheel.current.push(key);
+            } else {
+                wheel.push(key, far);
+            }
         }
+        sort(&mut wheel.current);
+        wheel.divide_current(far);
+        wheel
     }
 
     #[inline]
@@ -403,38 +441,65 @@ impl Wheel {
             self.free = node;
             node = next;
         }
-        self.current.sort_unstable_by(|a, b| b.cmp(a));
-        if self.looks_ahead {
-            self.note_what_comes_soon();
-        }
         while let Some(key) = far.first()
             && self.bucket(key) < bucket + BUCKETS
         {
             far.pop();
-            self.push(key, far);
+            self.pending += 1;
+            if self.bucket(key) == bucket {
+                self.current.push(key);
+            } else {
+                self.insert(key, self.bucket(key));
+            }
+        }
+        sort(&mut self.current);
+        if self.current.len() > MOST_IN_BUCKET {
+            self.divide_current(far);
+        }
+        if self.looks_ahead {
+            self.note_what_comes_soon();
         }
     }
 
-    fn into_keys(self) -> impl Iterator<Item = u128> {
-        let Self { current, heads, nodes, .. } = self;
-        let lists = heads.into_iter().flat_map(move |head| {
+    /// Makes all buckets narrower if the current one is too long. One of a single instant stays.
+    #[cold]
+    #[inline(never)]
+    fn divide_current(&mut self, far: &mut Heap) {
+        if self.current.len() > MOST_IN_BUCKET && self.shift > 0 {
+            let (latest, earliest) = (self.current[0], self.current[self.current.len() - 1]);
+            let gap_ps = ((latest >> 32) - (earliest >> 32)) as u64 / self.current.len() as u64;
+            let shift = (gap_ps * 2).max(1).ilog2().min(self.shift - 1);
+            let keys = self.take_keys();
+            *self = Self::new(shift, Event::from_key(earliest).time, self.looks_ahead, keys, far);
+        }
+    }
+
+    /// All events but those beyond the wheel, in no order.
+    fn take_keys(&mut self) -> Vec<u128> {
+        let mut keys = std::mem::take(&mut self.current);
+        for &head in &self.heads {
             let mut node = head;
-            let mut keys = Vec::new();
             while node != NONE {
-                keys.push(nodes[node as usize].key());
-                node = nodes[node as usize].next;
+                keys.push(self.nodes[node as usize].key());
+                node = self.nodes[node as usize].next;
             }
-            keys
-        });
-        current.into_iter().chain(lists)
+        }
+        keys
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use proptest::prelude::*;
 
     use super::*;
+
+    thread_local! {
+        /// Keys that were moved, or put in place, among those of the array and of the current bucket.
+        pub static MOVES: Cell<usize> = const { Cell::new(0) };
+    }
 
     /// Runs a queue beside a sorted list. As in a simulation no event is pushed before the earliest one pending.
     fn agrees_with_a_sorted_list(operations: &[(u64, u32, u8)], mut queue: EventQueue) {
@@ -472,8 +537,49 @@ mod tests {
             shift in 0_u32..12,
         ) {
             agrees_with_a_sorted_list(&operations, EventQueue::default());
-            let wheel = Some(Wheel::new(shift, Time::ZERO, true));
+            let wheel = Some(Wheel::new(shift, Time::ZERO, true, Vec::new(), &mut Heap::default()));
             agrees_with_a_sorted_list(&operations, EventQueue { wheel, ..EventQueue::default() });
+        }
+    }
+
+    /// Puts `starts` into a queue, then takes events out, in order, each followed by one a little later: as flows that
+    /// start, and send. Gives how many keys were moved for each event.
+    fn moves_an_event(starts: &[u64]) -> usize {
+        MOVES.set(0);
+        let mut queue = EventQueue::default();
+        for (&time, id) in starts.iter().zip(0..) {
+            queue.push(Event { time: Time::from_picoseconds(time), id });
+        }
+        let (mut now, mut handled) = (0, 0);
+        while let Some(Event { time, id }) = queue.peek() {
+            assert!(now <= time.picoseconds());
+            now = time.picoseconds();
+            queue.pop();
+            handled += 1;
+            if handled <= starts.len() {
+                queue.push(Event { time: Time::from_picoseconds(now + 1_000_000 + u64::from(id) % 1000), id });
+            }
+        }
+        assert_eq!(handled, 2 * starts.len());
+        MOVES.get() / handled
+    }
+
+    #[test]
+    fn an_event_costs_no_more_among_a_hundred_thousand() {
+        const MANY: u64 = 100_000;
+        const SECOND: u64 = 1_000_000_000_000;
+        let scattered = |at: u64| (at * 7_368_787 % MANY) * (SECOND / MANY);
+        let cases: [(&str, Vec<u64>); 6] = [
+            ("one after the other", (0..MANY).map(|at| at * 10_000_000).collect()),
+            ("the last first", (0..MANY).rev().map(|at| at * 10_000_000).collect()),
+            ("scattered", (0..MANY).map(scattered).collect()),
+            ("all at once, later", vec![SECOND; MANY as usize]),
+            ("half of them early", (0..MANY).map(|at| scattered(at) + 9 * SECOND * u64::from(at < MANY / 2)).collect()),
+            ("close together, later", (0..MANY).map(|at| SECOND + scattered(at) / 100_000).collect()),
+        ];
+        for (case, starts) in cases {
+            let moves = moves_an_event(&starts);
+            assert!(moves < 100, "{case}: {moves} keys moved for each event");
         }
     }
 }

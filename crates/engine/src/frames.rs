@@ -33,7 +33,7 @@ struct Geometric {
 }
 
 impl Geometric {
-    /// So many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
+    /// This many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
     /// speed matters.
     const COMPARED: usize = 16;
     /// Probabilities have 53 bits.
@@ -129,7 +129,7 @@ struct Generator {
     is_constant: bool,
     slot: Span,
     start: Time,
-    /// So many slots without a frame.
+    /// This many slots without a frame.
     gap: Geometric,
     choice: Choice,
     on_off: Option<OnOff>,

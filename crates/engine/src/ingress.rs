@@ -327,7 +327,7 @@ impl Ingress {
 }
 
 impl Queue {
-    /// For no longer than so many frames take are frames generated ahead of their time.
+    /// For no longer than this many frames take are frames generated ahead of their time.
     const AHEAD: u32 = 16;
 
     fn new(source: SourceFlow, line: Rate) -> Self {

@@ -24,6 +24,7 @@ mod event_queue;
 mod frames;
 mod histogram;
 mod ingress;
+mod machine;
 mod meter;
 mod network;
 mod output_queues;
@@ -58,6 +59,7 @@ pub use ethernet::{
     AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FrameArrivals, OnOff, ServiceStep,
 };
 pub use histogram::DelayHistogram;
+pub use machine::available_memory;
 pub use network::{Application, FabricId, FlowSpec, LinkId, LinkSpec, Network, NetworkBuilder, Probes, Transport};
 pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};
 pub use process::{Outbox, Process};

@@ -2,6 +2,8 @@
 
 use cpu_time::ThreadTime;
 
+use crate::machine::kibibytes;
+
 /// Measures from its making on.
 pub(crate) struct Meter {
     since: ThreadTime,
@@ -21,8 +23,5 @@ impl Meter {
 /// The largest resident set of the process so far in bytes; 0 where the system does not tell.
 pub(crate) fn peak_rss_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kibibytes =
-        line.and_then(|rest| rest.trim().strip_suffix("kB")).and_then(|number| number.trim().parse::<u64>().ok());
-    kibibytes.unwrap_or(0) * 1024
+    kibibytes(&status, "VmHWM:").unwrap_or(0)
 }

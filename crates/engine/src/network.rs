@@ -65,7 +65,7 @@ pub struct LinkSpec {
 pub enum Application {
     /// Data without end.
     Unlimited,
-    /// So many bytes, then close.
+    /// This many bytes, then close.
     Fixed {
         /// The bytes.
         bytes: u64,

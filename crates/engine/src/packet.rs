@@ -66,7 +66,8 @@ pub mod ack_stamp {
 
     /// Enough for the blocks of 67 million ACKs in flight.
     const SLOT_BITS: u32 = 26;
-    /// The timestamps are known modulo this: 274 seconds, longer than any round trip.
+    /// The timestamps are known modulo this: 274 seconds. A longer round trip is measured short by that; the timeout,
+    /// at most 120 s in any preset, has expired long before.
     const ECHO_PERIOD: u64 = (1 << (u64::BITS - SLOT_BITS)) - 1;
     const PICOSECONDS: u64 = 1000;
 

@@ -39,6 +39,7 @@ const MAX_HOST: u32 = 0x00ff_fffd;
 /// The longest headers: Ethernet, IPv4, TCP with 40 bytes of options.
 const MAX_HEADER_BYTES: usize = 14 + 20 + 60;
 
+const LINKTYPE_ETHERNET: u16 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
@@ -114,13 +115,38 @@ pub struct PcapngWriter<W: Write> {
     block: Vec<u8>,
 }
 
+/// A packet that has bytes of its own, as [`PcapngWriter::frame`] writes it.
+#[derive(Clone, Copy, Debug)]
+pub struct TraceFrame<'a> {
+    /// Nanoseconds since the Unix epoch.
+    pub time_ns: u64,
+    /// Its length on the wire in bytes, whatever was kept of it.
+    pub original_bytes: u32,
+    /// What was kept of it.
+    pub data: &'a [u8],
+    /// A remark that tools show beside it; none if empty.
+    pub comment: &'a str,
+}
+
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the section header and a description of each interface. `snaplen` is how many bytes are kept of a frame
-    /// at most; 0 keeps all. `out` should be buffered.
+    /// Writes the section header and a description of each interface, all of them Ethernet. `snaplen` is how many bytes
+    /// are kept of a frame at most; 0 keeps all. `out` should be buffered.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn new(mut out: W, interfaces: &[&str], snaplen: u32) -> io::Result<Self> {
+    pub fn new(out: W, interfaces: &[&str], snaplen: u32) -> io::Result<Self> {
+        let mut writer = Self::without_interfaces(out, snaplen)?;
+        for name in interfaces {
+            writer.interface(name, LINKTYPE_ETHERNET)?;
+        }
+        Ok(writer)
+    }
+
+    /// Writes the section header alone; [`PcapngWriter::interface`] adds the interfaces.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn without_interfaces(mut out: W, snaplen: u32) -> io::Result<Self> {
         let mut block = Vec::with_capacity(256);
         begin_block(&mut block, 0x0a0d_0d0a);
         put_u32(&mut block, 0x1a2b_3c4d); // byte-order magic
@@ -130,17 +156,58 @@ impl<W: Write> PcapngWriter<W> {
         put_option(&mut block, 0, &[]);
         end_block(&mut block);
         out.write_all(&block)?;
-        for name in interfaces {
-            begin_block(&mut block, 1);
-            block.extend_from_slice(&[1, 0, 0, 0]); // LINKTYPE_ETHERNET
-            put_u32(&mut block, snaplen);
-            put_option(&mut block, 2, name.as_bytes()); // if_name
-            put_option(&mut block, 9, &[9]); // if_tsresol: 10^-9 s
-            put_option(&mut block, 0, &[]);
-            end_block(&mut block);
-            out.write_all(&block)?;
+        Ok(Self { out, interfaces: 0, snaplen, block })
+    }
+
+    /// Describes a further interface, whose frames begin as that link type says; gives its number.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn interface(&mut self, name: &str, link_type: u16) -> io::Result<u32> {
+        let block = &mut self.block;
+        begin_block(block, 1);
+        block.extend_from_slice(&link_type.to_le_bytes());
+        block.extend_from_slice(&[0, 0]);
+        put_u32(block, self.snaplen);
+        put_option(block, 2, name.as_bytes()); // if_name
+        put_option(block, 9, &[9]); // if_tsresol: 10^-9 s
+        put_option(block, 0, &[]);
+        end_block(block);
+        self.out.write_all(block)?;
+        self.interfaces += 1;
+        Ok(self.interfaces - 1)
+    }
+
+    /// Writes a frame of `interface` as it is.
+    ///
+    /// # Errors
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described.
+    pub fn frame(&mut self, interface: u32, frame: &TraceFrame<'_>) -> io::Result<()> {
+        self.begin_packet(interface, frame.time_ns, frame.data.len() as u32, frame.original_bytes)?;
+        let block = &mut self.block;
+        block.extend_from_slice(frame.data);
+        block.resize(block.len().next_multiple_of(4), 0);
+        if !frame.comment.is_empty() {
+            put_option(block, 1, frame.comment.as_bytes()); // opt_comment
+            put_option(block, 0, &[]);
         }
-        Ok(Self { out, interfaces: interfaces.len() as u32, snaplen, block })
+        end_block(block);
+        self.out.write_all(block)
+    }
+
+    /// All of an enhanced packet block that stands before the frame.
+    fn begin_packet(&mut self, interface: u32, time_ns: u64, captured: u32, original: u32) -> io::Result<()> {
+        if interface >= self.interfaces {
+            return Err(invalid(format_args!("interface {interface} of a trace that has {}", self.interfaces)));
+        }
+        let block = &mut self.block;
+        begin_block(block, 6);
+        put_u32(block, interface);
+        put_u32(block, (time_ns >> 32) as u32);
+        put_u32(block, time_ns as u32);
+        put_u32(block, captured);
+        put_u32(block, original);
+        Ok(())
     }
 
     /// Writes a packet that was seen on `interface` (an index into the names given to [`PcapngWriter::new`]) at `time`.
@@ -149,21 +216,11 @@ impl<W: Write> PcapngWriter<W> {
     /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described, a host number
     /// above 2^24 - 3, or a payload too long for an IPv4 packet.
     pub fn packet(&mut self, interface: u32, time: Time, packet: &TracePacket<'_>) -> io::Result<()> {
-        if interface >= self.interfaces {
-            return Err(invalid(format_args!("interface {interface} of a trace that has {}", self.interfaces)));
-        }
         let headers = Headers::new(packet)?;
         let frame_bytes = headers.len as u32 + packet.payload_bytes;
         let captured_bytes = if self.snaplen == 0 { frame_bytes } else { frame_bytes.min(self.snaplen) };
-        let nanoseconds = time.picoseconds() / 1_000;
-
+        self.begin_packet(interface, time.picoseconds() / 1_000, captured_bytes, frame_bytes)?;
         let block = &mut self.block;
-        begin_block(block, 6);
-        put_u32(block, interface);
-        put_u32(block, (nanoseconds >> 32) as u32);
-        put_u32(block, nanoseconds as u32);
-        put_u32(block, captured_bytes);
-        put_u32(block, frame_bytes);
         let data_start = block.len();
         block.extend_from_slice(&headers.bytes[..headers.len.min(captured_bytes as usize)]);
         // The payload and the padding to a multiple of four are zeros alike.
@@ -362,193 +419,5 @@ fn fold(mut sum: u32) -> u16 {
 }
 
 #[cfg(test)]
-mod tests {
-    use etherparse::{NetSlice, SlicedPacket, TransportSlice};
-    use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
-    use pcap_parser::{Block, PcapBlockOwned, PcapError, PcapNGReader};
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// What was read back of a packet: interface, nanoseconds, original length, captured bytes.
-    type Read = (u32, u64, u32, Vec<u8>);
-
-    fn read_back(file: &[u8]) -> (Vec<String>, Vec<Read>) {
-        let mut reader = PcapNGReader::new(1 << 17, file).unwrap();
-        let (mut interfaces, mut packets) = (Vec::new(), Vec::new());
-        loop {
-            match reader.next() {
-                Ok((length, PcapBlockOwned::NG(block))) => {
-                    match block {
-                        Block::SectionHeader(_) => {}
-                        Block::InterfaceDescription(interface) => {
-                            assert_eq!(interface.ts_resolution(), Some(1_000_000_000));
-                            assert_eq!(interface.linktype, pcap_parser::Linktype::ETHERNET);
-                            interfaces.push(interface.if_name().unwrap().unwrap().to_owned());
-                        }
-                        Block::EnhancedPacket(packet) => packets.push((
-                            packet.if_id,
-                            u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low),
-                            packet.origlen,
-                            packet.packet_data().to_vec(),
-                        )),
-                        other => panic!("unexpected {other:?}"),
-                    }
-                    reader.consume(length);
-                }
-                Err(PcapError::Incomplete(_)) => reader.refill().unwrap(),
-                Err(PcapError::Eof) => return (interfaces, packets),
-                _ => panic!("not readable"),
-            }
-        }
-    }
-
-    fn write(packets: &[(u32, u64, TracePacket<'_>)], snaplen: u32) -> Vec<u8> {
-        let mut writer = PcapngWriter::new(Vec::new(), &["bottleneck", "reverse"], snaplen).unwrap();
-        for (interface, picoseconds, packet) in packets {
-            writer.packet(*interface, Time::from_picoseconds(*picoseconds), packet).unwrap();
-        }
-        writer.finish().unwrap()
-    }
-
-    fn tcp(flags: TcpFlags, payload_bytes: u32, sack: &[(u32, u32)]) -> TracePacket<'_> {
-        TracePacket {
-            source_host: 0,
-            destination_host: 0x01_02_03,
-            source_port: 40_000,
-            destination_port: 5_001,
-            ecn: Ecn::Capable0,
-            class: 46,
-            payload_bytes,
-            transport: TraceTransport::Tcp {
-                sequence: u32::MAX,
-                acknowledgement: 7,
-                flags,
-                window_bytes: 1_000_000,
-                sack,
-            },
-        }
-    }
-
-    #[test]
-    fn the_file_header_to_the_byte() {
-        let file = PcapngWriter::new(Vec::new(), &["up"], 96).unwrap().finish().unwrap();
-        let section = b"\x0a\x0d\x0d\x0a\x2c\0\0\0\x4d\x3c\x2b\x1a\x01\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\
-            \x04\0\x07\0Forebay\0\0\0\0\0\x2c\0\0\0";
-        let interface = b"\x01\0\0\0\x28\0\0\0\x01\0\0\0\x60\0\0\0\x02\0\x02\0up\0\0\x09\0\x01\0\x09\0\0\0\0\0\0\0\
-            \x28\0\0\0";
-        assert_eq!(file, [&section[..], &interface[..]].concat());
-    }
-
-    #[test]
-    fn a_tcp_segment_reads_back() {
-        let flags = TcpFlags { ack: true, ece: true, ..TcpFlags::default() };
-        let file = write(&[(1, 1_999_999, tcp(flags, 946, &[(10, 20), (30, 40)]))], 0);
-        let (interfaces, packets) = read_back(&file);
-        assert_eq!(interfaces, ["bottleneck", "reverse"]);
-        let (interface, nanoseconds, original, frame) = &packets[0];
-        assert_eq!((*interface, *nanoseconds), (1, 1_999));
-        assert_eq!(*original, 14 + 20 + 20 + (4 + 16) + 946);
-        assert_eq!(frame.len(), *original as usize);
-
-        let sliced = SlicedPacket::from_ethernet(frame).unwrap();
-        let Some(NetSlice::Ipv4(ip)) = sliced.net else { panic!("no IPv4") };
-        let Some(TransportSlice::Tcp(segment)) = sliced.transport else { panic!("no TCP") };
-        assert_eq!(ip.header().source(), [10, 0, 0, 1]);
-        assert_eq!(ip.header().destination(), [10, 1, 2, 4]);
-        assert_eq!((ip.header().ecn().value(), ip.header().dcp().value()), (0b10, 46));
-        assert_eq!((segment.source_port(), segment.destination_port()), (40_000, 5_001));
-        assert_eq!((segment.sequence_number(), segment.acknowledgment_number()), (u32::MAX, 7));
-        assert!(segment.ack() && segment.ece() && !segment.syn() && !segment.fin() && !segment.cwr());
-        assert_eq!(u32::from(segment.window_size()) << WINDOW_SCALE, 1_000_000 / 128 * 128);
-        let options: Vec<_> = segment.options_iterator().map(Result::unwrap).collect();
-        use etherparse::TcpOptionElement::{Noop, SelectiveAcknowledgement};
-        assert_eq!(options, [Noop, Noop, SelectiveAcknowledgement((10, 20), [Some((30, 40)), None, None])]);
-        assert_eq!(segment.payload().len(), 946);
-    }
-
-    #[test]
-    fn a_syn_announces_the_window_scale_and_does_not_use_it() {
-        let flags = TcpFlags { syn: true, ece: true, cwr: true, ..TcpFlags::default() };
-        let (_, packets) = read_back(&write(&[(0, 0, tcp(flags, 0, &[]))], 0));
-        let sliced = SlicedPacket::from_ethernet(&packets[0].3).unwrap();
-        let Some(TransportSlice::Tcp(segment)) = sliced.transport else { panic!("no TCP") };
-        assert!(segment.syn() && !segment.ack());
-        assert_eq!((segment.window_size(), segment.acknowledgment_number()), (0xffff, 0));
-        assert!(segment.options_iterator().any(|o| o == Ok(etherparse::TcpOptionElement::WindowScale(WINDOW_SCALE))));
-    }
-
-    #[test]
-    fn the_snaplen_cuts_what_is_kept_and_not_the_length() {
-        let flags = TcpFlags::default();
-        let (_, packets) = read_back(&write(&[(0, 0, tcp(flags, 946, &[])), (0, 5_000, tcp(flags, 3, &[]))], 65));
-        assert_eq!((packets[0].2, packets[0].3.len()), (1_000, 65));
-        assert_eq!((packets[1].2, packets[1].3.len()), (57, 57));
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_refused() {
-        let mut writer = PcapngWriter::new(Vec::new(), &["only"], 0).unwrap();
-        let good = tcp(TcpFlags::default(), 0, &[]);
-        let refused = [
-            (1, good),
-            (0, TracePacket { payload_bytes: 65_496, ..good }),
-            (0, TracePacket { payload_bytes: u32::MAX, transport: TraceTransport::Udp, ..good }),
-            (0, TracePacket { source_host: MAX_HOST + 1, ..good }),
-        ];
-        for (interface, packet) in refused {
-            assert_eq!(writer.packet(interface, Time::ZERO, &packet).unwrap_err().kind(), io::ErrorKind::InvalidInput);
-        }
-        writer.packet(0, Time::ZERO, &TracePacket { payload_bytes: 65_495, ..good }).unwrap();
-    }
-
-    /// The sum over `bytes` together with the checksum that they hold is all ones (RFC 1071, section 1).
-    fn checks(bytes: &[u8], pseudo: u32) -> bool {
-        let mut even = bytes.to_vec();
-        even.resize(bytes.len().next_multiple_of(2), 0);
-        fold(sum_words(&even) + pseudo) == 0xffff
-    }
-
-    proptest! {
-        #[test]
-        fn lengths_and_checksums_hold(
-            hosts in (0..=MAX_HOST, 0..=MAX_HOST), ports: (u16, u16), class: u8, ecn in 0..4_usize,
-            payload_bytes in 0..9_000_u32, numbers: (u32, u32), window_bytes: u32, bits in 0..32_u8, udp: bool,
-            sack in prop::collection::vec(any::<(u32, u32)>(), 0..6), picoseconds: u64,
-        ) {
-            let flag = |bit: u8| bits >> bit & 1 == 1;
-            let flags = TcpFlags { syn: flag(0), ack: flag(1), fin: flag(2), ece: flag(3), cwr: flag(4) };
-            let packet = TracePacket {
-                source_host: hosts.0, destination_host: hosts.1, source_port: ports.0, destination_port: ports.1,
-                ecn: [Ecn::NotCapable, Ecn::Capable0, Ecn::Capable1, Ecn::CongestionExperienced][ecn],
-                class, payload_bytes,
-                transport: if udp { TraceTransport::Udp } else {
-                    TraceTransport::Tcp {
-                        sequence: numbers.0, acknowledgement: numbers.1, flags, window_bytes, sack: &sack,
-                    }
-                },
-            };
-            let (_, packets) = read_back(&write(&[(0, picoseconds, packet)], 0));
-            let (_, nanoseconds, original, frame) = &packets[0];
-            prop_assert_eq!(*nanoseconds, picoseconds / 1_000);
-            let sliced = SlicedPacket::from_ethernet(frame).unwrap();
-            let Some(NetSlice::Ipv4(ip)) = &sliced.net else { panic!("no IPv4") };
-            prop_assert!(checks(&frame[14..34], 0));
-            prop_assert_eq!(u32::from(ip.header().total_len()) + ETHERNET_HEADER_BYTES, *original);
-            let protocol = if udp { PROTOCOL_UDP } else { PROTOCOL_TCP };
-            let pseudo = sum_words(&frame[26..34]) + u32::from(protocol) + (frame.len() - 34) as u32;
-            prop_assert!(checks(&frame[34..], pseudo));
-            match sliced.transport {
-                Some(TransportSlice::Udp(datagram)) => {
-                    prop_assert_eq!(u32::from(datagram.length()), UDP_HEADER_BYTES + payload_bytes);
-                    prop_assert!(datagram.checksum() != 0);
-                }
-                Some(TransportSlice::Tcp(segment)) => {
-                    prop_assert_eq!(segment.payload().len() as u32, payload_bytes);
-                    prop_assert!(segment.options_iterator().all(|option| option.is_ok()));
-                }
-                other => panic!("unexpected {other:?}"),
-            }
-        }
-    }
-}
+#[path = "pcapng_tests.rs"]
+mod tests;

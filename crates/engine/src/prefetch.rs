@@ -17,7 +17,7 @@ pub(crate) fn prefetch<T>(value: &T) {
     prefetch_index(slice::from_ref(value), 0);
 }
 
-/// Asks for so many lines, from the one in which `first`, the first field of a structure, begins.
+/// Asks for this many lines, from the one in which `first`, the first field of a structure, begins.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T>(first: &T, lines: usize) {
     for line in 0..lines {

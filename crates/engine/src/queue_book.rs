@@ -1,5 +1,7 @@
 //! What is counted at a queue.
 
+use std::collections::BTreeMap;
+
 use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Span, Time};
 
 use crate::packet::{FlowId, Packet, flow_key};
@@ -83,12 +85,15 @@ pub(crate) struct QueueBook {
     pub bytes_dropped: u64,
     pub marked: u64,
     flows: Vec<FlowAtQueue>,
-    /// Which (flow, direction), as in [`Packet::direction_index`], each row is of; none if a row's index says that.
+    /// Which (flow, direction), as in [`Packet::direction_index`], the first row is of, and the next ones in turn. A
+    /// link that few of a million flows take has few rows.
+    first: usize,
+    /// Which each row is of, where they are not in turn.
     directions: Option<Box<[u32]>>,
 }
 
 impl QueueBook {
-    /// With a row for every (flow, direction), whose index is [`Packet::direction_index`].
+    /// With a row for every (flow, direction) from the least to the greatest that was seen.
     pub fn new(window: Window) -> Self {
         Self {
             window,
@@ -104,6 +109,7 @@ impl QueueBook {
             bytes_dropped: 0,
             marked: 0,
             flows: Vec::new(),
+            first: 0,
             directions: None,
         }
     }
@@ -117,26 +123,50 @@ impl QueueBook {
         book
     }
 
+    /// The row of the flow and direction of `packet`. If there is none yet, this is beyond the last one.
+    #[inline]
+    fn row_of(&self, packet: &Packet) -> usize {
+        packet.direction_index().wrapping_sub(self.first)
+    }
+
+    /// Makes place for a row that [`QueueBook::row_of`] found beyond the last one, and gives its index.
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, row: usize) {
-        let len = (row + 2) & !1;
+    fn grow(&mut self, row: usize) -> usize {
+        let (direction, len) = (row.wrapping_add(self.first), self.flows.len());
+        if len == 0 {
+            self.first = direction & !1;
+        } else if direction < self.first {
+            // At least as many as there are, so that flows that come in falling order do not move all of them each.
+            let first = direction.min(self.first.saturating_sub(len)) & !1;
+            let added = self.first - first;
+            self.let_in.splice(0..0, std::iter::repeat_n(LetIn::default(), added));
+            self.flows.splice(0..0, std::iter::repeat_n(FlowAtQueue::default(), added));
+            self.first = first;
+        }
+        let row = direction - self.first;
+        let len = self.flows.len().max((row + 2) & !1);
         self.let_in.resize(len, LetIn::default());
         self.flows.resize(len, FlowAtQueue::default());
+        row
+    }
+
+    /// The row of this index, or one that has to be made first.
+    #[inline]
+    fn existing(&mut self, row: usize) -> usize {
+        if row >= self.flows.len() { self.grow(row) } else { row }
     }
 
     #[inline]
     fn row(&mut self, row: usize) -> &mut FlowAtQueue {
-        if row >= self.flows.len() {
-            self.grow(row);
-        }
+        let row = self.existing(row);
         &mut self.flows[row]
     }
 
     /// Asks for the row of a flow and direction.
     #[inline]
     pub fn prefetch(&self, direction: usize) {
-        if let Some(row) = self.let_in.get(direction) {
+        if let Some(row) = self.let_in.get(direction.wrapping_sub(self.first)) {
             prefetch(&row.packets);
         }
     }
@@ -144,7 +174,7 @@ impl QueueBook {
     /// `packet` arrives.
     #[inline]
     pub fn arrival(&mut self, packet: &Packet) {
-        self.arrival_at(packet.direction_index(), packet.time);
+        self.arrival_at(self.row_of(packet), packet.time);
     }
 
     /// A packet of this row arrives.
@@ -159,7 +189,7 @@ impl QueueBook {
     /// after the end of the run: books its arrival, its waiting and its departure at once.
     #[inline]
     pub fn let_in(&mut self, packet: &Packet, start: Time) {
-        self.let_in_at(packet.direction_index(), packet.len_bytes(), packet.time, start);
+        self.let_in_at(self.row_of(packet), packet.len_bytes(), packet.time, start);
     }
 
     /// The same of a packet of this row that came at `arrived`.
@@ -180,13 +210,14 @@ impl QueueBook {
     #[cold]
     #[inline(never)]
     fn let_in_at_the_edge(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
+        let row = self.existing(row);
         self.arrival_at(row, arrived);
         self.waited(1, u64::from(len_bytes), arrived, start);
         self.departure_at(row, arrived, start);
     }
 
     pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time) {
-        self.drop_at(packet.direction_index(), packet.len_bytes(), reason, now);
+        self.drop_at(self.row_of(packet), packet.len_bytes(), reason, now);
     }
 
     /// A packet of this row is dropped.
@@ -203,7 +234,7 @@ impl QueueBook {
     }
 
     pub fn mark(&mut self, packet: &Packet, now: Time) {
-        self.mark_at(packet.direction_index(), now);
+        self.mark_at(self.row_of(packet), now);
     }
 
     /// A packet of this row is marked.
@@ -218,7 +249,7 @@ impl QueueBook {
     /// run.
     #[inline]
     pub fn departure(&mut self, packet: &Packet, start: Time) {
-        self.departure_at(packet.direction_index(), packet.time, start);
+        self.departure_at(self.row_of(packet), packet.time, start);
     }
 
     #[inline]
@@ -236,7 +267,7 @@ impl QueueBook {
         }
     }
 
-    /// So many packets and bytes waited from `from` to `to`: adds to the integral of the queue's length.
+    /// This many packets and bytes waited from `from` to `to`: adds to the integral of the queue's length.
     #[inline]
     pub fn waited(&mut self, packets: u64, bytes: u64, from: Time, to: Time) {
         let span = u128::from(self.window.clip(from, to).picoseconds());
@@ -244,7 +275,7 @@ impl QueueBook {
         self.byte_time_ps += span * u128::from(bytes);
     }
 
-    /// The warm-up is over, and so many packets stand in the queue.
+    /// The warm-up ends with `packets` in the queue.
     pub fn begin_measurement(&mut self, packets: u64) {
         self.longest = packets;
     }
@@ -269,7 +300,7 @@ impl QueueBook {
     /// The rows, each with its (flow, direction) as in [`Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
-            let direction = self.directions.as_ref().map_or(row, |directions| directions[row] as usize);
+            let direction = self.directions.as_ref().map_or(self.first + row, |directions| directions[row] as usize);
             let LetIn { packets, wait } = *let_in;
             let (arrived, departed, wait) = (flow.arrived + packets, flow.departed + packets, flow.wait + wait);
             (direction, FlowAtQueue { arrived, departed, wait, ..*flow })
@@ -387,16 +418,66 @@ impl WatchedFlow {
 /// Packets that a link lost at random, by flow: since the start, and within the measured interval.
 #[derive(Default)]
 pub(crate) struct LossBook {
-    pub flows: Vec<(u64, u64)>,
+    pub flows: BTreeMap<FlowId, (u64, u64)>,
 }
 
 impl LossBook {
     pub fn lost(&mut self, packet: &Packet, window: &Window) {
-        let index = packet.flow_id() as usize;
-        if index >= self.flows.len() {
-            self.flows.resize(index + 1, (0, 0));
+        let (total, measured) = self.flows.entry(packet.flow_id()).or_default();
+        *total += 1;
+        *measured += u64::from(window.measures(packet.time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::Ecn;
+
+    use super::*;
+    use crate::packet::PacketFields;
+
+    fn packet(flow: FlowId) -> Packet {
+        Packet::new(PacketFields {
+            time: Time::ZERO,
+            stamp: 0,
+            number: 0,
+            flow,
+            len_bytes: 100,
+            flags: 0,
+            class: 0,
+            ecn: Ecn::NotCapable,
+        })
+    }
+
+    /// A book in which a packet of each flow, in turn, came and went at once.
+    fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
+        let end = Time::ZERO + Span::from_seconds(1);
+        let mut book = QueueBook::new(Window { from: Time::ZERO, to: end });
+        flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
+        book
+    }
+
+    #[test]
+    fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
+        assert_eq!(book_of([1_000_000].into_iter()).flows.len(), 2);
+        assert_eq!(book_of([1_000_000, 1_000_003].into_iter()).flows.len(), 8);
+    }
+
+    #[test]
+    fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
+        for flows in [(10..500).collect::<Vec<FlowId>>(), (10..500).rev().collect(), vec![300, 499, 10, 12, 300]] {
+            let book = book_of(flows.iter().copied());
+            let of_rows: Vec<(usize, u64)> =
+                book.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
+            let mut seen = flows.clone();
+            seen.sort_unstable();
+            seen.dedup();
+            let expected: Vec<(usize, u64)> = seen
+                .iter()
+                .map(|&flow| (flow as usize * 2, flows.iter().filter(|&&other| other == flow).count() as u64))
+                .collect();
+            assert_eq!(of_rows, expected);
+            assert_eq!(book.totals().arrived, flows.len() as u64);
         }
-        self.flows[index].0 += 1;
-        self.flows[index].1 += u64::from(window.measures(packet.time));
     }
 }

@@ -59,7 +59,7 @@ impl PortReport {
         Self { name, ..Self::default() }
     }
 
-    /// The memory for what came by the port holds so many bytes.
+    /// The memory for what came by the port holds this many bytes.
     #[inline]
     pub fn memory(&mut self, bytes: u64) {
         self.memory_max_bytes = self.memory_max_bytes.max(bytes);
@@ -147,8 +147,8 @@ impl Report {
         Self {
             window,
             labels,
-            sends: vec![SendBook::default(); flows],
-            receives: vec![ReceiveBook::default(); flows],
+            sends: Vec::new(),
+            receives: Vec::new(),
             flow_dropped: vec![0; flows],
             fates: vec![Fate::default(); flows * 2],
             held: 0,
@@ -180,9 +180,9 @@ impl Report {
 
     /// Data packets that a process other than a queue had no room for.
     pub(crate) fn lost(&mut self, book: &LossBook) {
-        for (flow, (total, measured)) in book.flows.iter().enumerate() {
-            self.fates[flow * 2].lost += total;
-            self.flow_dropped[flow] += measured;
+        for (&flow, (total, measured)) in &book.flows {
+            self.fates[flow as usize * 2].lost += total;
+            self.flow_dropped[flow as usize] += measured;
         }
     }
 
@@ -208,13 +208,13 @@ impl Report {
         self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
         self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
         self.push_series("flow", &name, "rate_limit_bps", book.record.rate_limit_series.take());
-        self.sends[flow as usize] = book;
+        put(&mut self.sends, flow as usize, book);
     }
 
     pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
         let name = self.labels[flow as usize].name.clone();
         self.push_series("flow", &name, "goodput_bps", book.record.goodput_series.take());
-        self.receives[flow as usize] = book;
+        put(&mut self.receives, flow as usize, book);
     }
 
     /// Adds a series; its interval is set when the result is drawn up.
@@ -392,6 +392,8 @@ impl Report {
         if let Some(error) = self.trace_error.take() {
             return Err(error);
         }
+        self.sends.resize_with(self.labels.len(), SendBook::default);
+        self.receives.resize_with(self.labels.len(), ReceiveBook::default);
         self.check_conservation()?;
         let interval_s = sampling_interval.map_or(0.0, Span::seconds);
         for series in &mut self.series {
@@ -422,12 +424,16 @@ impl Report {
         Ok(result)
     }
 
-    fn flow_table(&self) -> Table {
+    /// Takes the names.
+    fn flow_table(&mut self) -> Table {
         let seconds = self.window.seconds();
         let mut table = Table::default();
-        table.push("name", Column::Text(self.labels.iter().map(|label| label.name.clone()).collect()));
-        table.push("group", Column::Text(self.labels.iter().map(|label| label.group.clone()).collect()));
-        table.push("kind", Column::Text(self.labels.iter().map(|label| label.kind.to_owned()).collect()));
+        let kinds = self.labels.iter().map(|label| label.kind.to_owned()).collect();
+        let labels = std::mem::take(&mut self.labels).into_iter();
+        let (names, groups) = labels.map(|label| (label.name, label.group)).unzip();
+        table.push("name", Column::Text(names));
+        table.push("group", Column::Text(groups));
+        table.push("kind", Column::Text(kinds));
         let received = |of: &dyn Fn(&ReceiveBook) -> f64| Column::Float(self.receives.iter().map(of).collect());
         let started = |book: &SendBook| book.record.started.map_or(f64::NAN, |at| at.seconds());
         let sent = |of: fn(&SendCount) -> u64| -> Vec<u64> {
@@ -500,6 +506,14 @@ impl QueueFlowTable {
     }
 }
 
+/// Puts a book in its place. Flows hand theirs in nearly in turn: until then there is none of them here.
+fn put<B: Default>(books: &mut Vec<B>, place: usize, book: B) {
+    if place >= books.len() {
+        books.resize_with(place + 1, B::default);
+    }
+    books[place] = book;
+}
+
 /// One row a link, in the order in which the links were added.
 fn link_table(mut links: Vec<LinkReport>) -> Table {
     links.sort_by_key(|link| link.number);
@@ -509,7 +523,7 @@ fn link_table(mut links: Vec<LinkReport>) -> Table {
     table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
     table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
     table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
-    let lost = |link: &LinkReport| link.lost.flows.iter().map(|(_, measured)| measured).sum();
+    let lost = |link: &LinkReport| link.lost.flows.values().map(|(_, measured)| measured).sum();
     table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
     table
 }

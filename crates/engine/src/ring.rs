@@ -64,7 +64,7 @@ impl<T: Copy> Ring<T> {
         self.prefetch_ahead(1);
     }
 
-    /// Asks for the value so many places behind the oldest.
+    /// Asks for the value this many places behind the oldest.
     #[inline]
     pub fn prefetch_ahead(&self, places: usize) {
         if let Some(slot) = self.slots.get(self.slot(self.head.wrapping_add(places as u32))) {

@@ -2,7 +2,7 @@
 //!
 //! What a node sends reaches the next one no sooner than the shortest frame takes over the shortest link. So far each
 //! may run beyond what its neighbours have done. So nodes run one after the other, those of one [side](crate::sides)
-//! and then those of the other one: within a side their order is nobody's business, and no queue has to keep it.
+//! and then those of the other one: within a side their order does not matter, and no queue has to keep it.
 
 use forebay_qdisc::{Span, Time};
 
@@ -24,6 +24,8 @@ pub(crate) struct Rounds {
     /// Whatever a node begins to send reaches the next one no sooner than this much later; zero if nodes are not to run
     /// ahead.
     pub lookahead: Span,
+    /// About how many frames a node sends in a turn, at most: what a turn counts as work.
+    pub frames_ahead: u64,
 }
 
 impl Rounds {
@@ -41,7 +43,7 @@ impl Rounds {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { switches, adapters, sides, links, lookahead } = self;
+        let Self { switches, adapters, sides, links, lookahead, frames_ahead } = self;
         let instant = Span::from_picoseconds(1);
         let ahead = lookahead.saturating_sub(instant);
         let starts = switches.iter().map(EthernetSwitch::next).chain(adapters.iter().map(Adapter::next));
@@ -56,7 +58,8 @@ impl Rounds {
                 if begin > links.window.to {
                     return Ok(());
                 }
-                progress.count_event(begin)?;
+                progress.events += 1;
+                let mut turns = 0;
                 links.horizon = (begin.max(has_run_to[1 - side]) + ahead).min(links.window.to);
                 if sides.groups.len() == 2 && *lookahead > Span::ZERO {
                     has_run_to[side] = links.horizon + instant;
@@ -65,6 +68,7 @@ impl Rounds {
                     // Which of them are due is anybody's guess: bits are looked through without a wrong branch for
                     // each.
                     let mut due = links.due_in(group);
+                    turns += u64::from(due.count_ones());
                     while due != 0 {
                         let id = group * DUE_TOGETHER + due.trailing_zeros() as usize;
                         due &= due - 1;
@@ -77,6 +81,7 @@ impl Rounds {
                         links.plan(id as NodeId, next);
                     }
                 }
+                progress.count_work(begin, turns * *frames_ahead)?;
             }
         }
     }

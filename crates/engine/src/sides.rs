@@ -21,7 +21,7 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// Of so many nodes with these links, from node to node; of one side if a way over an odd number of links leads
+    /// Of this many nodes with these links, from node to node; of one side if a way over an odd number of links leads
     /// back to where it began.
     pub fn new(nodes: usize, links: &[(u32, u32)]) -> Self {
         let sides = two_sides(nodes, links).unwrap_or_else(|| vec![(0..nodes as u32).collect()]);

@@ -45,7 +45,7 @@ pub(crate) struct SwitchPort {
     first_end: Time,
     /// From when on the departure of a frame that comes may be settled at once; [`Time::NEVER`] while others wait.
     open_from: Time,
-    /// How long a frame of so many bytes takes that begins before the service rate changes.
+    /// How long a frame of this many bytes takes that begins before the service rate changes.
     service_span: Span,
     service_changes_at: Time,
     span_is_of_bytes: u32,
@@ -101,7 +101,7 @@ pub(crate) struct SwitchPortParts {
 }
 
 impl SwitchPort {
-    /// So many departures are settled at a time where frames leave in the order of arrival, so that little has to be
+    /// This many departures are settled at a time where frames leave in the order of arrival, so that little has to be
     /// taken back when a control frame goes first.
     const DEPTH: u32 = 16;
 

@@ -264,7 +264,7 @@ impl AckOut for Acks<'_> {
 pub(crate) enum Bulk {
     /// Data without end, until this time; [`Time::NEVER`] for never.
     Until(Time),
-    /// So many bytes, then close.
+    /// This many bytes, then close.
     Bytes(u64),
 }
 
@@ -290,9 +290,10 @@ const SINK_LINES: usize = size_of::<TcpSink>().div_ceil(LINE_BYTES);
 const _: () = assert!(SOURCE_LINES == 5 && SINK_LINES == 4);
 
 impl TcpSource {
-    /// A source that opens its connection at `start`.
+    /// A source that opens its connection at `start`; never, if it is to stop before.
     pub fn new(transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
-        Self { app_due: start, timer: LazyTimer::default(), transmitter, bulk, opened: false }
+        let app_due = if matches!(bulk, Bulk::Until(stop) if stop <= start) { Time::NEVER } else { start };
+        Self { app_due, timer: LazyTimer::default(), transmitter, bulk, opened: false }
     }
 
     #[inline]

@@ -50,7 +50,7 @@ impl Tracer {
         let writer = File::create(&path).and_then(|file| PcapngWriter::new(BufWriter::new(file), &[link], snaplen));
         match writer {
             Ok(writer) => Ok(Self { path, writer, flows, failure: None }),
-            Err(reason) => Err(trace_error(&path, &reason)),
+            Err(reason) => Err(trace_error(&path, reason)),
         }
     }
 
@@ -94,7 +94,7 @@ impl Tracer {
             Some(reason) => Err(reason),
             None => writer.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error)),
         };
-        written.map(drop).map_err(|reason| trace_error(&path, &reason))
+        written.map(drop).map_err(|reason| trace_error(&path, reason))
     }
 }
 
@@ -114,6 +114,6 @@ fn tcp_header<'a>(packet: &Packet, sack: &'a [(u32, u32)]) -> TraceTransport<'a>
     TraceTransport::Tcp { sequence, acknowledgement, flags, window_bytes: WINDOW_BYTES, sack }
 }
 
-fn trace_error(path: &std::path::Path, reason: &io::Error) -> RunError {
-    RunError::Trace { path: path.display().to_string(), reason: reason.to_string() }
+fn trace_error(path: &std::path::Path, reason: io::Error) -> RunError {
+    RunError::Trace { path: path.display().to_string(), reason }
 }

@@ -244,8 +244,8 @@ impl Process for UdpSource {
     }
 }
 
-/// When so many bits have passed after `at`, which is not before the first step. A gap that a change of rate falls into
-/// goes on at the new rate.
+/// When this many bits have passed after `at`, which is not before the first step. If the rate
+/// changes during a gap, the rest of the gap has the new rate.
 fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
     let first = steps.partition_point(|step| step.from <= at).saturating_sub(1);
     for (step, next) in steps[first..].iter().zip(first + 1..) {

@@ -41,7 +41,7 @@ pub(crate) struct Line {
 
 const _: () = assert!(size_of::<Wire>() == 64 && size_of::<Line>() == 40);
 
-/// What a link knows beside what every packet touches.
+/// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
 pub(crate) struct LineRecord {
     /// Its place in the order in which links were added.
     number: u32,
@@ -57,10 +57,10 @@ pub(crate) struct LineRecord {
     bytes: u64,
     /// Time spent transmitting within the measured interval.
     busy: Span,
-    loss: Option<Loss>,
+    loss: Option<Box<Loss>>,
     pub lost: LossBook,
-    tracer: Option<Tracer>,
-    utilization: Option<UtilizationSeries>,
+    tracer: Option<Box<Tracer>>,
+    utilization: Option<Box<UtilizationSeries>>,
     /// Of an observed link: when the last transmission ended, or ends.
     busy_until: Time,
     /// When the utilisation is sampled, if the link has to see to that itself.
@@ -92,7 +92,7 @@ pub(crate) struct LinkReport {
     pub packets: u64,
     pub bytes: u64,
     pub lost: LossBook,
-    pub tracer: Option<Tracer>,
+    pub tracer: Option<Box<Tracer>>,
     pub series: Option<Vec<f64>>,
 }
 
@@ -129,20 +129,20 @@ impl Wire {
     pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
         if probability > 0.0 {
             self.line.observed = true;
-            self.line.record.loss = Some(Loss { probability, rng });
+            self.line.record.loss = Some(Box::new(Loss { probability, rng }));
         }
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
         self.line.observed = true;
-        self.line.record.tracer = Some(tracer);
+        self.line.record.tracer = Some(Box::new(tracer));
     }
 
     /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
     /// [`Wire::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
         self.line.observed = true;
-        self.line.record.utilization = Some(UtilizationSeries::default());
+        self.line.record.utilization = Some(Box::default());
         if let Some(checkpoints) = checkpoints {
             self.line.record.checkpoints = checkpoints;
         }

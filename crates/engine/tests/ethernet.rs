@@ -75,7 +75,7 @@ impl Default for Tree {
     }
 }
 
-/// How long a run is: so many frames on a link that is never idle.
+/// How long a run is: this many frames on a link that is never idle.
 const FRAMES: u64 = 2000;
 
 /// The links of a network, by (from, to); switches are numbered first, then nodes.
@@ -151,7 +151,7 @@ impl<'a> Wiring<'a> {
 }
 
 impl Tree {
-    /// When so many frames have passed a link that is never idle.
+    /// When this many frames have passed a link that is never idle.
     fn at(&self, frames: u64) -> Time {
         Time::ZERO + Rate::megabits(self.link_megabits).transmission_time(self.frame_bytes.into()) * frames
     }

@@ -5,6 +5,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::progress::interruptibly;
 use crate::scenario::load;
 
 /// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock:
@@ -23,13 +24,14 @@ pub(crate) fn queue_cost<'py>(
     packet_bytes: u32,
     load: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scenario = self::load(py, text, file_name, &overrides)?;
+    let scenario = self::load(py, text, file_name, overrides)?;
     let weighed = flow_weights.iter().all(|weight| weight.is_finite()) && flow_weights.iter().sum::<f64>() > 0.0;
     if !weighed || packet_bytes == 0 || !(load > 0.0 && load.is_finite()) {
         return Err(PyValueError::new_err("weights, packet length and load must be positive"));
     }
     let workload = Workload { flow_weights, packet_bytes, load };
-    let measured = py.detach(|| forebay_scenario::cost_in(&scenario, queue, &workload));
+    let name = queue.to_owned();
+    let measured = interruptibly(py, None, move |_| forebay_scenario::cost_in(&scenario, &name, &workload))?;
     let cost = measured.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let Some(cost) = cost else {
         return Err(PyValueError::new_err(format!("the scenario describes no queue `{queue}`")));

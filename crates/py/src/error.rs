@@ -1,6 +1,9 @@
 //! What the core's errors become in Python.
 
+use std::io;
+
 use forebay_engine::RunError;
+use forebay_scenario::{PathStep, Words};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -33,12 +36,50 @@ pub(crate) fn scenario_error(py: Python<'_>, error: &forebay_scenario::ScenarioE
     }
 }
 
-/// The error of a run that did not come to its end; `interruption` is what Python raised to stop it.
-pub(crate) fn run_error(error: &RunError, interruption: Option<PyErr>) -> PyErr {
-    match (error, interruption) {
-        (RunError::Stopped, Some(interruption)) => interruption,
-        (RunError::PathTooLong { .. }, _) => ScenarioError::new_err(error.to_string()),
-        (RunError::Trace { .. }, _) => PyOSError::new_err(error.to_string()),
-        (RunError::Stopped | RunError::Invariant(_), _) => InternalError::new_err(error.to_string()),
+/// A step of a path: an index of a list, or a key.
+#[derive(FromPyObject)]
+pub(crate) enum Step {
+    Index(usize),
+    Key(String),
+}
+
+/// What is wrong at `path` of a TOML file that Python reads, as the ScenarioError that shows it with its line. If the
+/// text is not TOML, the error says that.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, path, message, label, *, hint = None, at_key = false))]
+#[expect(clippy::too_many_arguments, reason = "Python sees the last of them as keywords with defaults")]
+pub(crate) fn error_in_toml(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    path: Vec<Step>,
+    message: String,
+    label: String,
+    hint: Option<String>,
+    at_key: bool,
+) -> Py<PyAny> {
+    let path: Vec<PathStep> = path
+        .into_iter()
+        .map(|step| match step {
+            Step::Index(index) => PathStep::Index(index),
+            Step::Key(key) => PathStep::Key(key),
+        })
+        .collect();
+    let words = Words { message, label, help: hint };
+    let error = forebay_scenario::ScenarioError::in_toml(text, file_name, &path, at_key, words);
+    scenario_error(py, &error).into_value(py).into_any()
+}
+
+/// The error of a file that the system refuses. With its number, Python makes the right kind of error of it.
+pub(crate) fn os_error(reason: &io::Error, path: &str) -> PyErr {
+    PyOSError::new_err((reason.raw_os_error(), reason.to_string(), path.to_owned()))
+}
+
+/// The error of a run that did not come to its end. One that Python stopped has no error of its own.
+pub(crate) fn run_error(error: &RunError) -> PyErr {
+    match error {
+        RunError::PathTooLong { .. } | RunError::TooLarge(_) => ScenarioError::new_err(error.to_string()),
+        RunError::Trace { path, reason } => os_error(reason, path),
+        RunError::Stopped | RunError::Invariant(_) => InternalError::new_err(error.to_string()),
     }
 }

@@ -3,12 +3,12 @@
 use std::net::{Ipv4Addr, SocketAddr};
 
 use forebay_qdisc::{FlowKey, Rate, Sfb, SfbConfig, hash_flow, table_index};
-use forebay_scenario::replay::FlowIdentity;
+use forebay_replay::FlowIdentity;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// The entry of a flow table of so many `entries` to which each IPv4 five-tuple belongs, under a salt.
+/// The entry of a flow table of this many `entries` to which each IPv4 five-tuple belongs, under a salt.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "a five-tuple is five arrays")]
 pub(crate) fn flow_table_entries<'py>(

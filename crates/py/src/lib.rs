@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use crate::cost::queue_cost;
     #[pymodule_export]
-    use crate::error::{CaptureError, InternalError, ScenarioError};
+    use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
     #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
     #[pymodule_export]
@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::results::RawResult;
     #[pymodule_export]
-    use crate::scenario::{check, json_schema, run};
+    use crate::scenario::{check, flow_and_link_names, json_schema, run};
 
     use super::*;
 

@@ -94,7 +94,7 @@ where
     }
 }
 
-fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResult<Py<PyDict>> {
+pub(crate) fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResult<Py<PyDict>> {
     let entry = PyDict::new(py);
     entry.set_item("kind", series.kind)?;
     entry.set_item("name", series.name)?;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{run_error, scenario_error};
-use crate::progress::Progress;
+use crate::progress::interruptibly;
 use crate::results::{Form, RawResult};
 
 /// Validates a scenario and tells what is in it. Raises ScenarioError.
@@ -19,7 +19,7 @@ pub(crate) fn check<'py>(
     file_name: &str,
     overrides: Vec<(String, String)>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let scenario = load(py, text, file_name, &overrides)?;
+    let scenario = load(py, text, file_name, overrides)?;
     let spec = scenario.spec();
     let facts = PyDict::new(py);
     facts.set_item("name", scenario.name())?;
@@ -27,15 +27,30 @@ pub(crate) fn check<'py>(
     facts.set_item("duration_s", spec.duration.seconds())?;
     facts.set_item("warmup_s", spec.warmup.seconds())?;
     facts.set_item("seed", spec.seed)?;
-    facts.set_item("flows", names::flows(spec).collect::<Vec<_>>())?;
-    facts.set_item("links", names::links(spec).collect::<Vec<_>>())?;
+    facts.set_item("flow_count", names::flow_count(spec))?;
+    facts.set_item("link_count", names::link_count(spec))?;
     facts.set_item("toml", scenario.to_toml())?;
     Ok(facts)
 }
 
+/// The names of a scenario's flows and of its links: apart from `check`, for there may be millions. Raises
+/// ScenarioError.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, overrides = Vec::new()))]
+pub(crate) fn flow_and_link_names(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<(Vec<String>, Vec<String>)> {
+    let scenario = load(py, text, file_name, overrides)?;
+    let spec = scenario.spec();
+    Ok((names::flows(spec).collect(), names::links(spec).collect()))
+}
+
 /// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
-/// done; what it raises, and Ctrl-C, ends the run. Traces are written into `out_dir`, if one is given. Columns are
-/// NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
+/// done; what it raises, and Ctrl-C, ends the call at once, whatever it is doing. Traces are written into `out_dir`, if
+/// one is given. Columns are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
 ///
 /// Raises ScenarioError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
@@ -52,14 +67,13 @@ pub(crate) fn run(
     out_dir: Option<PathBuf>,
     arrays: bool,
 ) -> PyResult<RawResult> {
-    let scenario = load(py, text, file_name, &overrides)?;
-    let mut progress = Progress::new(progress);
-    let outcome = py.detach(|| {
-        forebay_scenario::run(&scenario, seed, out_dir.as_deref(), &mut |fraction| progress.report(fraction))
-    });
+    let scenario = load(py, text, file_name, overrides)?;
+    let outcome = interruptibly(py, progress.as_ref(), move |reins| {
+        forebay_scenario::run(&scenario, seed, out_dir.as_deref(), &mut |fraction| reins.go_on(fraction))
+    })?;
     match outcome {
         Ok(result) => RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists }),
-        Err(error) => Err(run_error(&error, progress.interruption)),
+        Err(error) => Err(run_error(&error)),
     }
 }
 
@@ -69,6 +83,13 @@ pub(crate) fn json_schema() -> String {
     forebay_scenario::json_schema()
 }
 
-pub(crate) fn load(py: Python<'_>, text: &str, file_name: &str, overrides: &[(String, String)]) -> PyResult<Scenario> {
-    py.detach(|| Scenario::load(text, file_name, overrides)).map_err(|error| scenario_error(py, &error))
+pub(crate) fn load(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Scenario> {
+    let (text, file_name) = (text.to_owned(), file_name.to_owned());
+    let loaded = interruptibly(py, None, move |_| Scenario::load(&text, &file_name, &overrides))?;
+    loaded.map_err(|error| scenario_error(py, &error))
 }

@@ -38,11 +38,12 @@ mod shadow;
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::{Limit, SHORTEST_PACKET_BYTES, require};
+use crate::limit::{Limit, SHORTEST_PACKET_BYTES};
 use crate::memory::inline_bytes;
+use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Rng, Span, Ticket, Time, Verdict,
-    uniform,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Rng, Span, Ticket, Time,
+    Verdict, uniform,
 };
 use shadow::Shadow;
 
@@ -118,7 +119,7 @@ impl Default for AfdConfig {
 
 impl AfdConfig {
     /// Checks every field but the limit; gives the target in packets, in byte mode of the mean size.
-    fn check(&self) -> Result<f64, ConfigError> {
+    fn check(&self) -> Result<f64, ParameterError> {
         require((1..=1 << 24).contains(&self.shadow_size), "shadow_size", "be between 1 and 16777216 packets")?;
         let interval = self.sampling_interval;
         require((1.0..=1e9).contains(&interval), "sampling_interval", "be between 1 and 1000000000 packets")?;
@@ -173,7 +174,7 @@ impl Afd {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &AfdConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &AfdConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let target = config.check()?;
         let shadow_size = f64::from(config.shadow_size);

@@ -29,9 +29,9 @@
 
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
-use crate::limit::require;
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, ConfigError, Offer, Red, RedConfig, Time, Verdict};
+use crate::require;
+use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
 /// Parameters of Adaptive RED.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,7 +112,7 @@ impl Default for AredConfig {
 
 impl AredConfig {
     /// Checks what [`Red`] does not.
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         require(self.mean_packet_size.0 > 0, "mean_packet_size", "be at least 1 B")?;
         require((1e-4..=1.0).contains(&self.bottom), "bottom", "be between 0.0001 and 1")?;
         require((self.bottom..=1.0).contains(&self.top), "top", "be between `bottom` and 1")?;
@@ -225,7 +225,7 @@ impl Ared {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &AredConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &AredConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.check()?;
         let packets_per_second = link_rate.bytes_per_second() / config.mean_packet_size.0 as f64;
         let (min, max, in_bytes) = config.thresholds(packets_per_second);
@@ -252,7 +252,7 @@ impl Ared {
         }
     }
 
-    /// Side of the average so many intervals from now, if nothing arrives.
+    /// Side of the average this many intervals from now, if nothing arrives.
     fn side_after(&self, intervals: u64) -> Side {
         self.adaptation.side(self.red.average_at(self.adapted + self.interval * intervals))
     }

@@ -15,7 +15,7 @@ fn fixed(max_probability: f64) -> AredConfig {
     }
 }
 
-/// Offers one packet to a queue of so many at `now`; gives `max_p` after it.
+/// Offers one packet to a queue of this many at `now`; gives `max_p` after it.
 fn look(law: &mut Ared, offers: &mut Offers, packets: u64, now: Time) -> f64 {
     offers.now = now;
     offers.backlog = Backlog { packets, bytes: packets * 500 };

@@ -28,9 +28,10 @@
 
 use forebay_units::{QueueSize, Rate, Span};
 
-use crate::limit::{Limit, check_probability, require};
+use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, ConfigError, DropReason, MarkReason, Offer, Ticket, Time, Verdict, uniform};
+use crate::require;
+use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform};
 
 /// Parameters of BLUE.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +95,7 @@ impl Blue {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &BlueConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &BlueConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         check_probability(config.increment, "increment")?;
         require(config.increment > 0.0, "increment", "be more than 0")?;

@@ -35,11 +35,12 @@ use alloc::collections::VecDeque;
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::heavy_hitters::HeavyHitterSet;
-use crate::limit::{Limit, SHORTEST_PACKET_BYTES, check_averaging_weight, check_probability, require};
+use crate::limit::{Limit, SHORTEST_PACKET_BYTES, check_averaging_weight, check_probability};
 use crate::memory::inline_bytes;
 use crate::red::{IdleDecay, Profile, thresholds, uniform_gap_probability};
+use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Span, Ticket, Time, Verdict,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict,
     uniform,
 };
 
@@ -85,7 +86,7 @@ pub struct BreatheConfig {
     /// Time after which all counters are halved, so that old sins are forgotten even where no counter is decremented.
     /// Default: never; the paper has no such rule.
     pub decay_period: Option<Span>,
-    /// Bytes that count for one: a packet counts once for each so many that it begins. Default: none, each packet
+    /// Bytes that count as one: a packet counts its length over this, rounded up. Default: none, each packet
     /// counts once (paper, section 3.1).
     pub bytes_per_count: Option<Bytes>,
     /// Whether a packet is counted when its transmission begins, instead of when it is let in. A burst that is queued
@@ -118,7 +119,7 @@ impl Default for BreatheConfig {
 
 impl BreatheConfig {
     /// Checks every field but the limit and the counters; gives the thresholds and whether they are in bytes.
-    fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
+    fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
@@ -130,14 +131,14 @@ impl BreatheConfig {
     }
 
     /// The set on a link of `link_rate`: `C / r_limit` counters (paper, section 3.1), if not told their number.
-    fn heavy_hitters(&self, link_rate: Rate, salt: u64) -> Result<HeavyHitterSet, ConfigError> {
+    fn heavy_hitters(&self, link_rate: Rate, salt: u64) -> Result<HeavyHitterSet, ParameterError> {
         let Some(flow_rate) = self.flow_rate_limit else {
             return HeavyHitterSet::new(self.counters.unwrap_or(DEFAULT_COUNTERS), salt);
         };
         require(self.counters.is_none(), "flow_rate_limit", "be left out where `counters` is given")?;
         let counters = link_rate.bits_per_second().div_ceil(flow_rate.bits_per_second());
         let counters = u32::try_from(counters).unwrap_or(u32::MAX);
-        HeavyHitterSet::new(counters, salt).map_err(|_| ConfigError {
+        HeavyHitterSet::new(counters, salt).map_err(|_| ParameterError {
             field: "flow_rate_limit",
             bound: "be at least 1/1048576 of the link's rate: there is a counter for each time that it goes into it",
         })
@@ -177,7 +178,7 @@ impl Breathe {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &BreatheConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &BreatheConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (min, max, in_bytes) = config.check()?;
         Ok(Self {

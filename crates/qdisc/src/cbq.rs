@@ -35,10 +35,10 @@ use alloc::vec::Vec;
 
 use forebay_units::{Bytes, Rate};
 
-use crate::limit::require;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::require;
 use crate::token_bucket::TokenBucket;
-use crate::{Backlog, ConfigError, Cx, Discipline, FlowKey, Packet, Time};
+use crate::{Backlog, Cx, Discipline, FlowKey, Packet, ParameterError, Time};
 
 /// Parameters of CBQ. `Q` describes the queue of a class.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -118,7 +118,7 @@ impl<Q> CbqConfig<Q> {
     }
 
     /// The index of the class of each traffic class.
-    fn class_map(&self) -> Result<Vec<u8>, ConfigError> {
+    fn class_map(&self) -> Result<Vec<u8>, ParameterError> {
         require(!self.classes.is_empty(), "classes", "name at least one class")?;
         require(self.classes.len() <= 256, "classes", "name at most 256 classes")?;
         let default = match &self.default_class {
@@ -127,7 +127,7 @@ impl<Q> CbqConfig<Q> {
                 .classes
                 .iter()
                 .position(|class| class.name == *name)
-                .ok_or(ConfigError { field: "default_class", bound: "be the name of one of `classes`" })?,
+                .ok_or(ParameterError { field: "default_class", bound: "be the name of one of `classes`" })?,
         };
         let mut map = vec![None; 256];
         for (index, class) in self.classes.iter().enumerate() {
@@ -176,7 +176,7 @@ impl<P: Packet> Cbq<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new<Q>(config: &CbqConfig<Q>, queues: Vec<Box<dyn Discipline<P>>>) -> Result<Self, ConfigError> {
+    pub fn new<Q>(config: &CbqConfig<Q>, queues: Vec<Box<dyn Discipline<P>>>) -> Result<Self, ParameterError> {
         let class_of = config.class_map()?;
         require(queues.len() == config.classes.len(), "classes", "have a queue each")?;
         let mut priorities: Vec<u8> = config.classes.iter().map(|class| class.priority).collect();

@@ -33,11 +33,12 @@ use alloc::vec::Vec;
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::limit::{Limit, check_averaging_weight, check_probability};
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::random_access_fifo::RandomAccessFifo;
 use crate::red::{IdleDecay, Profile, thresholds, uniform_gap_probability};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, Time, uniform};
+use crate::require;
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, ParameterError, Time, uniform};
 
 /// Parameters of CHOKe.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +93,7 @@ impl Default for ChokeConfig {
 
 impl ChokeConfig {
     /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
-    fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
+    fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
@@ -143,7 +144,7 @@ impl<P: Packet> Choke<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &ChokeConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &ChokeConfig, link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (min, max, in_bytes) = config.check()?;
         let candidates = config.regions.map_or(Candidates::Fixed(config.candidates), Candidates::Regions);

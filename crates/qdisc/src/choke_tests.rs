@@ -50,6 +50,28 @@ fn up_to_the_lower_threshold_nothing_happens() {
 }
 
 #[test]
+fn the_counter_starts_at_the_lower_threshold() {
+    // RED's count of -1: the first packet above the threshold has the plain probability, the second, at 0.5, goes.
+    let config = ChokeConfig { max_threshold: QueueSize::Packets(100), max_probability: 1.0, ..only_matches() };
+    let mut bench = bench(&config);
+    bench.enqueue(packet(0, 1));
+    assert_eq!(bench.discipline.count, -1);
+    bench.discipline.avg = 52.0;
+    let mut certain = 0;
+    for seed in 0..40 {
+        let (mut rng, mut sink) = (crate::test_support::rng(), crate::test_support::Dropped::default());
+        for _ in 0..seed {
+            let _ = uniform(&mut rng);
+        }
+        let mut cx = Cx { now: Time::ZERO, rng: &mut rng, sink: &mut sink };
+        let mut law = bench.discipline.clone();
+        certain += u32::from(law.signal(&mut cx).is_some());
+        assert_eq!(law.signal(&mut cx), Some(DropReason::Early));
+    }
+    assert!((10..=30).contains(&certain), "{certain} of 40 first ones");
+}
+
+#[test]
 fn an_arrival_is_matched_in_proportion_to_what_its_flow_has_queued() {
     // 20 of 100 packets are of flow 1: its arrivals go with probability 0.2, with m candidates 1 - 0.8^m.
     for (candidates, all_matches) in [(1, true), (1, false), (5, true), (5, false)] {
@@ -220,8 +242,8 @@ fn fluid_share(x: f64) -> f64 {
     x * (1.0 - low - high)
 }
 
-/// UDP's share of the link in open loop: a UDP flow of `x` packets for each that the link sends, and TCP flows so many
-/// that none meets itself, which refill the queue to `depth` packets whenever it is shorter.
+/// UDP's share of the link in open loop: a UDP flow of `x` packets for each that the link sends, and TCP flows this
+/// many that none meets itself, which refill the queue to `depth` packets whenever it is shorter.
 fn measured_share(x: f64, depth: u64) -> f64 {
     let mut bench = bench(&only_matches());
     let (warm_up, measured) = (20 * depth, 100 * depth);

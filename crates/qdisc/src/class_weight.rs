@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use crate::ConfigError;
-use crate::limit::require;
+use crate::ParameterError;
+use crate::require;
 
 /// The weight of the flows of a traffic class.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -20,7 +20,7 @@ pub struct ClassWeight {
 const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-3..=1e6;
 
 /// The weight of each class, checked.
-pub(crate) fn weights_by_class(weights: &[ClassWeight]) -> Result<Vec<f64>, ConfigError> {
+pub(crate) fn weights_by_class(weights: &[ClassWeight]) -> Result<Vec<f64>, ParameterError> {
     let mut by_class = alloc::vec![1.0; 256];
     for (index, entry) in weights.iter().enumerate() {
         require(WEIGHTS.contains(&entry.weight), "weights", "be between 0.001 and 1000000")?;

@@ -29,10 +29,11 @@
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::inverse_sqrt::{ONE, newton_step, shortened};
-use crate::limit::{Limit, check_probability, require};
+use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
+use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, MarkReason, Packet, Span, Time, uniform};
+use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Span, Time, uniform};
 
 /// Parameters of COBALT.
 #[derive(Clone, Debug, PartialEq)]
@@ -152,7 +153,7 @@ impl<P: Packet> Cobalt<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &CobaltConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &CobaltConfig, link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         require(config.target > Span::ZERO, "target", "be more than 0")?;
         require(config.interval >= config.target, "interval", "be at least `target`")?;

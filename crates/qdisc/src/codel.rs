@@ -30,10 +30,11 @@
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::inverse_sqrt::{ONE, newton_step, shortened};
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::inline_bytes;
+use crate::require;
 use crate::timed_fifo::{TimedFifo, TimedQueue};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, MarkReason, Packet, Span, Time};
+use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterError, Span, Time};
 
 /// Parameters of CoDel.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +104,7 @@ pub(crate) struct ControlLaw {
 
 impl ControlLaw {
     /// The control law with these parameters; FQ-CoDel has them under the same names.
-    pub fn new(config: &CodelConfig) -> Result<Self, ConfigError> {
+    pub fn new(config: &CodelConfig) -> Result<Self, ParameterError> {
         require(config.target > Span::ZERO, "target", "be more than 0")?;
         require(config.interval >= config.target, "interval", "be at least `target`")?;
         require(config.max_packet_size.0 > 0, "max_packet_size", "be at least 1 B")?;
@@ -269,7 +270,7 @@ impl<P: Packet> Codel<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &CodelConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &CodelConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let law = ControlLaw::new(config)?;
         Ok(Self { limit, law, state: ControlState::NEW, queue: TimedFifo::new() })

@@ -14,7 +14,7 @@ fn at(milliseconds: u64) -> Time {
     Time::ZERO + Span::from_milliseconds(milliseconds)
 }
 
-/// Lets so many packets of 1000 B come.
+/// Lets this many packets of 1000 B come.
 fn fill(bench: &mut Bench<Codel<Labelled>>, packets: u32, ecn: Ecn) {
     for label in 0..packets {
         let mut packet = Labelled::new(label, 1, 1000, 0);
@@ -112,9 +112,9 @@ fn marks_what_is_capable_and_drops_the_rest() {
 fn the_ce_threshold_marks_by_delay_alone() {
     let ce_threshold = Some(Span::from_milliseconds(2));
     let mut bench = bench(&CodelConfig { ce_threshold, ..CodelConfig::default() });
-    fill(&mut bench, 2, Ecn::Capable1);
+    fill(&mut bench, 3, Ecn::Capable1);
     fill(&mut bench, 1, Ecn::NotCapable);
-    let expected = [(1, Ecn::Capable1), (3, Ecn::CongestionExperienced), (4, Ecn::NotCapable)];
+    let expected = [(1, Ecn::Capable1), (2, Ecn::Capable1), (3, Ecn::CongestionExperienced), (4, Ecn::NotCapable)];
     for (time, ecn) in expected {
         bench.now = at(time);
         assert_eq!(bench.dequeue().unwrap().arrival.ecn, ecn);
@@ -144,11 +144,25 @@ fn second_state(time: u64) -> ControlState {
 
 #[test]
 fn a_dropping_state_goes_on_where_the_last_one_ended() {
-    // Of five drops the first began the state. The next drop would have been at 523 ms: 16 intervals later, 2.12 s.
+    // Of five drops the first began the state. The next drop would have been at 533 ms: 16 intervals later, 2.13 s.
     let soon = second_state(800);
     assert_eq!((soon.count, soon.drop_next), (4, at(850)));
     let late = second_state(2200);
     assert_eq!((late.count, late.drop_next), (1, at(2300)));
+}
+
+#[test]
+fn the_rate_of_drops_is_remembered_for_sixteen_intervals() {
+    // RFC 8289, routine `dequeue`: `delta > 1 && now - drop_next_ < 16 * INTERVAL`.
+    let law = ControlLaw::new(&CodelConfig::default()).unwrap();
+    for (now, last_count, count) in [(1599, 4, 5), (1600, 4, 1), (1599, 7, 2), (1599, 8, 1)] {
+        let drop_next = Time::ZERO;
+        let mut state =
+            ControlState { count: 9, last_count, drop_next, inverse_sqrt: 21_746 << 16, ..ControlState::NEW };
+        state.enter_dropping(&law, at(now));
+        assert_eq!(state.inverse_sqrt == ControlState::NEW.inverse_sqrt, count == 1, "{now} ms, from {last_count}");
+        assert_eq!((state.count, state.last_count), (count, count), "{now} ms, from {last_count}");
+    }
 }
 
 #[test]
@@ -157,6 +171,18 @@ fn a_next_drop_in_the_future_counts_as_recent() {
     let mut state = ControlState { count: 9, last_count: 4, drop_next: at(10_000), ..ControlState::NEW };
     state.enter_dropping(&law, at(1));
     assert_eq!((state.count, state.last_count), (5, 5));
+}
+
+#[test]
+fn the_target_itself_is_too_long() {
+    // RFC 8289, routine `dodequeue`: `sojourn_time < TARGET` is well below it.
+    let mut bench = bench(&CodelConfig::default());
+    fill(&mut bench, 5, Ecn::NotCapable);
+    for (time, drops) in [(5, 0), (105, 1)] {
+        bench.now = at(time);
+        bench.dequeue().unwrap();
+        assert_eq!(bench.dropped.0.len(), drops, "at {time} ms");
+    }
 }
 
 #[test]
@@ -190,6 +216,21 @@ fn the_last_packet_is_never_dropped() {
         bench.dequeue().unwrap();
     }
     assert!(bench.dropped.0.is_empty());
+}
+
+#[test]
+fn nothing_is_dropped_with_at_most_a_packet_of_the_mtu_left() {
+    // RFC 8289, routine `dodequeue`: `bytes() <= MAXPACKET`. Each packet waits for two seconds, one is left each time.
+    for (max_packet_size, drops) in [(1500, false), (1499, true)] {
+        let mut bench = bench(&CodelConfig { max_packet_size: Bytes(max_packet_size), ..CodelConfig::default() });
+        bench.enqueue(Labelled::new(0, 1, 1500, 0));
+        for label in 1..100 {
+            bench.enqueue(Labelled::new(label, 1, 1500, 0));
+            bench.now += Span::from_seconds(1);
+            bench.dequeue().unwrap();
+        }
+        assert_eq!(!bench.dropped.0.is_empty(), drops, "{max_packet_size}");
+    }
 }
 
 #[test]

@@ -54,9 +54,10 @@ use self::fair_share::FairShare;
 use self::flow_rates::FlowRates;
 use self::rate_estimator::AveragingTime;
 use crate::class_weight::{ClassWeight, weights_by_class};
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, RateLabel, Time, uniform};
+use crate::require;
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, RateLabel, Time, uniform};
 
 /// What a router is to the packets of this queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,7 +121,7 @@ impl Default for CsfqConfig {
 
 impl CsfqConfig {
     /// Checks every field but the limit and the weights.
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         if let (QueueSize::Packets(threshold), QueueSize::Packets(limit))
         | (QueueSize::Bytes(threshold), QueueSize::Bytes(limit)) = (self.threshold, self.limit)
         {
@@ -153,7 +154,7 @@ impl<P: Packet> Csfq<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &CsfqConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &CsfqConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         config.check()?;
         let averaging_time = AveragingTime::new(config.flow_averaging_time);

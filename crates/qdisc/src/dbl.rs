@@ -47,8 +47,8 @@ use limit_function::BufferLimitFunction;
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Rng, Span, Ticket, Time, Verdict,
-    hash_flow, uniform,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Rng, Span, Ticket, Time,
+    Verdict, hash_flow, uniform,
 };
 
 /// The ticket of a packet that has no entry in the flow table.
@@ -168,7 +168,7 @@ impl Dbl {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.resolve()?;
         Self::with_shared_table(config, link_rate, salt, &SharedFlowTable::new(config.flow_table_entries))
     }
@@ -183,13 +183,13 @@ impl Dbl {
         link_rate: Rate,
         salt: u64,
         table: &SharedFlowTable,
-    ) -> Result<Self, ConfigError> {
+    ) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let resolved = config.resolve()?;
         let burst_bytes = u64::from(resolved.bf_buffer_limit_cells) * config.cell_size.0;
         let input_ports = config.input_ports.as_ref().map(|ports| InputPorts::new(ports, link_rate, burst_bytes));
         let bound = "be shared by at most 65536 queues";
-        let queue = table.register(input_ports).ok_or(ConfigError { field: "flow_table", bound })?;
+        let queue = table.register(input_ports).ok_or(ParameterError { field: "flow_table", bound })?;
         let salt = hash_flow(FlowKey(u64::from(queue)), salt);
         let mut policies = [ClassPolicy::Limited; 256];
         config.off_classes.iter().for_each(|class| policies[usize::from(*class)] = ClassPolicy::Off);

@@ -22,7 +22,7 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, ConfigError, DropReason, Offer, Ticket, Verdict};
+use crate::{Admission, Arrival, DropReason, Offer, ParameterError, Ticket, Verdict};
 
 /// Parameters of drop-tail.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +51,7 @@ impl DropTail {
     ///
     /// # Errors
     /// When the limit has no room for a packet.
-    pub fn new(config: &DropTailConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &DropTailConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         Ok(Self { limit: Limit::new(config.limit, "limit")? })
     }
 }

@@ -37,9 +37,10 @@ use forebay_units::{Bytes, QueueSize, Rate};
 use crate::class_weight::{ClassWeight, weights_by_class};
 use crate::flow_slots::FlowSlots;
 use crate::indexed_heap::IndexedHeap;
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, hash_flow};
+use crate::require;
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, hash_flow};
 
 /// Parameters of DRR.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,7 +119,7 @@ impl<P: Packet> Drr<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &DrrConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &DrrConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         require((1..=1 << 32).contains(&config.quantum.0), "quantum", "be between 1 B and 4294967296 B")?;
         require(config.buckets != Some(0), "buckets", "be at least 1")?;

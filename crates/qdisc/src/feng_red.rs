@@ -23,9 +23,9 @@
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::require;
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, ConfigError, Offer, Red, RedConfig, Time, Verdict};
+use crate::require;
+use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
 /// Parameters of self-configuring RED.
 #[derive(Clone, Debug, PartialEq)]
@@ -92,7 +92,7 @@ impl Default for FengRedConfig {
 
 impl FengRedConfig {
     /// Checks what [`Red`] does not.
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         require(self.alpha >= 1.0 && self.alpha.is_finite(), "alpha", "be at least 1")?;
         require(self.beta >= 1.0 && self.beta.is_finite(), "beta", "be at least 1")?;
         require(self.bottom > 0.0 && self.bottom <= 1.0, "bottom", "be more than 0 and at most 1")?;
@@ -143,7 +143,7 @@ impl FengRed {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &FengRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &FengRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.check()?;
         let red = Red::new(&config.red(), link_rate, salt)?;
         let thresholds = red.thresholds();
@@ -198,7 +198,7 @@ mod tests {
     use crate::test_support::{LINK, Offers, gauge};
     use crate::{Backlog, DropReason};
 
-    /// `max_p` after a packet has found so many others, with an average that is the queue itself.
+    /// `max_p` after a packet has found this many others, with an average that is the queue itself.
     fn offer(law: &mut FengRed, packets: u64) -> f64 {
         let mut offers = Offers::new();
         offers.backlog = Backlog { packets, bytes: packets * 500 };

@@ -40,10 +40,11 @@ use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::codel::{CodelConfig, ControlLaw, ControlState, SquareRoot};
 use crate::indexed_heap::IndexedHeap;
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::require;
 use crate::timed_fifo::TimedQueue;
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, Span, Time, hash_flow, table_index};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Span, Time, hash_flow, table_index};
 
 mod packet_pool;
 
@@ -219,7 +220,7 @@ impl<P: Packet> FqCodel<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &FqCodelConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &FqCodelConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         Limit::new(QueueSize::Bytes(config.memory_limit.0), "memory_limit")?;
         require((1..=65_536).contains(&config.flows), "flows", "be between 1 and 65536")?;

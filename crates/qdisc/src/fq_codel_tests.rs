@@ -65,6 +65,30 @@ fn a_sparse_flow_goes_first() {
 }
 
 #[test]
+fn a_new_flow_that_ran_empty_waits_for_the_old_ones() {
+    // RFC 8290, section 4.2: else a flow that always sends its next packet just after the last one has left would be
+    // new for each, and starve the old ones.
+    let mut bench = bench(&FqCodelConfig { quantum: Bytes(3000), ..FqCodelConfig::default() });
+    let packet = |label| Labelled::new(label, if label < 100 { 1 } else { 2 }, 1000, 0);
+    (0..12).for_each(|label| bench.enqueue(packet(label)));
+    let mut order = Vec::new();
+    let mut dequeue = |bench: &mut Bench<FqCodel<Labelled>>, packets: usize| {
+        order.extend((0..packets).map(|_| bench.dequeue().unwrap().label));
+    };
+    dequeue(&mut bench, 3);
+    bench.enqueue(packet(100));
+    dequeue(&mut bench, 2);
+    assert_eq!(queue_of(&bench, 2), (2000, Activity::Old), "found empty");
+    bench.enqueue(packet(101));
+    // It was found empty again, on the old list this time: the next packet makes it new.
+    dequeue(&mut bench, 4);
+    assert_eq!(queue_of(&bench, 2).1, Activity::Inactive);
+    bench.enqueue(packet(102));
+    dequeue(&mut bench, 2);
+    assert_eq!(order, [0, 1, 2, 100, 3, 4, 5, 101, 6, 102, 7]);
+}
+
+#[test]
 fn bytes_are_shared_whatever_the_packets_lengths() {
     let mut bench = bench(&FqCodelConfig::default());
     for label in 0..3000 {

@@ -28,11 +28,12 @@
 use forebay_units::{Bytes, QueueSize, Rate};
 
 use crate::flow_slots::FlowSlots;
-use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::limit::{Limit, check_averaging_weight, check_probability};
 use crate::memory::inline_bytes;
 use crate::red::{IdleDecay, Profile, uniform_gap_probability};
+use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Ticket, Time, Verdict, uniform,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
 };
 
 /// Parameters of FRED.
@@ -83,10 +84,10 @@ impl Default for FredConfig {
 
 impl FredConfig {
     /// Checks every field but the limit; gives the thresholds in packets.
-    fn check(&self) -> Result<(u64, u64), ConfigError> {
+    fn check(&self) -> Result<(u64, u64), ParameterError> {
         let packets = |size, field| match size {
             QueueSize::Packets(packets) => Ok(packets),
-            QueueSize::Bytes(_) => Err(ConfigError { field, bound: "be a number of packets" }),
+            QueueSize::Bytes(_) => Err(ParameterError { field, bound: "be a number of packets" }),
         };
         let min = packets(self.min_threshold, "min_threshold")?;
         let max = packets(self.max_threshold, "max_threshold")?;
@@ -148,7 +149,7 @@ impl Fred {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &FredConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &FredConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (min, max) = config.check()?;
         let (min, max) = (min as f64, max as f64);
@@ -185,7 +186,7 @@ impl Fred {
         }
     }
 
-    /// Paper, "Identify and manage non-adaptive flows": whether a flow of so many packets and strikes is over its
+    /// Paper, "Identify and manage non-adaptive flows": whether a flow of this many packets and strikes is over its
     /// bound.
     fn is_over_its_bound(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
@@ -300,6 +301,115 @@ mod tests {
             max_threshold: QueueSize::Packets(192),
             ..FredConfig::default()
         }
+    }
+
+    fn few_flows() -> FredConfig {
+        FredConfig { many_flows: false, ..config() }
+    }
+
+    /// A law with this average of the queue and of the flows.
+    fn law(config: FredConfig, avg: f64, avg_flow_queue: f64) -> Fred {
+        Fred { avg, avg_flow_queue, ..Fred::new(&config, LINK, 0).unwrap() }
+    }
+
+    #[test]
+    fn a_flows_bounds_are_those_of_the_paper() {
+        // "Identify and manage non-adaptive flows": the average, that of a flow (avgcq), packets and strikes of this
+        // one.
+        let cases = [
+            // maxq is min_th.
+            (100.0, 40.0, 63, 0, false),
+            (100.0, 40.0, 64, 0, true),
+            // From max_th on more than 2 avgcq.
+            (191.9, 10.0, 21, 0, false),
+            (192.0, 10.0, 20, 0, false),
+            (192.0, 10.0, 21, 0, true),
+            // avgcq with more than one strike.
+            (100.0, 10.0, 10, 1, false),
+            (100.0, 10.0, 9, 2, false),
+            (100.0, 10.0, 10, 2, true),
+        ];
+        for (avg, avg_flow_queue, packets, strikes, over) in cases {
+            let flow = Flow { packets, strikes };
+            let case = (avg, avg_flow_queue, packets, strikes);
+            assert_eq!(law(few_flows(), avg, avg_flow_queue).is_over_its_bound(flow), over, "{case:?}");
+        }
+    }
+
+    #[test]
+    fn robust_flows_are_dropped_at_random_between_the_thresholds() {
+        let config = FredConfig { max_probability: 1.0, min_flow_packets: 2, ..config() };
+        let mut rng = crate::test_support::rng();
+        let mut offer = Offer { now: Time::ZERO, backlog: Backlog { packets: 128, bytes: 128_000 }, rng: &mut rng };
+        let robust = Flow { packets: 10, ..Flow::default() };
+        // The counter starts at min_th; p_b is 0.5 at 128: the second packet goes for certain.
+        let mut law = law(config, 63.9, 10.0);
+        law.count = 7;
+        assert!(matches!(law.decide(robust, &mut offer), Decision::Accept));
+        assert_eq!(law.count, -1);
+        law.avg = 64.0;
+        assert!(matches!(law.decide(robust, &mut offer), Decision::Accept));
+        assert_eq!(law.count, 0);
+        law.avg = 128.0;
+        for packets in [1, 9] {
+            law.count = 5;
+            let fragile = Flow { packets, ..Flow::default() };
+            assert!(matches!(law.decide(fragile, &mut offer), Decision::Accept), "{packets}");
+            assert_eq!(law.count, 6);
+        }
+        let mut first = 0;
+        for _ in 0..40 {
+            law.count = -1;
+            first += u32::from(matches!(law.decide(robust, &mut offer), Decision::Random));
+            assert!(matches!(law.decide(robust, &mut offer), Decision::Random));
+            assert_eq!(law.count, 0);
+        }
+        assert!((10..=30).contains(&first), "{first} of 40 first ones");
+    }
+
+    #[test]
+    fn marks_where_both_ends_and_the_configuration_allow() {
+        for (ecn, field, marks) in
+            [(true, Ecn::Capable0, true), (true, Ecn::NotCapable, false), (false, Ecn::Capable0, false)]
+        {
+            let config = FredConfig { ecn, max_probability: 1.0, min_flow_packets: 1, ..config() };
+            let mut law = law(config, 0.0, 1.0);
+            let mut offers = Offers { ecn: field, ..Offers::new() };
+            offers.backlog.packets = 128;
+            offers.offer(&mut law, 1, 1000);
+            (law.avg, law.avg_flow_queue, law.count) = (128.0, 1.0, 5);
+            let expected =
+                if marks { Verdict::Mark(Ticket(0), MarkReason::Early) } else { Verdict::Drop(DropReason::Early) };
+            assert_eq!(offers.offer(&mut law, 1, 1000), expected, "{ecn} {field:?}");
+        }
+    }
+
+    #[test]
+    fn the_averages_follow_arrivals_departures_and_idle_time() {
+        // "Calculate average queue length".
+        let mut law = law(FredConfig { weight: 0.5, ..config() }, 10.0, 1.0);
+        law.update_average(20, false, Time::ZERO);
+        assert_eq!((law.avg, law.avg_flow_queue), (15.0, 15.0));
+        let mut offers = Offers::new();
+        for flow in 1..=3 {
+            offers.backlog.packets = 15;
+            offers.offer(&mut law, flow, 1000);
+        }
+        assert_eq!((law.avg, law.avg_flow_queue), (15.0, 5.0));
+        // The queue has been empty since the departure that left nothing, or since the link went idle.
+        let at = |milliseconds| Time::ZERO + Span::from_milliseconds(milliseconds);
+        for (packets, time, since) in [(3, 5, 0), (0, 6, 6)] {
+            law.update_average(packets, true, at(time));
+            assert_eq!(law.empty_since, at(since));
+        }
+        law.idle(at(7));
+        // 500 B at 100 Mb/s are 40 us: the average falls below min_th before the arrival is judged.
+        (law.avg, law.weight, law.count) = (65.0, 0.002, 9);
+        law.idle_decay = IdleDecay::new(0.002, LINK, Bytes(500));
+        (offers.now, offers.backlog) = (at(8), Backlog::default());
+        offers.offer(&mut law, 1, 1000);
+        assert!((law.avg - 65.0 * libm::pow(0.998, 25.0)).abs() < 1e-9, "{}", law.avg);
+        assert_eq!(law.count, -1);
     }
 
     #[test]

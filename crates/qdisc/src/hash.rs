@@ -1,6 +1,6 @@
 //! The flow hash and the uniform draw that all disciplines share.
 
-use crate::{FlowKey, Rng};
+use crate::FlowKey;
 
 /// A 64-bit hash of a flow key under a salt. Two rounds of the splitmix64 finaliser: every bit of the key and of the
 /// salt reaches every bit of the hash, and a new salt separates flows that collided under the old one.
@@ -15,16 +15,9 @@ const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The entry of a table of so many `entries` to which a hash belongs: the upper half of the hash scaled to the table,
+/// The entry of a table of this many `entries` to which a hash belongs: the upper half of the hash scaled to the table,
 /// so that any number of entries will do.
 #[must_use]
 pub const fn table_index(hash: u64, entries: u32) -> u32 {
     (((hash >> 32) * entries as u64) >> 32) as u32
-}
-
-/// A uniform draw in [0, 1) with 53 bits. An event of probability `p` fires when `uniform(rng) < p`, so that `p = 0`
-/// never and `p = 1` always fires.
-#[must_use]
-pub fn uniform(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }

@@ -25,9 +25,9 @@ use alloc::vec::Vec;
 
 use flow_index::FlowIndex;
 
-use crate::limit::require;
 use crate::memory::heap_bytes;
-use crate::{ConfigError, FlowKey};
+use crate::require;
+use crate::{FlowKey, ParameterError};
 
 /// The number of no member and of no group.
 const NONE: u32 = u32::MAX;
@@ -98,11 +98,12 @@ impl HeavyHitterSet {
     /// The most counters that a set may have: 2^20.
     pub const MAX_COUNTERS: u32 = 1 << 20;
 
-    /// An empty set of so many `counters`, with the memory that it will ever need; `salt` goes into the hash of flows.
+    /// An empty set of this many `counters`, with the memory that it will ever need; `salt` goes into the hash of
+    /// flows.
     ///
     /// # Errors
     /// If there is no counter, or more than [`HeavyHitterSet::MAX_COUNTERS`].
-    pub fn new(counters: u32, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(counters: u32, salt: u64) -> Result<Self, ParameterError> {
         require((1..=Self::MAX_COUNTERS).contains(&counters), "counters", "be between 1 and 1048576")?;
         Ok(Self {
             capacity: counters,
@@ -177,9 +178,9 @@ impl HeavyHitterSet {
         numbers.map(|number| (self.index.flow(number), self.members[number as usize].level - self.base))
     }
 
-    /// Halves every counter so many `times`, rounding down each time; members that come to zero leave. Not part of the
-    /// source, and the one operation whose work grows with the set: it visits every member. The bounds above hold for
-    /// the halved stream only.
+    /// Halves every counter this many `times`, rounding down each time; members that come to zero leave. Not part of
+    /// the source, and the one operation whose work grows with the set: it visits every member. The bounds above hold
+    /// for the halved stream only.
     pub fn halve(&mut self, times: u32) {
         let (mut group, mut below) = (self.lowest, NONE);
         self.lowest = NONE;

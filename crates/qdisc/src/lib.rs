@@ -20,7 +20,8 @@ extern crate alloc;
 
 use alloc::boxed::Box;
 
-pub use forebay_units::{Rate, Span, Time};
+use forebay_units::require;
+pub use forebay_units::{ParameterError, Rate, Span, Time, uniform};
 pub use rand_core::Rng;
 
 mod afd;
@@ -48,6 +49,7 @@ mod heavy_hitters;
 mod indexed_heap;
 mod inverse_sqrt;
 mod limit;
+mod line;
 mod memory;
 mod penalty_box;
 mod pi;
@@ -87,8 +89,9 @@ pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
 pub use fq_codel::{FqCodel, FqCodelConfig};
 pub use fred::{Fred, FredConfig};
-pub use hash::{hash_flow, table_index, uniform};
+pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
+pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pie::{Pie, PieConfig};
@@ -232,20 +235,3 @@ impl<P: Packet + 'static> Queue<P> {
         }
     }
 }
-
-/// A parameter outside its bounds: names the field and the bound it breaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ConfigError {
-    /// The field's name in the configuration.
-    pub field: &'static str,
-    /// The bound that it breaks, to be read after "`field` must ": "be at least 1 packet".
-    pub bound: &'static str,
-}
-
-impl core::fmt::Display for ConfigError {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "`{}` must {}", self.field, self.bound)
-    }
-}
-
-impl core::error::Error for ConfigError {}

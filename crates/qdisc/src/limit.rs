@@ -2,7 +2,7 @@
 
 use forebay_units::QueueSize;
 
-use crate::{Backlog, ConfigError};
+use crate::{Backlog, ParameterError, require};
 
 /// The shortest packet that any network here carries: an IPv4 and a TCP header without options or data.
 pub(crate) const SHORTEST_PACKET_BYTES: u64 = 40;
@@ -16,12 +16,12 @@ pub(crate) struct Limit {
 
 impl Limit {
     /// The limit `size`; `field` names it in the error when it has no room for the shortest packet.
-    pub fn new(size: QueueSize, field: &'static str) -> Result<Self, ConfigError> {
+    pub fn new(size: QueueSize, field: &'static str) -> Result<Self, ParameterError> {
         match size {
-            QueueSize::Packets(0) => Err(ConfigError { field, bound: "be at least 1 packet" }),
+            QueueSize::Packets(0) => Err(ParameterError { field, bound: "be at least 1 packet" }),
             QueueSize::Packets(packets) => Ok(Self { packets, bytes: u64::MAX }),
             QueueSize::Bytes(bytes) if bytes < SHORTEST_PACKET_BYTES => {
-                Err(ConfigError { field, bound: "hold at least one packet (40 B)" })
+                Err(ParameterError { field, bound: "hold at least one packet (40 B)" })
             }
             QueueSize::Bytes(bytes) => Ok(Self { packets: u64::MAX, bytes }),
         }
@@ -39,18 +39,13 @@ impl Limit {
 }
 
 /// Checks that a probability lies in [0, 1]; NaN does not.
-pub(crate) fn check_probability(value: f64, field: &'static str) -> Result<(), ConfigError> {
+pub(crate) fn check_probability(value: f64, field: &'static str) -> Result<(), ParameterError> {
     require((0.0..=1.0).contains(&value), field, "be between 0 and 1")
 }
 
 /// Checks that the weight of a moving average lies in (0, 1]; NaN does not.
-pub(crate) fn check_averaging_weight(value: f64, field: &'static str) -> Result<(), ConfigError> {
+pub(crate) fn check_averaging_weight(value: f64, field: &'static str) -> Result<(), ParameterError> {
     require(value > 0.0 && value <= 1.0, field, "be more than 0 and at most 1")
-}
-
-/// An error about `field` unless `holds`.
-pub(crate) fn require(holds: bool, field: &'static str, bound: &'static str) -> Result<(), ConfigError> {
-    if holds { Ok(()) } else { Err(ConfigError { field, bound }) }
 }
 
 #[cfg(test)]

@@ -36,10 +36,11 @@ use alloc::vec::Vec;
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use crate::flow_slots::FlowSlots;
-use crate::limit::{check_probability, require};
+use crate::limit::check_probability;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::require;
 use crate::token_bucket::TokenBucket;
-use crate::{Admission, Arrival, ConfigError, DropReason, FlowKey, Offer, Red, RedConfig, Time, Verdict};
+use crate::{Admission, Arrival, DropReason, FlowKey, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
 /// By how much the drop rate has to have grown for a flow's response to be tested (Floyd and Fall, section on
 /// unresponsive flows).
@@ -127,7 +128,7 @@ impl Default for PenaltyBoxConfig {
 
 impl PenaltyBoxConfig {
     /// Checks what [`Red`] does not.
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         require((1..=1_000_000).contains(&self.log_entries), "log_entries", "be between 1 and 1000000")?;
         require(self.interval > Span::ZERO, "interval", "be more than 0")?;
         require(self.min_drops > 0, "min_drops", "be at least 1")?;
@@ -268,11 +269,11 @@ impl PenaltyBox {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &PenaltyBoxConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &PenaltyBoxConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.check()?;
         let box_rate = (link_rate.bits_per_second() as f64 * config.box_share) as u64;
         let box_rate = Rate::new(box_rate)
-            .ok_or(ConfigError { field: "box_share", bound: "leave the box at least one bit a second" })?;
+            .ok_or(ParameterError { field: "box_share", bound: "leave the box at least one bit a second" })?;
         Ok(Self {
             red: Red::new(&config.red(), link_rate, salt)?,
             tests: Tests {

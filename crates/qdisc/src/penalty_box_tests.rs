@@ -21,7 +21,7 @@ fn law(config: &PenaltyBoxConfig) -> PenaltyBox {
     PenaltyBox::new(config, LINK, 0).unwrap()
 }
 
-/// Offers packets of 1000 B at a time, so many that RED takes and so many that it drops.
+/// Offers packets of 1000 B at a time, this many that RED takes and this many that it drops.
 fn traffic(law: &mut PenaltyBox, flow: u64, now: Time, taken: u64, dropped: u64) {
     let mut offers = Offers { now, ..Offers::new() };
     for (packets, waiting) in [(taken, 0), (dropped, 1)] {

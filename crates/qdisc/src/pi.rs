@@ -31,9 +31,12 @@
 
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, Backlog, ConfigError, DropReason, MarkReason, Offer, Ticket, Time, Verdict, uniform};
+use crate::require;
+use crate::{
+    Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
+};
 
 /// Parameters of PI.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,8 +106,8 @@ pub struct PiGains {
 const FASTEST_LOOP: f64 = 0.5;
 
 impl PiGains {
-    /// The gains for a link of so many packets a second (C), so many long TCP flows (N) and their round-trip time in
-    /// seconds (R), all more than zero (the paper's design rule): the controller's zero cancels the pole of TCP's
+    /// The gains for a link of this many packets a second (C), this many long TCP flows (N) and their round-trip time
+    /// in seconds (R), all more than zero (the paper's design rule): the controller's zero cancels the pole of TCP's
     /// windows, 2N/(R²C), and the loop has gain 1 at that frequency.
     #[must_use]
     pub fn design(packets_per_second: f64, flows: f64, round_trip_s: f64) -> Self {
@@ -121,7 +124,7 @@ impl PiGains {
         Self { proportional: integral / pole, integral }
     }
 
-    /// `a` and `b` for a controller that ticks so many times a second, by the trapezoidal rule.
+    /// `a` and `b` for a controller that ticks this many times a second, by the trapezoidal rule.
     #[must_use]
     pub fn sampled(self, frequency_hz: f64) -> (f64, f64) {
         let half_tick = self.integral / (2.0 * frequency_hz);
@@ -131,7 +134,7 @@ impl PiGains {
 
 impl PiConfig {
     /// Checks every field but the limit; gives `a` and `b`.
-    fn check(&self, link_rate: Rate) -> Result<(f64, f64), ConfigError> {
+    fn check(&self, link_rate: Rate) -> Result<(f64, f64), ParameterError> {
         let (QueueSize::Packets(reference) | QueueSize::Bytes(reference)) = self.reference;
         require(reference > 0, "reference", "be more than 0")?;
         if let (QueueSize::Packets(limit), QueueSize::Packets(_)) | (QueueSize::Bytes(limit), QueueSize::Bytes(_)) =
@@ -188,7 +191,7 @@ impl Pi {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &PiConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &PiConfig, link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (a, b) = config.check(link_rate)?;
         let mean_packet_size = config.mean_packet_size.0 as f64;

@@ -15,7 +15,7 @@ fn pi(config: &PiConfig) -> Pi {
     Pi::new(config, LINK, 0).unwrap()
 }
 
-/// A queue of so many packets of 1000 B.
+/// A queue of this many packets of 1000 B.
 fn queue(packets: u64) -> Backlog {
     Backlog { packets, bytes: packets * 1000 }
 }

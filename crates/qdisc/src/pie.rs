@@ -34,10 +34,11 @@ use alloc::collections::VecDeque;
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::{Limit, check_probability, require};
+use crate::limit::{Limit, check_probability};
 use crate::memory::inline_bytes;
+use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, MarkReason, Offer, Span, Ticket, Time, Verdict, uniform,
+    Admission, Arrival, Backlog, DropReason, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict, uniform,
 };
 
 mod controller;
@@ -111,7 +112,7 @@ const MAX_GAIN: f64 = 1000.0;
 
 impl PieConfig {
     /// Checks every field but the limit.
-    fn check(&self) -> Result<(), ConfigError> {
+    fn check(&self) -> Result<(), ParameterError> {
         require(self.target > Span::ZERO, "target", "be more than 0")?;
         require(self.update_interval > Span::ZERO, "update_interval", "be more than 0")?;
         require((0.0..=MAX_GAIN).contains(&self.alpha), "alpha", "be between 0 and 1000")?;
@@ -152,7 +153,7 @@ impl Pie {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &PieConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &PieConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         config.check()?;
         Ok(Self {

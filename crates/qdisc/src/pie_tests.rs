@@ -26,6 +26,32 @@ fn steps_of_the_probability() {
         let step = controller.step(probability, milliseconds(delay), milliseconds(before));
         assert!((step / expected - 1.0).abs() < 1e-5, "{step} instead of {expected}");
     }
+    // RFC 8033, section 5.5: the cap holds from 10 % on, and not where it is switched off.
+    let uncapped = Controller::new(&PieConfig { cap_adjustment: false, ..PieConfig::default() });
+    for (controller, probability, expected) in
+        [(&controller, 0.099, 2.061_562_5), (&controller, 0.1, 0.02), (&uncapped, 0.1, 4.123_125)]
+    {
+        let step = controller.step(probability, milliseconds(3000), Span::ZERO);
+        assert!((step / expected - 1.0).abs() < 1e-5, "{step} instead of {expected}");
+    }
+}
+
+#[test]
+fn the_probability_decays_by_two_percent_a_tick_while_there_is_no_delay() {
+    // RFC 8033, section 4.2: at a delay of 0 now and at the last tick, after the step.
+    let controller = Controller::new(&PieConfig::default());
+    let cases = [
+        (0.5, 0, 0, (0.5 - 0.001_875) * 0.98),
+        (0.05, 0, 0, (0.05 - 0.000_937_5) * 0.98),
+        (0.5, 0, 1, 0.5 - 0.003_125),
+        (0.5, 1, 0, 0.5 - 0.000_5),
+    ];
+    for (probability, delay, before, expected) in cases {
+        let state =
+            ControllerState { probability, delay_before: milliseconds(before), ..ControllerState::quiet(Span::ZERO) };
+        let after = controller.ticks(state, milliseconds(delay), 1).probability;
+        assert!((after - expected).abs() < 1e-14, "{after} instead of {expected}");
+    }
 }
 
 /// What came of a run of ns-3's suite.
@@ -39,7 +65,7 @@ struct Outcome {
     max_rise: f64,
     /// Probabilities as accumulated before and after each arrival that was let in with three packets queued or more.
     accumulated: alloc::vec::Vec<(f64, f64, f64)>,
-    /// Arrivals with so many packets queued.
+    /// Arrivals with this many packets queued.
     crowded: u32,
 }
 
@@ -191,17 +217,69 @@ fn nothing_is_dropped_early_in_a_short_queue() {
     let mut pie = Pie::new(&config, LINK, 0).unwrap();
     let mut rng = rng();
     let arrival = Arrival { len_bytes: 1000, ..Arrival::default() };
-    // Bytes queued, delay at the last tick, probability, and whether PIE asks its dice, which always say yes at 1.
-    for (bytes, delay, probability, dropped) in
-        [(3000, 100, 1.0, false), (3001, 100, 1.0, true), (90_000, 7, 1.0, true), (90_000, 7, 0.19, false)]
-    {
+    // Bytes queued, delay at the last tick in microseconds, probability, and whether PIE asks its dice (RFC 8033,
+    // section 4.1): with less than half of the target of 15 ms only from a probability of 0.2 on.
+    let cases = [
+        (3000, 100_000, 1.0, false),
+        (3001, 100_000, 1.0, true),
+        (90_000, 7499, 1.0, true),
+        (90_000, 7499, 0.2, true),
+        (90_000, 7499, 0.199_999, false),
+        (90_000, 7500, 0.199_999, true),
+    ];
+    for (bytes, delay, probability, dropped) in cases {
         pie.state.probability = probability;
-        pie.state.delay_before = milliseconds(delay);
+        pie.state.delay_before = Span::from_microseconds(delay);
         let verdicts = [(); 50].map(|()| {
             let mut offer = Offer { now: Time::ZERO, backlog: Backlog { packets: 5, bytes }, rng: &mut rng };
             matches!(pie.admit(&arrival, &mut offer), Verdict::Drop(DropReason::Early))
         });
-        assert_eq!(verdicts.contains(&true), dropped);
+        assert_eq!(verdicts.contains(&true), dropped, "{bytes} B, {delay} us, {probability}");
+    }
+}
+
+/// A PIE at this probability that asks its dice, and what becomes of a packet that finds 90 000 B queued.
+fn verdict(config: &PieConfig, probability: f64, accumulated: f64, ecn: Ecn, rng: &mut rand_pcg::Pcg64Mcg) -> Verdict {
+    let config = PieConfig { max_burst: Span::ZERO, ..config.clone() };
+    let mut pie = Pie::new(&config, LINK, 0).unwrap();
+    pie.state.probability = probability;
+    pie.state.delay_before = milliseconds(100);
+    pie.accumulated = accumulated;
+    let arrival = Arrival { len_bytes: 1000, ecn, ..Arrival::default() };
+    pie.admit(&arrival, &mut Offer { now: Time::ZERO, backlog: Backlog { packets: 90, bytes: 90_000 }, rng })
+}
+
+#[test]
+fn derandomized_drops_wait_for_85_percent_and_are_certain_at_850() {
+    // RFC 8033, section 5.4: the sum with this packet's probability.
+    let config = PieConfig { derandomize: true, ..PieConfig::default() };
+    let mut rng = rng();
+    for (accumulated, probability, drops) in
+        [(-0.16, 1.0, 0..=0), (-0.15, 1.0, 50..=50), (7.9, 0.5, 10..=40), (8.0, 0.5, 50..=50)]
+    {
+        let count = (0..50)
+            .filter(|_| {
+                matches!(verdict(&config, probability, accumulated, Ecn::NotCapable, &mut rng), Verdict::Drop(_))
+            })
+            .count();
+        assert!(drops.contains(&count), "{count} of 50 at {accumulated} + {probability}");
+    }
+}
+
+#[test]
+fn marks_up_to_ten_percent_and_drops_above() {
+    // RFC 8033, section 5.1. The sum makes each packet's signal certain.
+    let config = PieConfig { derandomize: true, ecn: true, ..PieConfig::default() };
+    let mut rng = rng();
+    let mark = Verdict::Mark(Ticket::default(), MarkReason::Early);
+    let drop = Verdict::Drop(DropReason::Early);
+    for (probability, ecn, expected) in [
+        (0.05, Ecn::Capable0, mark),
+        (0.1, Ecn::Capable0, mark),
+        (0.100_001, Ecn::Capable0, drop),
+        (0.05, Ecn::NotCapable, drop),
+    ] {
+        assert_eq!(verdict(&config, probability, 8.6, ecn, &mut rng), expected, "{probability}");
     }
 }
 
@@ -244,7 +322,7 @@ fn an_empty_queue_has_no_delay() {
     }
 }
 
-/// So many ticks, one by one.
+/// This many ticks, one by one.
 fn one_by_one(controller: &Controller, mut state: ControllerState, delay: Span, ticks: u64) -> ControllerState {
     for _ in 0..ticks {
         state = controller.ticks(state, delay, 1);
@@ -278,7 +356,7 @@ proptest! {
 
 #[test]
 fn years_of_silence_pass_at_once() {
-    // 10 ps above the target and a tick each nanosecond: so slow a rise would take a loop for ever.
+    // 10 ps above the target and a tick each nanosecond: so slow a rise would take a loop forever.
     let config = PieConfig {
         update_interval: Span::from_nanoseconds(1),
         max_burst: Span::from_seconds(1_000_000),

@@ -34,9 +34,10 @@
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
-use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::limit::{Limit, check_averaging_weight, check_probability};
 use crate::memory::inline_bytes;
-use crate::{Admission, Arrival, ConfigError, DropReason, MarkReason, Offer, Ticket, Time, Verdict, uniform};
+use crate::require;
+use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform};
 
 /// Parameters of RED.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,7 +104,7 @@ impl Default for RedConfig {
 
 impl RedConfig {
     /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
-    fn check(&self) -> Result<(f64, f64, bool), ConfigError> {
+    fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
@@ -116,11 +117,11 @@ impl RedConfig {
 }
 
 /// The thresholds as numbers and whether they are in bytes; checked against a limit of the same unit.
-pub(crate) fn thresholds(min: QueueSize, max: QueueSize, limit: QueueSize) -> Result<(f64, f64, bool), ConfigError> {
+pub(crate) fn thresholds(min: QueueSize, max: QueueSize, limit: QueueSize) -> Result<(f64, f64, bool), ParameterError> {
     let (min, max, in_bytes) = match (min, max) {
         (QueueSize::Packets(min), QueueSize::Packets(max)) => (min, max, false),
         (QueueSize::Bytes(min), QueueSize::Bytes(max)) => (min, max, true),
-        _ => return Err(ConfigError { field: "max_threshold", bound: "have the unit of `min_threshold`" }),
+        _ => return Err(ParameterError { field: "max_threshold", bound: "have the unit of `min_threshold`" }),
     };
     require(min < max, "max_threshold", "be more than `min_threshold`")?;
     if let (QueueSize::Packets(limit), false) | (QueueSize::Bytes(limit), true) = (limit, in_bytes) {
@@ -242,7 +243,7 @@ impl Red {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &RedConfig, link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &RedConfig, link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (min, max, in_bytes) = config.check()?;
         Ok(Self {

@@ -35,11 +35,11 @@ use alloc::vec::Vec;
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use crate::flow_slots::FlowSlots;
-use crate::limit::require;
 use crate::memory::{heap_bytes, inline_bytes};
 use crate::red::uniform_gap_probability;
+use crate::require;
 use crate::{
-    Admission, Arrival, ConfigError, DropReason, FlowKey, MarkReason, Offer, Red, RedConfig, Time, Verdict, uniform,
+    Admission, Arrival, DropReason, FlowKey, MarkReason, Offer, ParameterError, Red, RedConfig, Time, Verdict, uniform,
 };
 
 mod flow;
@@ -142,7 +142,7 @@ impl Default for RedPdConfig {
 
 impl RedPdConfig {
     /// Checks what [`Red`] does not; gives the shortest and the longest period.
-    fn check(&self) -> Result<(Span, Span), ConfigError> {
+    fn check(&self) -> Result<(Span, Span), ParameterError> {
         let rtt = self.target_rtt;
         require(rtt > Span::ZERO && rtt <= Span::from_seconds(100), "target_rtt", "be more than 0 and at most 100 s")?;
         require((1..=MAX_LISTS).contains(&self.lists), "lists", "be between 1 and 8")?;
@@ -222,7 +222,7 @@ impl RedPd {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &RedPdConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &RedPdConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let (min_period, max_period) = config.check()?;
         let red = Red::new(&config.red(), link_rate, salt)?;
         Ok(Self {
@@ -404,7 +404,7 @@ impl RedPd {
         monitor.changed.saturating_add(self.hold(periods))
     }
 
-    /// The last so many periods, but at least `min_change_time`.
+    /// The last this many periods, but at least `min_change_time`.
     fn hold(&self, periods: usize) -> Span {
         let sum =
             self.last_periods[..periods].iter().fold(0_u64, |sum, period| sum.saturating_add(period.picoseconds()));

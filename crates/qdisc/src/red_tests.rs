@@ -73,9 +73,17 @@ fn thresholds_are_reached_at_the_computed_arrival() {
 #[test]
 fn the_profile_is_linear_and_gentle_above() {
     let gentle = Profile::new(5.0, 15.0, 0.1, true);
-    for (avg, expected) in
-        [(4.9, 0.0), (7.5, 0.025), (10.0, 0.05), (15.0, 0.1), (20.0, 0.4), (25.0, 0.7), (30.0, 1.0), (99.0, 1.0)]
-    {
+    for (avg, expected) in [
+        (4.9, 0.0),
+        (7.5, 0.025),
+        (10.0, 0.05),
+        (15.0, 0.1),
+        (20.0, 0.4),
+        (25.0, 0.7),
+        (30.0, 1.0),
+        (31.0, 1.0),
+        (99.0, 1.0),
+    ] {
         assert!((gentle.probability(avg) - expected).abs() < 1e-12, "{avg}");
     }
     assert!(!gentle.is_forced(29.9) && gentle.is_forced(30.0));
@@ -201,6 +209,21 @@ fn the_guard_spares_a_lone_packet() {
 }
 
 #[test]
+fn each_crossing_of_the_lower_threshold_exempts_a_packet() {
+    // The counter is -1 below the threshold (paper, section 4; ns-2's `old`). The average is the queue, p_b 0.9 at 14:
+    // the first packet there passes and counts as one, the next is dropped for certain.
+    let config = RedConfig { weight: 1.0, max_probability: 1.0, ..RedConfig::default() };
+    let mut law = Red::new(&config, LINK, 0).unwrap();
+    let mut offers = Offers::new();
+    let drops = [14, 14, 14, 4, 14, 14, 5, 14].map(|packets| {
+        offers.backlog = Backlog { packets, bytes: 500 * packets };
+        matches!(offers.offer(&mut law, 1, 500), Verdict::Drop(_))
+    });
+    // At the threshold itself the average is not below it.
+    assert_eq!(drops, [false, true, true, false, false, true, false, true]);
+}
+
+#[test]
 fn an_idle_link_decays_the_average() {
     // 500 B at 100 Mb/s are 40 us: an idle millisecond counts for 25 packets, the arrival's own sample for one more.
     let config = RedConfig { weight: 0.02, ..RedConfig::default() };
@@ -237,6 +260,25 @@ fn byte_mode_weighs_a_packet_by_its_size() {
     // A mean-sized packet loses as without byte mode, p_b = 0.01: gaps uniform on 1 .. 99. A tenth of it loses less.
     assert!((drops(500) / 2000.0 - 1.0).abs() < 0.05, "{}", drops(500));
     assert!(drops(50) < drops(500) / 5.0);
+}
+
+#[test]
+fn in_byte_mode_a_certain_drop_is_certain_for_short_packets_too() {
+    // p_b 0.5, so that the packet after two mean-sized ones goes for certain; bytes count in whole mean sizes (ns-2).
+    let config = RedConfig {
+        min_threshold: QueueSize::Bytes(1000),
+        max_threshold: QueueSize::Bytes(9000),
+        max_probability: 1.0,
+        byte_mode: true,
+        ..RedConfig::default()
+    };
+    let mut law = Red::new(&config, LINK, 0).unwrap();
+    law.avg = 5000.0;
+    let short = Arrival { len_bytes: 50, ..Arrival::default() };
+    for (count_bytes, expected) in [(0, 0.05), (499, 0.05), (1000, 1.0), (5000, 1.0)] {
+        law.count_bytes = count_bytes;
+        assert!((law.probability(&short) - expected).abs() < 1e-12, "{count_bytes}");
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ pub(crate) struct RoundRobin<P> {
 }
 
 impl<P: Packet> RoundRobin<P> {
-    /// So many empty `queues`, each served one packet a turn, or by a `quantum` of bytes (at least 1 and below 2^63).
+    /// This many empty `queues`, each served one packet a turn, or by a `quantum` of bytes (at least 1 and below 2^63).
     pub fn new(queues: u32, quantum: Option<Bytes>) -> Self {
         Self {
             nodes: Vec::new(),

@@ -65,7 +65,7 @@ use rate_limiter::RateLimiter;
 use crate::limit::Limit;
 use crate::memory::inline_bytes;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Span, Ticket, Time, Verdict,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Span, Ticket, Time, Verdict,
     hash_flow, uniform,
 };
 
@@ -89,7 +89,7 @@ pub(crate) const POLLUTED_BINS: [&str; bins::MAX_LEVELS] = [
     "polluted_bins_level_15",
 ];
 
-/// Probability that a responsive flow has nothing but polluted bins when there are so many offenders:
+/// Probability that a responsive flow has nothing but polluted bins when there are this many offenders:
 /// [1 - (1 - 1/B)^M]^L (paper, equation 1).
 #[must_use]
 pub fn misclassification_probability(levels: u32, bins: u32, offenders: u64) -> f64 {
@@ -137,7 +137,7 @@ impl Sfb {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &SfbConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SfbConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let (bin_size, bin_limit) = config.check()?;
         let scope = config.rate_limit_scope;

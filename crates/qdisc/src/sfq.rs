@@ -44,10 +44,11 @@ use core::cmp::Reverse;
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use crate::indexed_heap::IndexedHeap;
-use crate::limit::{Limit, require};
+use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::require;
 use crate::round_robin::RoundRobin;
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, SfqPlacement, Time, hash_flow};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, SfqPlacement, Time, hash_flow};
 
 /// Parameters of SFQ.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +68,7 @@ pub struct SfqConfig {
     /// Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any
     /// size (paper).
     pub quantum: Option<Bytes>,
-    /// How long one hash is in use before the next; only for the `random` placement. Default: for ever.
+    /// How long one hash is in use before the next; only for the `random` placement. Default: the hash never changes.
     pub perturbation_interval: Option<Span>,
     /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
     pub steal_from_head: bool,
@@ -111,9 +112,9 @@ impl Ns2Admission {
     /// The rule for a buffer of `limit`. With more buckets than packets the share would be none: a bucket that holds a
     /// packet takes no other, and of a burst only the first packet is let in. ns-2 runs that. A buffer of one packet
     /// would let nothing in at all.
-    fn new(limit: QueueSize, buckets: u32) -> Result<Self, ConfigError> {
+    fn new(limit: QueueSize, buckets: u32) -> Result<Self, ParameterError> {
         let QueueSize::Packets(limit) = limit else {
-            return Err(ConfigError { field: "ns2_admission", bound: "come with a `limit` in packets" });
+            return Err(ParameterError { field: "ns2_admission", bound: "come with a `limit` in packets" });
         };
         require(limit >= 2, "limit", "be at least 2 packets with `ns2_admission`, which leaves half of the room free")?;
         let bound = "be at most `limit` with `ns2_admission`, so that each has a share of a packet; ns-2 has 16 for 40 \
@@ -158,7 +159,7 @@ impl<P: Packet> Sfq<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &SfqConfig, _link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SfqConfig, _link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let buckets = check_buckets(config.buckets)?;
         let bucket_limit = config.bucket_limit.map(|size| Limit::new(size, "bucket_limit")).transpose()?;
@@ -261,13 +262,13 @@ impl<P: Packet> Sfq<P> {
 }
 
 /// Checks a number of buckets.
-pub(crate) fn check_buckets(buckets: u32) -> Result<u32, ConfigError> {
+pub(crate) fn check_buckets(buckets: u32) -> Result<u32, ParameterError> {
     require((1..=1 << 20).contains(&buckets), "buckets", "be between 1 and 1048576")?;
     Ok(buckets)
 }
 
 /// Checks a quantum, if there is one.
-pub(crate) fn check_quantum(quantum: Option<Bytes>) -> Result<(), ConfigError> {
+pub(crate) fn check_quantum(quantum: Option<Bytes>) -> Result<(), ParameterError> {
     let holds = quantum.is_none_or(|quantum| (1..=1 << 32).contains(&quantum.0));
     require(holds, "quantum", "be between 1 B and 4294967296 B")
 }

@@ -32,7 +32,7 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::round_robin::RoundRobin;
 use crate::sfq::{check_buckets, check_quantum};
 use crate::{
-    Admission, Backlog, ConfigError, Cx, Discipline, FlowKey, Offer, Packet, Red, RedConfig, SfqPlacement, Verdict,
+    Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, ParameterError, Red, RedConfig, SfqPlacement, Verdict,
 };
 
 /// Parameters of SFQ with RED in each bucket.
@@ -137,14 +137,14 @@ impl<P: Packet> SfqRed<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound; the limit and the thresholds are held against one bucket's part.
-    pub fn new(config: &SfqRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SfqRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let buckets = check_buckets(config.buckets)?;
         check_quantum(config.quantum)?;
         let share = Rate::new(link_rate.bits_per_second() / u64::from(buckets)).unwrap_or(link_rate);
         let law = Red::new(&config.bucket(), share, salt).map_err(|error| match error.field {
-            "limit" => ConfigError { bound: "hold at least one packet (40 B) in each bucket", ..error },
+            "limit" => ParameterError { bound: "hold at least one packet (40 B) in each bucket", ..error },
             "max_threshold" if error.bound == "be at most `limit`" => {
-                ConfigError { bound: "be at most `limit` / `buckets`", ..error }
+                ParameterError { bound: "be at most `limit` / `buckets`", ..error }
             }
             _ => error,
         })?;

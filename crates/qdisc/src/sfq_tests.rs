@@ -82,7 +82,7 @@ fn ns2_admission_holds_buckets_to_their_share_when_room_is_short() {
 #[test]
 fn ns2s_placement_leaves_no_bucket_to_others_than_heavy_flows() {
     // BREATHe's comparator: 16 buckets of 18 packets. 20 consecutive floods fill each of them, whatever the seed, so
-    // that nobody else gets a packet in; under a random hash 27.5 % of flows have a bucket without a flood.
+    // that no other flow gets a packet in; under a random hash 27.5 % of flows have a bucket without a flood.
     let floods = 1010..1030;
     for salt in 0..20 {
         let config = SfqConfig { limit: QueueSize::Packets(300), buckets: 16, ..SfqConfig::default() };

@@ -33,15 +33,16 @@
 
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
-use crate::limit::{Limit, check_averaging_weight, check_probability, require};
+use crate::limit::{Limit, check_averaging_weight, check_probability};
 use crate::memory::inline_bytes;
 use crate::red::IdleDecay;
+use crate::require;
 use crate::sfb::bins::{Bins, Place};
 use crate::sfb::config::{DEFAULT_RATE_LIMIT, check_bins, check_rehash_interval};
 use crate::sfb::rate_limiter::RateLimiter;
 use crate::sfb::{POLLUTED_BINS, SfbRateLimitScope};
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Ticket, Time, Verdict, uniform,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Ticket, Time, Verdict, uniform,
 };
 
 /// Parameters of Stochastic Fair RED.
@@ -108,7 +109,7 @@ impl Default for SfredConfig {
 
 impl SfredConfig {
     /// Checks every field but `limit`; gives the size of a bin in packets.
-    fn check(&self) -> Result<u32, ConfigError> {
+    fn check(&self) -> Result<u32, ParameterError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
         check_averaging_weight(self.weight, "weight")?;
         check_probability(self.max_probability, "max_probability")?;
@@ -157,7 +158,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// Brings a bin up to date that holds so many `packets` before the arrival.
+    /// Brings a bin up to date that holds this many `packets` before the arrival.
     fn sample(&self, red: &mut BinRed, packets: u32, now: Time) {
         if packets == 0 {
             red.avg = self.idle_decay.apply(red.avg, red.sampled_at, now);
@@ -234,7 +235,7 @@ impl Sfred {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &SfredConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SfredConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let max = f64::from(config.check()?);
         // A bin's share of the packets that the link could send: one in `bins`.

@@ -36,10 +36,11 @@ use alloc::vec::Vec;
 
 use forebay_units::{QueueSize, Rate};
 
-use crate::limit::{Limit, check_probability, require};
+use crate::limit::{Limit, check_probability};
 use crate::memory::{heap_bytes, inline_bytes};
+use crate::require;
 use crate::{
-    Admission, Arrival, Backlog, ConfigError, DropReason, FlowKey, MarkReason, Offer, Ticket, Time, Verdict,
+    Admission, Arrival, Backlog, DropReason, FlowKey, MarkReason, Offer, ParameterError, Ticket, Time, Verdict,
     table_index, uniform,
 };
 
@@ -119,11 +120,11 @@ impl Sred {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &SredConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &SredConfig, _link_rate: Rate, _salt: u64) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         require((1..=1 << 24).contains(&config.zombies), "zombies", "be between 1 and 16777216")?;
         check_probability(config.overwrite_probability, "overwrite_probability")?;
-        // Without it the list would keep the first flows for ever and the average would never move.
+        // Without it the list would keep the first flows forever and the average would never move.
         require(config.overwrite_probability > 0.0, "overwrite_probability", "be more than 0")?;
         check_probability(config.max_probability, "max_probability")?;
         let (capacity, in_bytes) = match config.limit {

@@ -40,7 +40,7 @@ use crate::flow_slots::FlowSlots;
 use crate::indexed_heap::IndexedHeap;
 use crate::limit::Limit;
 use crate::memory::{heap_bytes, inline_bytes};
-use crate::{Backlog, ConfigError, Cx, Discipline, DropReason, FlowKey, Packet, Time};
+use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, Time};
 
 /// Parameters of WFQ.
 #[derive(Clone, Debug, PartialEq)]
@@ -128,7 +128,7 @@ impl<P: Packet> Wfq<P> {
     ///
     /// # Errors
     /// The first parameter outside its bound.
-    pub fn new(config: &WfqConfig, link_rate: Rate, salt: u64) -> Result<Self, ConfigError> {
+    pub fn new(config: &WfqConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         Ok(Self {
             limit: Limit::new(config.limit, "limit")?,
             weights: weights_by_class(&config.weights)?,

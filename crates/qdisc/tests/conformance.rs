@@ -11,23 +11,23 @@ const SMALL: QueueSize = QueueSize::Packets(20);
 /// The longest packet of IP.
 const LONGEST: u64 = 65_535;
 
-/// How many of the shortest packets make room for one of so many bytes.
+/// How many of the shortest packets make room for one of this many bytes.
 const fn room_for(bytes: u64) -> u64 {
     bytes.div_ceil(40)
 }
 
-/// Looks at the first packets of so many `flows`, each of `length` bytes, until the first has a quantum for it.
+/// Looks at the first packets of this many `flows`, each of `length` bytes, until the first has a quantum for it.
 const fn turns(flows: u64, length: u64, quantum: u64) -> u64 {
     flows * (length.div_ceil(quantum) - 1) + 1
 }
 
-/// A packet may cost up to so many others, or itself, and comes out after so many looks at packets.
+/// A packet may cost up to this many others, or itself, and comes out after this many looks at packets.
 const fn fair_queue(dropped: u64, looks: u64) -> Work {
     let enqueue = Call::new(3 + dropped, dropped, 0);
     Work::new(if dropped > 1 { enqueue.at_most() } else { enqueue }, Call::new(looks, 0, 0))
 }
 
-/// SFQ that moves all packets when the hash changes, each with four looks, and so may lose so many of them to buckets
+/// SFQ that moves all packets when the hash changes, each with four looks, and so may lose this many of them to buckets
 /// that are full. An arrival may cost up to `dropped` packets besides.
 const fn perturbed(packets: u64, refused: u64, dropped: u64, looks: u64) -> Work {
     let enqueue = Call::new(4 * packets + 3 + dropped, refused + dropped, 0).at_most();
@@ -35,7 +35,7 @@ const fn perturbed(packets: u64, refused: u64, dropped: u64, looks: u64) -> Work
     Work::new(enqueue, if refused > 0 { dequeue.at_most() } else { dequeue })
 }
 
-/// CHOKe with so many candidates, all of which may be dropped with the arriving packet. No number of draws is enough
+/// CHOKe with this many candidates, all of which may be dropped with the arriving packet. No number of draws is enough
 /// for certain: one in two, or more, finds a packet, and 64 in a row miss once in 10^19 times.
 const fn choke_work(candidates: u64) -> Work {
     Work::new(Call::new(4 + 2 * candidates, 1 + candidates, 64 * candidates + 1).at_most(), Call::new(1, 0, 0))
@@ -52,8 +52,8 @@ const fn cobalt_work(packets: u64) -> Work {
     Work::new(Call::new(2, 1, 0), Call::new(2 * packets, packets - 1, packets).at_most())
 }
 
-/// FQ-CoDel: an arrival may cost so many packets, one batch or, for its bytes, several; CoDel may drop all packets of a
-/// queue but the last.
+/// FQ-CoDel: an arrival may cost this many packets, one batch or, for its bytes, several; CoDel may drop all packets of
+/// a queue but the last.
 const fn fq_codel_work(evicted: u64, packets: u64) -> Work {
     let enqueue = Call::new(4 + 3 * evicted, evicted, 0);
     Work::new(

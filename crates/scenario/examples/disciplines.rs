@@ -6,8 +6,7 @@
 
 #![allow(clippy::print_stdout, reason = "a command-line program")]
 
-use forebay_scenario::replay::PortSpec;
-use forebay_scenario::{Workload, choices, cost};
+use forebay_scenario::{PortSpec, Workload, choices, cost};
 use serde_json::{Value, json};
 
 const RATE: &str = "100 Mbps";

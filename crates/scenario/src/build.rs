@@ -2,7 +2,7 @@
 
 mod ethernet;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use forebay_engine::{
@@ -16,18 +16,34 @@ use forebay_units::QueueSize;
 use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route, Source};
 use crate::schema::{self, Cells, Fabric, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
+/// Links or flows that are added between two calls of the control function.
+const STEPS_PER_CHECK: usize = 1 << 12;
+
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
-/// If the file of a trace cannot be created.
-pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) -> Result<Network, RunError> {
+/// If `control`, which is asked before each step, answers not to go on, or the file of a trace cannot be created.
+pub(crate) fn network(
+    scenario: &ScenarioSpec,
+    seed: u64,
+    out: Option<&Path>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<Network, RunError> {
+    let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
+    go_on()?;
     let layout = Layout::new(scenario, seed);
+    go_on()?;
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
     let mut switches: BTreeMap<usize, Switch> = BTreeMap::new();
-    for line in &layout.lines {
+    let watched = watched_flows(&layout, scenario);
+    for (index, line) in layout.lines.iter().enumerate() {
+        if index.is_multiple_of(STEPS_PER_CHECK) {
+            go_on()?;
+        }
         let switch = switches.entry(line.node).or_default();
-        builder.add_link(link(line, switch, &layout, scenario, seed, out)?);
+        let watched_flows = watched.get(line.name.as_str()).cloned().unwrap_or_default();
+        builder.add_link(link(line, switch, watched_flows, scenario, seed, out)?);
     }
     for fabric in &layout.fabrics {
         builder.add_fabric(self::fabric(fabric, scenario)?);
@@ -35,9 +51,15 @@ pub(crate) fn network(scenario: &ScenarioSpec, seed: u64, out: Option<&Path>) ->
     if let Some(ethernet) = scenario.topology.ethernet() {
         ethernet::add_stations(ethernet, &layout, &mut builder);
     }
-    for route in &layout.routes {
+    for (index, route) in layout.routes.iter().enumerate() {
+        if index.is_multiple_of(STEPS_PER_CHECK) {
+            go_on()?;
+        }
         builder.add_flow(flow(route, scenario, seed)?);
     }
+    // Of a million flows it takes hundreds of megabytes.
+    drop(layout);
+    go_on()?;
     builder.build()
 }
 
@@ -55,7 +77,7 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
 fn link(
     line: &Line,
     switch: &mut Switch,
-    layout: &Layout,
+    watched_flows: Vec<u32>,
     scenario: &ScenarioSpec,
     seed: u64,
     out: Option<&Path>,
@@ -87,25 +109,30 @@ fn link(
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
-        watched_flows: watched_flows(&line.name, layout, scenario),
+        watched_flows,
     })
 }
 
-/// The flows whose gauges at the queue of this name are to be sampled: named one by one or by their group.
-fn watched_flows(queue: &str, layout: &Layout, scenario: &ScenarioSpec) -> Vec<u32> {
-    let Some(probes) = &scenario.probes else { return Vec::new() };
-    let names: Vec<&String> =
-        probes.flow_gauges.iter().filter(|gauges| gauges.queue == queue).flat_map(|gauges| &gauges.flows).collect();
-    let mut flow = 0;
-    let mut watched = Vec::new();
-    for route in &layout.routes {
-        let group = &scenario.flows[route.group];
-        if names.iter().any(|name| **name == route.name || **name == group.name) {
-            watched.push(flow);
-        }
-        flow += flows_of(&group.app);
+/// By queue, the flows whose gauges there are to be sampled: named one by one or by their group. Only queues that are
+/// asked for are in it, so that the others, which may be as many as there are flows, cost nothing.
+fn watched_flows<'a>(layout: &Layout, scenario: &'a ScenarioSpec) -> BTreeMap<&'a str, Vec<u32>> {
+    let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for gauges in scenario.probes.iter().flat_map(|probes| &probes.flow_gauges) {
+        names.entry(&gauges.queue).or_default().extend(gauges.flows.iter().map(String::as_str));
     }
-    watched
+    let watched_at = |names: &BTreeSet<&str>| {
+        let mut flow = 0;
+        let mut watched = Vec::new();
+        for route in &layout.routes {
+            let group = &scenario.flows[route.group];
+            if names.contains(route.name.as_str()) || names.contains(group.name.as_str()) {
+                watched.push(flow);
+            }
+            flow += flows_of(&group.app);
+        }
+        watched
+    };
+    names.into_iter().map(|(queue, names)| (queue, watched_at(&names))).collect()
 }
 
 /// How many flows of the engine a flow with this application is: see [`NetworkBuilder::add_flow`].
@@ -214,5 +241,48 @@ fn udp_pattern(pattern: &Pattern) -> UdpPattern {
         Pattern::Steps(steps) => UdpPattern::Steps(
             steps.iter().map(|step| RateStep { from: Time::ZERO + step.from, rate_bps: bps(step.rate) }).collect(),
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+
+    /// The queues and flows that are watched in a star of two UDP flows and two conversations.
+    fn watched(probes: &str) -> Vec<(String, Vec<u32>)> {
+        let text = format!(
+            r#"
+            duration = "1 s"
+            {probes}
+            [topology.star]
+            access = {{ rate = "10 Mbps", delay = "1 ms" }}
+            bottleneck = {{ rate = "1 Mbps", delay = "1 ms", queue = "dbl" }}
+            [[flows]]
+            name = "talk"
+            count = 2
+            transport = "tcp"
+            app.request_response = {{ request = "100 B", response = "10 KB" }}
+            [[flows]]
+            name = "udp"
+            count = 2
+            transport.udp = {{ packet = "1000 B", constant = {{ rate = "1 Mbps" }} }}
+            "#
+        );
+        let scenario =
+            Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let layout = Layout::new(scenario.spec(), 1);
+        watched_flows(&layout, scenario.spec()).into_iter().map(|(queue, flows)| (queue.to_owned(), flows)).collect()
+    }
+
+    #[test]
+    fn flows_are_looked_for_at_no_queue_but_those_asked_for() {
+        assert_eq!(watched(""), []);
+        assert_eq!(watched("probes.interval = \"1 s\""), []);
+        let asked = r#"probes.flow_gauges = [
+            { queue = "bottleneck", flows = ["udp-1", "talk-1"] }, { queue = "bottleneck", flows = ["udp"] },
+        ]"#;
+        // A conversation is two flows.
+        assert_eq!(watched(asked), [("bottleneck".to_owned(), vec![2, 4, 5])]);
     }
 }

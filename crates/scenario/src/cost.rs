@@ -7,7 +7,8 @@
 use cpu_time::ThreadTime;
 use forebay_engine::stream;
 use forebay_qdisc::{
-    ConfigError, Cx, Discipline, DropReason, Ecn, FlowKey, MarkReason, Packet, Rate, Rng, Sink, Span, Time, uniform,
+    Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Rate, Rng, Sink, Span, Time,
+    Watcher, uniform,
 };
 
 use crate::layout::Layout;
@@ -33,7 +34,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// So many flows, equally active, with packets of 1000 bytes.
+    /// This many flows, equally active, with packets of 1000 bytes.
     #[must_use]
     pub fn uniform(flows: usize, load: f64) -> Self {
         Self { flow_weights: vec![1.0; flows], packet_bytes: 1000, load }
@@ -58,7 +59,7 @@ pub struct Cost {
 ///
 /// # Errors
 /// If the queue cannot be built.
-pub fn cost_in(scenario: &Scenario, link: &str, workload: &Workload) -> Result<Option<Cost>, ConfigError> {
+pub fn cost_in(scenario: &Scenario, link: &str, workload: &Workload) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
     let line = Layout::new(spec, spec.seed).lines.into_iter().find(|line| line.name == link);
     match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
@@ -71,11 +72,11 @@ pub fn cost_in(scenario: &Scenario, link: &str, workload: &Workload) -> Result<O
 ///
 /// # Errors
 /// If the queue cannot be built.
-pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, ConfigError> {
+pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, ParameterError> {
     let salt = stream(1, "cost/salt").next_u64();
     let mut discipline = queue.build(rate, salt)?.into_discipline();
     let sequence = Sequence::draw(rate, workload);
-    let mut port = Port::new(&mut *discipline, rate.transmission_time(u64::from(workload.packet_bytes)));
+    let mut port = Port::new(&mut *discipline, rate);
     let mut dice = stream(1, "cost/queue");
     // The first pass fills the queue, the tables and the caches.
     port.offer(&sequence, &mut dice);
@@ -178,34 +179,28 @@ impl Sink<Offered> for Losses {
     fn marked(&mut self, _packet: &Offered, _reason: MarkReason) {}
 }
 
-/// A line with its queue.
+impl Watcher<Offered> for Losses {}
+
+/// A line with its queue, to which packets are offered.
 struct Port<'q> {
     queue: &'q mut dyn Discipline<Offered>,
-    /// What a packet takes on the line.
-    transmission: Span,
+    line: Line<Offered>,
     now: Time,
-    /// When the line is free again, or the queue wants to be asked again.
-    next: Option<Time>,
-    /// Whether the line is sending.
-    busy: bool,
     offered: u64,
     losses: Losses,
 }
 
 impl<'q> Port<'q> {
-    fn new(queue: &'q mut dyn Discipline<Offered>, transmission: Span) -> Self {
-        Self { queue, transmission, now: Time::ZERO, next: None, busy: false, offered: 0, losses: Losses::default() }
+    fn new(queue: &'q mut dyn Discipline<Offered>, rate: Rate) -> Self {
+        Self { queue, line: Line::new(rate), now: Time::ZERO, offered: 0, losses: Losses::default() }
     }
 
     /// One pass over the sequence.
     fn offer(&mut self, sequence: &Sequence, dice: &mut dyn Rng) {
         let gaps = sequence.gaps.iter().cycle();
+        let Self { queue, line, losses, .. } = self;
         for (&flow, &gap) in sequence.flows.iter().zip(gaps) {
-            let arrival = self.now.saturating_add(gap);
-            while let Some(at) = self.next.filter(|&at| at <= arrival) {
-                self.serve(at, dice);
-            }
-            self.now = arrival;
+            self.now = self.now.saturating_add(gap);
             self.offered += 1;
             let packet = Offered {
                 flow: FlowKey(u64::from(flow) << 1),
@@ -213,29 +208,16 @@ impl<'q> Port<'q> {
                 ecn: Ecn::NotCapable,
                 _payload: 0,
             };
-            self.queue.enqueue(packet, &mut Cx { now: arrival, rng: dice, sink: &mut self.losses });
-            if !self.busy {
-                self.serve(arrival, dice);
-            }
+            line.run_until(self.now, &mut **queue, dice, losses);
+            line.arrive(packet, self.now, &mut **queue, dice, losses);
         }
-    }
-
-    fn serve(&mut self, at: Time, dice: &mut dyn Rng) {
-        let sent = self.queue.dequeue(&mut Cx { now: at, rng: dice, sink: &mut self.losses });
-        self.busy = sent.is_some();
-        self.next = if self.busy {
-            Some(at.saturating_add(self.transmission))
-        } else {
-            // One that asks to be asked again at once would never let the next packet arrive.
-            self.queue.poll_at().filter(|&again| again > at && self.queue.backlog().packets > 0)
-        };
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::PortSpec;
+    use crate::PortSpec;
 
     fn measured(queue: &str, settings: &[(&str, &str)], workload: &Workload) -> Cost {
         let settings: Vec<_> = settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();

@@ -3,10 +3,12 @@
 
 use std::ops::Range;
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::Problem;
+use crate::error::{PathStep, Problem};
+use crate::printable::unprintable;
 
 /// Where something stands: in which text, and from which byte to which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -153,20 +155,78 @@ impl Node {
         &node.place
     }
 
-    /// The tree as TOML text, with all overrides.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(&self.plain()).unwrap_or_default()
+    /// The place of the value at `path`, or of its key, or else of the nearest thing above it that there is.
+    pub fn place_at(&self, path: &[PathStep], at_key: bool) -> &Place {
+        let (mut node, mut place) = (self, &self.place);
+        for (index, step) in path.iter().enumerate() {
+            let below = match (&node.value, step) {
+                (Value::Table(entries), PathStep::Key(key)) => entries
+                    .iter()
+                    .find(|entry| entry.key == *key)
+                    .map(|entry| (&entry.node, if at_key { &entry.key_place } else { &entry.node.place })),
+                (Value::List(nodes), PathStep::Index(index)) => nodes.get(*index).map(|node| (node, &node.place)),
+                _ => None,
+            };
+            let Some((next, next_place)) = below else { break };
+            let is_last = index + 1 == path.len();
+            (node, place) = (next, if is_last { next_place } else { &next.place });
+        }
+        place
     }
 
-    fn plain(&self) -> toml::Value {
+    /// The tree as TOML text, with all overrides.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).unwrap_or_default()
+    }
+
+    /// Checks that every text in the value of `key` can be printed: names stand in tables, messages and file names. A
+    /// description may have several lines.
+    pub fn check_texts(&self, key: &str) -> Result<(), Problem> {
         match &self.value {
-            Value::Text(text) | Value::Date(text) => toml::Value::String(text.clone()),
-            Value::Integer(integer) => toml::Value::Integer(i64::try_from(*integer).unwrap_or(i64::MAX)),
-            Value::Float(float) => toml::Value::Float(*float),
-            Value::Boolean(boolean) => toml::Value::Boolean(*boolean),
-            Value::List(nodes) => toml::Value::Array(nodes.iter().map(Self::plain).collect()),
+            Value::Text(text) => {
+                let breaks: &[char] = if key == "description" { &['\n', '\r', '\t'] } else { &[] };
+                let Some(c) = text.split(breaks).find_map(unprintable) else { return Ok(()) };
+                let message = format!("`{key}` has a character that cannot be printed: U+{:04X}", u32::from(c));
+                Err(Problem::at(self.place.clone(), message, "expected letters, digits, signs and spaces"))
+            }
+            Value::List(nodes) => nodes.iter().try_for_each(|node| node.check_texts(key)),
+            Value::Table(entries) => entries.iter().try_for_each(|entry| entry.node.check_texts(&entry.key)),
+            Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Date(_) => Ok(()),
+        }
+    }
+
+    fn is_table(&self) -> bool {
+        matches!(self.value, Value::Table(_))
+    }
+
+    /// Where it stands in a table: values first, then lists of tables, then tables, as TOML has to be written.
+    fn rank(&self) -> u8 {
+        match &self.value {
+            Value::List(nodes) if nodes.iter().any(Self::is_table) => 1,
+            Value::Table(_) => 2,
+            _ => 0,
+        }
+    }
+}
+
+/// The tree without its places. The type of `toml` for values would do, if its integers were not signed: a seed may
+/// have all 64 bits.
+impl Serialize for Node {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.value {
+            Value::Text(text) | Value::Date(text) => serializer.serialize_str(text),
+            Value::Integer(integer) => serializer.serialize_i128(*integer),
+            Value::Float(float) => serializer.serialize_f64(*float),
+            Value::Boolean(boolean) => serializer.serialize_bool(*boolean),
+            Value::List(nodes) => serializer.collect_seq(nodes),
             Value::Table(entries) => {
-                toml::Value::Table(entries.iter().map(|entry| (entry.key.clone(), entry.node.plain())).collect())
+                let mut sorted: Vec<&Entry> = entries.iter().collect();
+                sorted.sort_by_key(|entry| (entry.node.rank(), &entry.key));
+                let mut map = serializer.serialize_map(Some(sorted.len()))?;
+                for entry in sorted {
+                    map.serialize_entry(&entry.key, &entry.node)?;
+                }
+                map.end()
             }
         }
     }

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
-use crate::document::Place;
+use crate::document::{Node, Place};
+use crate::printable::{escaped, substituted};
 
 /// Something wrong, with its place as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,20 +59,56 @@ struct Shown {
     source: NamedSource<String>,
 }
 
+/// What is said about something wrong.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    /// What is wrong.
+    pub message: String,
+    /// What stands under the offending text.
+    pub label: String,
+    /// The remedy, where one is known.
+    pub help: Option<String>,
+}
+
+/// A step of the way from the root of a TOML text to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PathStep {
+    /// A key of a table.
+    Key(String),
+    /// An element of a list, from 0.
+    Index(usize),
+}
+
 impl ScenarioError {
-    /// The problem as it is shown, with the text in which it stands.
+    /// Shows what another reader of a TOML file found wrong at `path`, as a scenario's errors are shown. The last key
+    /// itself is underlined if `at_key`, else its value; of what is not there, the nearest thing above it. A text that
+    /// is not TOML gives that error in its place.
+    #[must_use]
+    pub fn in_toml(text: &str, file: &str, path: &[PathStep], at_key: bool, words: Words) -> Self {
+        let problem = match Node::parse(text) {
+            Ok(root) => {
+                let place = root.place_at(path, at_key).clone();
+                Problem::at(place, words.message, words.label).with_help(words.help)
+            }
+            Err(problem) => problem,
+        };
+        Self::new(problem, file, text)
+    }
+
+    /// The problem as it is shown, with the text in which it stands. Whatever either holds, it can be printed.
     pub(crate) fn new(problem: Problem, file: &str, text: &str) -> Self {
         let span = within_one_line(problem.place.span, text);
         let before = &text[..span.start];
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let file = escaped(file);
         Self {
-            message: problem.message,
-            file: file.to_owned(),
+            message: escaped(&problem.message),
             line: before.matches('\n').count() + 1,
             column: before[line_start..].chars().count() + 1,
-            label: problem.label,
-            help: problem.help,
-            shown: Box::new(Shown { span, source: NamedSource::new(file, text.to_owned()) }),
+            label: escaped(&problem.label),
+            help: problem.help.as_deref().map(escaped),
+            shown: Box::new(Shown { span, source: NamedSource::new(&file, substituted(text)) }),
+            file,
         }
     }
 

@@ -392,7 +392,7 @@ impl PairPlacer {
     fn new(ports: usize, pairs: &[(usize, usize, f64)]) -> Self {
         let sum: f64 = pairs.iter().map(|pair| pair.2).sum();
         let mut pairs: Vec<_> = pairs.iter().map(|&(input, output, share)| (input, output, share / sum)).collect();
-        // Along the diagonals: so many flows as there are ports go to as many different outputs, if they are alike.
+        // Along the diagonals: this many flows as there are ports go to as many different outputs, if they are alike.
         pairs.sort_by_key(|&(input, output, _)| ((output + ports - input) % ports, input));
         Self { placed: vec![0; pairs.len()], pairs, total: 0 }
     }

@@ -4,6 +4,7 @@ use crate::deserialize::deserialize;
 use crate::document::Node;
 use crate::error::{Problem, ScenarioError};
 use crate::overrides;
+use crate::printable::escaped;
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 
@@ -35,9 +36,10 @@ impl Scenario {
         for (index, (path, value)) in overrides.iter().enumerate() {
             overrides::apply(&mut document, index + 1, path, value)?;
         }
+        document.check_texts("scenario")?;
         let spec: ScenarioSpec = deserialize(&document)?;
         validate(&spec).map_err(|invalid| invalid.placed_in(&document))?;
-        let name = spec.name.clone().unwrap_or_else(|| stem(file_name).to_owned());
+        let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
         Ok(Self { name, spec, document })
     }
 

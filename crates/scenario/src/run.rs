@@ -4,14 +4,15 @@ use std::path::Path;
 
 use forebay_engine::{RunError, RunResult};
 
-use crate::build;
 use crate::load::Scenario;
+use crate::{build, memory};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
 /// is done, and answers whether to go on. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
-/// If `control` stops the run, a trace cannot be written, or the simulator's books do not balance.
+/// If the run would take more memory than there is, `control` stops it, a trace cannot be written, or the simulator's
+/// books do not balance.
 pub fn run(
     scenario: &Scenario,
     seed: Option<u64>,
@@ -20,7 +21,8 @@ pub fn run(
 ) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
-    let network = build::network(spec, seed, out)?;
+    memory::check(scenario)?;
+    let network = build::network(spec, seed, out, control)?;
     let mut result = network.run(control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;

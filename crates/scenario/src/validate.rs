@@ -97,12 +97,11 @@ fn times(spec: &ScenarioSpec, root: &Path) -> Validity {
 /// A name that becomes part of other names: of flows, links, files and random streams.
 fn check_name(name: &str, path: &Path) -> Validity {
     const LONGEST: usize = 100;
-    let refused = |c: char| c.is_control() || c == '/' || c == '\\';
     let at = || path.clone();
     require(!name.trim().is_empty(), at, || "a name is empty".into(), "expected a name")?;
     require(name.len() <= LONGEST, at, || "a name is too long".into(), "expected at most 100 bytes")?;
     require(
-        !name.contains(refused),
+        !name.contains(['/', '\\']),
         at,
         || format!("the name {name:?} has a `/` or the like"),
         "expected neither `/` nor `\\`",

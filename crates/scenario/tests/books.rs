@@ -80,7 +80,7 @@ fn a_queue_that_stands_when_the_warm_up_ends_counts_for_the_longest() {
     assert!(count(&result.queues, "switch/input-1", "length_max_packets") > 300, "{:?}", result.queues);
 }
 
-/// Rates are discovered so often, by so many flows, that most of what waits before node 3 are probes.
+/// Many flows discover rates often: most packets that wait before node 3 are probes.
 const PROBES: &str = "congestion_management.fecn = { interval = \"20 us\" }\n\
                       service = [{ node = \"3\", rate = \"100 Mbps\", from = \"500 us\" }]\n";
 

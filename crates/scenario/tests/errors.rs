@@ -160,6 +160,15 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("loss_of_everything", "delay = \"1 ms\"", "delay = \"1 ms\"\nloss = 1.0"),
     ("from_outside_a_graph", "count = 5", "count = 5\nfrom = \"a\""),
     ("key_given_twice", "count = 5", "count = 5\ncount = 6"),
+    ("name_with_an_escape", "name = \"flood\"", "name = \"fl\\u001b[31mood\""),
+    ("name_written_backwards", "name = \"flood\"", "name = \"fl\u{202e}doo\""),
+    ("escape_in_no_toml", "name = \"flood\"", "name = \"fl\u{1b}[31mood\""),
+    ("key_with_an_escape", "count = 5", "\"co\\u001bunt\" = 5"),
+    ("name_of_a_class", "queue.red = {", "queue.cbq.classes = [{ name = \"a\\u0007\" }]\nqueue.red = {"),
+    ("description_with_an_escape", "name = \"demo\"", "name = \"demo\"\ndescription = \"two\\nlines\\u001b\""),
+    ("trace_file_with_a_nul", "link = \"bottleneck\"", "link = \"bottleneck\"\nfile = \"a\\u0000.pcapng\""),
+    ("trace_file_in_a_folder", "link = \"bottleneck\"", "link = \"bottleneck\"\nfile = \"../a.pcapng\""),
+    ("trace_file_over_a_result", "link = \"bottleneck\"", "link = \"bottleneck\"\nfile = \"result.json\""),
 ];
 
 #[test]
@@ -205,6 +214,52 @@ fn each_bad_override_is_shown_as_its_place() {
     for (name, key, value) in BAD_OVERRIDES {
         insta::assert_snapshot!(*name, render(STAR, &[(key, value)]));
     }
+}
+
+#[test]
+fn whatever_a_scenario_holds_its_error_can_be_printed() {
+    let unprintable = |text: &str| text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}'));
+    for odd in ['\0', '\u{1b}', '\u{9b}', '\u{202e}'] {
+        for (valid, mistake) in [("tcp", format!("t{odd}cp")), ("count = 5", format!("co{odd}unt = 5"))] {
+            let text = STAR.replacen(valid, &mistake, 1);
+            let error = Scenario::load(&text, &format!("{odd}.toml"), &[]).unwrap_err();
+            assert!(!unprintable(&error.to_string()) && !unprintable(&error.render(false)), "{error}");
+        }
+        let set = [("name".to_owned(), format!("demo{odd}"))];
+        let error = Scenario::load(STAR, "demo.toml", &set).unwrap_err();
+        assert!(!unprintable(&error.render(false)), "{error}");
+        let unnamed = STAR.replacen("name = \"demo\"\n", "", 1);
+        let scenario = Scenario::load(&unnamed, &format!("x{odd}.toml"), &[]).unwrap();
+        assert!(!unprintable(scenario.name()));
+    }
+}
+
+#[test]
+fn a_trace_cannot_take_the_name_of_a_result_or_one_too_long() {
+    let with = |file: &str| {
+        let text = STAR.replacen("link = \"bottleneck\"", &format!("link = \"bottleneck\"\nfile = \"{file}\""), 1);
+        Scenario::load(&text, "demo.toml", &[]).map_err(|error| error.to_string())
+    };
+    for file in ["result.json", "scenario.toml", "flows.parquet", "series.parquet", "Result.JSON", "goodput.png"] {
+        assert!(with(file).is_err_and(|error| error.contains("result")), "{file}");
+    }
+    for file in ["a.pcapng", "a.pcap", "a", "results.json.pcapng"] {
+        assert!(with(file).is_ok(), "{file}");
+    }
+    let long = format!("{}.pcapng", "n".repeat(300));
+    assert!(with(&long).is_err_and(|error| error.contains("307 bytes")));
+}
+
+#[test]
+fn a_seed_of_all_bits_survives_the_record() {
+    for seed in [0, 1, i64::MAX as u64, 1 << 63, u64::MAX] {
+        let text = format!("seed = {seed}\n{STAR}");
+        let scenario = Scenario::load(&text, "demo.toml", &[]).unwrap();
+        let again = Scenario::load(&scenario.to_toml(), "demo.toml", &[]).unwrap();
+        assert_eq!((scenario.spec().seed, again.spec().seed), (seed, seed));
+    }
+    let error = Scenario::load(&format!("seed = 18446744073709551616\n{STAR}"), "demo.toml", &[]).unwrap_err();
+    assert_eq!((error.line, error.column), (1, 8));
 }
 
 #[test]

@@ -171,7 +171,7 @@ const HASHED: [(&str, &str); 6] = [
 const IDLE: [&str; 2] = [
     "[[flows]]\nname = \"idle\"\nFROM\ncount = 3\ntransport.udp = { packet = \"1000 B\", \
      steps = [{ from = \"100 s\", rate = \"8 Mbps\" }] }\n",
-    // What it sends in the last picosecond reaches nobody.
+    // A packet sent in the last picosecond arrives after the end.
     "[[flows]]\nname = \"idle\"\nFROM\ncount = 2\nstart = \"END\"\ntransport = \"tcp\"\n",
 ];
 

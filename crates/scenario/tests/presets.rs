@@ -46,7 +46,7 @@ fn starved(tcp: &str) -> usize {
 
 /// Without timestamps a timeout that has doubled stays doubled until something gets through that was sent once.
 #[test]
-fn heavy_loss_starves_nobody_who_has_timestamps() {
+fn heavy_loss_starves_no_sender_with_timestamps() {
     assert_eq!(starved(r#"{ preset = "linux" }"#), 0);
     assert_eq!(starved(r#"{ preset = "rfc" }"#), 0);
     assert!(starved(r#"{ sack = true, min_rto = "200 ms" }"#) > 0);

@@ -133,3 +133,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_flow_that_is_to_stop_before_it_starts_sends_nothing() {
+    for transport in ["\"tcp\"", "{ udp = { packet = \"1000 B\", constant = { rate = \"1 Mbps\" } } }"] {
+        let text = format!(
+            "duration = \"2 s\"\n[topology.star]\naccess = {{ rate = \"10 Mbps\", delay = \"1 ms\" }}\n\
+             bottleneck = {{ rate = \"10 Mbps\", delay = \"1 ms\" }}\n\
+             [[flows]]\nname = \"f\"\ncount = 3\nstagger = \"400 ms\"\nstop = \"500 ms\"\ntransport = {transport}\n"
+        );
+        let scenario =
+            Scenario::load(&text, "late.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+        let result = run(&scenario, None, None, &mut |_| true).unwrap();
+        let sent = result.flows.counts("packets_sent");
+        assert!(sent[0] > 0 && sent[1] > 0, "{sent:?}");
+        assert_eq!(sent[2], 0);
+    }
+}

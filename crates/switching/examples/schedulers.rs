@@ -18,7 +18,7 @@ const LOAD: f64 = 0.95;
 const PORTS: [usize; 3] = [8, 16, 32];
 const WARM_UP: u64 = 20_000;
 const SLOTS: u64 = 30_000;
-/// The least of so many is taken: what else the machine does only adds.
+/// The least of this many is taken: what else the machine does only adds.
 const REPEATS: usize = 3;
 
 /// Nanoseconds of CPU time a slot.

@@ -175,12 +175,13 @@ pub trait ReactionPoint: Send {
     /// A message about the flow has come.
     fn receive(&mut self, message: &Message, context: &mut Context<'_>);
 
-    /// Data frames of so many bytes in all have been sent, the last one to its last bit: gives what is to be sent right
-    /// behind it.
+    /// Data frames of this many bytes in all have been sent, the last one to its last bit: gives what is to be sent
+    /// right behind it.
     fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message>;
 
-    /// With so many bytes, [`ReactionPoint::sent`] gives nothing and changes nothing that the other methods give. Calls
-    /// for no more than that in all may come late and as one, at the latest before the next call of another method.
+    /// With this many bytes, [`ReactionPoint::sent`] gives nothing and changes nothing that the other methods give.
+    /// Calls for no more than that in all may come late and as one, at the latest before the next call of another
+    /// method.
     fn silent_bytes(&self) -> u64 {
         0
     }
@@ -207,8 +208,8 @@ pub trait ReactionPoint: Send {
 
 /// The part of a scheme at the destination of a flow.
 pub trait Reflector: Send {
-    /// Data frames of so many bytes in all have left the destination's buffer, the last one now, and marked ones among
-    /// them or not: gives what is to be told to the source.
+    /// Data frames of this many bytes in all have left the destination's buffer, the last one now, and marked ones
+    /// among them or not: gives what is to be told to the source.
     fn delivered(&mut self, delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message>;
 
     /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, calls may come
@@ -366,11 +367,6 @@ impl CongestionManagement {
             Self::Ecm(_) | Self::Qcn(_) | Self::Fecn(_) | Self::Dbp(_) | Self::Dcqcn(_) => None,
         }
     }
-}
-
-/// A number drawn uniformly from [0, 1).
-pub(crate) fn uniform(rng: &mut dyn Rng) -> f64 {
-    (rng.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 #[cfg(feature = "config")]

@@ -23,7 +23,7 @@ pub struct InputFifos<P> {
 }
 
 impl<P> InputFifos<P> {
-    /// Empty queues for so many `ports`, each of which holds at most `limit` packets.
+    /// Empty queues for this many `ports`, each of which holds at most `limit` packets.
     ///
     /// # Panics
     /// Unless `ports` is between 1 and [`MAX_PORTS`].

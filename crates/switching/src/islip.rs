@@ -48,7 +48,7 @@ pub(crate) struct Islip {
     accept_pointers: [u8; MAX_PORTS],
 }
 
-/// The scheduler for so many ports.
+/// The scheduler for this many ports.
 pub(crate) fn build(config: &IslipConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Islip::new(config, ports)?))
 }

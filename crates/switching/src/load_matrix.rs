@@ -44,7 +44,7 @@ impl Default for HotSpot {
 }
 
 impl LoadPattern {
-    /// The matrix for so many `ports` when each input is loaded with `load` of its line rate.
+    /// The matrix for this many `ports` when each input is loaded with `load` of its line rate.
     ///
     /// # Errors
     /// When it is not a matrix of this many ports, or has something that is no load. It may be overloaded: see
@@ -156,7 +156,7 @@ impl LoadMatrix {
 /// 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LoadError {
-    /// A switch does not have so many ports.
+    /// A switch does not have this many ports.
     Ports {
         /// As many as were asked for.
         ports: usize,

@@ -57,7 +57,7 @@ pub(crate) struct Ilqf {
     keys: Vec<u64>,
 }
 
-/// The scheduler for so many ports.
+/// The scheduler for this many ports.
 pub(crate) fn build(config: &IlqfConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Ilqf::new(config, ports)?))
 }
@@ -80,7 +80,7 @@ impl Ilqf {
         }
     }
 
-    /// The input of `requests` that `output` prefers, whose switch has so many `ports`.
+    /// Of the inputs in `requests`, the one that `output` prefers; the switch has `ports` ports.
     fn granted(&self, requests: u64, output: usize, ports: usize) -> Option<usize> {
         members(requests).max_by_key(|input| self.keys[input * ports + output])
     }

@@ -19,7 +19,7 @@ pub struct Matching {
 }
 
 impl Matching {
-    /// The empty matching of a switch with so many `ports`.
+    /// The empty matching of a switch with this many `ports`.
     ///
     /// # Panics
     /// Unless `ports` is between 1 and [`MAX_PORTS`].

@@ -24,7 +24,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// No packets at the inputs of a switch with so many `ports`.
+    /// No packets at the inputs of a switch with this many `ports`.
     ///
     /// # Panics
     /// Unless `ports` is between 1 and [`MAX_PORTS`].

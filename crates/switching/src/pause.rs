@@ -31,7 +31,7 @@
 
 use forebay_units::{Bytes, PICOSECONDS_PER_SECOND, Rate, Span, Time};
 
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 /// The shortest frame of Ethernet (IEEE 802.3, `minFrameSize`).
 pub const SHORTEST_FRAME: Bytes = Bytes(64);
@@ -42,9 +42,9 @@ pub const PAUSE_QUANTUM_BITS: u64 = 512;
 /// When a buffer stops its feeder, and when it lets it go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseConfig {
-    /// With so many bytes in the buffer, or more, the feeder is stopped.
+    /// With this many bytes in the buffer, or more, the feeder is stopped.
     pub high: Bytes,
-    /// With so many, or less, it may go on.
+    /// With this many, or less, it may go on.
     pub low: Bytes,
 }
 
@@ -55,7 +55,7 @@ impl PauseConfig {
     /// # Errors
     /// The first parameter outside its bound.
     pub fn check(&self) -> Result<(), ParameterError> {
-        ParameterError::unless(self.low < self.high, "low", "be below `high`")
+        require(self.low < self.high, "low", "be below `high`")
     }
 }
 
@@ -202,7 +202,7 @@ pub fn headroom(rate: Rate, propagation: Span, largest_frame: Bytes, control_fra
     Bytes(all.saturating_add(gained_by_rounding(rate, all)))
 }
 
-/// By how many bytes at most so many, in frames one after the other, may come early because [times of
+/// By how many bytes at most this many, in frames one after the other, may come early because [times of
 /// transmission](Rate::transmission_time) are rounded to picoseconds.
 fn gained_by_rounding(rate: Rate, bytes: u64) -> u64 {
     if (PICOSECONDS_PER_SECOND * 8).is_multiple_of(rate.bits_per_second()) {
@@ -405,7 +405,7 @@ mod tests {
 
         #[test]
         fn pause_time_adds_up(
-            // After so many nanoseconds: an order, or a question.
+            // After this many nanoseconds: an order, or a question.
             steps in prop::collection::vec((0_u64..300, prop::option::of(0_u16..400)), 1..60),
         ) {
             // A quantum is a nanosecond, and every one is looked at.

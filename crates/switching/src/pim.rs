@@ -44,7 +44,7 @@ pub(crate) struct Pim {
     iterations: u32,
 }
 
-/// The scheduler for so many ports.
+/// The scheduler for this many ports.
 pub(crate) fn build(config: &PimConfig, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
     Ok(Box::new(Pim::new(config, ports)?))
 }

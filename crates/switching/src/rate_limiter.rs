@@ -41,15 +41,15 @@ impl Default for RateLimiter {
 }
 
 impl RateLimiter {
-    /// A frame of so many bytes was begun at `now`.
+    /// A frame of this many bytes was begun at `now`.
     #[inline]
     pub fn sent(&mut self, len_bytes: u32, now: Time) {
         self.last_sent = now;
         self.last_len_bytes = len_bytes;
     }
 
-    /// How long a frame of so many bytes takes at `rate_bps` bits per second; rounded up, so that the rate is never
-    /// exceeded. At no rate, for ever.
+    /// How long a frame of this many bytes takes at `rate_bps` bits per second; rounded up, so that the rate is never
+    /// exceeded. At no rate, forever.
     #[must_use]
     pub fn interval(len_bytes: u32, rate_bps: f64) -> Span {
         // Beyond 2^64, and for a rate of zero, the conversion saturates.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use rand_core::Rng;
 
-use crate::{MAX_PORTS, Matching, Occupancy, ParameterError};
+use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, require};
 
 /// A crossbar scheduler.
 pub trait Scheduler: Send {
@@ -48,7 +48,7 @@ macro_rules! schedulers {
             /// # Errors
             /// The first parameter outside its bound; `ports` is one of them.
             pub fn build(&self, ports: usize) -> Result<Box<dyn Scheduler>, ParameterError> {
-                ParameterError::unless((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
+                require((1..=MAX_PORTS).contains(&ports), "ports", "be between 1 and 64")?;
                 match self {
                     $(Self::$variant(config) => crate::$module::build(config, ports),)*
                 }
@@ -89,7 +89,7 @@ fn bare_names(schema: &mut schemars::Schema) {
 /// always, which takes about log2 of the ports (Anderson et al. 1993), and one more.
 pub(crate) fn iterations(configured: Option<u32>, ports: usize) -> Result<u32, ParameterError> {
     let holds = configured.is_none_or(|count| (1..=MAX_PORTS as u32).contains(&count));
-    ParameterError::unless(holds, "iterations", "be between 1 and 64")?;
+    require(holds, "iterations", "be between 1 and 64")?;
     Ok(configured.unwrap_or(ports.next_power_of_two().trailing_zeros() + 1))
 }
 

@@ -30,16 +30,16 @@ use alloc::vec::Vec;
 
 use forebay_units::Bytes;
 
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 /// How much of a switch's memory one output may hold: exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum OutputLimit {
-    /// So many bytes.
+    /// This many bytes.
     Static(Bytes),
-    /// So many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
+    /// This many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
     Dynamic(f64),
 }
 
@@ -100,12 +100,12 @@ impl SharedMemory {
     /// Priorities of IEEE 802.1Q.
     pub const CLASSES: usize = 8;
 
-    /// The empty memory of a switch of so many ports.
+    /// The empty memory of a switch of this many ports.
     ///
     /// # Errors
     /// The first parameter outside its bound.
     pub fn new(ports: usize, config: SharedMemoryConfig) -> Result<Self, ParameterError> {
-        ParameterError::unless(config.partition.0 > 0, "memory", "be more than 0")?;
+        require(config.partition.0 > 0, "memory", "be more than 0")?;
         let capacity = config.partition.0.checked_mul(ports as u64);
         let Some(capacity) = capacity else {
             return Err(ParameterError { field: "memory", bound: "be less than 2^64 bytes in all" });
@@ -113,11 +113,11 @@ impl SharedMemory {
         match config.output_limit {
             None => {}
             Some(OutputLimit::Static(bytes)) => {
-                ParameterError::unless(bytes.0 > 0, "output_limit.static", "be more than 0")?;
+                require(bytes.0 > 0, "output_limit.static", "be more than 0")?;
             }
             Some(OutputLimit::Dynamic(alpha)) => {
                 let holds = alpha.is_finite() && alpha > 0.0;
-                ParameterError::unless(holds, "output_limit.dynamic", "be a number above 0")?;
+                require(holds, "output_limit.dynamic", "be a number above 0")?;
             }
         }
         let port = PortMemory { watched: u64::MAX, ..PortMemory::default() };

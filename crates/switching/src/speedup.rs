@@ -8,7 +8,7 @@ use core::str::FromStr;
 
 use forebay_units::{Span, Time};
 
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 /// The largest numerator and denominator.
 const MAX_TERM: u64 = 1_000_000_000;
@@ -79,14 +79,14 @@ impl Speedup {
         self.slots.get()
     }
 
-    /// Checks that the speedup is of use with so many `ports`: with as many phases in a slot as there are ports, every
-    /// packet crosses at once.
+    /// Checks that the speedup is of use with this many `ports`: with as many phases in a slot as there are ports,
+    /// every packet crosses at once.
     ///
     /// # Errors
     /// When it is more than `ports`.
     pub fn check(self, ports: usize) -> Result<(), ParameterError> {
         let holds = u64::from(self.phases()) <= ports as u64 * u64::from(self.slots());
-        ParameterError::unless(holds, "speedup", "be at most the number of ports")
+        require(holds, "speedup", "be at most the number of ports")
     }
 
     /// How many phases fall into slot `slot`, counted from 0: 1, 1, 1, 1, 2 and so on for 6/5.

@@ -16,7 +16,7 @@ pub struct VirtualOutputQueues<P> {
 }
 
 impl<P> VirtualOutputQueues<P> {
-    /// Empty queues for so many `ports`, each of which holds at most `limit` packets.
+    /// Empty queues for this many `ports`, each of which holds at most `limit` packets.
     ///
     /// # Panics
     /// Unless `ports` is between 1 and [`crate::MAX_PORTS`].

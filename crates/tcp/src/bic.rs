@@ -18,13 +18,13 @@
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"bic"`, or a table `bic` with these.
 
-use crate::config::{ConfigError, check};
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+use crate::{ParameterError, require};
 
 /// The part of the distance to the maximum that a round trip covers, as a divisor (Linux's `BICTCP_B`).
 const SEARCH_DIVISOR: f64 = 4.0;
 
-/// Before the first loss the window grows by at least one segment for so many: 5 % in a round trip.
+/// Before the first loss the window grows by at least one segment for this many: 5 % in a round trip.
 const MOST_SEGMENTS_BEFORE_LOSS: f64 = 20.0;
 
 /// The parameters of BIC.
@@ -53,10 +53,10 @@ impl Default for BicConfig {
 }
 
 impl BicConfig {
-    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
-        check(self.beta > 0.0 && self.beta < 1.0, "congestion_control.bic.beta", "above 0 and below 1")?;
-        check(self.max_increment >= 1, "congestion_control.bic.max_increment", "at least 1")?;
-        check(self.smooth_part >= 1, "congestion_control.bic.smooth_part", "at least 1")
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+        require(self.beta > 0.0 && self.beta < 1.0, "congestion_control.bic.beta", "be above 0 and below 1")?;
+        require(self.max_increment >= 1, "congestion_control.bic.max_increment", "be at least 1")?;
+        require(self.smooth_part >= 1, "congestion_control.bic.smooth_part", "be at least 1")
     }
 }
 
@@ -138,7 +138,7 @@ mod tests {
         window.congestion_window
     }
 
-    /// The window after each of so many round trips.
+    /// The window after each of this many round trips.
     fn rounds(law: &mut Bic, mut window: f64, rounds: usize) -> alloc::vec::Vec<f64> {
         let mut windows = alloc::vec![window];
         for _ in 0..rounds {
@@ -191,6 +191,33 @@ mod tests {
     }
 
     #[test]
+    fn segments_for_one_are_those_of_linuxs_pieces() {
+        // `bictcp_update` of Linux's tcp_bic.c, without its truncation: window, last maximum, segments.
+        let cases = [
+            // As Reno up to the low window; before the first loss at least 5 % in a round trip.
+            (14.0, 100.0, 14.0),
+            (15.0, 0.0, 3.0),
+            (400.0, 0.0, 20.0),
+            // Search: 16 at most, a quarter of the distance, the last four segments in 20 round trips.
+            (20.0, 100.0, 1.25),
+            (60.0, 100.0, 6.0),
+            (95.0, 100.0, 76.0),
+            (96.0, 100.0, 480.0),
+            // Probing: four segments in 20 round trips, then a third of the distance (B - 1), 16 at most.
+            (100.0, 100.0, 500.0),
+            (103.0, 100.0, 515.0),
+            (104.0, 100.0, 78.0),
+            (130.0, 100.0, 13.0),
+            (148.0, 100.0, 9.25),
+            (200.0, 100.0, 12.5),
+        ];
+        for (window, maximum, expected) in cases {
+            let segments = law(BicConfig::default(), maximum).segments_for_one(window);
+            assert!((segments - expected).abs() < 1e-9, "{segments} instead of {expected} at {window}");
+        }
+    }
+
+    #[test]
     fn a_round_trip_never_adds_more_than_the_limit() {
         for maximum in [1.0, 30.0, 200.0, 5000.0] {
             let mut law = law(BicConfig::default(), maximum);
@@ -206,6 +233,9 @@ mod tests {
         assert_eq!(reduce(&mut law, 100.0, CongestionSignal::Loss), 80.0);
         assert_eq!(law.maximum, 100.0);
         assert_eq!(reduce(&mut law, 90.0, CongestionSignal::EcnEcho), 72.0);
+        assert_eq!(law.maximum, 81.0);
+        // At the maximum, not below it.
+        reduce(&mut law, 81.0, CongestionSignal::Loss);
         assert_eq!(law.maximum, 81.0);
         // At and below the low window like Reno.
         assert_eq!(reduce(&mut law, 14.0, CongestionSignal::Timeout), 7.0);

@@ -86,8 +86,8 @@ pub(crate) struct Connection {
     pub waits_for_timer: bool,
     /// The next new segment tells the receiver that the window was reduced.
     pub cwr_pending: bool,
-    /// Each ACK tells when what it acknowledges was sent (RFC 7323).
-    timestamps: bool,
+    /// There is an `undo`: a copy here, so that ACKs need not look there.
+    pub may_undo: bool,
     /// A mark came at a window of one segment or less: another one doubles the timeout (ns-2's `ecn_backoff_`).
     ecn_backoff: bool,
     /// How far marks reduce the window.
@@ -151,7 +151,7 @@ impl Connection {
             selective: false,
             closing: false,
             ecn: config.ecn && !config.handshake,
-            timestamps: config.timestamps,
+            may_undo: false,
             ecn_backoff: false,
             ecn_floor: config.ecn_floor,
             timer: Timer::Retransmission,
@@ -200,7 +200,7 @@ impl Connection {
     /// Sends the SYN, again if need be.
     pub fn send_syn(&mut self, ecn_setup: bool, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
         let retransmission = self.highest > 0;
-        self.count_and_time(1, retransmission, now);
+        self.count_and_time(0, 1, retransmission, now);
         self.next = 1;
         out.segment(Segment { syn: true, ecn_setup, retransmission, sent: now, ..Segment::default() });
         self.restart_timer(now);
@@ -211,7 +211,7 @@ impl Connection {
         let fin = payload == 0;
         let end = seq + payload + u64::from(fin);
         let retransmission = seq < self.highest;
-        self.count_and_time(end, retransmission, now);
+        self.count_and_time(seq, end, retransmission, now);
         // RFC 3168, 6.1.2 and 6.1.5: CWR on new data only, and as a rule no ECT on what is sent again.
         let new_data = payload > 0 && !retransmission;
         let takes_part_in_ecn = new_data || payload > 0 && self.ecn_retransmissions;
@@ -237,10 +237,13 @@ impl Connection {
         end
     }
 
-    fn count_and_time(&mut self, end: u64, retransmission: bool, now: Time) {
+    fn count_and_time(&mut self, seq: u64, end: u64, retransmission: bool, now: Time) {
         self.segments_sent += 1;
         if retransmission {
             self.counters.segments_retransmitted += 1;
+            if let Some(undo) = &mut self.undo {
+                undo.note_retransmission(seq, now);
+            }
         } else if self.timed_end == 0 {
             // One measurement at a time, and never of something sent twice (Karn).
             self.timed_end = end;
@@ -308,15 +311,14 @@ impl Connection {
         self.next = self.next.max(ack.ack);
         self.ecn_backoff &= ack.ece;
         let is_timed = self.timed_end != 0 && ack.ack >= self.timed_end;
-        if is_timed || self.timestamps {
+        if ack.echo < Time::NEVER {
             // RFC 7323, 4.1: with timestamps each ACK that advances is a sample, also of what was sent again.
-            let sent = if self.timestamps && ack.echo < Time::NEVER { ack.echo } else { self.timed_since };
-            if is_timed || ack.echo < Time::NEVER {
-                self.round_trip.sample(sent, now, self.ecn_backoff);
-            }
-            if is_timed {
-                self.timed_end = 0;
-            }
+            self.round_trip.sample(ack.echo, now, self.ecn_backoff);
+        } else if is_timed {
+            self.round_trip.sample(self.timed_since, now, self.ecn_backoff);
+        }
+        if is_timed {
+            self.timed_end = 0;
         }
         newly
     }
@@ -383,7 +385,8 @@ impl Connection {
         }
         let window = self.window.congestion_window;
         if self.wants_undo && signal != CongestionSignal::EcnEcho {
-            self.undo = Some(Undo::new(before, self, now));
+            self.undo = Some(Undo::new(before, self));
+            self.may_undo = true;
         }
         self.window.slow_start_threshold = libm::floor(target).max(2.0);
         self.window.congestion_window = match signal {
@@ -447,12 +450,15 @@ impl Connection {
     }
 
     /// Whether `ack` shows that the last reduction was unnecessary; then the window is what it was.
-    pub fn undo_if_spurious(&mut self, ack: &Ack, has_advanced: bool) -> bool {
-        let retransmitted = self.counters.segments_retransmitted;
-        let Some(before) = self.undo.as_mut().and_then(|undo| undo.on_ack(ack, has_advanced, retransmitted)) else {
-            return false;
-        };
-        self.undo = None;
+    pub fn undo_if_spurious(&mut self, ack: &Ack) -> bool {
+        let (retransmitted, highest) = (self.counters.segments_retransmitted, self.highest);
+        let Some(undo) = &mut self.undo else { return false };
+        let before = undo.on_ack(ack, retransmitted);
+        if before.is_some() || undo.is_over(ack.ack, highest) {
+            self.undo = None;
+            self.may_undo = false;
+        }
+        let Some(before) = before else { return false };
         self.counters.spurious_reductions += 1;
         let window = &mut self.window;
         window.congestion_window = window.congestion_window.max(before.congestion_window);

@@ -19,9 +19,9 @@
 
 use alloc::boxed::Box;
 
-use crate::config::{ConfigError, check};
 use crate::integer_cubic::IntegerCubic;
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
+use crate::{ParameterError, require};
 
 /// What CUBIC computes with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,9 +60,13 @@ impl Default for CubicConfig {
 }
 
 impl CubicConfig {
-    pub(crate) fn validate(&self) -> Result<(), ConfigError> {
-        check(self.beta > 0.0 && self.beta < 1.0, "congestion_control.cubic.beta", "above 0 and below 1")?;
-        check(self.growth > 0.0 && self.growth <= 1e6, "congestion_control.cubic.growth", "above 0, at most 1000000")
+    pub(crate) fn validate(&self) -> Result<(), ParameterError> {
+        require(self.beta > 0.0 && self.beta < 1.0, "congestion_control.cubic.beta", "be above 0 and below 1")?;
+        require(
+            self.growth > 0.0 && self.growth <= 1e6,
+            "congestion_control.cubic.growth",
+            "be above 0, at most 1000000",
+        )
     }
 
     /// The law with these parameters.
@@ -205,7 +209,7 @@ mod tests {
         Window { congestion_window: segments, slow_start_threshold: 2.0 }
     }
 
-    /// The window after each of so many round trips from `start` on, an ACK for each segment.
+    /// The window after each of this many round trips from `start` on, an ACK for each segment.
     fn rounds(
         law: &mut Cubic,
         window: &mut Window,

@@ -30,11 +30,10 @@ use crate::rate_reduction::{Progress, Reduction};
 use crate::recovery::{Recovery, Turn};
 use crate::{Ack, CongestionSignal, RateReduction, SackBlocks, TcpConfig, Time};
 
-/// A segment is lost when one so many above it has arrived: so many segments, counted from the missing one's start to
-/// the end of the one that has arrived.
+/// A segment is lost when what has arrived reaches this many segments above its start.
 const LOST_BELOW_FURTHEST: u64 = 5;
 
-/// A retransmission is lost when one made more than so many later has arrived.
+/// A retransmission is lost when a later one has arrived with more than this many between their places in the order.
 const LATER_RETRANSMISSIONS: u64 = 4;
 
 /// The most that may be sent in one go when the recovery from a timeout ends, in segments (Linux's `tcp_max_burst`).
@@ -394,6 +393,12 @@ impl Recovery for ForwardAckRecovery {
         self.board.lose_all(connection.unacknowledged, connection.highest);
         self.has_timed_out = true;
         connection.selective = true;
+    }
+
+    fn on_spurious(&mut self) {
+        self.board.clear();
+        self.has_found_loss = false;
+        self.has_timed_out = false;
     }
 
     fn send(&mut self, turn: &mut Turn<'_>) {

@@ -58,12 +58,13 @@ mod window_validation;
 
 pub use bic::{Bic, BicConfig};
 pub use config::{
-    ConfigError, CongestionControl, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction,
-    ReductionBase, SlowStart, TcpConfig,
+    CongestionControl, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf, PartialAckTimer, RateReduction, ReductionBase,
+    SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
 pub use cubic::{Cubic, CubicArithmetic, CubicConfig};
-pub use forebay_units::{Bytes, Span, Time};
+use forebay_units::require;
+pub use forebay_units::{Bytes, ParameterError, Span, Time};
 pub use law::{CongestionSignal, Window, WindowLaw};
 pub use linux_bic::LinuxBic;
 pub use linux_cubic::LinuxCubic;

@@ -1,8 +1,8 @@
 //! BIC in Linux's arithmetic, as ns-2 2.35 has it.
 //!
 //! # What it does
-//! BIC in whole segments: the window grows by one when so many ACKs have come, that number truncated at each step. The
-//! number is divided by an estimate of how many segments an ACK covers.
+//! BIC in whole segments: the window grows by one when this many ACKs have come, that number truncated at each step.
+//! The number is divided by an estimate of how many segments an ACK covers.
 //!
 //! # Source
 //! Linux 2.6.22, `tcp_bic.c`, which is what ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
@@ -66,7 +66,7 @@ impl AckCount {
         self.segments_per_ack_x16 = self.segments_per_ack_x16 - (self.segments_per_ack_x16 >> 4) + segments;
     }
 
-    /// So many segments as a number of ACKs, at least 1.
+    /// This many segments as a number of ACKs, at least 1.
     pub fn acks_for(&self, segments: u32) -> u32 {
         ((u64::from(segments) << 4) / u64::from(self.segments_per_ack_x16)).max(1) as u32
     }

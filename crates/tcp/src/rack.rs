@@ -47,7 +47,7 @@ pub(crate) struct RackRecovery {
     /// The highest number that has arrived (RACK.fack).
     forward: u64,
     reordering_seen: bool,
-    /// A quarter of the shortest round trip is tolerated so many times (RACK.reo_wnd_mult).
+    /// How many quarters of the shortest round trip are tolerated (RACK.reo_wnd_mult).
     tolerance: u32,
     /// Recoveries until the tolerance is one again.
     persistence: u32,
@@ -416,5 +416,39 @@ impl Recovery for RackRecovery {
             self.reduction.note_sent(sent, self.segments.in_flight_bytes());
         }
         self.set_timer(turn.connection, turn.now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Reno, Segment, SegmentOut};
+
+    struct Nowhere;
+
+    impl SegmentOut for Nowhere {
+        fn segment(&mut self, _segment: Segment) {}
+    }
+
+    /// Section 6.2, step 4: a D-SACK widens the window once in a round trip; 16 recoveries without one forget it.
+    #[test]
+    fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
+        let config = TcpConfig { sack: true, rack: true, ..TcpConfig::default() };
+        let mut rack = RackRecovery::new(&config);
+        let mut connection = Connection::new(&config);
+        (connection.unacknowledged, connection.highest) = (1, 10_001);
+        for (acknowledged, has_dsack, tolerance) in
+            [(1, false, 1), (1, true, 2), (5001, true, 2), (10_000, true, 2), (10_001, false, 2), (10_001, true, 3)]
+        {
+            connection.unacknowledged = acknowledged;
+            rack.learn_tolerance(has_dsack, &connection);
+            assert_eq!(rack.tolerance, tolerance, "{acknowledged}, {has_dsack}");
+        }
+        for recovery in 1..=16 {
+            let mut out = Nowhere;
+            let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
+            rack.on_full_ack(&mut turn);
+            assert_eq!(rack.tolerance, if recovery < 16 { 3 } else { 1 }, "{recovery}");
+        }
     }
 }

@@ -19,7 +19,7 @@
 
 use crate::{MinRtoOf, Span, TcpConfig, Time};
 
-/// So many timeouts in a row, and the estimate is taken to be worthless (RFC 6298, section 5; ns-2 does the same).
+/// This many timeouts in a row, and the estimate is taken to be worthless (RFC 6298, section 5; ns-2 does the same).
 const TIMEOUTS_TO_FORGET: u32 = 4;
 
 /// The least timeout for data after the SYN had to be sent again (RFC 6298, 5.7).

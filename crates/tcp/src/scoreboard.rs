@@ -142,6 +142,8 @@ mod tests {
         assert_eq!(scoreboard.last_hole(1, 100), Some((40, 100)));
         assert_eq!(scoreboard.last_hole(1, 40), Some((20, 30)));
         assert_eq!(board(&[(1, 40)]).last_hole(1, 40), None);
+        assert_eq!(board(&[]).last_hole(1, 40), Some((1, 40)));
+        assert_eq!(board(&[]).last_hole(40, 40), None);
         assert_eq!(scoreboard.missing(1, 100), 79);
         assert_eq!(scoreboard.missing(15, 35), 10);
         assert_eq!(scoreboard.missing(35, 15), 0);

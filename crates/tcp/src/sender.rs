@@ -181,7 +181,9 @@ impl Sender {
         }
         if ack.ack > self.connection.unacknowledged {
             self.on_new_ack(ack, now, out);
-        } else if self.connection.highest > ack.ack || ack.duplicate_block().is_some() {
+        } else if self.connection.highest > ack.ack || ack.duplicate_block().is_some() || self.recovery.sends_by_pipe()
+        {
+            // With nothing in flight it may still tell that a retransmission or a probe was unnecessary.
             self.on_duplicate_ack(ack, now, out);
         }
     }
@@ -314,7 +316,7 @@ impl Sender {
         let connection = &mut self.connection;
         let is_in_use = connection.window_is_in_use();
         let newly = connection.advance(ack, now);
-        if connection.in_recovery || connection.selective || connection.undo.is_some() || !ack.sack.is_empty() {
+        if connection.in_recovery || connection.selective || connection.may_undo || !ack.sack.is_empty() {
             return self.on_new_ack_with_losses(ack, newly, is_in_use, now, out);
         }
         connection.duplicate_acks = 0;
@@ -328,7 +330,7 @@ impl Sender {
     #[cold]
     fn on_new_ack_with_losses(&mut self, ack: &Ack, newly: u64, is_in_use: bool, now: Time, out: &mut impl SegmentOut) {
         self.recovery.learn(&mut self.connection, ack, newly, now);
-        self.undo_if_spurious(ack, true);
+        self.undo_if_spurious(ack);
         self.answer_mended_probe(now);
         let was_in_recovery = self.connection.in_recovery;
         let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
@@ -364,8 +366,8 @@ impl Sender {
     }
 
     /// Gives the window back where the ACK shows that the last reduction was unnecessary.
-    fn undo_if_spurious(&mut self, ack: &Ack, has_advanced: bool) {
-        if self.connection.undo_if_spurious(ack, has_advanced) {
+    fn undo_if_spurious(&mut self, ack: &Ack) {
+        if self.connection.undo_if_spurious(ack) {
             self.law.undo();
             self.recovery.on_spurious();
             self.timed_out_at = None;
@@ -385,7 +387,7 @@ impl Sender {
             self.connection.restart_timer(now);
         }
         let counts = self.recovery.learn(&mut self.connection, ack, 0, now);
-        self.undo_if_spurious(ack, false);
+        self.undo_if_spurious(ack);
         if !counts {
             return;
         }
@@ -420,7 +422,9 @@ impl Sender {
     fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {
             self.law.pause(now);
-            self.validate_window(now);
+            if self.validates {
+                self.validate_window(now);
+            }
         } else {
             if self.validates {
                 self.validation.note_use(now);

@@ -51,10 +51,10 @@ impl WindowValidation {
         self.in_use = now;
     }
 
-    /// An ACK came while the window was not in use; `used` segments were at most in flight in this round trip. Whether
-    /// the window was reduced.
+    /// With [`IdleRestart::Halving`]: an ACK came while the window was not in use, in a round trip in which at most
+    /// `used` segments were in flight. Whether the window was reduced.
     pub fn note_disuse(&mut self, window: &mut Window, used: f64, timeout: Span, now: Time) -> bool {
-        if self.rule == IdleRestart::InitialWindow || now.since(self.in_use) < timeout {
+        if now.since(self.in_use) < timeout {
             return false;
         }
         self.in_use = now;

@@ -25,7 +25,7 @@ fn segments_resent(network: &Network) -> Vec<u64> {
     network.retransmissions().iter().map(|sent| sent.segment.seq / 1000 + 1).collect()
 }
 
-/// The window, in segments, when so many segments have been acknowledged.
+/// The window, in segments, when this many segments have been acknowledged.
 fn window_after(config: TcpConfig, segments: u64) -> f64 {
     let mut network = Network::new(config, Path::delay(DELAY));
     network.unlimited();
@@ -142,6 +142,23 @@ fn sack_mends_a_window_of_losses_in_one_round_trip() {
 }
 
 #[test]
+fn sack_rescues_the_tail_once_in_a_recovery() {
+    // RFC 6675, NextSeg (4): a loss at the beginning, and the last two segments, above which nothing is SACKed. While
+    // the first retransmission is under way, duplicate ACKs find nothing else to send than the last segment.
+    let config = TcpConfig { sack: true, ..plain(12) };
+    let losses: &[u64] = &[1, 10_001, 11_001];
+    let mut network = Network::new(config, Path::delay(DELAY).losing_first_transmissions(losses));
+    // Without an end of the stream: a FIN would be the highest number in flight.
+    network.drive_sender(|sender, now, out| {
+        sender.open(now, out);
+        sender.write(12_000, now, out);
+    });
+    network.run_until(at_seconds(3));
+    assert_eq!(segments_resent(&network), [1, 12, 11]);
+    assert_eq!(network.sender.counters().timeouts, 0);
+}
+
+#[test]
 fn sack_does_not_resend_after_a_timeout_what_has_arrived() {
     // The first segment is lost twice, which only the timer finds out.
     let path = Path::delay(DELAY).with_segment_fate({
@@ -249,6 +266,8 @@ fn a_lost_handshake_is_repeated_and_starts_with_one_segment() {
         let syns: Vec<_> = network.log.iter().filter(|sent| sent.segment.syn).collect();
         assert_eq!(syns.len(), 2);
         assert_eq!(syns[1].at, at_seconds(1));
+        assert_eq!([0, 1].map(|n| syns[n].segment.retransmission), [false, true]);
+        assert_eq!([0, 1].map(|n| syns[n].segment.sent), [0, 1].map(at_seconds));
         // RFC 5681, 3.1: one segment. RFC 6298, 5.7: a timeout of 3 s.
         assert_eq!(network.log.len(), 3);
         assert_eq!(network.sender.deadline(), at_ms(4100));
@@ -279,6 +298,21 @@ fn idle_time_brings_the_window_back() {
     network.drive_sender(|sender, now, out| sender.write(60_000, now, out));
     assert_eq!(network.sender.congestion_window_bytes(), 4_000);
     assert_eq!(network.sender.flight_bytes(), 4_000);
+}
+
+#[test]
+fn a_pause_within_the_timeout_leaves_the_window_alone() {
+    let config = TcpConfig { min_rto: Span::from_milliseconds(300), ..plain(4) };
+    let mut network = Network::new(config, Path::delay(DELAY));
+    network.drive_sender(|sender, now, out| {
+        sender.open(now, out);
+        sender.write(60_000, now, out);
+    });
+    network.run_until_acked(60_000);
+    let window = network.sender.congestion_window_bytes();
+    network.now += Span::from_milliseconds(150);
+    network.drive_sender(|sender, now, out| sender.write(60_000, now, out));
+    assert_eq!(network.sender.congestion_window_bytes(), window);
 }
 
 #[test]

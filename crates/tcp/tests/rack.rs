@@ -76,6 +76,12 @@ fn the_last_segment_is_mended_by_a_probe() {
     // The ACKs of the others came at 100 ms; one segment in flight has to wait for a delayed ACK, too: 2 x 100 + 200
     // ms.
     assert_eq!(resent(&network), [(last, at_ms(500))]);
+    // The reduction stays: the ACKs of what is sent later return older timestamps than it, and repeat nothing.
+    assert_eq!(network.sender.slow_start_threshold_bytes(), None);
+    network.drive_sender(|sender, now, out| sender.write(bytes, now, out));
+    network.run_until(Time::NEVER);
+    assert!(network.sender.slow_start_threshold_bytes().is_some());
+    assert_eq!(network.sender.counters().spurious_reductions, 0);
 }
 
 /// A probe that finds nothing missing changes nothing: the ACK was only late.
@@ -95,6 +101,29 @@ fn a_probe_in_vain_leaves_the_window_alone() {
     assert_eq!(network.sender.slow_start_threshold_bytes(), None);
     // The D-SACK told.
     assert!(network.acks.last().unwrap().1.duplicate_block().is_some());
+}
+
+/// Without D-SACK the ACK of a probe in vain is a bare duplicate, which says as much (section 7.4.2).
+#[test]
+fn a_probe_in_vain_is_told_by_a_bare_duplicate_too() {
+    let config = TcpConfig { dsack: false, ..config() };
+    let bytes = 8 * payload(&config);
+    let mut network = Network::new(config, Path::delay(DELAY));
+    // The ACKs of the last two come late: after the probe, and before its own.
+    network.path.ack_is_lost = Box::new(|n, _| n == 6 || n == 7);
+    network.drive_sender(|sender, now, out| {
+        sender.open(now, out);
+        sender.write(bytes, now, out);
+    });
+    network.run_until(at_ms(650));
+    let counters = network.sender.counters();
+    assert_eq!((counters.timeouts, counters.probes), (0, 1));
+    // The probe's ACK again, as a duplicate; then more is sent.
+    let last = network.acks.last().unwrap().1;
+    network.drive_sender(|sender, now, out| sender.on_ack(&last, now, out));
+    network.drive_sender(|sender, now, out| sender.write(bytes, now, out));
+    network.run_until(Time::NEVER);
+    assert_eq!(network.sender.slow_start_threshold_bytes(), None);
 }
 
 /// Once reordering has been seen, segments that are late by less than a quarter of a round trip are not sent again.
@@ -120,8 +149,8 @@ fn reordering_is_tolerated_once_it_is_known() {
 /// RFC 3522: everything is late by more than the timeout, and the timestamps of the ACKs tell that nothing was lost.
 #[test]
 fn a_spurious_timeout_is_undone() {
-    for (undo, spurious) in [(true, 1), (false, 0)] {
-        let config = TcpConfig { undo, tail_loss_probe: false, dsack: false, ..config() };
+    for ((undo, spurious), fack) in [((true, 1), false), ((false, 0), false), ((true, 1), true)] {
+        let config = TcpConfig { undo, rack: !fack, fack, tail_loss_probe: false, dsack: false, ..config() };
         let bytes = 200 * payload(&config);
         let is_slow = |segment: &Segment| (at_ms(300)..at_ms(1600)).contains(&segment.sent);
         let spike = move |_: usize, segment: &Segment| if is_slow(segment) { Fate::Late } else { Fate::Pass };
@@ -132,6 +161,8 @@ fn a_spurious_timeout_is_undone() {
         let counters = network.sender.counters();
         assert_eq!((counters.timeouts, counters.spurious_reductions), (1, spurious), "{undo}");
         assert_eq!(network.sender.slow_start_threshold_bytes().is_none(), undo);
+        // The timeout's own retransmission, and no more than that once it is known to have been unnecessary.
+        assert!(!undo || network.retransmissions().len() <= 2, "{}", network.retransmissions().len());
     }
 }
 

@@ -73,8 +73,10 @@ fn a_policed_sender_recovers_from_its_backoff() {
     for (counters, without, with) in [(150, 4.81, 4.80), (200, 0.13, 2.72), (343, 0.13, 2.72), (515, 0.13, 1.35)] {
         for (timestamps, expected) in [(false, without), (true, with)] {
             let share = share(counters, timestamps);
-            // At K = 150 two rhythms of timeouts beat against the policer's.
-            assert!((share / expected - 1.0).abs() < 0.12, "K {counters}, timestamps {timestamps}: {share}");
+            // At K = 150 what the first duplicate ACKs after a timeout send decides: new data here (4.34), old data in
+            // ns-2 (4.81); 5.45 without limited transmit.
+            let tolerance = if counters == 150 { 0.12 } else { 0.04 };
+            assert!((share / expected - 1.0).abs() < tolerance, "K {counters}, timestamps {timestamps}: {share}");
         }
     }
 }

@@ -350,7 +350,7 @@ impl Traffic {
         }
     }
 
-    /// Brings so many cells that no queue with a load runs empty before the last of the coming phases.
+    /// Brings this many cells that no queue with a load runs empty before the last of the coming phases.
     fn saturate(&self, queues: &mut Queues, phases: u64, rng: &mut dyn Rng) {
         for (input, source) in self.sources.iter().enumerate() {
             let missing = match &queues.inputs {

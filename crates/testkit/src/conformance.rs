@@ -20,7 +20,7 @@ use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestR
 use crate::packet::{Recorder, TestPacket};
 use crate::work::{Metered, Work, worst_case};
 
-/// A call to a discipline; each takes place so many picoseconds after the one before.
+/// A call to a discipline; each takes place this many picoseconds after the one before.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operation {
     /// A packet arrives.
@@ -289,7 +289,7 @@ impl Run {
                 continue;
             }
             waits += 1;
-            prop_assert!(waits < 10_000, "{} packets stay queued for ever", self.queued.len());
+            prop_assert!(waits < 10_000, "{} packets stay queued forever", self.queued.len());
             if let Some(at) = self.metered.discipline.poll_at() {
                 self.now = self.now.max(at);
             }

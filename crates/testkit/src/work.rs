@@ -27,7 +27,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// So many `looks`, `dropped` packets and `drawn` numbers.
+    /// This many `looks`, `dropped` packets and `drawn` numbers.
     #[must_use]
     pub const fn new(looks: u64, dropped: u64, drawn: u64) -> Self {
         Self { looks, dropped, drawn, is_loose: false }

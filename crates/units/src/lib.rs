@@ -1,4 +1,5 @@
-//! Time, rate and size as integer newtypes, and their text forms.
+//! What every algorithm is written with: time, rate and size as integer newtypes with their text forms, a uniform
+//! draw, and the error for a parameter outside its bounds.
 //!
 //! Simulated time is an integer number of picoseconds, so that a 64-byte frame at 100 Gb/s (5.12 ns) is exact.
 //! Everything here is `no_std`; text such as `"100 Mbps"`, `"550 ns"` or `"16 KB"` is read and written by [`parse`],
@@ -7,11 +8,15 @@
 
 extern crate alloc;
 
+mod draw;
+mod parameter;
 pub mod parse;
 mod rate;
 mod size;
 mod time;
 
+pub use draw::uniform;
+pub use parameter::{ParameterError, require};
 pub use parse::ParseError;
 pub use rate::Rate;
 pub use size::{Bytes, QueueSize};

@@ -138,6 +138,23 @@ pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit
     write!(f, "{value} {}", units[base - 1].0[0])
 }
 
+/// Writes a number of bytes as a whole number of up to four digits, of a decimal or binary unit, where there is one:
+/// "64 KB", "1514 B" and "32 MiB", not "1.514 KB" and "33554.432 KB"; else as [`write_scaled`] does.
+pub(crate) fn write_size(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
+    let whole = SIZE_UNITS
+        .iter()
+        .filter(|(_, worth)| bytes.is_multiple_of(*worth) && (bytes > 0 || *worth == 1) && bytes / worth < 10_000);
+    // Of equally short ones the first, which is decimal.
+    match whole.min_by_key(|(names, worth)| decimal_digits(bytes / worth) + names[0].len()) {
+        Some((names, worth)) => write!(f, "{} {}", bytes / worth, names[0]),
+        None => write_scaled(f, bytes, SIZE_UNITS),
+    }
+}
+
+fn decimal_digits(number: u64) -> usize {
+    number.checked_ilog10().map_or(1, |exponent| exponent as usize + 1)
+}
+
 impl FromStr for Span {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
@@ -272,6 +289,13 @@ mod tests {
         assert_eq!("16 KiB".parse(), Ok(Bytes(16_384)));
         assert_eq!("1024 packets".parse(), Ok(QueueSize::Packets(1024)));
         assert_eq!("64 KB".parse(), Ok(QueueSize::Bytes(64_000)));
+    }
+
+    #[test]
+    fn a_size_is_a_whole_number_where_that_is_short() {
+        let written = [64_000, 1_500_000, 254_564, 33_554_432, 65_536, 1_024, 1_514, 1_000, 7, 0];
+        let expected = ["64 KB", "1500 KB", "254.564 KB", "32 MiB", "64 KiB", "1 KiB", "1514 B", "1 KB", "7 B", "0 B"];
+        assert_eq!(written.map(|bytes| Bytes(bytes).to_string()), expected);
     }
 
     #[test]

@@ -8,16 +8,16 @@ pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        crate::parse::write_scaled(f, self.0, crate::parse::SIZE_UNITS)
+        crate::parse::write_size(f, self.0)
     }
 }
 
 /// The size of a queue, or a threshold on it: counted in packets or in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum QueueSize {
-    /// So many packets, whatever their length.
+    /// This many packets, whatever their length.
     Packets(u64),
-    /// So many bytes.
+    /// This many bytes.
     Bytes(u64),
 }
 

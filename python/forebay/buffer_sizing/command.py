@@ -10,14 +10,16 @@ from pathlib import Path
 
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from forebay import terminal
+from forebay import interrupt, terminal
+from forebay.scenario import Scenario
 
 from .measure import OnStep
 from .result import STEM
-from .run import size_buffer
+from .run import find_size
 from .table import terminal_tables
+from .targets import targets_of
 
-FOUND, NOT_FOUND, INTERRUPTED = 0, 1, 130
+FOUND, NOT_FOUND = 0, 1
 
 
 @dataclass(frozen=True)
@@ -51,34 +53,31 @@ def run_command(path: Path, options: Options) -> int:
         nonlocal finished
         finished = int(done)
 
-    try:
-        with _bar(note) as progress:
-            size = size_buffer(
-                path,
-                options.utilization,
-                target_drop_rate=options.drop_rate,
-                target_delay_p50=options.delay_p50,
-                target_delay_p95=options.delay_p95,
-                target_delay_p99=options.delay_p99,
-                queue=options.queue,
-                key=options.key,
-                overrides=options.overrides,
-                seeds=4 if options.seeds is None else options.seeds,
-                max_seeds=options.max_seeds,
-                least=options.least,
-                most=options.most,
-                precision=0.02 if options.precision is None else options.precision,
-                jobs=options.jobs,
-                out=out,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
-        terminal.note(f"stopped after {finished} runs; they are in {out}, and the same command goes on from there")
-        return INTERRUPTED
+    interrupt.tells(
+        lambda: f"stopped after {finished} runs; they are in {out}, and the same command continues from there"
+    )
+    delays = {"delay_p50_s": options.delay_p50, "delay_p95_s": options.delay_p95, "delay_p99_s": options.delay_p99}
+    with _bar(note) as progress:
+        size = find_size(
+            Scenario.load(path, options.overrides),
+            targets_of(options.utilization, options.drop_rate, delays),
+            out,
+            queue=options.queue,
+            key=options.key,
+            seeds=4 if options.seeds is None else options.seeds,
+            max_seeds=options.max_seeds,
+            least=options.least,
+            most=options.most,
+            precision=0.02 if options.precision is None else options.precision,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    # What took long is shown, whether or not it can be saved.
     if options.as_json:
         terminal.write(size.to_json())
     else:
         terminal.show(*terminal_tables(size))
+    size.save(out)
     terminal.note(f"written to {out}: {STEM}.png and .svg are the figure, .csv and .json the data")
     return NOT_FOUND if size.buffer is None else FOUND
 

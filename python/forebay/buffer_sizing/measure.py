@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -135,7 +136,7 @@ class Measurements:
             goal = min(2 * goal, self._effort.max_seeds)
 
     def extend(self, buffer: int, seeds: int) -> Point:
-        """Sees to it that a size has been run under so many seeds. Raises InputError as `at` does."""
+        """Sees to it that a size has been run under this many seeds. Raises InputError as `at` does."""
         known = self.points.get(buffer)
         runs = [] if known is None else list(known.runs)
         runs += self._run(buffer, self.text(buffer), range(len(runs), seeds))
@@ -168,7 +169,8 @@ class Measurements:
             version=version_key(),
             on_done=lambda job, _: self._meter.finish(job.seed),
         )
-        runs = [_reduce(outcome, job.seed) for job, outcome in found]
+        with closing(found):
+            runs = [_reduce(outcome, job.seed) for job, outcome in found]
         return sorted(runs, key=lambda run: run.seed)
 
     def _simulate(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:

@@ -11,6 +11,7 @@ from forebay.errors import InputError
 from forebay.experiment.execute import default_threads
 from forebay.folder import kept_in
 from forebay.scenario import Scenario
+from forebay.seeds import MOST_SEEDS, seeds_from
 
 from .answer import Evidence, answer_of
 from .measure import RUNS, Effort, Measurements, OnStep, Point
@@ -20,7 +21,7 @@ from .rules import Rules, packet_bytes, rules_of
 from .search import Sizes, find_boundary
 from .targets import Target, targets_of
 
-# The largest size that is looked at, unless told: so many times RTT C, and at least so many packets.
+# The largest size that is looked at, unless told: this many times RTT C, and at least this many packets.
 _MOST_RTT_C = 4
 _MOST_PACKETS = 1024
 
@@ -69,20 +70,51 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
         scenario = Scenario.load(scenario)
     scenario = scenario.override(overrides) if overrides else scenario
     delays = {"delay_p50_s": target_delay_p50, "delay_p95_s": target_delay_p95, "delay_p99_s": target_delay_p99}
-    targets = targets_of(target_utilization, target_drop_rate, delays)
-    effort = _effort(seeds, max_seeds, jobs)
+    result = find_size(
+        scenario,
+        targets_of(target_utilization, target_drop_rate, delays),
+        out,
+        queue=queue,
+        key=key,
+        seeds=seeds,
+        max_seeds=max_seeds,
+        least=least,
+        most=most,
+        precision=precision,
+        jobs=jobs,
+        progress=progress,
+    )
+    if out is not None:
+        result.save(out)
+    return result
+
+
+def find_size(  # noqa: PLR0913 - each is an option of the command line
+    scenario: Scenario,
+    targets: tuple[Target, ...],
+    out: str | PathLike[str] | None,
+    *,
+    queue: str | None,
+    key: str | None,
+    seeds: int,
+    max_seeds: int | None,
+    least: int | None,
+    most: int | None,
+    precision: float,
+    jobs: int | None,
+    progress: OnStep | None,
+) -> BufferSize:
+    """As `size_buffer`, with finished runs kept in `out`, where nothing else is written."""
+    effort = _effort(scenario.seed, seeds, max_seeds, jobs)
     place = find_place(scenario, queue, key)
     sizes = _sizes(scenario, place, least, most, precision)
-    measurements = Measurements(scenario, place, targets, effort, progress or _nobody)
+    measurements = Measurements(scenario, place, targets, effort, progress or _no_progress)
     measurements.text(sizes.least)
     search = _Search(scenario, place, targets, measurements, sizes)
     with kept_in(out) as folder:
         measurements.folder = folder / RUNS
         search.run()
-    result = search.result()
-    if out is not None:
-        result.save(out)
-    return result
+    return search.result()
 
 
 @dataclass
@@ -212,7 +244,7 @@ class _Search:
         return bound if self.rules is None else max(bound, int(_MOST_RTT_C * self.rules.bandwidth_delay))
 
 
-def _effort(seeds: int, max_seeds: int | None, jobs: int | None) -> Effort:
+def _effort(first: int, seeds: int, max_seeds: int | None, jobs: int | None) -> Effort:
     if seeds < 2:
         message = f"seeds: must be at least 2, and is {seeds}\nhint: a single run has no confidence interval"
         raise InputError(message)
@@ -223,7 +255,11 @@ def _effort(seeds: int, max_seeds: int | None, jobs: int | None) -> Effort:
     if jobs is not None and jobs < 1:
         message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
         raise InputError(message)
-    return Effort(seeds, max_seeds or 4 * seeds, jobs or default_threads())
+    most = max_seeds or min(4 * seeds, MOST_SEEDS)
+    # The last of them must be a seed too, and `seeds` itself is the one that was asked for.
+    seeds_from(first, seeds)
+    seeds_from(first, most)
+    return Effort(seeds, most, jobs or default_threads())
 
 
 def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None, precision: float) -> Sizes:
@@ -244,5 +280,5 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
     return Sizes(first, most or 0, precision, step)
 
 
-def _nobody(_done: float, _expected: int, _size: str) -> None:
+def _no_progress(_done: float, _expected: int, _size: str) -> None:
     """Nobody wants to know how far it is."""

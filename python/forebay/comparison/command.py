@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from forebay import terminal
+from forebay import interrupt, terminal
 from forebay.errors import InputError
 from forebay.scenario import Scenario
 
 from .contenders import ALL, read_settings
 from .finished import compare_runs
 from .result import STEM, Comparison
-from .run import OnStep, compare
+from .run import OnStep, run_comparison
 from .table import terminal_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-DONE, INTERRUPTED = 0, 130
+DONE = 0
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ def _finished(folders: list[Path], options: Options) -> int:
             message = f"{option} is of no use with finished runs\nhint: give a scenario file instead of {folders[0]}"
             raise InputError(message)
     comparison = compare_runs(folders, queue=options.at)
+    _print(comparison, as_json=options.as_json)
     if options.out is not None:
-        comparison.save(options.out)
-    _print(comparison, options.out, as_json=options.as_json)
+        _save(comparison, options.out)
     return DONE
 
 
@@ -82,25 +82,26 @@ def _scenario(path: Path, options: Options) -> int:
         nonlocal last
         last = (done, steps)
 
-    try:
-        with _bar(note) as progress:
-            comparison = compare(
-                scenario,
-                options.queues or ALL,
-                at=options.at,
-                settings=settings,
-                seeds=3 if options.seeds is None else options.seeds,
-                jobs=options.jobs,
-                out=out,
-                progress=progress,
-            )
-    except KeyboardInterrupt:
+    def stopped() -> str:
         done, steps = last
-        terminal.note(
-            f"stopped after {done} of {steps} steps; finished runs are in {out}, and the same command goes on"
+        kept = f"finished runs are in {out}, and the same command continues from there"
+        return f"stopped after {done} of {steps} steps; {kept}"
+
+    interrupt.tells(stopped)
+    with _bar(note) as progress:
+        comparison = run_comparison(
+            scenario,
+            options.queues or ALL,
+            out,
+            at=options.at,
+            settings=settings,
+            seeds=3 if options.seeds is None else options.seeds,
+            jobs=options.jobs,
+            progress=progress,
         )
-        return INTERRUPTED
-    _print(comparison, out, as_json=options.as_json)
+    # What took long is shown, whether or not it can be saved.
+    _print(comparison, as_json=options.as_json)
+    _save(comparison, out)
     return DONE
 
 
@@ -119,12 +120,13 @@ def _bar(note: OnStep) -> Iterator[OnStep]:
         yield progress
 
 
-def _print(comparison: Comparison, out: Path | None, *, as_json: bool) -> None:
+def _print(comparison: Comparison, *, as_json: bool) -> None:
     if as_json:
         terminal.write(comparison.to_json())
     else:
         terminal.show(*terminal_tables(comparison, terminal.output().width))
-    if out is not None:
-        terminal.note(
-            f"written to {out}: {STEM}.html is a page to show, .png and .svg its figure, .csv and .json its data"
-        )
+
+
+def _save(comparison: Comparison, out: Path) -> None:
+    comparison.save(out)
+    terminal.note(f"written to {out}: {STEM}.html is a page to show, .png and .svg its figure, .csv and .json its data")

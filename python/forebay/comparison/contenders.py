@@ -77,6 +77,9 @@ def _from_word(word: str) -> list[Contender]:
     if "," in word and ":" not in word:
         return [contender for part in word.split(",") for contender in _from_word(part)]
     head, colon, rest = word.partition(":")
+    if "," in head:
+        message = f"{word}: a queue with parameters stands alone\nhint: repeat the option for each of them"
+        raise InputError(message)
     label, equals, name = head.rpartition("=")
     discipline = known(name.strip(), word)
     parameters: dict[str, object] = {}
@@ -152,10 +155,14 @@ def find_place(scenario: Scenario, at: str | None) -> Place:
     """Where the compared queue stands: at the bottleneck unless `at` says where. Raises InputError."""
     topology = tomllib.loads(scenario.to_toml())["topology"]
     kind, table = next(iter(topology.items()))
+    if kind == "ethernet":
+        message = "an Ethernet has no queue discipline that could be replaced: its switches share their memory"
+        message += "\nhint: `forebay run --out` each scheme of congestion management, and compare the folders"
+        raise InputError(message)
     path = at or _default_path(kind, table)
     keys = path.split(".")
     if keys[-1] != "queue":
-        message = f"--at {path}: this is no queue\nhint: name its key, such as topology.{kind}.bottleneck.queue"
+        message = f"--at {path}: this is no queue\nhint: name its key, such as {_default_path(kind, table)}"
         raise InputError(message)
     return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind))
 
@@ -165,6 +172,8 @@ def _default_path(kind: str, table: dict[str, Any]) -> str:
         return f"topology.{kind}.bottleneck.queue"
     if kind == "chain":
         return "topology.chain.link.queue"
+    if kind == "switch":
+        return "topology.switch.output.queue"
     described = [index for index, link in enumerate(table["links"]) if "queue" in link]
     if len(described) == 1:
         return f"topology.graph.links.{described[0]}.queue"
@@ -180,6 +189,8 @@ def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence
             return (name,) if name in links else ()
         case ["topology", "chain", "link", "queue"]:
             return tuple(name for name in links if name.startswith("hop-") and not name.endswith("/back"))
+        case ["topology", "switch", "input" | "output" as end, "queue"] if kind == "switch":
+            return tuple(f"{'in' if end == 'input' else 'out'}-{port}" for port in range(1, table["ports"] + 1))
         case ["topology", "graph", "links", which, *back, "queue"] if kind == "graph" and back in ([], ["back"]):
             for index, link in enumerate(table["links"]):
                 ends = (link["from"], link["to"])
@@ -189,7 +200,8 @@ def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence
 
 
 def _no_queue(path: str, kind: str) -> tuple[str, ...]:
-    remedy = "links.0.queue" if kind == "graph" else "link.queue" if kind == "chain" else "bottleneck.queue"
+    known = {"graph": "links.0.queue", "chain": "link.queue", "switch": "output.queue"}
+    remedy = known.get(kind, "bottleneck.queue")
     message = f"--at {path}: the scenario has no such queue\nhint: try --at topology.{kind}.{remedy}"
     raise InputError(message)
 
@@ -267,6 +279,8 @@ def queue_before(scenario: Scenario, link: str) -> str:
         "reverse": f"topology.{kind}.reverse.queue",
         link if arrow else "": f"topology.graph.links.{start}->{end}.queue",
         link if link.startswith("hop-") else "": "topology.chain.link.queue",
+        link if link.startswith("out-") else "": "topology.switch.output.queue",
+        link if link.startswith("in-") else "": "topology.switch.input.queue",
     }
     path = paths.get(link)
     return queue_text(scenario, Place(path, (link,))) if path and _present(scenario, path) else ""

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from forebay.figure import COLOURS, Figure, new_figure, style
+from forebay.figure import COLOURS, Figure, literal, new_figure, style
 
 from .table import Column, columns_of, measured_text, size_text
 
@@ -22,38 +22,55 @@ _LOOKS = tuple(zip(COLOURS, "oDs^vPX", strict=True))
 _SPREAD = 20.0
 
 
-def draw(comparison: Comparison) -> Figure:
-    """Goodput, fairness, loss, delay, the link, state and CPU time beside each other."""
+_PANELS = {
+    "Goodput of a flow": 2.3,
+    "Fairness": 1.2,
+    "Loss": 1.6,
+    "Delay": 1.6,
+    "Link used": 1.1,
+    "State": 1.2,
+    "CPU time": 1.2,
+}
+"""The panels, and how wide each is beside the others."""
+
+
+def draw(comparison: Comparison, *, narrow: bool = False) -> Figure:
+    """Goodput, fairness, loss, delay, the link, state and CPU time beside each other; if `narrow`, below each other."""
     columns = columns_of(comparison, every=True)
     by_section = {section: [it for it in columns if it.section == section] for section in _sections(columns)}
     names = comparison.table.get_column("queue").to_list()
-    panels = ("Goodput of a flow", "Fairness", "Loss", "Delay", "Link used", "State", "CPU time")
     with style():
-        figure = new_figure(figsize=(14.0, 2.0 + 0.26 * len(names)))
-        all_axes = figure.subplots(1, len(panels), sharey=True, width_ratios=[2.3, 1.2, 1.6, 1.6, 1.1, 1.2, 1.2])
-        for axes, title in zip(np.atleast_1d(all_axes), panels, strict=True):
+        if narrow:
+            figure = new_figure(figsize=(4.4, 1.2 + len(_PANELS) * (0.9 + 0.24 * len(names))))
+            all_axes = figure.subplots(len(_PANELS), 1, sharey=True)
+        else:
+            figure = new_figure(figsize=(14.0, 2.0 + 0.26 * len(names)))
+            all_axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=list(_PANELS.values()))
+        for axes, title in zip(np.atleast_1d(all_axes), _PANELS, strict=True):
             _prepare(axes, title, len(names))
+            axes.tick_params(labelleft=narrow or axes is all_axes[0])
         goodput, fairness, loss, delay, used, state, cpu = all_axes
         _dots(goodput, by_section["Goodput of a flow"], "per flow")
         _even_share(goodput, comparison, by_section["Goodput of a flow"][0])
         _bars(fairness, by_section["Fairness"][0], "Jain's index, all flows")
         _dots(loss, [it for it in by_section["Loss"] if it.heading != "all"], "of packets at the queue")
-        _span(delay, *by_section["Delay"][:2])
+        _spans(delay, by_section["Delay"])
         _bars(used, by_section["Link"][0], "of its rate")
         _memory(state, by_section["Cost"][0])
         _bars(cpu, by_section["Cost"][1], "")
-        goodput.set_yticks(np.arange(len(names)), names)
+        goodput.set_yticks(np.arange(len(names)), [literal(name) for name in names])
         goodput.set_ylim(len(names) - 0.4, -0.6)
         handles, labels = goodput.get_legend_handles_labels()
         more = delay.get_legend_handles_labels()
-        figure.legend(
-            handles + more[0],
-            labels + more[1],
-            loc="outside lower center",
-            ncols=len(labels) + 2 if len(labels) < 8 else 7,
-        )
+        handles, labels = handles + more[0], labels + more[1]
+        if narrow:
+            figure.legend(handles, labels, loc="outside upper left", ncols=2)
+        else:
+            figure.legend(handles, labels, loc="outside lower center", ncols=7)
         figure.align_xlabels()
-        figure.suptitle(f"{comparison.scenario}:  {measured_text(comparison).replace('   ', ',  ')}", x=0.01, ha="left")
+        if not narrow:
+            heading = f"{comparison.scenario}:  {measured_text(comparison).replace('   ', ',  ')}"
+            figure.suptitle(literal(heading), x=0.01, ha="left")
     return figure
 
 
@@ -92,7 +109,7 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
             color=colour,
             markersize=4.5,
             elinewidth=0.8,
-            label=column.heading,
+            label=literal(column.heading),
         )
     together = np.concatenate([_numbers(column.values) for column in columns])
     known = together[np.isfinite(together) & (together > 0)]
@@ -145,17 +162,23 @@ def _memory(axes: Axes, column: Column) -> None:
     axes.set_xlabel("of memory")
 
 
-def _span(axes: Axes, median: Column, tail: Column) -> None:
-    """From the median to the 99th percentile."""
-    low, high = _numbers(median.values), _numbers(tail.values)
-    positions = np.arange(len(low))
-    axes.hlines(positions, low, high, color="#999999", linewidth=1.4)
-    axes.plot(low, positions, "|", color="#000000", markersize=9, label="delay p50")
-    axes.plot(high, positions, "d", color="#555555", markersize=5, label="delay p99")
-    known = np.concatenate([low, high])
+def _spans(axes: Axes, columns: list[Column]) -> None:
+    """From the median to the 99th percentile, of each group of flows."""
+    pairs = list(zip(columns[::2], columns[1::2], strict=True))
+    offsets = np.linspace(-0.2, 0.2, len(pairs)) if len(pairs) > 1 else [0.0]
+    found: list[NDArray[np.float64]] = []
+    for (median, tail), (colour, _), offset in zip(pairs, cycle(_LOOKS), offsets):
+        low, high = _numbers(median.values), _numbers(tail.values)
+        positions = np.arange(len(low)) + offset
+        first = not found
+        axes.hlines(positions, low, high, color=colour, linewidth=1.4)
+        axes.plot(low, positions, "|", color=colour, markersize=7, label="delay p50" if first else None)
+        axes.plot(high, positions, "d", color=colour, markersize=4, label="delay p99" if first else None)
+        found += [low, high]
+    known = np.concatenate(found)
     known = known[np.isfinite(known) & (known > 0)]
     if known.size and known.max() > _SPREAD * known.min():
         axes.set_xscale("log")
     else:
         axes.set_xlim(left=0)
-    axes.set_xlabel(f"{tail.unit} one way")
+    axes.set_xlabel(f"{columns[0].unit} one way")

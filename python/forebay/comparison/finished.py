@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 import os
+import tomllib
 from collections.abc import Sequence
 from itertools import takewhile
 from os import PathLike
 from pathlib import Path
 from typing import Any
+
+import polars as pl
 
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE
@@ -67,7 +70,12 @@ def is_run(path: Path) -> bool:
 
 
 def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
-    names = {path: result.queues.get_column("name").to_list() for path, result in results.items()}
+    names = {path: _names(result.queues) for path, result in results.items()}
+    for path, those in names.items():
+        if not those:
+            message = f"{path}: the run has no queue to compare: its scenario describes none"
+            message += '\nhint: give its link a queue, such as queue = "drop_tail", and run it again'
+            raise InputError(message)
     shared = [name for name in next(iter(names.values())) if all(name in those for those in names.values())]
     if wanted is None:
         wanted = "bottleneck" if "bottleneck" in shared or len(shared) != 1 else shared[0]
@@ -77,6 +85,10 @@ def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
     there = f"they all have {', '.join(shared[:8])}" if shared else "there is no queue that they all have"
     message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}: say which with --at"
     raise InputError(message)
+
+
+def _names(queues: pl.DataFrame) -> list[str]:
+    return queues.get_column("name").to_list() if "name" in queues.columns else []
 
 
 def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
@@ -120,7 +132,9 @@ def _row(label: str, members: list[Path], results: dict[Path, Result], queue: st
     if text is None:
         return Row(label, discipline, discipline, runs, math.nan)
     scenario = Scenario.from_toml(text, str(members[0] / SCENARIO_FILE))
-    return Row(label, discipline, queue_before(scenario, queue) or discipline, runs, measure_cost(text, queue, runs))
+    # The queues of an Ethernet have no discipline that could be measured.
+    cost = math.nan if "ethernet" in tomllib.loads(text)["topology"] else measure_cost(text, queue, runs)
+    return Row(label, discipline, queue_before(scenario, queue) or discipline, runs, cost)
 
 
 def _scenario_text(folder: Path) -> str | None:

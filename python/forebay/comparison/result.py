@@ -15,6 +15,7 @@ from forebay import _core
 from forebay.document import Document, json_text
 from forebay.experiment.statistics import estimate_mean
 from forebay.folder import staged_beside_runs
+from forebay.frames import write_csv
 
 from .metrics import GROUP_METRICS, QUEUE_METRICS, Measures
 
@@ -123,7 +124,7 @@ class Comparison:
         from forebay.figure import save_figure
 
         with staged_beside_runs(folder) as staging:
-            self.wide().write_csv(staging / f"{STEM}.csv")
+            write_csv(self.wide(), staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
             (staging / f"{STEM}.html").write_text(self.to_html(), encoding="utf-8")
@@ -168,8 +169,8 @@ def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataF
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:
     texts = dict.fromkeys(("queue", "discipline", "group"), pl.String)
-    whole = dict.fromkeys(("seeds", "seed", "flows"), pl.Int64)
-    kinds: dict[str, Any] = {**texts, **whole}
+    whole = dict.fromkeys(("seeds", "flows"), pl.Int64)
+    kinds: dict[str, Any] = {**texts, **whole, "seed": pl.UInt64}
     return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in rows[0]}, orient="row")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from os import PathLike
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from forebay.experiment.plan import Coordinates, Job
 from forebay.experiment.simulate import simulate
 from forebay.folder import kept_in
 from forebay.scenario import Scenario
+from forebay.seeds import seeds_from
 
 from .contenders import ALL, Contender, Place, Settings, contenders_of, find_place, fitting, queue_text
 from .metrics import Measures, measure
@@ -51,12 +53,33 @@ def compare(
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     scenario = scenario.override(overrides) if overrides else scenario
+    comparison = run_comparison(
+        scenario, queues, out, at=at, settings=settings, seeds=seeds, jobs=jobs, progress=progress
+    )
+    if out is not None:
+        comparison.save(out)
+    return comparison
+
+
+def run_comparison(
+    scenario: Scenario,
+    queues: str | Iterable[str] | Mapping[str, object],
+    out: str | PathLike[str] | None,
+    *,
+    at: str | None,
+    settings: Settings | None,
+    seeds: int,
+    jobs: int | None,
+    progress: OnStep | None,
+) -> Comparison:
+    """As `compare`, with finished runs kept in `out`, where nothing else is written."""
     if seeds < 1:
         message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more give an interval"
         raise InputError(message)
     if jobs is not None and jobs < 1:
         message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
         raise InputError(message)
+    numbers = seeds_from(scenario.seed, seeds)
     contenders = contenders_of(queues)
     place = find_place(scenario, at)
     fit, left_out = fitting(scenario, place, contenders, settings or {}, lenient=queues in (ALL, [ALL]))
@@ -64,9 +87,9 @@ def compare(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     with kept_in(out) as folder:
-        rows = _rows(fit, place, scenario, seeds, jobs or default_threads(), folder / RUNS, progress or _nobody)
+        rows = _rows(fit, place, scenario, numbers, jobs or default_threads(), folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
-    comparison = Comparison(
+    return Comparison(
         scenario=scenario.name,
         description=scenario.description,
         warmup_s=scenario.warmup_s,
@@ -79,16 +102,13 @@ def compare(
         groups=groups,
         runs=runs,
     )
-    if out is not None:
-        comparison.save(out)
-    return comparison
 
 
 def _rows(
     fit: list[tuple[Contender, Scenario]],
     place: Place,
     scenario: Scenario,
-    seeds: int,
+    seeds: range,
     threads: int,
     folder: Path,
     progress: OnStep,
@@ -96,9 +116,7 @@ def _rows(
     """Every contender under every seed, then the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
     todo = [
-        Job(scenario.name, Coordinates("", label, None), seed, text)
-        for label, text in texts.items()
-        for seed in range(scenario.seed, scenario.seed + seeds)
+        Job(scenario.name, Coordinates("", label, None), seed, text) for label, text in texts.items() for seed in seeds
     ]
     steps, done = len(todo) + len(texts), 0
 
@@ -111,8 +129,9 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     finished = execute(todo, lambda _: folder, _simulate, threads=threads, version=version_key(), on_done=step)
-    for job, outcome in finished:
-        found[job.at.variant][job.seed] = measure(outcome.tables, place.links, measured_s)
+    with closing(finished):
+        for job, outcome in finished:
+            found[job.at.variant][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
     for contender, variant in fit:
         runs = sorted(found[contender.label].items())
@@ -127,5 +146,5 @@ def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Out
     return Outcome(simulate(text, name, seed, go_on).tables)
 
 
-def _nobody(_done: int, _steps: int) -> None:
+def _no_progress(_done: int, _steps: int) -> None:
     """Nobody wants to know how far it is."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from rich import box
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
+from forebay import folding
 from forebay.quantity import Scale, scale
 
 from .result import CI
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 _SHARE = Scale(0.01, "%")
 _PLAIN = Scale(1.0, "")
+
+# Tables below each other for which columns of single groups are still shown on a terminal.
+_MOST_TABLES = 4
 
 
 @dataclass(frozen=True)
@@ -65,28 +69,31 @@ def _exponent(value: float) -> int:
 
 
 def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
-    """The columns; with `every`, those of single groups that a terminal has no room for too."""
+    """The columns; with `every`, also how fairly the flows of each group share: for where there is room."""
     table = comparison.table
     groups = {name: comparison.of_group(name) for name in comparison.group_names}
     sizes = {name: int(frame.get_column("flows")[0]) for name, frame in groups.items()}
 
-    def of_groups(section: str, metric: str, unit: Scale, better: int, heading: str = "") -> list[Column]:
+    def of_groups(section: str, metric: str, unit: Scale, better: int) -> list[Column]:
         return [
-            _column(section, heading + _named(name, sizes[name]), frame, metric, unit, better)
+            _column(section, _named(name, sizes[name]), frame, metric, unit, better)
             for name, frame in groups.items()
             if metric != "jain" or sizes[name] > 1
         ]
 
     bits = _unit("goodput_bps", *groups.values())
     columns = of_groups("Goodput of a flow", "goodput_bps", bits, 0)
-    columns.append(_column("Fairness", "all" if every else "Jain's index", table, "jain", _PLAIN, 1))
-    columns += of_groups("Fairness", "jain", _PLAIN, 1) if every else []
+    columns.append(_column("Fairness", "Jain's index", table, "jain", _PLAIN, 1))
+    # With one group, that group is all.
+    columns += of_groups("Fairness", "jain", _PLAIN, 1) if every and len(groups) > 1 else []
     columns.append(_column("Loss", "all", table, "loss", _SHARE, 0))
     columns += of_groups("Loss", "loss", _SHARE, 0)
-    time = _unit("delay_p99_s", table, *(groups.values() if every else ()))
-    columns.append(_column("Delay", "p50", table, "delay_p50_s", time, -1))
-    columns.append(_column("Delay", "p99", table, "delay_p99_s", time, -1))
-    columns += of_groups("Delay", "delay_p99_s", time, -1, "p99 ") if every and len(groups) > 1 else []
+    # A mean over groups would hide that one waits and another does not.
+    time = _unit("delay_p99_s", *groups.values())
+    for name, frame in groups.items():
+        whose = f" {_named(name, sizes[name])}" if len(groups) > 1 else ""
+        columns.append(_column("Delay", f"p50{whose}", frame, "delay_p50_s", time, -1))
+        columns.append(_column("Delay", f"p99{whose}", frame, "delay_p99_s", time, -1))
     columns.append(_column("Link", "used", table, "utilization", _SHARE, 1))
     columns.append(_column("Link", "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))
     columns.append(_column("Cost", "state", table, "state_bytes", Scale(1.0, "B"), -1))
@@ -135,24 +142,20 @@ def size_text(value: float) -> str:
 
 
 def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
-    """A line about the whole and as many tables side by side or below each other as the width asks for."""
+    """A line about the whole and as many tables below each other as the width asks for."""
     names = comparison.table.get_column("queue").to_list()
-    columns = columns_of(comparison, every=False)
-    name_width = max(len(name) for name in [*names, "queue"])
+    essential = {(column.section, column.heading) for column in columns_of(comparison, every=False)}
+    columns = [
+        folding.Column(
+            f"{column.heading}\n{column.unit}",
+            [_dimmed(column.cell(row)) for row in range(len(names))],
+            column.section,
+            rank=0 if (column.section, column.heading) in essential else 1,
+        )
+        for column in columns_of(comparison, every=True)
+    ]
     tables: list[RenderableType] = [_head(comparison), ""]
-    for part in _packed(columns, len(names), width - name_width - 1):
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-        table.add_column("\n\nqueue", no_wrap=True)
-        previous = ""
-        for column in part:
-            section = column.section if column.section != previous else ""
-            previous = column.section
-            table.add_column(
-                f"[bold]{section}[/]\n{escape(column.heading)}\n{column.unit}", justify="right", no_wrap=True
-            )
-        for row, name in enumerate(names):
-            table.add_row(escape(name), *[_dimmed(column.cell(row)) for column in part])
-        tables += [table, ""]
+    tables += folding.folded("queue", names, columns, width, most_tables=_MOST_TABLES)
     tables += [f"[dim]{escape(line)}[/]" for line in (*_notes(comparison), *comparison.left_out)]
     return tables
 
@@ -160,32 +163,6 @@ def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
 def _dimmed(cell: str) -> Text:
     value, sign, interval = cell.partition(" ±")
     return Text.assemble(value, (f"{sign}{interval}", "dim"))
-
-
-def _packed(columns: list[Column], rows: int, width: int) -> list[list[Column]]:
-    """The columns in as few tables as the width allows, each section in one if it fits."""
-    parts: list[list[Column]] = []
-    room = 0
-    sections = list(dict.fromkeys(column.section for column in columns))
-    for section in sections:
-        members = [column for column in columns if column.section == section]
-        sizes = [_width(column, rows) for column in members]
-        if parts and sum(sizes) <= room:
-            parts[-1] += members
-            room -= sum(sizes)
-            continue
-        for column, size in zip(members, sizes, strict=True):
-            if not parts or size > room or column is members[0]:
-                parts.append([])
-                room = width
-            parts[-1].append(column)
-            room -= size
-    return parts
-
-
-def _width(column: Column, rows: int) -> int:
-    texts = [column.section, column.heading, column.unit, *(column.cell(row) for row in range(rows))]
-    return max(map(len, texts)) + 2
 
 
 def _head(comparison: Comparison) -> str:
@@ -215,9 +192,9 @@ def markdown(comparison: Comparison) -> str:
     """The table as Markdown, every column a terminal shows."""
     columns = columns_of(comparison, every=False)
     names = comparison.table.get_column("queue").to_list()
-    heads = [f"{_short(column)}{f', {column.unit}' if column.unit else ''}" for column in columns]
+    heads = [_plain(f"{_short(column)}{f', {column.unit}' if column.unit else ''}") for column in columns]
     lines = [_row(["queue", *heads]), _row(["---", *["---:"] * len(columns)])]
-    lines += [_row([f"`{name}`", *[column.cell(row) for column in columns]]) for row, name in enumerate(names)]
+    lines += [_row([_code(name), *[column.cell(row) for column in columns]]) for row, name in enumerate(names)]
     return "\n".join(lines) + "\n"
 
 
@@ -229,6 +206,23 @@ def _short(column: Column) -> str:
         "Link": "link used" if column.heading == "used" else "mean queue",
     }
     return str(words.get(column.section, column.heading))
+
+
+def _code(name: str) -> str:
+    """A name between backticks, more of them than it holds in a row."""
+    name = _one_line(name)
+    fence = "`" * (max((len(run) for run in re.findall("`+", name)), default=0) + 1)
+    edge = " " if "`" in name or not name.strip() else ""
+    return f"{fence}{edge}{name}{edge}{fence}"
+
+
+def _plain(text: str) -> str:
+    """Text in which Markdown and HTML find no marks of theirs."""
+    return re.sub(r"([\\`*_\[\]~#!$])", r"\\\1", html.escape(_one_line(text), quote=False))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.splitlines())
 
 
 def _row(cells: list[str]) -> str:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import re
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from forebay import terminal
+from forebay import interrupt, terminal
 from forebay.errors import InputError, ScenarioError
+from forebay.folder import NotWrittenError, named, staged
+from forebay.interrupt import INTERRUPTED
+from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
 from .evaluate import Runs
@@ -28,10 +32,15 @@ from .tables import render_claims, render_table, table_rows
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import RenderableType
+
     from .outcome import Outcome
     from .schema import Experiment
 
-ALL_HOLD, SOME_DO_NOT, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
+ALL_HOLD, SOME_DO_NOT, BAD_INPUT = 0, 1, 2
+
+# The most runs of a call.
+_MOST_RUNS = 1_000_000
 
 
 def reproduce(
@@ -60,30 +69,46 @@ def reproduce(
 
     """
     try:
-        if seeds is not None and seeds < 1:
-            message = f"--seeds: must be at least 1, and is {seeds}"
+        if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
+            message = f"--seeds: must be from 1 to {MOST_SEEDS}, and is {seeds}"
             raise ExperimentError(message)
         if jobs is not None and jobs < 1:
             message = f"--jobs: must be at least 1, and is {jobs}"
             raise ExperimentError(message)
-        paths = select_experiments(ids or ["all"])
-        plans = [make_plan(experiment, quick=quick, seeds=seeds) for experiment in _load_all(paths)]
+        if not ids:
+            message = (
+                "no experiment was named\nhint: name one, or a paper such as `dbl`; `forebay reproduce all` runs all"
+            )
+            raise ExperimentError(message)
+        paths = select_experiments(ids)
+        plans = _plans(paths, quick=quick, seeds=seeds)
         if simulate is None:
             # Nothing runs before everything is known to be valid.
             for text, name in {
                 job.text: f"{job.experiment} ({job.at.label()})" for plan in plans for job in plan.jobs
             }.items():
                 check(text, name)
-        session = _Session(plans, out or Path("out") / "reproduce", as_json, simulate or simulate_with_core)
+        folder = Path("out") / "reproduce" if out is None else named(out)
+        session = _Session(plans, folder, as_json, simulate or simulate_with_core)
         return session.run(jobs or default_threads())
     except (InputError, ScenarioError) as error:
-        terminal.complain(str(error))
+        terminal.complain_of(error)
         return BAD_INPUT
     except BrokenPipeError:
         raise
     except OSError as error:
         terminal.complain(f"{error.filename or out}: {error.strerror or error}")
         return BAD_INPUT
+
+
+def _plans(paths: list[Path], *, quick: bool, seeds: int | None) -> list[Plan]:
+    plans: list[Plan] = []
+    for experiment in _load_all(paths):
+        plans.append(make_plan(experiment, quick=quick, seeds=seeds))
+        if sum(len(plan.jobs) for plan in plans) > _MOST_RUNS:
+            message = f"these would be more than {_MOST_RUNS} runs\nhint: give fewer --seeds, or fewer experiments"
+            raise ExperimentError(message)
+    return plans
 
 
 def _load_all(paths: list[Path]) -> list[Experiment]:
@@ -117,30 +142,33 @@ class _Session:
         )
         self.experiments: list[dict[str, Any]] = []
         self.claims: list[ClaimResult] = []
-        self.finished_runs = 0
+        self.kept_runs = 0
+        self.unsaved: NotWrittenError | None = None
+        """Why something could not be written: everything is shown all the same."""
 
     def run(self, threads: int) -> int:
         """Runs every job, reports each experiment when its last job is done, and gives the exit status."""
         total = sum(len(plan.jobs) for plan in self.plans)
-        self.out.mkdir(parents=True, exist_ok=True)
         for plan in self.plans:
             self._write_scenarios(plan)
         task = self.progress.add_task("runs", total=total)
 
-        def on_done(_job: Job, _fresh: bool) -> None:
-            self.finished_runs += 1
+        def on_done(_job: Job, kept: bool) -> None:
+            self.kept_runs += kept
             self.progress.advance(task)
 
         try:
             with self.progress:
                 self._run_all(threads, on_done)
+            self._summary()
         except KeyboardInterrupt:
             message = (
-                f"stopped: {self.finished_runs} of {total} runs are in {self.out}; the same command goes on from there"
+                f"stopped: {self.kept_runs} of {total} runs are in {self.out}; the same command continues from there"
             )
-            terminal.note(message)
+            interrupt.tell(message)
             return INTERRUPTED
-        self._summary()
+        if self.unsaved is not None:
+            raise self.unsaved
         return SOME_DO_NOT if any(claim.verdict == "not reproduced" for claim in self.claims) else ALL_HOLD
 
     def _run_all(self, threads: int, on_done: Any) -> None:
@@ -158,10 +186,11 @@ class _Session:
             on_done=on_done,
         )
         due = self._report_due(due, missing, collected)
-        for job, outcome in results:
-            collected[job.experiment].setdefault(job.at, {})[job.seed] = outcome
-            missing[job.experiment] -= 1
-            due = self._report_due(due, missing, collected)
+        with closing(results):
+            for job, outcome in results:
+                collected[job.experiment].setdefault(job.at, {})[job.seed] = outcome
+                missing[job.experiment] -= 1
+                due = self._report_due(due, missing, collected)
 
     def _report_due(
         self,
@@ -180,10 +209,8 @@ class _Session:
         return due
 
     def _report(self, plan: Plan, runs: Runs) -> None:
-        folder = self._folder(plan.experiment.id)
         claims = judge_all(runs)
-        figures = draw_figures(runs, folder)
-        write_page(folder / "report.md", runs, plan, claims, figures)
+        figures = self._write_report(plan, runs, claims)
         self.experiments.append(experiment_json(plan, claims))
         self.claims += claims
         if self.as_json:
@@ -197,38 +224,55 @@ class _Session:
         for table in plan.experiment.tables:
             # A quick run may leave out every row.
             if rows := table_rows(runs, table):
-                self.console.print(render_table(table, rows))
+                self._print(render_table(table, rows, self.console.width))
         if claims:
-            self.console.print(render_claims(claims, "Claims"))
+            self._print(render_claims(claims, "Claims", self.console.width))
         for path in figures:
             if path.suffix == ".png":
                 self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
         if len(self.experiments) < len(self.plans):
             self.progress.start()
 
+    def _print(self, parts: list[RenderableType]) -> None:
+        self.console.print(*parts, sep="\n")
+
+    def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
+        """Draws the figures and writes the page; gives the figures."""
+        folder = self._folder(plan.experiment.id)
+        try:
+            with staged(folder) as staging:
+                figures = draw_figures(runs, staging)
+                write_page(staging / "report.md", runs, plan, claims, figures)
+        except NotWrittenError as error:
+            self.unsaved = error
+            return []
+        return [folder / figure.name for figure in figures]
+
     def _summary(self) -> None:
-        write_summary(self.out, self.experiments, self.claims)
+        try:
+            with staged(self.out) as staging:
+                write_summary(staging, self.experiments, self.claims)
+        except NotWrittenError as error:
+            self.unsaved = error
         if self.as_json:
             terminal.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False))
             return
         self.console.print()
         if len(self.plans) > 1 and self.claims:
-            self.console.print(render_claims(self.claims, "All claims"))
+            self._print(render_claims(self.claims, "All claims", self.console.width))
         self.console.print(count_line(self.claims), markup=False)
-        self.console.print(f"written to {self.out}", markup=False, soft_wrap=True)
+        if self.unsaved is None:
+            self.console.print(f"written to {self.out}", markup=False, soft_wrap=True)
 
     def _folder(self, experiment_id: str) -> Path:
         return self.out / experiment_id
 
     def _write_scenarios(self, plan: Plan) -> None:
         """Every scenario as a file of its own, so that any single run can be repeated with `forebay run`."""
-        folder = self._folder(plan.experiment.id)
-        folder.mkdir(parents=True, exist_ok=True)
         if not plan.jobs:
             return
-        scenarios = folder / "scenarios"
-        scenarios.mkdir(exist_ok=True)
-        for job in plan.jobs:
-            if job.seed == 1:
-                name = re.sub(r"[^a-z0-9.]+", "-", job.at.label().lower()).strip("-")
-                (scenarios / f"{name}.toml").write_text(job.text, encoding="utf-8")
+        with staged(self._folder(plan.experiment.id) / "scenarios") as staging:
+            for job in plan.jobs:
+                if job.seed == 1:
+                    name = re.sub(r"[^a-z0-9.]+", "-", job.at.label().lower()).strip("-")
+                    (staging / f"{name}.toml").write_text(job.text, encoding="utf-8")

@@ -84,7 +84,7 @@ def misclassified_share(levels: int, bins: int, offenders: int, trials: int, see
 
 
 def level_counts(total_bins: int) -> list[int]:
-    """The ways to cut so many bins into equal levels of at least two bins."""
+    """The ways to cut this many bins into equal levels of at least two bins."""
     return [levels for levels in range(1, total_bins // 2 + 1) if total_bins % levels == 0]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import fnmatch
 import tomllib
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from .errors import ExperimentError
+from .refusal import refused, refused_by_schema
 from .schema import Experiment
 
 if TYPE_CHECKING:
@@ -91,44 +93,53 @@ def select_experiments(ids: Iterable[str]) -> list[Path]:
             if wanted == "all" or wanted == experiment_id.split("/")[0] or fnmatch.fnmatchcase(experiment_id, wanted)
         ]
         if not matching:
-            message = f"there is no experiment `{wanted}`\nhint: there are {', '.join(files)}, and `all`"
+            message = f"there is no experiment `{wanted}`\nhint: {_nearest(wanted, list(files))}"
             raise ExperimentError(message)
         chosen.update(dict.fromkeys(matching))
     return list(chosen)
 
 
+def _nearest(wanted: str, ids: list[str]) -> str:
+    """What may have been meant: an experiment, by its id or the part behind the paper, or a paper."""
+    meant: dict[str, list[str]] = {}
+    for experiment_id in ids:
+        paper, _, name = experiment_id.partition("/")
+        for key, value in ((experiment_id, experiment_id), (paper, paper), (name, experiment_id)):
+            if value not in meant.setdefault(key, []):
+                meant[key].append(value)
+    near = difflib.get_close_matches(wanted.lower(), meant, n=3)
+    # One that is named exactly needs no others beside it.
+    near = near[:1] if wanted.lower() in near else near
+    names = list(dict.fromkeys(name for key in near for name in meant[key]))[:5]
+    question = f"did you mean {_or(names)}? " if names else ""
+    return f"{question}`forebay list experiments` names all"
+
+
+def _or(names: list[str]) -> str:
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+
+
 def load_experiment(path: Path) -> Experiment:
-    """Reads and checks one experiment file; the error names the file and the key."""
+    """Reads and checks one experiment file; the error shows the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        message = f"{path}: cannot be read: {error}"
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        remedy = "give an experiment's TOML file, or a name of `forebay list experiments`"
+        message = f"{path} cannot be read: {why}\nhint: {remedy}"
         raise ExperimentError(message) from error
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        message = f"{path}: is no TOML: {error}"
-        raise ExperimentError(message) from error
+        raise refused(path, text, [], f"this is not TOML: {error}") from error
     try:
         experiment = Experiment.model_validate(data)
     except ValidationError as error:
-        raise ExperimentError(_render(path, error)) from error
+        items = error.errors(include_url=False)
+        # A misspelt key is missing under its right name too.
+        item = next((item for item in items if item["type"] == "extra_forbidden"), items[0])
+        raise refused_by_schema(path, text, data, Experiment, item) from error
     expected = f"{path.parent.name}/{path.stem}"
     if path.parent.parent.name == "experiments" and experiment.id != expected:
-        message = f"{path}: id: must be `{expected}`, as the file is named, and is `{experiment.id}`"
-        raise ExperimentError(message)
+        raise refused(path, text, ["id"], f"`id` must be `{expected}`, as the file is named", "found another")
     return experiment
-
-
-def _render(path: Path, error: ValidationError) -> str:
-    lines = []
-    for item in error.errors(include_url=False):
-        # The tag of a metric's kind stands in the location like a key; it is none.
-        key = ".".join(str(part) for part in item["loc"]) or "(the file)"
-        message = item["msg"].removeprefix("Value error, ")
-        if item["type"] == "extra_forbidden":
-            message = "there is no such key here"
-        elif item["type"] == "missing":
-            message = "is required"
-        lines.append(f"{path}: {key}: {message}")
-    return "\n".join(lines)

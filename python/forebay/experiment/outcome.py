@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import os
+import io
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from forebay.document import TABLES
+from forebay.folder import begun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -63,7 +64,7 @@ class Outcome:
         return [str(name) for name in flows["name"][flows["group"] == group]]
 
     def save(self, path: Path) -> None:
-        """Writes the outcome; the file appears complete or not at all."""
+        """Writes the outcome; the file appears complete or not at all. Raises OSError if it cannot."""
         arrays: dict[str, Any] = {}
         for table, columns in self.tables.items():
             for column, values in columns.items():
@@ -72,10 +73,12 @@ class Outcome:
             arrays[f"series/{index}/what"] = np.array([series.of, series.name, series.quantity])
             arrays[f"series/{index}/clock"] = np.array([series.start_s, series.interval_s])
             arrays[f"series/{index}/values"] = series.values
-        partial = path.with_suffix(f".{os.getpid()}.partial")
-        with partial.open("wb") as file:
-            np.savez_compressed(file, **arrays)
-        partial.replace(path)
+        with begun(path.parent, Path.touch) as partial:
+            # In one piece: a ZIP file that is cut short by a full disk complains again when it is forgotten.
+            archive = io.BytesIO()
+            np.savez_compressed(archive, **arrays)
+            partial.write_bytes(archive.getbuffer())
+            partial.replace(path)
 
     @classmethod
     def load(cls, path: Path) -> Outcome:

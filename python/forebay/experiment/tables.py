@@ -6,14 +6,17 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from rich.table import Table as RichTable
 from rich.text import Text
+
+from forebay import folding
 
 from .errors import NotRunError
 from .plan import BASE, Coordinates
 from .statistics import Estimate
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from .evaluate import Runs
     from .judge import CheckResult, ClaimResult, Finding
     from .schema import Table, TableColumn
@@ -60,24 +63,22 @@ def _cell(runs: Runs, column: TableColumn, at: Coordinates) -> Estimate | None:
         return None
 
 
-def render_table(table: Table, rows: list[Row]) -> RichTable:
-    """The table for a terminal: under each row of the paper, ours with the 95 % interval."""
-    rendered = RichTable(title=table.title, title_justify="left", header_style="bold")
-    rendered.add_column("", no_wrap=True)
-    rendered.add_column("", no_wrap=True)
-    for column in table.columns:
-        rendered.add_column(f"{column.label} {column.unit}".strip(), justify="right")
+def render_table(table: Table, rows: list[Row], width: int) -> list[RenderableType]:
+    """The table for a terminal of that width: under each row of the paper, ours with the 95 % interval."""
+    names: list[str] = []
+    lines: list[list[str]] = []
     for row in rows:
-        label = row.label
         if row.paper is not None:
-            rendered.add_row(label, "paper", *[cell if isinstance(cell, str) else f"{cell:g}" for cell in row.paper])
-            label = ""
-        cells = [
-            format_estimate(estimate, column.decimals)
-            for estimate, column in zip(row.measured, table.columns, strict=True)
-        ]
-        rendered.add_row(label, "measured", *cells, end_section=True)
-    return rendered
+            names.append(f"{row.label} paper".strip())
+            lines.append([cell if isinstance(cell, str) else f"{cell:g}" for cell in row.paper])
+        names.append(f"{row.label} measured".strip())
+        cells = zip(row.measured, table.columns, strict=True)
+        lines.append([format_estimate(estimate, column.decimals) for estimate, column in cells])
+    columns = [
+        folding.Column(f"{column.label}\n{column.unit}".rstrip(), [line[index] for line in lines])
+        for index, column in enumerate(table.columns)
+    ]
+    return folding.folded("", names, columns, width, title=table.title)
 
 
 def format_estimate(estimate: Estimate, decimals: int) -> str:
@@ -103,24 +104,23 @@ def format_significant(estimate: Estimate, unit: str = "") -> str:
 STYLES: dict[str, str] = {"reproduced": "green", "not reproduced": "bold red", "not judged": "yellow"}
 
 
-def render_claims(results: list[ClaimResult], title: str) -> RichTable:
+def render_claims(results: list[ClaimResult], title: str, width: int) -> list[RenderableType]:
     """The claims with their bands, what was measured, and the verdicts; of several checks those that fail in red."""
-    rendered = RichTable(title=title, title_justify="left", header_style="bold")
-    for name in ("claim", "paper", "band", "measured", "verdict"):
-        rendered.add_column(name, overflow="fold", no_wrap=name == "claim", min_width=14 if name == "verdict" else None)
-    for result in results:
-        measured = Text("\n").join(
+
+    def measured(result: ClaimResult) -> Text:
+        return Text("\n").join(
             Text(measured_line(check), style="" if check.holds or result.verdict == "not judged" else "red")
             for check in result.checks
         )
-        rendered.add_row(
-            Text(result.claim.id),
-            Text(result.claim.paper),
-            Text(result.claim.band),
-            measured,
-            Text(verdict_text(result), style=STYLES[result.verdict]),
-        )
-    return rendered
+
+    verdicts = [Text(verdict_text(result), style=STYLES[result.verdict]) for result in results]
+    columns = [
+        folding.Column("paper", [result.claim.paper for result in results], is_text=True),
+        folding.Column("band", [result.claim.band for result in results], is_text=True),
+        folding.Column("measured", [measured(result) for result in results], is_text=True),
+        folding.Column("verdict", verdicts, is_text=True),
+    ]
+    return folding.folded("claim", [result.claim.id for result in results], columns, width, title=title, leading=1)
 
 
 def verdict_text(result: ClaimResult) -> str:

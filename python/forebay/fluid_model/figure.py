@@ -16,7 +16,7 @@ from .result import means
 if TYPE_CHECKING:
     from .result import Stability
 
-# A course is drawn by so many points: more would be closer than a pixel.
+# A course is drawn by this many points: more would be closer than a pixel.
 _POINTS = 4000
 _GREY = "#555555"
 

@@ -142,7 +142,7 @@ def _mean_frame_bytes(flows: list[Flow], sizes: Mapping[str, str]) -> float:
 
 
 def _delay_s(hops: int, ethernet: Mapping[str, Any], frame_bytes: float) -> float:
-    """From a sample at an output so many links away from the source to the arrival of a frame at the new rate.
+    """From a sample at an output this many links away from the source to the arrival of a frame at the new rate.
 
     There and back it takes propagation, the transmission of a message or a frame on each link, and the forwarding of
     the frame by each switch. Nothing waits, and a message is forwarded at once.

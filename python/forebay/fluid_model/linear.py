@@ -286,7 +286,7 @@ def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float
     return share
 
 
-# What a cycle is measured by: a deviation that begins with this part of the set-point, over so many cycles.
+# What a cycle is measured by: a deviation that begins with this part of the set-point, over this many cycles.
 _SMALL = 1e-4
 _CYCLES = 8
 _LARGE = 0.05

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from forebay.document import Document, json_text
 from forebay.folder import staged_beside_runs
+from forebay.frames import write_csv
 
 from .linear import OperatingPoint
 from .model import FluidModel, Trajectory
@@ -167,7 +168,7 @@ class Stability:
         from forebay.figure import save_figure
 
         with staged_beside_runs(folder) as staging:
-            self.table.write_csv(staging / f"{STEM}.csv")
+            write_csv(self.table, staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             save_figure(self.plot(), staging, STEM)
 

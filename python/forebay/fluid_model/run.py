@@ -17,7 +17,7 @@ from .hot_port import HotPort, hot_port
 from .linear import operating_points
 from .result import Packets, Stability
 
-# The packet simulation is drawn in so many intervals, of a round number of microseconds.
+# The packet simulation is drawn in this many intervals, of a round number of microseconds.
 _INTERVALS = 500
 
 

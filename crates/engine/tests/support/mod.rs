@@ -40,7 +40,7 @@ impl Default for Star {
     }
 }
 
-/// Drop-tail of so many packets.
+/// Drop-tail of this many packets.
 pub fn drop_tail(packets: u64) -> Queue<Packet> {
     let config = DropTailConfig { limit: QueueSize::Packets(packets) };
     Queue::Law(Box::new(DropTail::new(&config, Rate::megabits(10), 0).unwrap()))

@@ -8,7 +8,7 @@ use crate::flow_slots::FlowSlots;
 use crate::memory::heap_bytes;
 use crate::{FlowKey, Rng, table_index};
 
-/// So many sampled packets, of which each new one displaces one drawn with equal chances from all.
+/// This many sampled packets, of which each new one displaces one drawn with equal chances from all.
 #[derive(Clone, Debug)]
 pub(super) struct Shadow {
     capacity: u32,

@@ -6,8 +6,9 @@ use alloc::vec::Vec;
 use forebay_units::{Bytes, QueueSize, Span};
 
 use super::limit_function::BufferLimitFunction;
-use crate::ConfigError;
-use crate::limit::{check_probability, require};
+use crate::ParameterError;
+use crate::limit::check_probability;
+use crate::require;
 
 /// Parameters of DBL. Buffers are counted in cells.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,7 +207,7 @@ impl DblConfig {
     }
 
     /// Fills in the preset's values and checks every field but `limit`.
-    pub(super) fn resolve(&self) -> Result<Resolved, ConfigError> {
+    pub(super) fn resolve(&self) -> Result<Resolved, ParameterError> {
         let (credit_limit, packets, mark_probability, packet_bytes) = match self.preset {
             DblPreset::Paper => (2, 1, 0.333, 1000),
             DblPreset::Catalyst4500 => (10, 2, 0.15, 1518),
@@ -230,7 +231,7 @@ impl DblConfig {
         Ok(resolved)
     }
 
-    fn buffer_limit_function(&self, packet_cells: u32) -> Result<BufferLimitFunction, ConfigError> {
+    fn buffer_limit_function(&self, packet_cells: u32) -> Result<BufferLimitFunction, ParameterError> {
         let (min, max) = (self.dbl_min_cells, self.dbl_max_cells);
         require(min > 0, "dbl_min_cells", "be at least 1")?;
         require(min <= max, "dbl_max_cells", "be at least `dbl_min_cells`")?;
@@ -245,7 +246,7 @@ impl DblConfig {
         BufferLimitFunction::new(&self.dbl_function, min, max, reference)
     }
 
-    fn check_table_and_classes(&self) -> Result<(), ConfigError> {
+    fn check_table_and_classes(&self) -> Result<(), ParameterError> {
         require(
             (1..=1 << 24).contains(&self.flow_table_entries),
             "flow_table_entries",

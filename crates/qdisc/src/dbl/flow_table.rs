@@ -127,7 +127,7 @@ pub struct SharedFlowTable {
 }
 
 impl SharedFlowTable {
-    /// An empty table of so many entries; at least one.
+    /// An empty table of this many entries; at least one.
     #[must_use]
     pub fn new(entries: u32) -> Self {
         Self { table: Rc::new(RefCell::new(FlowTable::new(entries.max(1)))) }

@@ -157,6 +157,34 @@ mod tests {
     }
 
     #[test]
+    fn what_is_absolved_no_longer_counts() {
+        let mut ports = InputPorts::new(&DblInputPorts { limit: 1, ..DblInputPorts::default() }, LINK, 1000);
+        let round = ports.blame(3, at(0));
+        ports.absolve(3, round + 1);
+        ports.absolve(3, round);
+        ports.blame(3, at(0));
+        assert_eq!(ports.restricted(), 0, "one is left, and one is allowed");
+        ports.absolve(3, round + 1);
+        ports.blame(3, at(0));
+        assert_eq!(ports.restricted(), 1, "another round's blame is not taken back");
+    }
+
+    #[test]
+    fn a_silent_port_is_forgiven_after_the_hold_time() {
+        // A port within its limit as well: the blame of its flow is void.
+        for (limit, restricted) in [(0, 1), (1, 0)] {
+            let config = DblInputPorts { limit, ..DblInputPorts::default() };
+            let mut ports = InputPorts::new(&config, LINK, 1000);
+            let round = ports.blame(3, at(0));
+            assert!(ports.admits(3, 1000, at(1000)));
+            assert_eq!((ports.restricted(), ports.ports[3].belligerent_flows), (restricted, 1), "not longer than it");
+            assert!(ports.admits(3, 1000, at(1001)));
+            assert_eq!((ports.restricted(), ports.ports[3].belligerent_flows), (0, 0));
+            assert!(!ports.recalls(3, round, at(1001)));
+        }
+    }
+
+    #[test]
     fn a_shut_port_waits_for_the_administrator() {
         let config = DblInputPorts { limit: 0, action: InputPortAction::Shutdown, ..DblInputPorts::default() };
         let mut ports = InputPorts::new(&config, LINK, 1000);

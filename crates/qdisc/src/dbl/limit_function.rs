@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::config::{DblFunction, DblTable};
-use crate::ConfigError;
-use crate::limit::require;
+use crate::ParameterError;
+use crate::require;
 
 /// `dbl`, ready to be evaluated for each packet.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ enum Shape {
 
 impl BufferLimitFunction {
     /// The function within `min..=max` cells; checks a table's shape.
-    pub fn new(function: &DblFunction, min: u32, max: u32, reference: u32) -> Result<Self, ConfigError> {
+    pub fn new(function: &DblFunction, min: u32, max: u32, reference: u32) -> Result<Self, ParameterError> {
         let shape = match function {
             DblFunction::Formula => Shape::Share { reference },
             DblFunction::Linear => Shape::Line { reference },
@@ -66,7 +66,7 @@ fn step(steps: &[u32], value: u32) -> usize {
     steps.partition_point(|start| *start <= value).saturating_sub(1)
 }
 
-fn steps(table: &DblTable, min: u32, max: u32) -> Result<Shape, ConfigError> {
+fn steps(table: &DblTable, min: u32, max: u32) -> Result<Shape, ParameterError> {
     let ascending = |steps: &[u32]| steps.first() == Some(&0) && steps.windows(2).all(|pair| pair[0] < pair[1]);
     require(ascending(&table.queue_cells), "dbl_function", "have `queue_cells` that ascend from 0")?;
     require(ascending(&table.active_flows), "dbl_function", "have `active_flows` that ascend from 0")?;

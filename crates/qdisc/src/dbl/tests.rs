@@ -219,6 +219,58 @@ fn the_hash_may_change_while_packets_are_queued() {
 }
 
 #[test]
+fn the_hash_changes_at_whole_intervals() {
+    // Paper, section 5.
+    let config = DblConfig { rehash_interval: Some(Span::from_seconds(10)), ..DblConfig::default() };
+    let mut law = dbl(&config);
+    let mut salt = law.salt;
+    for (milliseconds, changes) in [
+        (9999, false),
+        (10_000, true),
+        (19_999, false),
+        (20_000, true),
+        (45_000, true),
+        (49_999, false),
+        (50_000, true),
+    ] {
+        law.rehash_if_due(Time::ZERO + Span::from_milliseconds(milliseconds));
+        assert_eq!(core::mem::replace(&mut salt, law.salt) != law.salt, changes, "{milliseconds} ms");
+    }
+    // Which one it is depends on the time alone.
+    let mut late = dbl(&config);
+    late.rehash_if_due(Time::ZERO + Span::from_milliseconds(59_999));
+    assert_eq!(late.salt, salt);
+}
+
+#[test]
+fn a_flow_that_behaves_again_is_absolved_and_one_that_does_not_is_blamed_anew() {
+    let ports = DblInputPorts { limit: 0, ..DblInputPorts::default() };
+    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
+    let counts = || (gauge(&law, "belligerent_flows"), gauge(&law, "restricted_input_ports"));
+    let classify = |belligerent, milliseconds| {
+        law.table.with(|table| table.classify(3, belligerent, law.queue, 1, at(milliseconds)));
+    };
+    classify(true, 0.0);
+    assert_eq!(counts(), (1.0, 1.0));
+    // The port is free after a second without an offence, until the flow is seen again.
+    let admits = |milliseconds| {
+        law.table.with(|table| {
+            let ports = table.queues[usize::from(law.queue)].input_ports.as_mut().unwrap();
+            ports.admits(1, 1000, at(milliseconds))
+        })
+    };
+    assert!(admits(1001.0));
+    assert_eq!(counts(), (1.0, 0.0));
+    classify(true, 1002.0);
+    assert_eq!(counts(), (1.0, 1.0));
+    classify(false, 1003.0);
+    assert_eq!(counts(), (0.0, 1.0));
+    // Absolved of the new round as well: with the port free again nothing is held against it.
+    assert!(admits(2010.0));
+    assert_eq!(counts(), (0.0, 0.0));
+}
+
+#[test]
 fn queues_that_share_a_table_keep_their_own_counts() {
     // One entry: every flow of both queues collides in it.
     let table = SharedFlowTable::new(1);

@@ -60,8 +60,8 @@ impl Controller {
         delay < Span::from_picoseconds(self.target.picoseconds().div_ceil(2))
     }
 
-    /// So many ticks with one and the same delay. Ticks that only repeat the step of the one before are taken at once;
-    /// those after which nothing changes are left out.
+    /// This many ticks with one and the same delay. Ticks that only repeat the step of the one before are taken at
+    /// once; those after which nothing changes are left out.
     pub fn ticks(&self, mut state: ControllerState, delay: Span, mut ticks: u64) -> ControllerState {
         while ticks > 0 {
             let after = self.tick(state, delay);

@@ -100,7 +100,7 @@ impl Monitor {
         }
         let factor = if self.unresponsive { 3.0 } else { 2.0 };
         let before = self.drop_probability;
-        // At most so many times what it was; what would be more than 1 leaves that part of the rest.
+        // At most this many times what it was; what would be more than 1 leaves that part of the rest.
         let raised = if share > before { factor * before } else { before + (factor - 1.0) * share };
         self.drop_probability = if raised > 1.0 { 1.0 - (1.0 - before) / factor } else { raised };
         self.changed = now;

@@ -15,7 +15,7 @@ fn packet(flow: u64) -> Arrival {
     Arrival { flow: FlowKey(flow), len_bytes: 1000, ..Arrival::default() }
 }
 
-/// Tells the law of so many packets of a flow, of which RED took some and dropped the others for `reason`.
+/// Tells the law of this many packets of a flow, of which RED took some and dropped the others for `reason`.
 fn traffic(law: &mut RedPd, flow: u64, taken: u64, dropped: u64, reason: DropReason) {
     for index in 0..taken + dropped {
         let slot = law.flows.find(FlowKey(flow));

@@ -3,8 +3,9 @@
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
 use super::bins::MAX_LEVELS;
-use crate::ConfigError;
-use crate::limit::{check_probability, require};
+use crate::ParameterError;
+use crate::limit::check_probability;
+use crate::require;
 
 /// The packets by which a buffer in bytes is counted where bins are sized: the paper's.
 const PAPER_PACKET_BYTES: u64 = 1000;
@@ -130,7 +131,7 @@ pub(crate) const DEFAULT_RATE_LIMIT: Rate = match Rate::new(160_000) {
 
 impl SfbConfig {
     /// Checks every field but `limit`; gives the size of a bin and its limit in packets.
-    pub(super) fn check(&self) -> Result<(u32, u32), ConfigError> {
+    pub(super) fn check(&self) -> Result<(u32, u32), ParameterError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
         let bin_limit = self.bin_limit.unwrap_or(bin_size);
         require(bin_limit >= bin_size, "bin_limit", "be at least `bin_size`, or no probability ever rises")?;
@@ -150,7 +151,7 @@ impl SfbConfig {
 }
 
 /// Checks the layout of the bins; gives the size of a bin in packets.
-pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<u32>) -> Result<u32, ConfigError> {
+pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<u32>) -> Result<u32, ParameterError> {
     require((1..=MAX_LEVELS as u32).contains(&levels), "levels", "be between 1 and 16")?;
     require((1..=65_536).contains(&bins), "bins", "be between 1 and 65536")?;
     let packets = match limit {
@@ -164,7 +165,7 @@ pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<
 }
 
 /// At a change of hash every queued packet is counted again; the bound keeps that rare beside the packets themselves.
-pub(crate) fn check_rehash_interval(interval: Option<Span>) -> Result<(), ConfigError> {
+pub(crate) fn check_rehash_interval(interval: Option<Span>) -> Result<(), ParameterError> {
     let holds = interval.is_none_or(|interval| interval >= Span::from_milliseconds(1));
     require(holds, "rehash_interval", "be at least 1 ms")
 }

@@ -127,7 +127,7 @@ impl Crossing {
         }
     }
 
-    /// Mean rate at which flows of this range were sent on in so many seconds from now, in b/s.
+    /// Mean rate at which flows of this range were sent on in this many seconds from now, in b/s.
     fn rate(&mut self, flows: core::ops::Range<u64>, length: u64) -> f64 {
         let bytes = |port: &Port| -> u64 {
             port.sent_bytes.iter().filter(|(flow, _)| flows.contains(flow)).map(|(_, bytes)| bytes).sum()

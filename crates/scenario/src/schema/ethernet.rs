@@ -196,7 +196,7 @@ pub enum ServiceAt {
 pub enum Reaction {
     /// A time.
     Time(Span),
-    /// So many quanta, of 512 bit times.
+    /// This many quanta, of 512 bit times.
     Quanta(u16),
 }
 

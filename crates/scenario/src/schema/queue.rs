@@ -2,7 +2,7 @@
 
 use forebay_qdisc as qdisc;
 use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
-use forebay_qdisc::{CbqConfig, ConfigError, Dbl, DblConfig, Discipline, FlowKey, Packet, Queue, Rate, hash_flow};
+use forebay_qdisc::{CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Packet, ParameterError, Queue, Rate, hash_flow};
 use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema};
 
@@ -64,7 +64,7 @@ macro_rules! disciplines {
             ///
             /// # Errors
             /// The first parameter outside its bound.
-            pub fn build<P: Packet + 'static>(&self, link_rate: Rate, salt: u64) -> Result<Queue<P>, ConfigError> {
+            pub fn build<P: Packet + 'static>(&self, link_rate: Rate, salt: u64) -> Result<Queue<P>, ParameterError> {
                 self.build_in(&mut Switch::default(), link_rate, salt)
             }
 
@@ -78,7 +78,7 @@ macro_rules! disciplines {
                 switch: &mut Switch,
                 link_rate: Rate,
                 salt: u64,
-            ) -> Result<Queue<P>, ConfigError> {
+            ) -> Result<Queue<P>, ParameterError> {
                 match self {
                     $(Self::$variant(config) => build!($seam $law, P, config, switch, link_rate, salt),)*
                 }
@@ -135,7 +135,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    fn dbl(&mut self, config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Dbl, ConfigError> {
+    fn dbl(&mut self, config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Dbl, ParameterError> {
         if config.flow_table == FlowTableScope::PerQueue {
             return Dbl::new(config, link_rate, salt);
         }
@@ -158,7 +158,7 @@ impl Switch {
         config: &CbqConfig<QueueSpec>,
         link_rate: Rate,
         salt: u64,
-    ) -> Result<Vec<Box<dyn Discipline<P>>>, ConfigError> {
+    ) -> Result<Vec<Box<dyn Discipline<P>>>, ParameterError> {
         let classes = config.classes.iter().enumerate();
         classes
             .map(|(index, class)| {

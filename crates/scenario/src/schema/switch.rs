@@ -149,7 +149,7 @@ impl SwitchTopology {
     /// The part of each input's line that goes to each output, at a load of 1.
     ///
     /// # Errors
-    /// When the load is none for so many ports.
+    /// When the load is none for this many ports.
     pub fn load_matrix(&self) -> Result<LoadMatrix, LoadError> {
         self.load.matrix(self.ports as usize, 1.0)
     }

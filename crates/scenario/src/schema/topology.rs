@@ -91,7 +91,7 @@ pub enum HostCount {
     /// Each flow has a host, and so an access link, of its own.
     #[default]
     PerFlow,
-    /// So many, shared by the flows.
+    /// This many, shared by the flows.
     Hosts(u32),
 }
 

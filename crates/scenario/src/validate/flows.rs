@@ -125,8 +125,8 @@ fn times(group: &FlowGroup, duration: Span, at: &Path) -> Validity {
 fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
     let path = at.key("transport.tcp");
     config.validate().map_err(|error| {
-        let message = format!("tcp: `{}` must be {}", error.field, error.bound);
-        Invalid::new(path.key(error.field), message, format!("expected {}", error.bound))
+        let message = format!("tcp: `{}` must {}", error.field, error.bound);
+        Invalid::new(path.key(error.field), message, format!("must {}", error.bound))
     })?;
     check_packet(config.segment, &path.key("segment"))?;
     check_packet(config.ack_size, &path.key("ack_size"))?;

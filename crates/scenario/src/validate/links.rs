@@ -1,6 +1,6 @@
 //! Links and their queues.
 
-use forebay_qdisc::{CbqConfig, ConfigError};
+use forebay_qdisc::{CbqConfig, ParameterError};
 use forebay_units::{QueueSize, Rate};
 
 use super::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
@@ -129,7 +129,7 @@ fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Valid
 
 /// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one. Gives the path of
 /// the field and the name of the discipline that it belongs to.
-fn at_fault(queue: &QueueSpec, rate: Rate, path: &Path, error: ConfigError) -> (Path, &'static str) {
+fn at_fault(queue: &QueueSpec, rate: Rate, path: &Path, error: ParameterError) -> (Path, &'static str) {
     let path = path.key(queue.name());
     let QueueSpec::Cbq(cbq) = queue else { return (path.key(error.field), queue.name()) };
     for (index, class) in cbq.classes.iter().enumerate() {

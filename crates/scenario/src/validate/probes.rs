@@ -16,6 +16,10 @@ const MOST_SAMPLES: u64 = 100_000_000;
 /// An Ethernet, an IPv4 and a TCP header.
 const SHORTEST_SNAPSHOT: u32 = 54;
 const LONGEST_SNAPSHOT: u32 = 65_535 + 14;
+/// The longest name that file systems take, in bytes.
+const LONGEST_FILE_NAME: usize = 255;
+/// Results, figures and tables of a run have such names.
+const TAKEN_EXTENSIONS: [&str; 8] = ["csv", "html", "json", "md", "parquet", "png", "svg", "toml"];
 /// Of more names than this the nearest is not looked for.
 const NAMES_COMPARED: usize = 10_000;
 
@@ -101,6 +105,12 @@ fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
             bad,
             "expected a name without folders: it goes into --out",
         )?;
+        let long = || format!("a name of {} bytes is too long for a file", name.len());
+        require(name.len() <= LONGEST_FILE_NAME, || at.key("file"), long, "expected at most 255 bytes")?;
+        let extension = FilePath::new(&name).extension().and_then(|extension| extension.to_str());
+        let taken = extension.is_some_and(|extension| TAKEN_EXTENSIONS.contains(&&*extension.to_ascii_lowercase()));
+        let message = || format!("`{name}` could be the name of a result, which lies in the same folder");
+        require(!taken, || at.key("file"), message, "expected another extension, such as `.pcapng`")?;
         require(
             files.insert(name.clone()),
             || at.key("file"),

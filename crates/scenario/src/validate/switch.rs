@@ -25,7 +25,7 @@ pub(super) fn validate(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path
     load(switch, &path.key("load"))
 }
 
-/// Checks the load: that it is one for so many ports, and that no line is asked for more than it carries.
+/// Checks the load: that it is one for this many ports, and that no line is asked for more than it carries.
 fn load(switch: &SwitchTopology, path: &Path) -> Validity {
     let refused = |error: LoadError| {
         let matrix = || path.key("matrix");

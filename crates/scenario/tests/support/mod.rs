@@ -47,7 +47,7 @@ pub fn classed(name: &str, class: u8, from: &[&str], to: &str, frames: &str) -> 
     )
 }
 
-/// A scenario of so many milliseconds, measured after the first `warmup_ms`, with a sample of everything every
+/// A scenario of this many milliseconds, measured after the first `warmup_ms`, with a sample of everything every
 /// `interval`, such as `"1 ms"`.
 pub struct Timing {
     pub warmup_ms: f64,

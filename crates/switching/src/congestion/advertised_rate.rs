@@ -15,7 +15,7 @@
 use forebay_units::{Bytes, Rate, Span, Time};
 
 use super::{CONTROL_FRAME_BYTES, Context};
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 #[cfg(test)]
 pub(crate) mod parking_lot;
@@ -97,19 +97,19 @@ impl QueueControl {
         let floor = match self {
             Self::Hyperbolic(Hyperbolic { empty, steepness, floor }) => {
                 let holds = (1.0..=MAX_GAIN).contains(&empty);
-                ParameterError::unless(holds, "queue_control.hyperbolic.empty", "be from 1 to 1000")?;
+                require(holds, "queue_control.hyperbolic.empty", "be from 1 to 1000")?;
                 // At 1 the offer would be the whole capacity however long the queue, which then never drains.
                 let holds = steepness > 1.0 && steepness <= MAX_GAIN;
-                ParameterError::unless(holds, "queue_control.hyperbolic.steepness", "be above 1 and at most 1000")?;
+                require(holds, "queue_control.hyperbolic.steepness", "be above 1 and at most 1000")?;
                 (floor, "queue_control.hyperbolic.floor")
             }
             Self::Linear(Linear { slope, floor }) => {
                 let holds = slope > 0.0 && slope <= MAX_GAIN;
-                ParameterError::unless(holds, "queue_control.linear.slope", "be above 0 and at most 1000")?;
+                require(holds, "queue_control.linear.slope", "be above 0 and at most 1000")?;
                 (floor, "queue_control.linear.floor")
             }
         };
-        ParameterError::unless(floor.0 > 0.0 && floor.0 < 1.0, floor.1, "be between 0 and 1")
+        require(floor.0 > 0.0 && floor.0 < 1.0, floor.1, "be between 0 and 1")
     }
 
     /// f(q), the offer as a multiple of the capacity.
@@ -141,14 +141,14 @@ impl PortLaw {
     /// Whether the parameters go together, and with links of this rate. The fields are named as in the configurations
     /// of the schemes.
     pub fn check(&self, line: Rate) -> Result<(), ParameterError> {
-        ParameterError::unless(self.set_point.0 > 0, "set_point", "be more than 0")?;
+        require(self.set_point.0 > 0, "set_point", "be more than 0")?;
         let holds = self.interval >= line.transmission_time(LEAST_INTERVAL_BYTES);
         let bound = "be at least as long as the adapters' links take for 15 KB, so that there is a load to measure";
-        ParameterError::unless(holds, "interval", bound)?;
+        require(holds, "interval", bound)?;
         self.queue_control.check()?;
         let holds = self.increase_limit.is_finite() && self.increase_limit > 1.0;
-        ParameterError::unless(holds, "increase_limit", "be a number above 1")?;
-        ParameterError::unless(self.minimum_rate <= line, "minimum_rate", "be at most the rate of the adapters' links")
+        require(holds, "increase_limit", "be a number above 1")?;
+        require(self.minimum_rate <= line, "minimum_rate", "be at most the rate of the adapters' links")
     }
 
     /// What the port wants to carry, in bits per second.
@@ -234,7 +234,7 @@ mod tests {
         minimum_rate: Rate::megabits(1),
     };
 
-    /// The rate after one interval in which so many bytes arrived, with this queue at its end.
+    /// The rate after one interval in which this many bytes arrived, with this queue at its end.
     fn after(rate_bps: f64, arrived_bytes: u32, queue_bytes: u64, law: PortLaw, capacity: Rate) -> f64 {
         let mut advertised = AdvertisedRate::new(law, rate_bps);
         advertised.arrived(arrived_bytes);

@@ -21,7 +21,7 @@
 //! - The quotation has no formulas. All of the following is ours: both shares, that the first frame of a flow is
 //!   answered by a report at once, when a source is no longer active, and what a source does without reports.
 //! - The queue-control function of FECN is in both shares. Shares that add up to all of the capacity would leave
-//!   a queue, once it is there, for ever.
+//!   a queue, once it is there, forever.
 //! - `rho` has FECN's weakness where flows pass two busy ports whose fair shares differ: with the default b = 1.1 rates
 //!   may go on swinging, there by a third, and the means miss the fair rates by up to 7 %. `count` does not swing.
 //! - `count` knows neither the demand of a flow nor what holds it back between its source and here: the port then is
@@ -44,9 +44,8 @@ use forebay_units::{Bytes, Rate, Span, Time};
 use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl, interval_on};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
-    uniform,
 };
-use crate::ParameterError;
+use crate::{ParameterError, require, uniform};
 
 /// Intervals without a report after which the source acts on its own.
 const SILENT_INTERVALS: u64 = 3;
@@ -130,10 +129,10 @@ impl DbpConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
         self.port_law(line).check(line)?;
         let expiry = self.expiry(line);
-        ParameterError::unless(expiry >= self.interval(line), "expiry", "be at least `interval`")?;
+        require(expiry >= self.interval(line), "expiry", "be at least `interval`")?;
         // A source that its own limiter keeps silent for longer would be forgotten between two of its frames.
         let holds = expiry > self.minimum_rate.transmission_time(FRAME_BYTES);
-        ParameterError::unless(holds, "expiry", "be longer than 1500 B take at `minimum_rate`")
+        require(holds, "expiry", "be longer than 1500 B take at `minimum_rate`")
     }
 
     pub(crate) fn congestion_point(&self, _id: CongestionPointId, capacity: Rate) -> impl CongestionPoint + use<> {
@@ -535,7 +534,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_rate_stays_between_the_minimum_and_the_line(
-            // A report, or silence, after so many microseconds.
+            // A report, or silence, after this many microseconds.
             told in prop::collection::vec((prop::option::of(-1e9..1e12), 0_u64..1000), 1..20), decays in any::<bool>()
         ) {
             let mut rng = rng(1);

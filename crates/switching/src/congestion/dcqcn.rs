@@ -33,11 +33,9 @@ use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
-use super::rate_increase::{IncreaseRules, RateIncrease, Stages};
-use super::{
-    Arrival, CongestionPoint, CongestionPointId, Context, Message, ReactionPoint, Reflector, Verdict, uniform,
-};
-use crate::ParameterError;
+use super::rate_increase::{Answer, IncreaseRules, RateIncrease, RecoveringRate, Stages};
+use super::{Arrival, CongestionPoint, CongestionPointId, Context, Message, ReactionPoint, Reflector, Verdict};
+use crate::{ParameterError, require, uniform};
 
 /// Parameters of DCQCN.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,20 +92,17 @@ impl Default for DcqcnConfig {
 
 impl DcqcnConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
-        let unless = ParameterError::unless;
-        unless(self.min_threshold <= self.max_threshold, "max_threshold", "be at least `min_threshold`")?;
+        require(self.min_threshold <= self.max_threshold, "max_threshold", "be at least `min_threshold`")?;
         let probability = self.max_probability;
-        unless(probability > 0.0 && probability <= 1.0, "max_probability", "be more than 0 and at most 1")?;
-        unless(self.notification_interval > Span::ZERO, "notification_interval", "be more than 0")?;
+        require(probability > 0.0 && probability <= 1.0, "max_probability", "be more than 0 and at most 1")?;
+        require(self.notification_interval > Span::ZERO, "notification_interval", "be more than 0")?;
         // Above 1 the estimate would leave 0 .. 1, and a cut could take more than the rate.
-        unless(self.gain > 0.0 && self.gain <= 1.0, "gain", "be more than 0 and at most 1")?;
+        require(self.gain > 0.0 && self.gain <= 1.0, "gain", "be more than 0 and at most 1")?;
         // Else the estimate would shrink between two messages that come as fast as they may (section 3.1).
         let bound = "be more than `notification_interval`";
-        unless(self.estimate_interval > self.notification_interval, "estimate_interval", bound)?;
-        unless(self.min_rate <= line, "min_rate", "be at most the rate of the adapter's link")?;
-        unless(self.byte_cycle.0 > 0, "byte_cycle", "be at least 1 B")?;
-        unless(self.timer_cycle > Span::ZERO, "timer_cycle", "be more than 0")?;
-        unless(self.fast_recovery_cycles > 0, "fast_recovery_cycles", "be at least 1")
+        require(self.estimate_interval > self.notification_interval, "estimate_interval", bound)?;
+        let (cycle, recovery) = (self.timer_cycle, self.fast_recovery_cycles);
+        IncreaseRules::check(line, self.min_rate, self.byte_cycle, cycle, recovery)
     }
 
     pub(crate) fn congestion_point(&self, _id: CongestionPointId, _capacity: Rate) -> impl CongestionPoint + use<> {
@@ -192,15 +187,16 @@ impl Reflector for NotificationPoint {
     }
 }
 
-/// The reaction point: how deep a cut is. The rest is in `rate_increase.rs`.
+type DcqcnReactionPoint = RecoveringRate<EstimatedCut>;
+
+/// How deep a cut is. The rest of the reaction point is in `rate_increase.rs`.
 #[derive(Clone, Debug)]
-struct DcqcnReactionPoint {
+struct EstimatedCut {
     gain: f64,
     estimate_interval: Span,
     /// alpha: how much congestion there is, from 0 to 1, as of `estimated_at`.
     estimate: f64,
     estimated_at: Time,
-    rate: RateIncrease,
 }
 
 impl DcqcnReactionPoint {
@@ -217,16 +213,18 @@ impl DcqcnReactionPoint {
             keeps_target: false,
             lowers_target: false,
         };
-        Self {
+        let answer = EstimatedCut {
             gain: config.gain,
             estimate_interval: config.estimate_interval,
             // Before the first message it counts for nothing; that one halves the rate (section 3.1).
             estimate: 1.0,
             estimated_at: Time::NEVER,
-            rate: RateIncrease::new(rules, line, config.min_rate),
-        }
+        };
+        Self { answer, rate: RateIncrease::new(rules, line, config.min_rate) }
     }
+}
 
+impl EstimatedCut {
     /// alpha at `now`: shrunk by 1 - g for each interval since the last message (equation 2).
     fn estimate_at(&self, now: Time) -> f64 {
         let intervals = now.since(self.estimated_at).picoseconds() / self.estimate_interval.picoseconds();
@@ -234,38 +232,16 @@ impl DcqcnReactionPoint {
     }
 }
 
-impl ReactionPoint for DcqcnReactionPoint {
-    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+impl Answer for EstimatedCut {
+    fn receive(&mut self, message: &Message, rate: &mut RateIncrease, now: Time) {
         if *message != Message::Cnp {
             return;
         }
         // Equation 1: the cut is by the estimate before this message.
-        let estimate = self.estimate_at(context.now);
-        self.rate.cut(1.0 - estimate / 2.0, context.now);
+        let estimate = self.estimate_at(now);
+        rate.cut(1.0 - estimate / 2.0, now);
         self.estimate = (1.0 - self.gain) * estimate + self.gain;
-        self.estimated_at = context.now;
-    }
-
-    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.sent(sent_bytes, context.rng);
-        None
-    }
-
-    fn silent_bytes(&self) -> u64 {
-        self.rate.silent_bytes()
-    }
-
-    fn poll_at(&self) -> Time {
-        self.rate.poll_at()
-    }
-
-    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.expire(context.now, context.rng);
-        None
-    }
-
-    fn rate_bps(&self) -> Option<f64> {
-        self.rate.rate_bps()
+        self.estimated_at = now;
     }
 }
 
@@ -419,7 +395,7 @@ mod tests {
                 }
                 let rate = point.rate_bps().unwrap_or(1e10);
                 prop_assert!((1e6..=1e10).contains(&rate), "{}", rate);
-                prop_assert!((0.0..=1.0).contains(&point.estimate));
+                prop_assert!((0.0..=1.0).contains(&point.answer.estimate));
                 prop_assert!(point.poll_at() >= now);
             }
         }

@@ -1,7 +1,7 @@
 //! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it queues.
 //!
 //! # What it does
-//! Everything of ECM, unchanged. Besides, a flow with a rate limiter sends a probe behind every so many bytes of its
+//! Everything of ECM, unchanged. Besides, a flow with a rate limiter sends a probe behind every `probe_interval` of its
 //! data. Probes travel with the data and wait in the same queues, the destination's buffer among them. The destination
 //! answers with the latency of the probe and with the flow's throughput since its last one. The source keeps the least
 //! latency as the time of flight; the rest of a latency is queueing, and by Little's law the throughput times it is how
@@ -41,7 +41,7 @@ use super::ecm::{
     check_set_point, check_weight,
 };
 use super::{CongestionPointId, Context, Message, ReactionPoint, Reflector};
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 /// Parameters of E2CM.
 #[derive(Clone, Debug, PartialEq)]
@@ -93,12 +93,12 @@ impl E2cmConfig {
         check_weight(self.flow_weight, "flow_weight")?;
         check_decrease_gain(self.flow_decrease_gain, "flow_decrease_gain")?;
         check_increase_gain(self.flow_increase_gain, "flow_increase_gain")?;
-        ParameterError::unless(
+        require(
             self.flow_severe_threshold > self.flow_set_point,
             "flow_severe_threshold",
             "be above `flow_set_point`",
         )?;
-        ParameterError::unless(self.probe_interval.0 > 0, "probe_interval", "be at least 1 B")
+        require(self.probe_interval.0 > 0, "probe_interval", "be at least 1 B")
     }
 
     pub(crate) fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> EcmCongestionPoint {

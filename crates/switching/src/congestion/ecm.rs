@@ -39,9 +39,8 @@ use forebay_units::{Bytes, Rate, Span, Time};
 use super::sampling::{Sampler, Sampling};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
-    uniform,
 };
-use crate::ParameterError;
+use crate::{ParameterError, require, uniform};
 
 /// Feedback is told in 32 bits; the growth is up to twice the set-point.
 const LARGEST_SET_POINT: Bytes = Bytes(1_000_000_000);
@@ -131,12 +130,12 @@ impl EcmConfig {
         check_decrease_gain(self.decrease_gain, "decrease_gain")?;
         check_increase_gain(self.increase_gain, "increase_gain")?;
         self.sampling.check()?;
-        ParameterError::unless(self.severe_threshold > self.set_point, "severe_threshold", "be above `set_point`")?;
-        ParameterError::unless(self.min_rate < line, "min_rate", "be below the rate of the links")?;
+        require(self.severe_threshold > self.set_point, "severe_threshold", "be above `set_point`")?;
+        require(self.min_rate < line, "min_rate", "be below the rate of the links")?;
         if let Some(SelfIncrease { period, .. }) = self.self_increase {
-            ParameterError::unless(period > Span::ZERO, "self_increase.period", "be more than zero")?;
+            require(period > Span::ZERO, "self_increase.period", "be more than zero")?;
         }
-        ParameterError::unless(self.stop_time > Span::ZERO, "stop_time", "be more than zero")
+        require(self.stop_time > Span::ZERO, "stop_time", "be more than zero")
     }
 
     /// Queue lengths alone count: the port's rate does not.
@@ -173,20 +172,20 @@ impl EcmConfig {
 
 pub(super) fn check_set_point(set_point: Bytes, field: &'static str) -> Result<(), ParameterError> {
     let holds = set_point.0 > 0 && set_point <= LARGEST_SET_POINT;
-    ParameterError::unless(holds, field, "be at least 1 B and at most 1 GB")
+    require(holds, field, "be at least 1 B and at most 1 GB")
 }
 
 pub(super) fn check_weight(weight: f64, field: &'static str) -> Result<(), ParameterError> {
-    ParameterError::unless((0.0..=1000.0).contains(&weight), field, "be between 0 and 1000")
+    require((0.0..=1000.0).contains(&weight), field, "be between 0 and 1000")
 }
 
 pub(super) fn check_decrease_gain(gain: f64, field: &'static str) -> Result<(), ParameterError> {
     let bound = "be more than 0 and less than 1, so that feedback leaves something of a rate";
-    ParameterError::unless(gain > 0.0 && gain < 1.0, field, bound)
+    require(gain > 0.0 && gain < 1.0, field, bound)
 }
 
 pub(super) fn check_increase_gain(gain: f64, field: &'static str) -> Result<(), ParameterError> {
-    ParameterError::unless(gain > 0.0 && gain <= 1.0, field, "be more than 0 and at most 1, the rate of the link")
+    require(gain > 0.0 && gain <= 1.0, field, "be more than 0 and at most 1, the rate of the link")
 }
 
 /// `F_b`: what a queue makes of its length and its growth, in bytes. A queue of an output here; with E2CM also that of

@@ -64,7 +64,7 @@ fn reaction_point() -> EcmReactionPoint {
     EcmConfig::default().reaction_point(LINE, Time::ZERO)
 }
 
-/// A congestion point that samples every frame, and has seen a queue of so many bytes last.
+/// A congestion point that samples every frame, and has seen a queue of this many bytes last.
 fn sampled_at(queue_bytes: u64, config: EcmConfig) -> EcmCongestionPoint {
     let config = EcmConfig { sampling: Sampling::Probability(1.0), ..config };
     let mut point = config.congestion_point(HERE, LINE);
@@ -87,7 +87,14 @@ fn feedback_bytes(point: &EcmCongestionPoint) -> f64 {
 
 #[test]
 fn refuses_parameters_outside_their_bounds_by_name() {
-    assert_eq!(EcmConfig::default().check(LINE), Ok(()));
+    let self_increase = Some(SelfIncrease { period: Span::from_milliseconds(1), step: Rate::megabits(1) });
+    for config in [EcmConfig::default(), EcmConfig { self_increase, ..EcmConfig::default() }] {
+        assert_eq!(config.check(LINE), Ok(()));
+    }
+    // The strongest feedback is that of a queue that grew from nothing to twice its set-point, whatever the weight.
+    for (weight, set_points) in [(1.0, -3.0), (2.0, -5.0), (3.0, -7.0)] {
+        assert_eq!(QueueFeedback::new(Bytes(1000), weight).strongest(), set_points * 1000.0);
+    }
     for (config, field) in refused() {
         assert_eq!(config.check(LINE).map_err(|error| error.field), Err(field), "{config:?}");
     }

@@ -62,9 +62,8 @@ use forebay_units::{Bytes, Rate, Span, Time};
 use super::advertised_rate::{AdvertisedRate, PortLaw, QueueControl, interval_on};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
-    uniform,
 };
-use crate::ParameterError;
+use crate::{ParameterError, require, uniform};
 
 /// Parameters of FECN.
 #[derive(Clone, Debug, PartialEq)]
@@ -111,10 +110,10 @@ impl Default for FecnConfig {
 impl FecnConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
         self.port_law(line).check(line)?;
-        ParameterError::unless(self.discovery_period != Some(Span::ZERO), "discovery_period", "be more than 0")?;
-        ParameterError::unless(self.initial_flows > 0, "initial_flows", "be at least 1")?;
+        require(self.discovery_period != Some(Span::ZERO), "discovery_period", "be more than 0")?;
+        require(self.initial_flows > 0, "initial_flows", "be at least 1")?;
         let holds = self.severe_congestion.is_none_or(|severe| severe > self.set_point);
-        ParameterError::unless(holds, "severe_congestion", "be above `set_point`")
+        require(holds, "severe_congestion", "be above `set_point`")
     }
 
     pub(crate) fn congestion_point(&self, id: CongestionPointId, capacity: Rate) -> impl CongestionPoint + use<> {
@@ -425,6 +424,7 @@ mod tests {
         assert_eq!(field(FecnConfig { minimum_rate: Rate::megabits(20_000), ..config() }), Some("minimum_rate"));
         let severe = FecnConfig { severe_congestion: Some(Bytes(75_000)), ..config() };
         assert_eq!(field(severe), Some("severe_congestion"));
+        assert_eq!(field(FecnConfig { severe_congestion: Some(Bytes(75_001)), ..config() }), None);
         let flat = QueueControl::Hyperbolic(Hyperbolic { steepness: 1.0, ..Hyperbolic::default() });
         let flat = FecnConfig { queue_control: flat, ..config() };
         assert_eq!(field(flat), Some("queue_control.hyperbolic.steepness"));

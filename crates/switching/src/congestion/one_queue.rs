@@ -25,7 +25,7 @@ pub(crate) struct Outcome {
     pub rates_bps: Vec<f64>,
 }
 
-/// Runs so many greedy sources with frames of 1500 B at one output, all of the same rate. There are no links: what is
+/// Runs this many greedy sources with frames of 1500 B at one output, all of the same rate. There are no links: what is
 /// sent is in the queue at once, and what is told takes 3 us. A probe is no frame of its own: it goes with the one
 /// before it.
 pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, duration: Span) -> Outcome {

@@ -37,12 +37,11 @@ use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
-use super::rate_increase::{IncreaseRules, RateIncrease, Stages, jittered};
+use super::rate_increase::{Answer, IncreaseRules, RateIncrease, RecoveringRate, Stages, jittered};
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
-    uniform,
 };
-use crate::ParameterError;
+use crate::{ParameterError, require, uniform};
 
 /// The largest quantised feedback: six bits.
 const MAX_FEEDBACK: f64 = 63.0;
@@ -150,24 +149,21 @@ impl Default for QcnConfig {
 
 impl QcnConfig {
     pub(crate) fn check(&self, line: Rate) -> Result<(), ParameterError> {
-        let unless = ParameterError::unless;
-        unless((1..=1 << 30).contains(&self.set_point.0), "set_point", "be between 1 B and 1 GiB")?;
-        unless((0.0..=1e3).contains(&self.weight), "weight", "be between 0 and 1000")?;
-        unless(self.sample_interval.0 > 0, "sample_interval", "be at least 1 B")?;
+        require((1..=1 << 30).contains(&self.set_point.0), "set_point", "be between 1 B and 1 GiB")?;
+        require((0.0..=1e3).contains(&self.weight), "weight", "be between 0 and 1000")?;
+        require(self.sample_interval.0 > 0, "sample_interval", "be at least 1 B")?;
         if let Some(QcnProbabilisticSampling { least, most }) = self.probabilistic_sampling {
             let bound = "have 0 < `least` <= `most` <= 1";
-            unless(0.0 < least && least <= most && most <= 1.0, "probabilistic_sampling", bound)?;
+            require(0.0 < least && least <= most && most <= 1.0, "probabilistic_sampling", bound)?;
         }
-        unless((0.0..1.0).contains(&self.jitter), "jitter", "be at least 0 and less than 1")?;
+        require((0.0..1.0).contains(&self.jitter), "jitter", "be at least 0 and less than 1")?;
         let gain = self.decrease_gain;
         let bound = "be more than 0 and less than 1/63, or the largest feedback takes more than the rate";
-        unless(gain > 0.0 && gain * MAX_FEEDBACK < 1.0, "decrease_gain", bound)?;
+        require(gain > 0.0 && gain * MAX_FEEDBACK < 1.0, "decrease_gain", bound)?;
         let factor = self.min_decrease_factor;
-        unless(factor > 0.0 && factor < 1.0, "min_decrease_factor", "be between 0 and 1")?;
-        unless(self.min_rate <= line, "min_rate", "be at most the rate of the adapter's link")?;
-        unless(self.byte_cycle.0 > 0, "byte_cycle", "be at least 1 B")?;
-        unless(self.timer_cycle > Span::ZERO, "timer_cycle", "be more than 0")?;
-        unless(self.fast_recovery_cycles > 0, "fast_recovery_cycles", "be at least 1")
+        require(factor > 0.0 && factor < 1.0, "min_decrease_factor", "be between 0 and 1")?;
+        let (cycle, recovery) = (self.timer_cycle, self.fast_recovery_cycles);
+        IncreaseRules::check(line, self.min_rate, self.byte_cycle, cycle, recovery)
     }
 
     pub(crate) fn congestion_point(&self, id: CongestionPointId, _capacity: Rate) -> impl CongestionPoint + use<> {
@@ -257,12 +253,13 @@ fn saturated(bytes: i64) -> i32 {
     bytes.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
 
-/// The reaction point: how deep a cut is. The rest is in `rate_increase.rs`.
+type QcnReactionPoint = RecoveringRate<FeedbackCut>;
+
+/// How deep a cut is. The rest of the reaction point is in `rate_increase.rs`.
 #[derive(Clone, Debug)]
-struct QcnReactionPoint {
+struct FeedbackCut {
     decrease_gain: f64,
     min_decrease_factor: f64,
-    rate: RateIncrease,
 }
 
 impl QcnReactionPoint {
@@ -281,45 +278,21 @@ impl QcnReactionPoint {
             keeps_target: config.keep_target_in_first_cycle,
             lowers_target: config.lower_far_target,
         };
-        Self {
-            decrease_gain: config.decrease_gain,
-            min_decrease_factor: config.min_decrease_factor,
-            rate: RateIncrease::new(rules, line, config.min_rate),
-        }
+        let answer =
+            FeedbackCut { decrease_gain: config.decrease_gain, min_decrease_factor: config.min_decrease_factor };
+        Self { answer, rate: RateIncrease::new(rules, line, config.min_rate) }
     }
 }
 
-impl ReactionPoint for QcnReactionPoint {
-    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+impl Answer for FeedbackCut {
+    fn receive(&mut self, message: &Message, rate: &mut RateIncrease, now: Time) {
         let Message::Cnm { feedback, offset_bytes, .. } = *message else { return };
         // A queue that only grows, still below its set-point, slows down limited flows and limits no new one.
-        let limits = offset_bytes < 0 || self.rate.rate_bps().is_some();
+        let limits = offset_bytes < 0 || rate.rate_bps().is_some();
         if feedback > 0 && limits {
             let factor = (1.0 - self.decrease_gain * f64::from(feedback)).max(self.min_decrease_factor);
-            self.rate.cut(factor, context.now);
+            rate.cut(factor, now);
         }
-    }
-
-    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.sent(sent_bytes, context.rng);
-        None
-    }
-
-    fn silent_bytes(&self) -> u64 {
-        self.rate.silent_bytes()
-    }
-
-    fn poll_at(&self) -> Time {
-        self.rate.poll_at()
-    }
-
-    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
-        self.rate.expire(context.now, context.rng);
-        None
-    }
-
-    fn rate_bps(&self) -> Option<f64> {
-        self.rate.rate_bps()
     }
 }
 
@@ -371,6 +344,17 @@ mod tests {
         assert_eq!(verdicts[1], (Verdict::Tell(told), 30_000));
         assert_eq!(rate_after(&config, &[told]), Some(1e10 * (1.0 - 37.0 / 128.0)));
         assert!((1.0_f64 - 37.0 / 128.0 - 0.7109).abs() < 1e-4);
+    }
+
+    #[test]
+    fn the_largest_feedback_is_that_of_a_queue_that_grew_from_nothing_to_twice_its_set_point() {
+        // 802.1Qau: Fb_max is (2 w + 1) Q_eq. Growth of two set-points to one beyond it: 2 w + 1 of them; growth of
+        // one: w.
+        for (weight, half) in [(1.0, 21), (2.0, 25), (4.0, 28)] {
+            let point = QcnCongestionPoint::new(&QcnConfig { weight, ..QcnConfig::default() }, ID);
+            assert_eq!(point.quantised(-26_000, 52_000), 63, "{weight}");
+            assert_eq!(point.quantised(0, 26_000), half, "{weight}");
+        }
     }
 
     #[test]
@@ -470,6 +454,7 @@ mod tests {
         assert_eq!(refused(QcnConfig { decrease_gain: f64::NAN, ..ok() }), Some("decrease_gain"));
         assert_eq!(refused(QcnConfig { decrease_gain: 0.0, ..ok() }), Some("decrease_gain"));
         assert_eq!(refused(QcnConfig { min_decrease_factor: 0.0, ..ok() }), Some("min_decrease_factor"));
+        assert_eq!(refused(QcnConfig { min_decrease_factor: 1.0, ..ok() }), Some("min_decrease_factor"));
         assert_eq!(refused(QcnConfig { set_point: Bytes(0), ..ok() }), Some("set_point"));
         assert_eq!(refused(QcnConfig { weight: -1.0, ..ok() }), Some("weight"));
         assert_eq!(refused(QcnConfig { jitter: 1.0, ..ok() }), Some("jitter"));
@@ -478,6 +463,7 @@ mod tests {
         assert_eq!(refused(QcnConfig { timer_cycle: Span::ZERO, ..ok() }), Some("timer_cycle"));
         assert_eq!(refused(QcnConfig { fast_recovery_cycles: 0, ..ok() }), Some("fast_recovery_cycles"));
         let sampling = |least, most| Some(QcnProbabilisticSampling { least, most });
+        assert_eq!(refused(QcnConfig { probabilistic_sampling: sampling(0.1, 0.1), ..ok() }), None);
         for probabilistic_sampling in [sampling(0.0, 0.1), sampling(0.2, 0.1), sampling(0.1, 1.1)] {
             assert_eq!(refused(QcnConfig { probabilistic_sampling, ..ok() }), Some("probabilistic_sampling"));
         }

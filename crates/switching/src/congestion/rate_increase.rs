@@ -7,12 +7,13 @@
 //! increase*). The byte counter lets a fast flow recover at its own pace, the timer saves a slow one from waiting for
 //! bytes. A limiter whose rate has come up to the line's is gone.
 
-use forebay_units::{Rate, Span, Time};
+use forebay_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
-use super::uniform;
+use super::{Context, Message, ReactionPoint};
+use crate::{ParameterError, require, uniform};
 
-/// A target more than so many times the current rate is lowered ...
+/// A target more than this many times the current rate is lowered ...
 const FAR_TARGET: f64 = 10.0;
 /// ... by this factor. As 10 / 8 is above 1, it stays above the current rate.
 const FAR_TARGET_DIVISOR: f64 = 8.0;
@@ -51,6 +52,20 @@ pub(crate) struct IncreaseRules {
 }
 
 impl IncreaseRules {
+    /// Checks the parameters of the increase that every scheme has, on a link of the rate `line`.
+    pub fn check(
+        line: Rate,
+        min_rate: Rate,
+        byte_cycle: Bytes,
+        timer_cycle: Span,
+        fast_recovery_cycles: u32,
+    ) -> Result<(), ParameterError> {
+        require(min_rate <= line, "min_rate", "be at most the rate of the adapter's link")?;
+        require(byte_cycle.0 > 0, "byte_cycle", "be at least 1 B")?;
+        require(timer_cycle > Span::ZERO, "timer_cycle", "be more than 0")?;
+        require(fast_recovery_cycles > 0, "fast_recovery_cycles", "be at least 1")
+    }
+
     /// The highest stage in fast recovery: it ends when either stage is above.
     fn last_recovering(&self) -> u32 {
         match self.stages {
@@ -164,12 +179,12 @@ impl RateIncrease {
         self.timer_at = now.saturating_add(self.rules.cycle_time);
     }
 
-    /// So many bytes may be sent before a cycle ends.
+    /// This many bytes may be sent before a cycle ends.
     pub fn silent_bytes(&self) -> u64 {
         if self.is_limiting() { self.bytes_left } else { u64::MAX }
     }
 
-    /// Frames of so many bytes have been sent.
+    /// Frames of this many bytes have been sent.
     pub fn sent(&mut self, sent_bytes: u64, rng: &mut dyn Rng) {
         if !self.is_limiting() {
             return;
@@ -222,6 +237,47 @@ impl RateIncrease {
         self.time_stage = 0;
         self.bytes_left = self.rules.cycle_bytes;
         self.timer_at = Time::NEVER;
+    }
+}
+
+/// What a message does to the rate: where the schemes of the family differ.
+pub(crate) trait Answer: Send {
+    /// A message about the flow has come.
+    fn receive(&mut self, message: &Message, rate: &mut RateIncrease, now: Time);
+}
+
+/// A reaction point: messages cut its rate, which then recovers.
+#[derive(Clone, Debug)]
+pub(crate) struct RecoveringRate<A> {
+    pub answer: A,
+    pub rate: RateIncrease,
+}
+
+impl<A: Answer> ReactionPoint for RecoveringRate<A> {
+    fn receive(&mut self, message: &Message, context: &mut Context<'_>) {
+        self.answer.receive(message, &mut self.rate, context.now);
+    }
+
+    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.sent(sent_bytes, context.rng);
+        None
+    }
+
+    fn silent_bytes(&self) -> u64 {
+        self.rate.silent_bytes()
+    }
+
+    fn poll_at(&self) -> Time {
+        self.rate.poll_at()
+    }
+
+    fn expire(&mut self, context: &mut Context<'_>) -> Option<Message> {
+        self.rate.expire(context.now, context.rng);
+        None
+    }
+
+    fn rate_bps(&self) -> Option<f64> {
+        self.rate.rate_bps()
     }
 }
 
@@ -287,7 +343,7 @@ mod tests {
         }
     }
 
-    /// The increment at each pair of stages: none, active, or so many times the hyper-active one. A row for each byte
+    /// The increment at each pair of stages: none, active, or this many times the hyper-active one. A row for each byte
     /// stage.
     fn increments(stages: Stages) -> Vec<String> {
         let rules = rules(stages);

@@ -1,10 +1,10 @@
-//! Which frames a congestion point samples: each with a probability, or one in so many bytes.
+//! Which frames a congestion point samples: each with a probability, or one in this many bytes.
 
 use forebay_units::Bytes;
 use rand_core::Rng;
 
 use super::rate_increase::jittered;
-use crate::ParameterError;
+use crate::{ParameterError, require};
 
 /// Which data frames a queue samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,22 +13,22 @@ use crate::ParameterError;
 pub enum Sampling {
     /// Each with this probability.
     Probability(f64),
-    /// One in so many bytes.
+    /// One in this many bytes.
     Interval(SamplingInterval),
 }
 
 impl Sampling {
     pub(super) fn check(self) -> Result<(), ParameterError> {
         match self {
-            Self::Probability(probability) => ParameterError::unless(
+            Self::Probability(probability) => require(
                 probability > 0.0 && probability <= 1.0,
                 "sampling.probability",
                 "be more than 0 and at most 1",
             )?,
             Self::Interval(SamplingInterval { bytes, jitter }) => {
-                ParameterError::unless(bytes.0 > 0, "sampling.interval.bytes", "be at least 1 B")?;
+                require(bytes.0 > 0, "sampling.interval.bytes", "be at least 1 B")?;
                 let holds = (0.0..1.0).contains(&jitter);
-                ParameterError::unless(holds, "sampling.interval.jitter", "be at least 0 and less than 1")?;
+                require(holds, "sampling.interval.jitter", "be at least 0 and less than 1")?;
             }
         }
         Ok(())
@@ -117,7 +117,7 @@ impl Dice {
 pub(super) enum Sampler {
     Probability {
         dice: Dice,
-        /// What the dice have said already: so many frames are no samples, and then one is.
+        /// What the dice have said already: this many frames are no samples, and then one is.
         unsampled: u64,
         then_one_is: bool,
     },
@@ -178,9 +178,9 @@ impl Sampler {
 mod tests {
     use alloc::vec::Vec;
 
-    use super::super::uniform;
     use super::*;
     use crate::test_support::rng;
+    use crate::uniform;
 
     #[test]
     fn frames_are_sampled_with_the_probability_given() {

@@ -180,7 +180,7 @@ impl Network {
         }
     }
 
-    /// Runs until so many bytes of data are acknowledged.
+    /// Runs until this many bytes of data are acknowledged.
     pub fn run_until_acked(&mut self, bytes: u64) {
         while self.sender.acked_bytes() < bytes {
             self.now = self.next_time().expect("the transfer goes on");

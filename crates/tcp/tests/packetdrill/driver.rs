@@ -28,7 +28,7 @@ pub struct Script {
 enum Event {
     #[default]
     Nothing,
-    /// The application writes so many segments.
+    /// The application writes this many segments.
     Write(f64),
     Close,
     Ack(Ack),

@@ -6,11 +6,12 @@ use std::net::IpAddr;
 
 use forebay_qdisc::{Ecn, FlowKey, Packet, Time};
 
-use super::capture::{CaptureReader, CapturedFrame};
-use super::dissect::FlowIdentity;
-use super::error::ReplayError;
+use crate::capture::{CaptureReader, CapturedFrame};
+use crate::dissect::FlowIdentity;
+use crate::error::ReplayError;
+use crate::frames::SharedFrames;
 
-/// So many packets are held back to bring packets into order: captures of several interfaces or queues of a network
+/// This many packets are held back to bring packets into order: captures of several interfaces or queues of a network
 /// card are out of order by far less.
 pub const ORDER_WINDOW_PACKETS: usize = 1 << 16;
 
@@ -31,6 +32,8 @@ pub struct CapturedPacket {
     pub class: u8,
     /// The interface by which it was captured.
     pub input_port: u16,
+    /// Where its bytes are kept, if they are.
+    pub(crate) slot: u32,
 }
 
 impl Packet for CapturedPacket {
@@ -62,8 +65,8 @@ impl Packet for CapturedPacket {
 /// Picoseconds since the epoch; the packet's number in the file, from 1, so that equal times keep the file's order.
 type Order = (i128, u64);
 
-/// A packet held back, compared by its order alone.
-struct Held(Order, CapturedFrame);
+/// A packet held back, with the slot of its bytes; compared by its order alone.
+struct Held(Order, CapturedFrame, u32);
 
 impl PartialEq for Held {
     fn eq(&self, other: &Self) -> bool {
@@ -88,6 +91,8 @@ impl Ord for Held {
 /// The arrivals of a replay.
 pub struct Arrivals<'a> {
     capture: CaptureReader<'a>,
+    /// Where the bytes of packets go, if they are kept.
+    frames: Option<SharedFrames>,
     destination: Option<IpAddr>,
     held: BinaryHeap<Reverse<Held>>,
     /// The whole file has been read.
@@ -99,6 +104,8 @@ pub struct Arrivals<'a> {
     /// Timestamp of the packet read last.
     previous_ps: i128,
     flows: Vec<FlowIdentity>,
+    /// Of each flow, the packets of which too little was captured to tell their flow from others.
+    cut: Vec<u64>,
     numbers: BTreeMap<FlowIdentity, u32>,
     /// Packets left out because they go elsewhere.
     pub unselected: u64,
@@ -111,6 +118,7 @@ impl<'a> Arrivals<'a> {
     pub fn new(capture: CaptureReader<'a>, destination: Option<IpAddr>) -> Self {
         Self {
             capture,
+            frames: None,
             destination,
             held: BinaryHeap::new(),
             read: false,
@@ -118,10 +126,27 @@ impl<'a> Arrivals<'a> {
             last_ps: i128::MIN,
             previous_ps: i128::MIN,
             flows: Vec::new(),
+            cut: Vec::new(),
             numbers: BTreeMap::new(),
             unselected: 0,
             out_of_order: 0,
         }
+    }
+
+    /// Keeps the bytes of all packets from now on in `frames`.
+    pub fn keep_bytes(&mut self, frames: SharedFrames) {
+        self.capture.keep_bytes();
+        self.frames = Some(frames);
+    }
+
+    /// When the replay began, after its first packet: picoseconds since the Unix epoch.
+    pub fn start_ps(&self) -> i128 {
+        self.start_ps
+    }
+
+    /// How many packets of each flow were captured without all the headers that tell their flow.
+    pub fn cut(&self) -> &[u64] {
+        &self.cut
     }
 
     /// The flows that have arrived so far, by number.
@@ -142,21 +167,28 @@ impl<'a> Arrivals<'a> {
         while !self.read && self.held.len() < ORDER_WINDOW_PACKETS {
             self.read_one()?;
         }
-        let Some(Reverse(Held((time_ps, number), frame))) = self.held.pop() else { return Ok(None) };
+        let Some(Reverse(Held((time_ps, number), frame, slot))) = self.held.pop() else { return Ok(None) };
         if time_ps < self.last_ps {
             return Err(ReplayError::OutOfOrder { packet: number, window: ORDER_WINDOW_PACKETS });
         }
         self.last_ps = time_ps;
         // Before the start come only packets that were not selected and are out of order beyond mending.
         let since_start = u64::try_from((time_ps - self.start_ps).max(0)).map_err(|_| ReplayError::TooLong)?;
+        let time = Time::from_picoseconds(since_start);
+        if time == Time::NEVER {
+            return Err(ReplayError::TooLong);
+        }
+        let flow = self.number(frame.flow);
+        self.cut[flow as usize] += u64::from(frame.cut);
         Ok(Some(CapturedPacket {
-            time: Time::from_picoseconds(since_start),
+            time,
             key: frame.flow.key(),
-            flow: self.number(frame.flow),
+            flow,
             len_bytes: frame.len_bytes,
             ecn: frame.ecn,
             class: frame.class,
             input_port: frame.interface,
+            slot,
         }))
     }
 
@@ -171,7 +203,11 @@ impl<'a> Arrivals<'a> {
             self.start_ps = self.start_ps.min(frame.time_ps);
         }
         if self.destination.is_none() || self.destination == frame.flow.destination() {
-            self.held.push(Reverse(Held((frame.time_ps, self.capture.packets()), frame)));
+            let slot = match &self.frames {
+                Some(frames) => frames.borrow_mut().put(&frame, self.capture.bytes()),
+                None => 0,
+            };
+            self.held.push(Reverse(Held((frame.time_ps, self.capture.packets()), frame, slot)));
         } else {
             self.unselected += 1;
         }
@@ -181,6 +217,7 @@ impl<'a> Arrivals<'a> {
     fn number(&mut self, flow: FlowIdentity) -> u32 {
         *self.numbers.entry(flow).or_insert_with(|| {
             self.flows.push(flow);
+            self.cut.push(0);
             self.flows.len() as u32 - 1
         })
     }

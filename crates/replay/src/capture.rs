@@ -11,8 +11,8 @@ use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
 };
 
-use super::dissect::{FlowIdentity, Headers, LinkType, dissect};
-use super::error::CaptureError;
+use crate::dissect::{FlowIdentity, Headers, LinkType, dissect};
+use crate::error::CaptureError;
 
 const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
 /// What is read at once, and the usual size of the buffer.
@@ -37,6 +37,12 @@ pub struct CapturedFrame {
     pub class: u8,
     /// Number of the interface by which it was captured, within its section of the file.
     pub interface: u16,
+    /// What its bytes begin with: a number of the registry of link types.
+    pub link_type: u16,
+    /// Where in its bytes the IP header begins, if there is one.
+    pub ip_at: Option<u16>,
+    /// Whether the capture kept too little of it to tell its flow from others ([`Headers::incomplete`]).
+    pub cut: bool,
 }
 
 /// A capture, read packet by packet. Memory does not grow with the file.
@@ -46,6 +52,9 @@ pub struct CaptureReader<'a> {
     buffer_bytes: usize,
     format: Format,
     packets: u64,
+    /// The bytes of the packet read last, if they are kept.
+    bytes: Vec<u8>,
+    keep_bytes: bool,
 }
 
 /// What the blocks so far say about those to come.
@@ -136,7 +145,26 @@ impl<'a> CaptureReader<'a> {
                 return Err(CaptureError::NotACapture { found });
             }
         };
-        Ok(Self { blocks, read_error, buffer_bytes: BUFFER_BYTES, format, packets: 0 })
+        Ok(Self {
+            blocks,
+            read_error,
+            buffer_bytes: BUFFER_BYTES,
+            format,
+            packets: 0,
+            bytes: Vec::new(),
+            keep_bytes: false,
+        })
+    }
+
+    /// Keeps the bytes of each packet from now on, until the next is read: see [`CaptureReader::bytes`].
+    pub fn keep_bytes(&mut self) {
+        self.keep_bytes = true;
+    }
+
+    /// The bytes that the capture has of the packet read last, for the caller to look at, change or take away; empty
+    /// unless [`CaptureReader::keep_bytes`] was called.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
     }
 
     /// How many packets have been read.
@@ -173,7 +201,13 @@ impl<'a> CaptureReader<'a> {
     fn step(&mut self) -> Result<Step, CaptureError> {
         let place = self.place();
         let error = match self.blocks.next() {
-            Ok((length, block)) => return Ok(Step::Block(length, self.format.take(block, place)?)),
+            Ok((length, block)) => {
+                if self.keep_bytes {
+                    self.bytes.clear();
+                    self.bytes.extend_from_slice(bytes_of(&block));
+                }
+                return Ok(Step::Block(length, self.format.take(block, place)?));
+            }
             Err(PcapError::Incomplete(_)) => return Ok(Step::Refill),
             Err(PcapError::BufferTooSmall) => return Ok(Step::Grow),
             Err(PcapError::Eof) => return Ok(Step::End),
@@ -208,6 +242,15 @@ impl<'a> CaptureReader<'a> {
             return Err(self.place().damaged("a block claims to be longer than 16 MiB"));
         }
         self.refill()
+    }
+}
+
+/// What a block that holds a packet has of it; nothing of other blocks.
+fn bytes_of<'b>(block: &'b PcapBlockOwned<'_>) -> &'b [u8] {
+    match block {
+        PcapBlockOwned::Legacy(packet) => packet.data,
+        PcapBlockOwned::NG(Block::EnhancedPacket(packet)) => packet.packet_data(),
+        _ => &[],
     }
 }
 
@@ -306,8 +349,9 @@ impl Interface {
         if len_bytes == 0 || len_bytes > MAX_PACKET_BYTES {
             return Err(place.damaged(format!("a packet of {len_bytes} bytes")));
         }
-        let Headers { flow, ecn, class } = dissect(link_type, data);
-        Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface })
+        let Headers { flow, ecn, class, ip_at, incomplete } = dissect(link_type, data);
+        let cut = incomplete && data.len() < len_bytes as usize;
+        Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface, link_type: self.link_type, ip_at, cut })
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::io;
 
-use forebay_qdisc::ConfigError;
-
 /// Why a capture cannot be read. Offsets count from the start of the file, of a compressed file as decompressed.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -68,9 +66,6 @@ pub enum ReplayError {
     /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The queue cannot be built.
-    #[error("{0}")]
-    Queue(#[from] ConfigError),
     /// The capture is not in order of time, by more than is mended.
     #[error(
         "packet {packet} is earlier than a packet {window} packets before it; \
@@ -93,6 +88,18 @@ pub enum ReplayError {
     /// Simulated time ran out.
     #[error("the replay would last longer than 213 days; raise the rate, or cut the capture with `editcap`")]
     TooLong,
+    /// More time series than can be kept.
+    #[error("the capture lasts longer than {most} intervals; ask for a longer interval, or for none")]
+    IntervalTooShort {
+        /// How many intervals are kept at most.
+        most: usize,
+    },
+    /// A capture of what became of the packets cannot be written.
+    #[error("cannot write the capture of what became of the packets: {0}")]
+    Write(#[source] io::Error),
+    /// The caller stopped it.
+    #[error("stopped before the end of the capture")]
+    Stopped,
     /// The books do not balance.
     #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

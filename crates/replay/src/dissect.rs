@@ -1,4 +1,5 @@
-//! From the bytes of a captured frame to its flow, its ECN codepoint and its traffic class.
+//! From the bytes of a frame to its flow, its ECN codepoint and its traffic class; and the mark CE into its bytes.
+//! Knows nothing of captures: a live data plane has the same frames.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -104,6 +105,11 @@ pub struct Headers {
     pub ecn: Ecn,
     /// Its traffic class: the DSCP (RFC 2474).
     pub class: u8,
+    /// Where in the frame its IP header begins; `None` without a readable one.
+    pub ip_at: Option<u16>,
+    /// Whether the frame ends before all that tells its flow: its headers were cut off, and it is taken for a packet of
+    /// a flow that has less of them.
+    pub incomplete: bool,
 }
 
 /// How the frames of an interface begin. The numbers are those of the registry of link types that pcap and pcapng
@@ -149,50 +155,59 @@ pub fn dissect(link_type: LinkType, frame: &[u8]) -> Headers {
                     (None, Some(LinkSlice::Ethernet2(header))) => header.ether_type().0,
                     _ => 0,
                 };
-                network_headers(&packet, ether_type)
+                network_headers(frame, &packet, ether_type)
             }
-            Err(_) => not_ip(0),
+            Err(_) => cut_off(),
         },
         LinkType::LinuxCooked => after_header(frame, 16, 14),
         LinkType::LinuxCooked2 => after_header(frame, 20, 0),
-        LinkType::RawIp => ip(frame),
-        LinkType::Loopback => ip(frame.get(4..).unwrap_or_default()),
+        LinkType::RawIp => ip(frame, 0),
+        LinkType::Loopback => ip(frame, 4),
     }
 }
 
 /// A frame whose EtherType stands at `ether_type_at` of a header of `header_bytes`.
 fn after_header(frame: &[u8], header_bytes: usize, ether_type_at: usize) -> Headers {
-    let Some((header, payload)) = frame.split_at_checked(header_bytes) else { return not_ip(0) };
+    let Some((header, payload)) = frame.split_at_checked(header_bytes) else { return cut_off() };
     let ether_type = u16::from_be_bytes([header[ether_type_at], header[ether_type_at + 1]]);
-    network_headers(&LaxSlicedPacket::from_ether_type(EtherType(ether_type), payload), ether_type)
+    network_headers(frame, &LaxSlicedPacket::from_ether_type(EtherType(ether_type), payload), ether_type)
 }
 
-/// A packet that begins with its IP header.
-fn ip(packet: &[u8]) -> Headers {
-    let ether_type = match packet.first().map(|byte| byte >> 4) {
-        Some(4) => ether_type::IPV4,
-        Some(6) => ether_type::IPV6,
+/// A frame whose IP header begins at `ip_at`.
+fn ip(frame: &[u8], ip_at: usize) -> Headers {
+    let Some(packet @ [first, ..]) = frame.get(ip_at..) else { return cut_off() };
+    let ether_type = match first >> 4 {
+        4 => ether_type::IPV4,
+        6 => ether_type::IPV6,
         _ => return not_ip(0),
     };
-    network_headers(&LaxSlicedPacket::from_ether_type(ether_type, packet), ether_type.0)
+    network_headers(frame, &LaxSlicedPacket::from_ether_type(ether_type, packet), ether_type.0)
+}
+
+/// A frame that ends before it says what it carries.
+const fn cut_off() -> Headers {
+    Headers { incomplete: true, ..not_ip(0) }
 }
 
 const fn not_ip(ether_type: u16) -> Headers {
+    // Of these EtherTypes another header was to come, which could not be read.
+    let incomplete = matches!(ether_type, 0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100);
     // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.
     let ether_type = if ether_type < 0x0600 { 0 } else { ether_type };
-    Headers { flow: FlowIdentity::NotIp { ether_type }, ecn: Ecn::NotCapable, class: 0 }
+    Headers { flow: FlowIdentity::NotIp { ether_type }, ecn: Ecn::NotCapable, class: 0, ip_at: None, incomplete }
 }
 
-fn network_headers(packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
-    let (source, destination, traffic_class, payload) = match &packet.net {
+fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
+    let (source, destination, traffic_class, payload, ip_header) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
             let traffic_class = header.dcp().value() << 2 | header.ecn().value();
-            (header.source_addr().into(), header.destination_addr().into(), traffic_class, ip.payload())
+            (header.source_addr().into(), header.destination_addr().into(), traffic_class, ip.payload(), header.slice())
         }
         Some(LaxNetSlice::Ipv6(ip)) => {
             let header = ip.header();
-            (header.source_addr().into(), header.destination_addr().into(), header.traffic_class(), ip.payload())
+            let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
+            (source, destination, header.traffic_class(), ip.payload(), header.slice())
         }
         Some(LaxNetSlice::Arp(_)) | None => return not_ip(ether_type),
     };
@@ -203,7 +218,10 @@ fn network_headers(packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
         _ => Ecn::CongestionExperienced,
     };
     let protocol = payload.ip_number.0;
-    let ports = if payload.fragmented { None } else { ports(payload.ip_number, payload.payload) };
+    let with_ports = !payload.fragmented && has_ports(payload.ip_number);
+    let ports = if with_ports { ports(payload.payload) } else { None };
+    // An extension header that could not be read hides what follows it.
+    let hidden = payload.ip_number.is_ipv6_ext_header_value() && !payload.fragmented;
     let flow = match ports {
         Some((source_port, destination_port)) => FlowIdentity::Ports {
             protocol,
@@ -212,16 +230,45 @@ fn network_headers(packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
         },
         None => FlowIdentity::Addresses { protocol, source, destination },
     };
-    Headers { flow, ecn, class: traffic_class >> 2 }
+    Headers {
+        flow,
+        ecn,
+        class: traffic_class >> 2,
+        ip_at: u16::try_from(ip_header.as_ptr().addr() - frame.as_ptr().addr()).ok(),
+        incomplete: (with_ports && ports.is_none()) || hidden,
+    }
+}
+
+const fn has_ports(protocol: IpNumber) -> bool {
+    matches!(protocol, ip_number::TCP | ip_number::UDP | ip_number::UDP_LITE | ip_number::SCTP | ip_number::DCCP)
 }
 
 /// The ports, which all of these protocols have in their first four bytes: they are there even where the snaplen cuts
 /// the rest of the header.
-fn ports(protocol: IpNumber, payload: &[u8]) -> Option<(u16, u16)> {
-    let has_ports =
-        matches!(protocol, ip_number::TCP | ip_number::UDP | ip_number::UDP_LITE | ip_number::SCTP | ip_number::DCCP);
+fn ports(payload: &[u8]) -> Option<(u16, u16)> {
     match payload {
-        [a, b, c, d, ..] if has_ports => Some((u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]))),
+        [a, b, c, d, ..] => Some((u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]))),
         _ => None,
+    }
+}
+
+/// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5). An IPv4
+/// header's checksum is mended by the difference (RFC 1624, equation 3), so that one which was wrong before stays
+/// wrong.
+pub fn mark_ce(frame: &mut [u8], ip_at: u16) {
+    let Some(header) = frame.get_mut(usize::from(ip_at)..) else { return };
+    match header {
+        [first, traffic_class, ..] if *first >> 4 == 6 => *traffic_class |= 0x30,
+        [first, tos, _, _, _, _, _, _, _, _, high, low, ..] if *first >> 4 == 4 && *tos & 0b11 != 0b11 => {
+            let word = |tos| u32::from(u16::from_be_bytes([*first, tos]));
+            let checksum = u32::from(u16::from_be_bytes([*high, *low]));
+            let mut sum = (!checksum & 0xffff) + (!word(*tos) & 0xffff) + word(*tos | 0b11);
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            *tos |= 0b11;
+            [*high, *low] = (!(sum as u16)).to_be_bytes();
+        }
+        _ => {}
     }
 }

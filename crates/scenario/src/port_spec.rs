@@ -1,12 +1,12 @@
-//! The port of a replay as the command line gives it, checked with the messages of a scenario file.
+//! A port alone, as the command line of a replay gives it, checked with the messages of a scenario file.
 
+use forebay_engine::Packet;
 use forebay_units::Rate;
 
 use crate::deserialize::deserialize;
 use crate::document::{Node, Path};
 use crate::error::{Problem, ScenarioError};
 use crate::overrides;
-use crate::replay::CapturedPacket;
 use crate::schema::QueueSpec;
 
 /// A port: its rate and its queue.
@@ -44,7 +44,7 @@ impl PortSpec {
             overrides::apply(&mut document, index + 1, path, value)?;
         }
         let spec: Self = deserialize(&document)?;
-        match spec.queue.build::<CapturedPacket>(spec.rate, 0) {
+        match spec.queue.build::<Packet>(spec.rate, 0) {
             Ok(_) => Ok(spec),
             Err(error) => {
                 let name = spec.queue.name();

@@ -1,10 +1,12 @@
-//! What became of the packets of a replay, flow by flow.
+//! What became of the packets of a replay at one queue, flow by flow.
 
 use forebay_engine::{Column, DelayHistogram, Table};
-use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Sink, Time};
+use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
 
-use super::arrivals::CapturedPacket;
-use super::dissect::FlowIdentity;
+use crate::arrivals::CapturedPacket;
+use crate::dissect::FlowIdentity;
+use crate::frames::Outputs;
+use crate::series::SeriesBook;
 
 const REASONS: usize = DropReason::ALL.len();
 
@@ -29,56 +31,39 @@ struct FlowBook {
     classified_at_s: Option<f64>,
 }
 
-/// All books of a replay.
-#[derive(Default)]
-pub struct Books {
+/// All books of one queue.
+pub struct Books<'a> {
     /// The time of what happens now.
     pub now: Time,
+    /// Captures of what was let through and what was dropped, if they are written.
+    pub outputs: Option<Outputs<'a>>,
+    /// The queue over time.
+    pub series: SeriesBook,
     flows: Vec<FlowBook>,
+    /// The flow and the key of the packet that arrives.
+    arriving: (usize, FlowKey),
+    delay: DelayHistogram,
     dropped_on_arrival: u64,
     dropped_queued: u64,
     length_max_packets: u64,
     length_max_bytes: u64,
 }
 
-impl Books {
-    /// A packet arrives.
-    pub fn arrive(&mut self, packet: &CapturedPacket) {
-        let index = packet.flow as usize;
-        if index >= self.flows.len() {
-            self.flows.resize_with(index + 1, FlowBook::default);
-            self.flows[index].first = self.now;
-            self.flows[index].key = packet.key;
+impl<'a> Books<'a> {
+    /// Empty books.
+    pub fn new(series: SeriesBook, outputs: Option<Outputs<'a>>) -> Self {
+        Self {
+            now: Time::ZERO,
+            outputs,
+            series,
+            flows: Vec::new(),
+            arriving: (0, FlowKey::default()),
+            delay: DelayHistogram::default(),
+            dropped_on_arrival: 0,
+            dropped_queued: 0,
+            length_max_packets: 0,
+            length_max_bytes: 0,
         }
-        let flow = &mut self.flows[index];
-        flow.packets += 1;
-        flow.bytes += u64::from(packet.len_bytes);
-        flow.last = self.now;
-    }
-
-    /// After an arrival: notes the queue's length, and whether the packet's flow has just been classified belligerent.
-    /// Only a flow's own packets get it classified, so that asking for one flow at each arrival misses none; at the end
-    /// it may be too late to ask, because DBL's hash function can change during operation.
-    pub fn observe(&mut self, packet: &CapturedPacket, queue: &dyn Discipline<CapturedPacket>) {
-        let Backlog { packets, bytes } = queue.backlog();
-        self.length_max_packets = self.length_max_packets.max(packets);
-        self.length_max_bytes = self.length_max_bytes.max(bytes);
-        let flow = &mut self.flows[packet.flow as usize];
-        if flow.classified_at_s.is_none() {
-            queue.flow_gauges(packet.key, &mut |name, value| {
-                if name == CLASSIFIED_AT && value.is_finite() {
-                    flow.classified_at_s = Some(value);
-                }
-            });
-        }
-    }
-
-    /// A packet's transmission has ended.
-    pub fn deliver(&mut self, packet: &CapturedPacket) {
-        let flow = &mut self.flows[packet.flow as usize];
-        flow.packets_delivered += 1;
-        flow.bytes_delivered += u64::from(packet.len_bytes);
-        flow.delay.record(self.now.since(packet.time));
     }
 
     /// Checks that nothing was lost or made up, with `backlog` still queued.
@@ -86,8 +71,7 @@ impl Books {
     /// # Errors
     /// The books that do not balance.
     pub fn check(&self, backlog: Backlog) -> Result<(), String> {
-        let sum = |count: fn(&FlowBook) -> u64| self.flows.iter().map(count).sum::<u64>();
-        let (arrived, delivered) = (sum(|flow| flow.packets), sum(|flow| flow.packets_delivered));
+        let (arrived, delivered) = (self.packets(), self.sum(|flow| flow.packets_delivered));
         let dropped = self.dropped_on_arrival + self.dropped_queued;
         let balanced = |flow: &FlowBook| flow.packets == flow.packets_delivered + flow.dropped.iter().sum::<u64>();
         if arrived != dropped + delivered || backlog != Backlog::default() || !self.flows.iter().all(balanced) {
@@ -99,21 +83,34 @@ impl Books {
         Ok(())
     }
 
+    fn sum(&self, count: fn(&FlowBook) -> u64) -> u64 {
+        self.flows.iter().map(count).sum()
+    }
+
     /// Bytes that arrived.
     pub fn bytes(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.bytes).sum()
+        self.sum(|flow| flow.bytes)
     }
 
     /// Packets that arrived.
     pub fn packets(&self) -> u64 {
-        self.flows.iter().map(|flow| flow.packets).sum()
+        self.sum(|flow| flow.packets)
     }
 
-    /// One row a flow, in the order of first arrival.
-    pub fn flow_table(&self, identities: &[FlowIdentity], queue: &dyn Discipline<CapturedPacket>) -> Table {
+    /// One row a flow, in the order of first arrival; `cut` is how many packets of each were captured without all the
+    /// headers that tell their flow.
+    pub fn flow_table(
+        &self,
+        name: &str,
+        identities: &[FlowIdentity],
+        cut: &[u64],
+        queue: &dyn Discipline<CapturedPacket>,
+    ) -> Table {
         let mut table = Table::default();
+        table.push("queue", Column::Text(vec![name.to_owned(); identities.len()]));
         table.push("flow", Column::Text(identities.iter().map(FlowIdentity::to_string).collect()));
         self.push_counts(&mut table);
+        table.push("packets_cut", Column::Count(cut.to_vec()));
         self.push_floats(&mut table);
         self.push_gauges(&mut table, queue);
         table
@@ -176,35 +173,112 @@ impl Books {
         }
     }
 
-    /// One row: the queue.
-    pub fn queue_table(&self, discipline: &str, queue: &dyn Discipline<CapturedPacket>) -> Table {
+    /// One row: the queue, in front of a line of `rate`.
+    pub fn queue_table(
+        &self,
+        name: &str,
+        discipline: &str,
+        rate: Rate,
+        queue: &dyn Discipline<CapturedPacket>,
+    ) -> Table {
         let mut table = Table::default();
+        table.push("queue", Column::Text(vec![name.to_owned()]));
         table.push("discipline", Column::Text(vec![discipline.to_owned()]));
         let mut push = |name, count| table.push(name, Column::Count(vec![count]));
         push("packets_arrived", self.packets());
+        push("packets_delivered", self.sum(|flow| flow.packets_delivered));
         push("packets_dropped", self.dropped_on_arrival + self.dropped_queued);
-        push("packets_marked", self.flows.iter().map(|flow| flow.marked).sum());
-        push("bytes_dropped", self.flows.iter().map(|flow| flow.bytes_dropped).sum());
+        push("packets_marked", self.sum(|flow| flow.marked));
+        push("bytes_dropped", self.sum(|flow| flow.bytes_dropped));
         for &reason in DropReason::ALL {
             push(reason.column(), self.flows.iter().map(|flow| flow.dropped[reason as usize]).sum());
         }
         push("length_max_packets", self.length_max_packets);
         push("length_max_bytes", self.length_max_bytes);
+        let mut push = |name, value| table.push(name, Column::Float(vec![value]));
+        let (packets, bytes) = self.series.length_means();
+        push("length_mean_packets", packets);
+        push("length_mean_bytes", bytes);
+        let sent_bits = self.sum(|flow| flow.bytes_delivered) as f64 * 8.0;
+        push("utilization", sent_bits / (rate.bits_per_second() as f64 * self.now.seconds()));
+        push("delay_mean_s", self.delay.mean_s());
+        push("delay_p50_s", self.delay.quantile_s(0.5));
+        push("delay_p99_s", self.delay.quantile_s(0.99));
+        push("delay_max_s", self.delay.max_s());
         queue.gauges(&mut |name, value| table.push(name, Column::Float(vec![value])));
         table
     }
 }
 
-impl Sink<CapturedPacket> for Books {
+impl Sink<CapturedPacket> for Books<'_> {
     fn dropped(&mut self, packet: CapturedPacket, reason: DropReason, queued: bool) {
         *(if queued { &mut self.dropped_queued } else { &mut self.dropped_on_arrival }) += 1;
         let flow = &mut self.flows[packet.flow as usize];
         flow.dropped[reason as usize] += 1;
         flow.bytes_dropped += u64::from(packet.len_bytes);
         flow.last_drop = Some(self.now);
+        self.series.dropped();
+        if let Some(outputs) = &mut self.outputs {
+            outputs.dropped(&packet, reason, self.now);
+        }
     }
 
     fn marked(&mut self, packet: &CapturedPacket, _reason: MarkReason) {
         self.flows[packet.flow as usize].marked += 1;
+        self.series.marked();
+    }
+}
+
+impl Watcher<CapturedPacket> for Books<'_> {
+    fn advance(&mut self, now: Time, queue: &dyn Discipline<CapturedPacket>) {
+        self.now = now;
+        self.series.advance(now, queue.backlog(), &|visit| queue.gauges(visit));
+    }
+
+    fn arriving(&mut self, packet: &CapturedPacket) {
+        let index = packet.flow as usize;
+        if index >= self.flows.len() {
+            self.flows.resize_with(index + 1, FlowBook::default);
+            self.flows[index].first = self.now;
+            self.flows[index].key = packet.key;
+        }
+        let flow = &mut self.flows[index];
+        flow.packets += 1;
+        flow.bytes += u64::from(packet.len_bytes);
+        flow.last = self.now;
+        self.arriving = (index, packet.key);
+        self.series.arrived(packet.len_bytes);
+    }
+
+    /// Notes the queue's length, and whether the packet's flow has just been classified belligerent. Only a flow's own
+    /// packets get it classified, so that asking for one flow at each arrival misses none; at the end it may be too
+    /// late to ask, because DBL's hash function can change during operation.
+    fn arrived(&mut self, queue: &dyn Discipline<CapturedPacket>) {
+        let Backlog { packets, bytes } = queue.backlog();
+        self.length_max_packets = self.length_max_packets.max(packets);
+        self.length_max_bytes = self.length_max_bytes.max(bytes);
+        self.series.seen(packets);
+        let (index, key) = self.arriving;
+        let flow = &mut self.flows[index];
+        if flow.classified_at_s.is_none() {
+            queue.flow_gauges(key, &mut |name, value| {
+                if name == CLASSIFIED_AT && value.is_finite() {
+                    flow.classified_at_s = Some(value);
+                }
+            });
+        }
+    }
+
+    fn sent(&mut self, packet: CapturedPacket) {
+        let delay = self.now.since(packet.time);
+        let flow = &mut self.flows[packet.flow as usize];
+        flow.packets_delivered += 1;
+        flow.bytes_delivered += u64::from(packet.len_bytes);
+        flow.delay.record(delay);
+        self.delay.record(delay);
+        self.series.sent(packet.len_bytes, delay);
+        if let Some(outputs) = &mut self.outputs {
+            outputs.sent(&packet, self.now);
+        }
     }
 }

@@ -1,0 +1,128 @@
+//! What memory the process may still take. Linux tells; of other systems nothing is known.
+
+use std::fs;
+use std::path::Path;
+
+/// Bytes of memory that the process may still take before the system refuses, or ends a process: the least of what the
+/// machine has left without swapping, what the process's control groups leave it, and what is left of its address space
+/// (`ulimit -v`). `None` where the system does not tell.
+#[must_use]
+pub fn available_memory() -> Option<u64> {
+    available_under(Path::new("/"))
+}
+
+fn available_under(root: &Path) -> Option<u64> {
+    [of_machine(root), of_groups(root), of_address_space(root)].into_iter().flatten().min()
+}
+
+/// What programs may still take without swapping.
+fn of_machine(root: &Path) -> Option<u64> {
+    kibibytes(&read(&root.join("proc/meminfo"))?, "MemAvailable:")
+}
+
+/// What the control group of the process, and those that it is in, leave of their limits.
+fn of_groups(root: &Path) -> Option<u64> {
+    let groups = read(&root.join("proc/self/cgroup"))?;
+    // Lines are `hierarchy:controllers:path`; version 2 has one hierarchy for all controllers.
+    let left = groups.lines().filter_map(|line| {
+        let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
+        let path = Path::new(path.trim_start_matches('/'));
+        if controllers.is_empty() {
+            let files = ["memory.max", "memory.current", "inactive_file "];
+            of_group(&root.join("sys/fs/cgroup"), path, files)
+        } else if controllers.split(',').any(|controller| controller == "memory") {
+            let files = ["memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "];
+            of_group(&root.join("sys/fs/cgroup/memory"), path, files)
+        } else {
+            None
+        }
+    });
+    left.min()
+}
+
+/// What the group at `path` of a hierarchy, and all above it, leave of their limits. What they have of files that were
+/// not read lately counts as free. In a container the path may not be there: then it is the root that is the group.
+fn of_group(hierarchy: &Path, path: &Path, [limit, used, files]: [&str; 3]) -> Option<u64> {
+    let left = |group: &Path| {
+        let bytes = |file: &str| read(&group.join(file))?.trim().parse::<u64>().ok();
+        let (limit, used) = (bytes(limit)?, bytes(used)?);
+        let stat = read(&group.join("memory.stat")).unwrap_or_default();
+        let line = stat.lines().find_map(|line| line.strip_prefix(files));
+        let reclaimable = line.and_then(|bytes| bytes.trim().parse::<u64>().ok()).unwrap_or(0);
+        Some(limit.saturating_sub(used.saturating_sub(reclaimable)))
+    };
+    path.ancestors().filter_map(|group| left(&hierarchy.join(group))).min()
+}
+
+/// What is left of the limit on the process's address space, if there is one.
+fn of_address_space(root: &Path) -> Option<u64> {
+    let limits = read(&root.join("proc/self/limits"))?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    let limit = line.split_whitespace().next()?.parse::<u64>().ok()?;
+    let used = kibibytes(&read(&root.join("proc/self/status"))?, "VmSize:")?;
+    Some(limit.saturating_sub(used))
+}
+
+fn read(file: &Path) -> Option<String> {
+    fs::read_to_string(file).ok()
+}
+
+/// The value in bytes of a line such as `MemAvailable:   1024 kB`.
+pub(crate) fn kibibytes(text: &str, key: &str) -> Option<u64> {
+    let value = text.lines().find_map(|line| line.strip_prefix(key))?.trim().strip_suffix("kB")?;
+    value.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is available where these are the files of the system.
+    fn available(test: &str, files: &[(&str, &str)]) -> Option<u64> {
+        let root = std::env::temp_dir().join(format!("forebay-machine-{test}-{}", std::process::id()));
+        for (path, text) in files {
+            let path = root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let available = available_under(&root);
+        let _ = fs::remove_dir_all(&root);
+        available
+    }
+
+    const MEMORY: (&str, &str) = ("proc/meminfo", "MemTotal:  9000 kB\nMemAvailable:   8000 kB\n");
+
+    #[test]
+    fn nothing_is_known_where_the_system_does_not_tell() {
+        assert_eq!(available("nothing", &[]), None);
+        assert_eq!(available("machine", &[MEMORY]), Some(8_192_000));
+    }
+
+    #[test]
+    fn a_group_or_one_above_it_may_leave_less_than_the_machine() {
+        let groups = ("proc/self/cgroup", "0::/outer/inner\n");
+        let inner = ("sys/fs/cgroup/outer/inner/memory.max", "max\n");
+        let outer = ("sys/fs/cgroup/outer/memory.max", "5000000\n");
+        let used = ("sys/fs/cgroup/outer/memory.current", "3000000\n");
+        let stat = ("sys/fs/cgroup/outer/memory.stat", "anon 1\ninactive_file 1000000\n");
+        assert_eq!(available("group", &[MEMORY, groups, inner, outer, used]), Some(2_000_000));
+        assert_eq!(available("files", &[MEMORY, groups, inner, outer, used, stat]), Some(3_000_000));
+        assert_eq!(available("unlimited", &[MEMORY, groups, inner]), Some(8_192_000));
+    }
+
+    #[test]
+    fn groups_of_version_1_and_containers_are_understood() {
+        let groups = ("proc/self/cgroup", "5:cpu,cpuacct:/docker/1\n4:memory:/docker/1\n");
+        let limit = ("sys/fs/cgroup/memory/memory.limit_in_bytes", "4000000\n");
+        let used = ("sys/fs/cgroup/memory/memory.usage_in_bytes", "1000000\n");
+        assert_eq!(available("version-1", &[MEMORY, groups, limit, used]), Some(3_000_000));
+    }
+
+    #[test]
+    fn a_limit_on_the_address_space_counts() {
+        let limits =
+            ("proc/self/limits", "Limit  Soft  Hard  Units\nMax address space         3072000   unlimited   bytes\n");
+        let status = ("proc/self/status", "VmSize:\t    1000 kB\n");
+        assert_eq!(available("address-space", &[MEMORY, limits, status]), Some(2_048_000));
+    }
+}

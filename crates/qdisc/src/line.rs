@@ -1,0 +1,212 @@
+//! A line behind a discipline: who asks it for packets, and when.
+//!
+//! Whatever drives a discipline without a simulated network does it with this: the replay of a capture, the measurement
+//! of what a discipline costs. Time is an argument, so the line serves a real clock as well as a recorded one. The
+//! simulator's port (`forebay-engine`, `port.rs`) stays apart: it hands a packet to its link at the start of the
+//! transmission, with a time of arrival in the future, and so never holds the packet on the wire, which is what this
+//! line is about.
+
+use crate::{Cx, Discipline, Packet, Rate, Rng, Sink, Span, Time};
+
+/// Who is told what happens at a [`Line`], beside drops and marks.
+pub trait Watcher<P: Packet>: Sink<P> {
+    /// The clock goes to `now`: all that is told until the next call happens then. `queue` has not changed since the
+    /// last event.
+    fn advance(&mut self, _now: Time, _queue: &dyn Discipline<P>) {}
+
+    /// `packet` arrives; it is given to the queue next.
+    fn arriving(&mut self, _packet: &P) {}
+
+    /// The queue has taken or dropped the packet that arrived.
+    fn arrived(&mut self, _queue: &dyn Discipline<P>) {}
+
+    /// The last bit of `packet` leaves.
+    fn sent(&mut self, _packet: P) {}
+}
+
+/// A line that sends at a rate, one packet at a time, what a discipline gives it.
+///
+/// At equal times the line comes first, then the queue's own timer, then the arrival: a packet that arrives as another
+/// begins to leave finds the room that it leaves. The caller keeps this order by [`Line::run_until`] before each
+/// [`Line::arrive`].
+pub struct Line<P> {
+    rate: Rate,
+    sending: Option<P>,
+    /// When the transmission ends, or the queue wants to be asked again.
+    next: Option<Time>,
+    /// A length in bytes with its transmission time: packets of one length come in rows, and a division is slow.
+    transmission: (u32, Span),
+}
+
+impl<P: Packet> Line<P> {
+    /// An idle line.
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, sending: None, next: None, transmission: (0, Span::from_picoseconds(0)) }
+    }
+
+    /// When there is something to do if no packet arrives before; `None` where only an arrival gives the line work.
+    /// [`Time::NEVER`] if that lies beyond the last time that there is.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// Does all that is due at `until` or before.
+    #[inline]
+    pub fn run_until<W: Watcher<P>>(
+        &mut self,
+        until: Time,
+        queue: &mut dyn Discipline<P>,
+        rng: &mut dyn Rng,
+        watcher: &mut W,
+    ) {
+        while let Some(at) = self.next.filter(|&at| at <= until) {
+            watcher.advance(at, queue);
+            if let Some(packet) = self.sending.take() {
+                watcher.sent(packet);
+            }
+            self.serve(at, queue, rng, watcher);
+        }
+    }
+
+    /// A packet arrives at `now`, when all that was due has been done. An idle line asks the queue for a packet.
+    #[inline]
+    pub fn arrive<W: Watcher<P>>(
+        &mut self,
+        packet: P,
+        now: Time,
+        queue: &mut dyn Discipline<P>,
+        rng: &mut dyn Rng,
+        watcher: &mut W,
+    ) {
+        watcher.advance(now, queue);
+        watcher.arriving(&packet);
+        queue.enqueue(packet, &mut Cx { now, rng: &mut *rng, sink: &mut *watcher });
+        watcher.arrived(queue);
+        if self.sending.is_none() {
+            self.serve(now, queue, rng, watcher);
+        }
+    }
+
+    /// The line is free: takes the next packet, or the time to ask again.
+    #[inline]
+    fn serve<W: Watcher<P>>(&mut self, now: Time, queue: &mut dyn Discipline<P>, rng: &mut dyn Rng, watcher: &mut W) {
+        self.sending = queue.dequeue(&mut Cx { now, rng, sink: watcher });
+        self.next = match &self.sending {
+            Some(packet) => {
+                let len_bytes = packet.len_bytes();
+                if self.transmission.0 != len_bytes {
+                    self.transmission = (len_bytes, self.rate.transmission_time(u64::from(len_bytes)));
+                }
+                Some(now.saturating_add(self.transmission.1))
+            }
+            // One that wants to be asked again at once would never let the next packet arrive.
+            None => queue.poll_at().filter(|&at| at > now && queue.backlog().packets > 0),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+    use alloc::vec::Vec;
+
+    use forebay_units::QueueSize;
+
+    use super::*;
+    use crate::test_support::rng;
+    use crate::{DropReason, DropTail, DropTailConfig, Ecn, Fifo, FlowKey, MarkReason};
+
+    /// A packet of a number and a length.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Numbered(u64, u32);
+
+    impl Packet for Numbered {
+        fn flow(&self) -> FlowKey {
+            FlowKey(self.0)
+        }
+
+        fn len_bytes(&self) -> u32 {
+            self.1
+        }
+
+        fn ecn(&self) -> Ecn {
+            Ecn::NotCapable
+        }
+
+        fn class(&self) -> u8 {
+            0
+        }
+
+        fn input_port(&self) -> u16 {
+            0
+        }
+
+        fn mark_ce(&mut self) {}
+    }
+
+    /// What happened, in microseconds: the number of a packet sent, or dropped if negative.
+    #[derive(Default)]
+    struct Log {
+        now: Time,
+        events: Vec<(u64, i64)>,
+    }
+
+    impl Log {
+        fn note(&mut self, event: i64) {
+            self.events.push((self.now.picoseconds() / 1_000_000, event));
+        }
+    }
+
+    impl Sink<Numbered> for Log {
+        fn dropped(&mut self, packet: Numbered, _: DropReason, _: bool) {
+            self.note(-(packet.0 as i64));
+        }
+
+        fn marked(&mut self, _: &Numbered, _: MarkReason) {}
+    }
+
+    impl Watcher<Numbered> for Log {
+        fn advance(&mut self, now: Time, _: &dyn Discipline<Numbered>) {
+            self.now = now;
+        }
+
+        fn sent(&mut self, packet: Numbered) {
+            self.note(packet.0 as i64);
+        }
+    }
+
+    fn drop_tail(packets: u64) -> Box<dyn Discipline<Numbered>> {
+        let config = DropTailConfig { limit: QueueSize::Packets(packets) };
+        Box::new(Fifo::new(Box::new(DropTail::new(&config, Rate::megabits(8), 0).unwrap())))
+    }
+
+    /// 8 Mb/s: a byte takes a microsecond. Room for one packet beside the one that is sent.
+    #[test]
+    fn an_arrival_finds_the_room_that_a_departure_leaves() {
+        let (mut queue, mut log, mut rng) = (drop_tail(1), Log::default(), rng());
+        let mut line = Line::new(Rate::megabits(8));
+        for (microseconds, packet) in [(0, Numbered(1, 100)), (10, Numbered(2, 50)), (99, Numbered(3, 50))] {
+            let now = Time::ZERO.saturating_add(Span::from_microseconds(microseconds));
+            line.run_until(now, &mut *queue, &mut rng, &mut log);
+            line.arrive(packet, now, &mut *queue, &mut rng, &mut log);
+        }
+        // 2 begins at 100 µs, when 4 comes.
+        let now = Time::ZERO.saturating_add(Span::from_microseconds(100));
+        line.run_until(now, &mut *queue, &mut rng, &mut log);
+        line.arrive(Numbered(4, 50), now, &mut *queue, &mut rng, &mut log);
+        while let Some(at) = line.next() {
+            line.run_until(at, &mut *queue, &mut rng, &mut log);
+        }
+        assert_eq!(log.events, [(99, -3), (100, 1), (150, 2), (200, 4)]);
+    }
+
+    #[test]
+    fn a_transmission_without_end_is_due_never() {
+        let (mut queue, mut log, mut rng) = (drop_tail(1), Log::default(), rng());
+        let mut line = Line::new(Rate::new(1).unwrap());
+        line.arrive(Numbered(1, u32::MAX), Time::ZERO, &mut *queue, &mut rng, &mut log);
+        assert_eq!(line.next(), Some(Time::NEVER));
+    }
+}

@@ -1,0 +1,282 @@
+//! Real packets through queues: a capture is replayed into one port, or into several side by side.
+//!
+//! # What it does
+//! [`replay`] reads a capture once, lets its packets arrive at a port at the times at which they were captured, and
+//! sends them at the port's rate through a queue discipline: the same code that the simulator runs, with
+//! [`CapturedPacket`] for its packet. Of several disciplines each has a port of its own, to which the same packets
+//! come. Per flow and queue it tells what was dropped and why, what was marked, how long packets took from their
+//! arrival until their last bit had left, and when the discipline classified the flow belligerent; per queue, how all
+//! this went over time. What was let through, and what was dropped, can be written as captures.
+//!
+//! Captures are pcap or pcapng, plain or in gzip, of Ethernet (VLAN tags are skipped), Linux cooked, loopback or raw IP
+//! interfaces. The length of a packet is its original length, whatever the snaplen kept of it; the flow is the
+//! five-tuple, the class the DSCP, the input port the interface of a pcapng file. From bytes to a flow key it is
+//! [`dissect()`] alone, which knows nothing of captures.
+//!
+//! # Where we differ
+//! A replay is open-loop: the senders do not see what this port drops. TCP flows therefore keep the rate that they had
+//! where the capture was made.
+//!
+//! Packets are brought into order of time within a window of 65 536 packets (equal times keep the file's order); a
+//! capture that is further out of order is refused. Memory grows with the number of flows and with the queues, not with
+//! the file.
+
+mod arrivals;
+mod books;
+mod capture;
+mod dissect;
+mod error;
+mod frames;
+#[cfg(test)]
+mod replay_tests;
+mod series;
+mod table;
+#[cfg(test)]
+mod test_captures;
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Write};
+use std::net::IpAddr;
+
+use forebay_engine::{Series, Table, stream};
+use forebay_qdisc::{Discipline, Line, Rate, Rng as _, Span, Time, Watcher as _};
+use rand_pcg::Pcg64Mcg;
+
+pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
+pub use capture::{CaptureReader, CapturedFrame};
+pub use dissect::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
+pub use error::{CaptureError, ReplayError};
+
+use books::Books;
+use frames::{CaptureOutput, FrameStore, Outputs, SharedFrames};
+use series::{MOST_ROWS_ASKED_FOR, SeriesBook};
+
+/// Packets between two calls of the function that may stop a replay.
+const PACKETS_A_CALL: u64 = 1_024;
+
+/// What of a capture is replayed, and with which dice.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayOptions {
+    /// Only packets to this address: captures hold both directions, a port sends one. `None` takes all packets.
+    pub destination: Option<IpAddr>,
+    /// Seed of the disciplines' random streams.
+    pub seed: u64,
+    /// The interval of the time series; `None` takes one that gives some hundreds of values.
+    pub interval: Option<Span>,
+}
+
+impl Default for ReplayOptions {
+    fn default() -> Self {
+        Self { destination: None, seed: 1, interval: None }
+    }
+}
+
+/// A queue that a capture is replayed through.
+pub struct ReplayedQueue<'a> {
+    /// Its name in the results, unlike that of any other.
+    pub name: String,
+    /// Name of the discipline.
+    pub discipline: String,
+    /// The discipline.
+    pub queue: Box<dyn Discipline<CapturedPacket> + 'a>,
+    /// Where a capture (pcapng) of what is let through goes, with the times at which last bits leave, and CE in what
+    /// was marked.
+    pub delivered_to: Option<Box<dyn Write + 'a>>,
+    /// Where a capture (pcapng) of what is dropped goes, with the times and reasons of the drops.
+    pub dropped_to: Option<Box<dyn Write + 'a>>,
+}
+
+/// What a replay leaves behind. Times count from the capture's first packet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplayResult {
+    /// Rate of the port in bits per second.
+    pub rate_bps: u64,
+    /// The seed.
+    pub seed: u64,
+    /// When the last bit of the last packet had left the last queue, in seconds.
+    pub duration_s: f64,
+    /// Packets replayed.
+    pub packets: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Packets left out because they go to other destinations.
+    pub packets_unselected: u64,
+    /// Packets stamped earlier than the one before them in the file; they were brought into order.
+    pub packets_out_of_order: u64,
+    /// Packets of which the capture's snaplen kept too little to tell their flow: flows between the same addresses, or
+    /// all of an EtherType, are one.
+    pub packets_cut: u64,
+    /// One row for each flow at each queue, in the order of queues and of first arrival: `queue`, `flow` (text),
+    /// `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a column for
+    /// each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and `delivered_bps`
+    /// (over the time from the flow's first to its last arrival), `delay_mean_s`, `delay_p50_s`, `delay_p99_s`,
+    /// `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none), `classified_at_s` (belligerent for the first
+    /// time; NaN: never), and what else the discipline tells of a flow at the end.
+    pub flows: Table,
+    /// One row a queue: `queue`, `discipline`, `packets_arrived`, `packets_delivered`, `packets_dropped`,
+    /// `packets_marked`, `bytes_dropped`, drops by reason, `length_max_packets`, `length_max_bytes`,
+    /// `length_mean_packets`, `length_mean_bytes` and `utilization` (until its last packet had left), `delay_mean_s`,
+    /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, and the discipline's gauges at the end.
+    pub queues: Table,
+    /// Of each queue, for each interval: `length_mean_packets`, `length_max_packets`, `length_mean_bytes`,
+    /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`,
+    /// `packets_dropped`, `packets_marked`, and the discipline's gauges at the end of the interval.
+    pub series: Vec<Series>,
+}
+
+/// What separates the flow hashes of a replay's queues from those of other seeds.
+#[must_use]
+pub fn salt(seed: u64) -> u64 {
+    stream(seed, "replay/salt").next_u64()
+}
+
+/// Replays a capture into ports of `rate`, one for each queue. `control` is called now and then, and answers whether to
+/// go on. Equal seeds give a queue equal results, whatever queues are beside it.
+///
+/// # Errors
+/// A capture that cannot be read or holds nothing to replay, an output that cannot be written, books that do not
+/// balance.
+pub fn replay<'a, R: Read + 'a>(
+    capture: R,
+    rate: Rate,
+    queues: Vec<ReplayedQueue<'a>>,
+    options: &ReplayOptions,
+    control: &mut dyn FnMut() -> bool,
+) -> Result<ReplayResult, ReplayError> {
+    let mut arrivals = Arrivals::new(CaptureReader::new(capture)?, options.destination);
+    let writing = queues.iter().filter(|queue| queue.delivered_to.is_some() || queue.dropped_to.is_some()).count();
+    let frames = FrameStore::shared(writing);
+    if writing > 0 {
+        arrivals.keep_bytes(SharedFrames::clone(&frames));
+    }
+    let mut ports = queues
+        .into_iter()
+        .map(|queue| Port::new(queue, rate, &frames, options))
+        .collect::<Result<Vec<_>, ReplayError>>()?;
+    let mut packets = 0_u64;
+    while let Some(packet) = arrivals.next_packet()? {
+        if packets.is_multiple_of(PACKETS_A_CALL) {
+            if !control() {
+                return Err(ReplayError::Stopped);
+            }
+            ports.iter_mut().try_for_each(|port| port.check(arrivals.start_ps()))?;
+        }
+        packets += 1;
+        ports.iter_mut().for_each(|port| port.arrive(packet));
+    }
+    ports.iter_mut().try_for_each(|port| port.drain(control))?;
+    let end = ports.iter().map(|port| port.books.now).max().unwrap_or_default();
+    let result = results(&mut ports, end, rate, &arrivals, options)?;
+    for port in ports {
+        port.books.outputs.map_or(Ok(()), Outputs::finish).map_err(ReplayError::Write)?;
+    }
+    Ok(result)
+}
+
+fn results(
+    ports: &mut [Port<'_>],
+    end: Time,
+    rate: Rate,
+    arrivals: &Arrivals<'_>,
+    options: &ReplayOptions,
+) -> Result<ReplayResult, ReplayError> {
+    let flows = arrivals.flows();
+    if flows.is_empty() {
+        let (packets, unselected) = (arrivals.packets_read(), arrivals.unselected);
+        return Err(ReplayError::NoPackets { packets, unselected });
+    }
+    let (mut flow_tables, mut queue_tables, mut series) = (Vec::new(), Vec::new(), Vec::new());
+    for Port { name, discipline, queue, books, .. } in &mut *ports {
+        flow_tables.push(books.flow_table(name, flows, arrivals.cut(), &**queue));
+        // Its means are over its own time. Its series go on, so that all are equally long.
+        queue_tables.push(books.queue_table(name, discipline, rate, &**queue));
+        books.advance(end, &**queue);
+        if books.series.is_full() {
+            return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
+        }
+        series.extend(books.series.series(name, &|visit| queue.gauges(visit)));
+    }
+    let (packets, bytes) = ports.first().map_or((0, 0), |port| (port.books.packets(), port.books.bytes()));
+    Ok(ReplayResult {
+        rate_bps: rate.bits_per_second(),
+        seed: options.seed,
+        duration_s: end.seconds(),
+        packets,
+        bytes,
+        packets_unselected: arrivals.unselected,
+        packets_out_of_order: arrivals.out_of_order,
+        packets_cut: arrivals.cut().iter().sum(),
+        flows: table::stacked(flow_tables),
+        queues: table::stacked(queue_tables),
+        series,
+    })
+}
+
+/// A queue with its line and its books.
+struct Port<'a> {
+    name: String,
+    discipline: String,
+    queue: Box<dyn Discipline<CapturedPacket> + 'a>,
+    line: Line<CapturedPacket>,
+    rng: Pcg64Mcg,
+    books: Books<'a>,
+}
+
+impl<'a> Port<'a> {
+    fn new(
+        replayed: ReplayedQueue<'a>,
+        rate: Rate,
+        frames: &SharedFrames,
+        options: &ReplayOptions,
+    ) -> Result<Self, ReplayError> {
+        let ReplayedQueue { name, discipline, queue, delivered_to, dropped_to } = replayed;
+        let outputs = if delivered_to.is_some() || dropped_to.is_some() {
+            let open = |out: Option<Box<dyn Write + 'a>>| out.map(CaptureOutput::new).transpose();
+            let delivered = open(delivered_to).map_err(ReplayError::Write)?;
+            let dropped = open(dropped_to).map_err(ReplayError::Write)?;
+            Some(Outputs::new(SharedFrames::clone(frames), delivered, dropped))
+        } else {
+            None
+        };
+        let books = Books::new(SeriesBook::new(options.interval), outputs);
+        let (line, rng) = (Line::new(rate), stream(options.seed, "replay/queue"));
+        Ok(Self { name, discipline, queue, line, rng, books })
+    }
+
+    fn arrive(&mut self, packet: CapturedPacket) {
+        let Self { queue, line, rng, books, .. } = self;
+        line.run_until(packet.time, &mut **queue, rng, books);
+        line.arrive(packet, packet.time, &mut **queue, rng, books);
+    }
+
+    /// What went wrong so far, which no call could tell. `start_ps` is known since the first packet.
+    fn check(&mut self, start_ps: i128) -> Result<(), ReplayError> {
+        if self.books.series.is_full() {
+            return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
+        }
+        let Some(outputs) = &mut self.books.outputs else { return Ok(()) };
+        outputs.epoch_ps = start_ps;
+        outputs.take_error().map_or(Ok(()), |error| Err(ReplayError::Write(error)))
+    }
+
+    /// Sends what is still queued.
+    fn drain(&mut self, control: &mut dyn FnMut() -> bool) -> Result<(), ReplayError> {
+        let Self { queue, line, rng, books, .. } = self;
+        let mut steps = 0_u64;
+        while let Some(at) = line.next() {
+            if at == Time::NEVER {
+                return Err(ReplayError::TooLong);
+            }
+            line.run_until(at, &mut **queue, rng, books);
+            steps += 1;
+            if steps.is_multiple_of(PACKETS_A_CALL) && !control() {
+                return Err(ReplayError::Stopped);
+            }
+        }
+        if let Some(error) = books.outputs.as_mut().and_then(Outputs::take_error) {
+            return Err(ReplayError::Write(error));
+        }
+        books.check(queue.backlog()).map_err(ReplayError::Invariant)
+    }
+}

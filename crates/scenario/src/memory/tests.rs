@@ -1,0 +1,75 @@
+//! What is refused because it needs too much memory, and what the refusal says.
+
+use super::*;
+
+/// A star of `count` flows, with whatever else stands in the file.
+fn star(count: u64, more: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "10 s"
+        {more}
+        [topology.star]
+        access = {{ rate = "1 Gbps", delay = "1 ms" }}
+        bottleneck = {{ rate = "10 Gbps", delay = "1 ms", queue.drop_tail = {{ limit = "1000 packets" }} }}
+        [[flows]]
+        name = "tcp"
+        count = {count}
+        transport = "tcp"
+        "#
+    );
+    Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+fn refusal(scenario: &Scenario, available: f64) -> String {
+    check_within(scenario.spec(), available).map_err(|error| error.to_string()).unwrap_err()
+}
+
+#[test]
+fn a_refusal_tells_what_is_needed_what_there_is_and_what_of() {
+    insta::assert_snapshot!(refusal(&star(16_000_000, ""), 8e9), @"
+    the run needs about 71 GB of memory, and 8.0 GB is available
+    16,000,000 TCP flows need about 43 GB; 32,000,002 links need about 23 GB
+    hint: ask for fewer of them, or run it on a machine with more memory
+    ");
+    check_within(star(1000, "").spec(), 8e9).unwrap();
+}
+
+#[test]
+fn what_is_recorded_of_single_flows_counts() {
+    // Nothing but these samples makes the run large, and validation does not count them.
+    let gauges =
+        r#"probes = { interval = "1 ps", series = [], flow_gauges = [{ queue = "bottleneck", flows = ["tcp"] }] }"#;
+    let text = refusal(&star(10, gauges), 8e9);
+    assert!(text.contains("samples of `[probes]` need about 2,400 TB"), "{text}");
+}
+
+#[test]
+fn tables_of_many_queues_count() {
+    let tables = r#"[[flows]]
+        name = "udp"
+        count = 100000
+        transport.udp = { packet = "1000 B", constant = { rate = "1 Mbps" } }
+        access = { rate = "10 Mbps", delay = "1 ms", queue.fq_codel = { flows = 65536 } }
+        "#;
+    let scenario = star(10, "");
+    let text = format!("{}\n{tables}", scenario.to_toml());
+    let scenario = Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let text = refusal(&scenario, 8e9);
+    assert!(text.contains("100,001 queues need about"), "{text}");
+}
+
+#[test]
+fn a_queue_with_room_holds_what_a_source_sends_beyond_the_rate() {
+    let text = r#"
+        duration = "1000 s"
+        [topology.star]
+        access = { rate = "10 Gbps", delay = "1 ms" }
+        bottleneck = { rate = "1 Gbps", delay = "1 ms", queue.drop_tail = { limit = "1000000000 packets" } }
+        [[flows]]
+        name = "udp"
+        transport.udp = { packet = "100 B", constant = { rate = "9 Gbps" } }
+        "#;
+    let scenario = Scenario::load(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let text = refusal(&scenario, 8e9);
+    assert!(text.contains("packets that may wait in buffers"), "{text}");
+}

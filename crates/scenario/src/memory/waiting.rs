@@ -1,0 +1,141 @@
+//! How many packets may be on their way or wait in buffers at once.
+
+use forebay_units::{QueueSize, Rate};
+
+use crate::schema::{Application, FlowGroup, GraphLink, LinkSpec, ScenarioSpec, Topology, Transport, UdpPattern};
+
+/// Of the packets on their way the buffers of access links and others hold some, too.
+const BESIDE_THE_BOTTLENECK: f64 = 1.5;
+
+/// Links that flows share, and what is known of them together.
+struct Shared {
+    links: f64,
+    /// The narrowest of them.
+    narrowest: LinkSpec,
+    /// What the flows have for themselves before it.
+    access: Option<LinkSpec>,
+}
+
+/// An estimate of the most packets that exist at once: of the windows of TCP, and of what UDP sends beyond the rates of
+/// links.
+pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
+    let Some(shared) = shared(spec) else { return (0.0, 0.0) };
+    let flows: f64 = spec.flows.iter().map(|group| f64::from(group.flows())).sum();
+    let rate = bps(shared.narrowest.rate) * shared.links;
+    let on_the_way = shared.access.as_ref().map_or(0.0, |access| 2.0 * in_flight(shared.narrowest.rate, access));
+    let seconds = spec.duration.seconds();
+    let smallest = spec.flows.iter().map(packet_bits).fold(f64::INFINITY, f64::min);
+    let room = shared.links * (self::room(&shared.narrowest) + on_the_way);
+    // What a queue that is not described would send only after the end of the run is not kept.
+    let room = if room.is_finite() { room * BESIDE_THE_BOTTLENECK } else { rate * seconds / smallest };
+    let (mut windows, mut excess_bits) = (0.0, -rate * seconds);
+    let (mut windows_apart, mut excess_apart) = (0.0, 0.0);
+    for group in &spec.flows {
+        let count = f64::from(group.flows());
+        let access = group.access.as_ref().or(shared.access.as_ref());
+        let access_bps = access.map_or(f64::INFINITY, |link| bps(link.rate));
+        let size = packet_bits(group);
+        let before_access = access.map(self::room).filter(|room| room.is_finite());
+        let before_access = before_access.unwrap_or(access_bps * seconds / size);
+        match &group.transport {
+            Transport::Tcp(_) => {
+                let window = window(group);
+                // Where the access link is the narrowest, the window waits before it.
+                if access_bps < rate / flows {
+                    windows_apart += count * window.min(before_access);
+                } else {
+                    windows += count * window;
+                }
+            }
+            Transport::Udp(udp) => {
+                let sent_bps = udp_bps(&udp.pattern);
+                excess_apart += count * ((sent_bps - access_bps).max(0.0) * seconds / size).min(before_access);
+                excess_bits += count * sent_bps.min(access_bps) * seconds;
+            }
+            Transport::Cells(_) | Transport::Frames(_) => {}
+        }
+    }
+    // What the narrowest link has no room for is dropped.
+    let windows = windows.min(room);
+    let excess = (excess_bits.max(0.0) / smallest).min(room - windows);
+    (windows + windows_apart, excess + excess_apart)
+}
+
+fn shared(spec: &ScenarioSpec) -> Option<Shared> {
+    let (links, narrowest, access) = match &spec.topology {
+        Topology::Star(star) => (1.0, star.bottleneck.clone(), Some(&star.access)),
+        Topology::Dumbbell(dumbbell) => (1.0, dumbbell.bottleneck.clone(), Some(&dumbbell.access)),
+        Topology::Chain(chain) => (f64::from(chain.hops), chain.link.clone(), Some(&chain.access)),
+        Topology::Switch(switch) => (f64::from(switch.ports), switch.output.clone(), switch.access.as_ref()),
+        Topology::Graph(graph) => {
+            let narrowest =
+                graph.links.iter().map(GraphLink::forward).min_by_key(|link| link.rate.bits_per_second())?;
+            (graph.links.len() as f64, narrowest, None)
+        }
+        // Its switches' memory is small, and its sources hold numbers of frames.
+        Topology::Ethernet(_) => return None,
+    };
+    Some(Shared { links, narrowest, access: access.cloned() })
+}
+
+/// The mean length of a group's packets.
+fn packet_bits(group: &FlowGroup) -> f64 {
+    let bytes = match &group.transport {
+        Transport::Tcp(config) => config.segment,
+        Transport::Udp(udp) => udp.packet.mean(),
+        Transport::Cells(cells) => cells.size,
+        Transport::Frames(frames) => frames.size,
+    };
+    bits(bytes.0.max(1) as f64)
+}
+
+/// How many packets a link and its queue hold; infinite without a limit.
+fn room(link: &LinkSpec) -> f64 {
+    let queued = match link.queue.as_ref().map(|queue| queue.limit()) {
+        Some(Some(QueueSize::Packets(packets))) => packets as f64,
+        Some(Some(QueueSize::Bytes(bytes))) => bytes as f64 / 500.0,
+        // Each class has a limit of its own.
+        Some(None) => 10_000.0,
+        None => f64::INFINITY,
+    };
+    queued + 2.0 * in_flight(link.rate, link)
+}
+
+/// How many packets are in flight, there and back, at a rate over the length of a link.
+fn in_flight(rate: Rate, link: &LinkSpec) -> f64 {
+    2.0 * bps(rate) * link.delay.mean().seconds() / bits(1500.0)
+}
+
+/// The most segments that a flow of TCP has in flight.
+fn window(group: &FlowGroup) -> f64 {
+    let Transport::Tcp(config) = &group.transport else { return 0.0 };
+    let window = config.max_window_segments.min(config.max_congestion_window_segments.unwrap_or(u32::MAX));
+    let segments = |bytes: u64| bytes as f64 / f64::from(config.payload_bytes().max(1)) + 1.0;
+    let asked = match &group.app {
+        Application::Unlimited => f64::INFINITY,
+        Application::Fixed(fixed) => segments(fixed.size.mean().0),
+        Application::RequestResponse(app) => segments(app.response.mean().0),
+    };
+    f64::from(window).min(asked)
+}
+
+/// The rate of a source in the long run, or the greatest that it has.
+fn udp_bps(pattern: &UdpPattern) -> f64 {
+    match pattern {
+        UdpPattern::Constant(constant) => bps(constant.rate),
+        UdpPattern::Poisson(poisson) => bps(poisson.rate),
+        UdpPattern::OnOff(on_off) => {
+            let (on, off) = (on_off.on.mean().seconds(), on_off.off.mean().seconds());
+            bps(on_off.rate) * if on + off > 0.0 { on / (on + off) } else { 1.0 }
+        }
+        UdpPattern::Steps(steps) => steps.iter().map(|step| bps(step.rate)).fold(0.0, f64::max),
+    }
+}
+
+fn bps(rate: Rate) -> f64 {
+    rate.bits_per_second() as f64
+}
+
+fn bits(bytes: f64) -> f64 {
+    bytes * 8.0
+}

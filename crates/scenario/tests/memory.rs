@@ -1,0 +1,171 @@
+//! The estimate of the memory that a run takes, against what runs take in processes of their own.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+
+use forebay_scenario::{Scenario, memory_estimate, run};
+
+const SCENARIO: &str = "FOREBAY_TEST_SCENARIO";
+const PEAK: &str = "peak bytes: ";
+
+/// No test by itself: what the processes do that the others start.
+#[test]
+fn runs_what_it_is_given() {
+    let Ok(text) = std::env::var(SCENARIO) else { return };
+    let result = run(&scenario(&text), None, None, &mut |_| true).unwrap_or_else(|error| panic!("{error}"));
+    println!("{PEAK}{}", result.engine.peak_rss_bytes);
+}
+
+fn scenario(text: &str) -> Scenario {
+    Scenario::load(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
+}
+
+/// The most memory that a process held that ran the scenario, in bytes.
+fn peak(text: &str) -> f64 {
+    let this = std::env::current_exe().unwrap();
+    let child = Command::new(this)
+        .args(["--exact", "runs_what_it_is_given", "--nocapture"])
+        .env(SCENARIO, text)
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout);
+    let number = output.lines().find_map(|line| line.split_once(PEAK)).map(|(_, number)| number);
+    number.and_then(|number| number.trim().parse().ok()).unwrap_or_else(|| panic!("{output}"))
+}
+
+/// Checks the estimate of a scenario that takes much more than the process itself.
+fn check(text: &str) {
+    let (estimate, peak) = (memory_estimate(&scenario(text)), peak(text));
+    if peak == 0.0 {
+        // The system does not tell.
+        return;
+    }
+    let summary = format!("estimated {:.0} MB, measured {:.0} MB", estimate / 1e6, peak / 1e6);
+    println!("{summary}");
+    assert!(peak > 30e6, "too small a scenario to tell: {summary}");
+    assert!((0.5..=2.0).contains(&(estimate / peak)), "{summary}");
+}
+
+/// A star whose access links are `access`, with flows of `flows`.
+fn star(access: &str, bottleneck: &str, flows: &str) -> String {
+    format!(
+        r#"
+        duration = "1 s"
+        [topology.star]
+        access = {{ delay = "1 ms", {access} }}
+        bottleneck = {{ delay = "1 ms", {bottleneck} }}
+        [[flows]]
+        name = "flow"
+        {flows}
+        "#
+    )
+}
+
+const TCP: &str = r#"transport = "tcp"
+start = { uniform = ["0 s", "1 s"] }
+count = 20000"#;
+
+#[test]
+fn many_tcp_flows() {
+    check(&star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps", queue = "drop_tail""#, TCP));
+}
+
+#[test]
+fn many_tcp_flows_between_hosts_of_their_own_with_sack() {
+    check(
+        r#"
+        duration = "1 s"
+        [topology.dumbbell]
+        access = { rate = "1 Gbps", delay = "1 ms" }
+        bottleneck = { rate = "1 Gbps", delay = "1 ms", queue = "red" }
+        [[flows]]
+        name = "flow"
+        count = 15000
+        start = { uniform = ["0 s", "1 s"] }
+        transport.tcp = { preset = "linux" }
+        "#,
+    );
+}
+
+#[test]
+fn many_udp_flows() {
+    let flows = r#"count = 30000
+        transport.udp = { packet = "100 B", poisson = { rate = "8 kbps" } }"#;
+    check(&star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps", queue = "drop_tail""#, flows));
+}
+
+#[test]
+fn a_queue_with_books_for_each_of_many_flows() {
+    check(&star(r#"rate = "10 Mbps", queue = "drop_tail""#, r#"rate = "1 Gbps", queue = "drop_tail""#, TCP));
+}
+
+#[test]
+fn a_queue_with_tables_for_each_flow() {
+    let flows = r#"count = 500
+        transport.udp = { packet = "100 B", poisson = { rate = "8 kbps" } }"#;
+    check(&star(r#"rate = "10 Mbps", queue.fq_codel = { flows = 2048 }"#, r#"rate = "1 Gbps""#, flows));
+}
+
+#[test]
+fn what_waits_in_queues() {
+    let flows = r#"transport.udp = { packet = "100 B", constant = { rate = "900 Mbps" } }"#;
+    let bottleneck = r#"rate = "100 Mbps", queue.drop_tail = { limit = "10000000 packets" }"#;
+    check(&star(r#"rate = "1 Gbps""#, bottleneck, flows));
+    let windows = r#"count = 100
+        transport.tcp = { max_window_segments = 10000, initial_window_segments = 10000, segment = "100 B" }"#;
+    check(&star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps""#, windows));
+}
+
+#[test]
+fn time_series() {
+    let probes = r#"probes.interval = "10 us""#;
+    let flows = r#"count = 10
+        transport.udp = { packet = "1000 B", constant = { rate = "1 Mbps" } }"#;
+    check(&format!("{probes}\n{}", star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps", queue = "red""#, flows)));
+}
+
+#[test]
+fn a_switch_with_many_flows() {
+    check(
+        r#"
+        duration = "200 ms"
+        [topology.switch]
+        ports = 16
+        access = { rate = "1 Gbps", delay = "1 ms" }
+        input = { rate = "1 Gbps", delay = "1 us" }
+        output = { rate = "1 Gbps", delay = "1 ms", queue.drop_tail = { limit = "100 packets" } }
+        fabric = "cioq"
+        [[flows]]
+        name = "flow"
+        count = 8000
+        start = { uniform = ["0 s", "100 ms"] }
+        transport = "tcp"
+        "#,
+    );
+}
+
+#[test]
+fn an_ethernet_of_many_nodes() {
+    let switch = |number: usize| {
+        let nodes: Vec<String> = (0..40).map(|node| format!("\"n{number}-{node}\"")).collect();
+        format!("[[topology.ethernet.switches]]\nname = \"s{number}\"\nnodes = [{}]\n", nodes.join(", "))
+    };
+    let switches: String = (0..4).map(switch).collect();
+    let nodes: Vec<String> = (0..160).map(|node| format!("\"n{}-{}\"", node / 40, node % 40)).collect();
+    check(&format!(
+        r#"
+        duration = "2 ms"
+        [topology.ethernet]
+        link = {{ rate = "10 Gbps", delay = "1 us" }}
+        trunks = [["s0", "s1"], ["s1", "s2"], ["s2", "s3"]]
+        {switches}
+        [[flows]]
+        name = "flow"
+        from = [{}]
+        to = "others"
+        transport.frames = {{ size = "1000 B", rate = "100 Mbps" }}
+        "#,
+        nodes.join(", ")
+    ));
+}

@@ -1,0 +1,130 @@
+"""What a replay gives: tables and time series as Polars frames, figures, and files."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from forebay.document import Document, json_text
+from forebay.errors import InputError
+from forebay.folder import RESULT_FILE, staged
+from forebay.result import SERIES_FILE, Series, long_frame, narrowed, read_series
+
+if TYPE_CHECKING:
+    from .plot import ReplayPlots
+
+_FACTS = (
+    "capture",
+    "rate_bps",
+    "seed",
+    "duration_s",
+    "packets",
+    "bytes",
+    "packets_unselected",
+    "packets_out_of_order",
+    "packets_cut",
+)
+_TABLES = ("queues", "flows")
+
+
+@dataclass(frozen=True, eq=False)
+class ReplayResult:
+    """What became of a capture's packets at each queue. Times count from the capture's first packet."""
+
+    capture: str
+    """The file."""
+    rate_bps: int
+    """The rate of the port."""
+    seed: int
+    duration_s: float
+    """When the last bit of the last packet had left."""
+    packets: int
+    """Packets replayed."""
+    bytes: int
+    packets_unselected: int
+    """Packets left out because they go to other destinations."""
+    packets_out_of_order: int
+    """Packets stamped earlier than the one before them in the file; they were put in order of time."""
+    packets_cut: int
+    """Packets of which the snaplen kept too little to tell their flow: flows between the same addresses are one."""
+    queues: pl.DataFrame = field(repr=False)
+    """One row a queue: drops by reason, mean and greatest length, delays, the discipline's gauges at the end."""
+    flows: pl.DataFrame = field(repr=False)
+    """One row for each flow at each queue: drops by reason, delays, `classified_at_s`, …"""
+    all_series: tuple[Series, ...] = field(repr=False)
+    """Each queue over time. A value belongs to the interval that begins at its time."""
+
+    def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
+        """The queues over time as one long frame: `time_s`, `name` (of the queue), `quantity`, `value`.
+
+        Quantities are `length_mean_packets`, `length_max_packets`, `length_mean_bytes`, `delay_mean_s`, `delay_max_s`,
+        `offered_bps`, `delivered_bps`, `packets_dropped`, `packets_marked`, and the discipline's gauges. `name` and
+        `quantity` narrow them down. Raises InputError if there is no such series.
+        """
+        return long_frame(self.find_series(name, quantity))
+
+    def find_series(self, name: str | None = None, quantity: str | None = None) -> list[Series]:
+        """The series that `series` puts into a frame. Raises InputError if there is none."""
+        return narrowed(list(self.all_series), name, quantity, "series")
+
+    @cached_property
+    def plot(self) -> ReplayPlots:
+        """Figures: `result.plot.queues()`, `result.plot.flows()`."""
+        # Imported here: matplotlib takes longer to load than many a replay.
+        from .plot import ReplayPlots
+
+        return ReplayPlots(self)
+
+    def to_dict(self, *, series: bool = False) -> Document:
+        """The whole result as plain values; what has no value is None. `series` says if series have values."""
+        facts = {name: getattr(self, name) for name in _FACTS}
+        tables = {table: getattr(self, table).to_dicts() for table in _TABLES}
+        return {**facts, **tables, "series": [entry.to_dict(values=series) for entry in self.all_series]}
+
+    def to_json(self, *, series: bool = False) -> str:
+        """The whole result as one JSON document: what `forebay replay --json` prints."""
+        return json_text(self.to_dict(series=series))
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Writes tables and series as Parquet and everything but the series' values as `result.json`.
+
+        Either all files appear or none. Raises InputError if the folder cannot be written.
+        """
+        with staged(folder) as staging:
+            for table in _TABLES:
+                frame: pl.DataFrame = getattr(self, table)
+                frame.write_parquet(staging / f"{table}.parquet")
+            self.series().select(pl.lit("queue").alias("kind"), pl.all()).write_parquet(staging / SERIES_FILE)
+            (staging / RESULT_FILE).write_text(self.to_json() + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Reads what `save` wrote. Raises InputError if the folder holds no complete replay."""
+        path = Path(folder)
+        try:
+            document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
+            kept: dict[str, Any] = {name: document[name] for name in _FACTS}
+            kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
+            return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
+        except FileNotFoundError as error:
+            message = f"{path} holds no complete replay: there is no {error.filename or RESULT_FILE}"
+            message += f"\nhint: `forebay replay CAPTURE --out {path}` writes one"
+            raise InputError(message) from None
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            message = f"cannot read the replay in {path}: {error}\nhint: replay the capture again"
+            raise InputError(message) from None
+
+
+def is_replay(folder: str | PathLike[str]) -> bool:
+    """Whether the result in that folder is one of a replay."""
+    try:
+        document = json.loads((Path(folder) / RESULT_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and "capture" in document

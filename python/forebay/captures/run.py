@@ -1,0 +1,197 @@
+"""Replaying a capture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from forebay import _core
+from forebay.comparison.contenders import Contender, contenders_of, disciplines
+from forebay.errors import CaptureError, InputError
+from forebay.folder import begun, sweep
+from forebay.frames import frame_of
+from forebay.result import Series
+from forebay.scenario import override_texts
+from forebay.seeds import check_seed
+
+from .result import ReplayResult
+
+Progress = Callable[[float], object]
+
+
+def replay(  # noqa: PLR0913 - all but the first are keywords
+    capture: str | PathLike[str],
+    *,
+    rate: str,
+    queue: str | Sequence[str] | Mapping[str, object],
+    settings: Mapping[str, object] | None = None,
+    destination: str | None = None,
+    seed: int = 1,
+    interval: str | None = None,
+    out: str | PathLike[str] | None = None,
+    capture_out: str | PathLike[str] | None = None,
+    drops_out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> ReplayResult:
+    """Runs the packets of a pcap or pcapng file, gzip too, through one or several queues, each in front of a port.
+
+    `rate` is the port's: `"20 Mbps"`. `queue` is the name of a discipline; several of them, `["dbl", "red"]` or
+    `"dbl,red"`, see the same packets side by side. A name may carry a label and parameters, `"gentle=red:gentle=true"`,
+    and a mapping from labels to queues does as well: `{"small": {"drop_tail": {"limit": "20 packets"}}}`. `settings`
+    are parameters of every queue that has them: `{"limit": "100 packets"}`. With `destination` only packets to that
+    address are replayed: captures hold both directions, a port sends one. `interval` is that of the time series,
+    `"10 ms"`; without it one is chosen that gives some hundreds of values.
+
+    With `out`, tables and series are saved in that folder. `capture_out` is a pcapng file of what was let through, with
+    the times at which last bits leave and CE in what was marked; `drops_out` one of what was dropped, with the reasons
+    as comments. With several queues, each writes files of its own, with its label at the end of the name. `progress` is
+    called now and then with the part of the capture that has been read; an exception that it raises ends the replay.
+
+    Raises ScenarioError for rate, queue and settings, and InputError for a capture that cannot be replayed or a file
+    that cannot be written. Nothing is left behind then.
+    """
+    contenders = contenders_of(queue)
+    check_seed(seed)
+    address = _address(destination)
+    _check_readable(capture)
+    wanted = [_files_of(path, contenders, Path(capture)) for path in (capture_out, drops_out)]
+    targets = [path for paths in wanted for path in paths if path is not None]
+    if len(set(targets)) < len(targets):
+        message = "two captures would be written to one file\nhint: give them different names, and queues labels"
+        raise InputError(message)
+    with _appearing(targets) as partial:
+        files = [[None if path is None else partial[path] for path in paths] for paths in wanted]
+        parameters = _parameters(contenders, settings or {})
+        queues = [
+            (it.label, it.discipline, override_texts(own), delivered, dropped)
+            for it, own, delivered, dropped in zip(contenders, parameters, *files, strict=True)
+        ]
+        raw = _replay(capture, rate, queues, address, seed, interval, progress)
+        series = tuple(Series(**entry) for entry in raw.pop("series"))
+        tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
+        facts: dict[str, Any] = {**raw, **tables}
+        result = ReplayResult(capture=os.fspath(capture), all_series=series, **facts)
+        if out is not None:
+            result.save(out)
+    return result
+
+
+def _replay(
+    capture: str | PathLike[str],
+    rate: str,
+    queues: list[Any],
+    address: IPv4Address | IPv6Address | None,
+    seed: int,
+    interval: str | None,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    """Calls the core; what is wrong becomes an InputError."""
+    try:
+        raw = _core.replay(capture, rate, queues, destination=address, seed=seed, interval=interval, progress=progress)
+    except OSError as error:
+        message = f"cannot write the captures: {error.strerror or error}\nhint: name files where there is room for them"
+        raise InputError(message) from None
+    except CaptureError as error:
+        message = f"{os.fspath(capture)}: {error}"
+        raise InputError(message) from None
+    except _core.ScenarioError:
+        raise
+    except ValueError as error:
+        message = f"the interval {interval}: {error}\nhint: write a number and a unit, such as 10ms"
+        raise InputError(message) from None
+    return dict(raw)
+
+
+def _address(destination: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        return None if destination is None else ip_address(destination)
+    except ValueError:
+        message = f"{destination} is no address\nhint: give an IPv4 or IPv6 address that stands in the capture"
+        raise InputError(message) from None
+
+
+def _check_readable(capture: str | PathLike[str]) -> None:
+    """Raises InputError for a capture that cannot be opened: any other error of a file is about one that is written."""
+    try:
+        if Path(capture).is_fifo():
+            return
+        Path(capture).open("rb").close()
+    except OSError as error:
+        message = f"cannot read {os.fspath(capture)}: {error.strerror}"
+        message += "\nhint: give a pcap or pcapng file that you may read"
+        raise InputError(message) from None
+
+
+def _parameters(contenders: Sequence[Contender], settings: Mapping[str, object]) -> list[dict[str, object]]:
+    """The parameters of each queue: its own, and those of `settings` that its discipline has."""
+    known = [disciplines()[contender.discipline] for contender in contenders]
+    # What none of them has goes to the first, whose error says what is wrong.
+    strange = {key for key in settings if not any(_name(key) in keys for keys in known)}
+    chosen = []
+    for index, (contender, keys) in enumerate(zip(contenders, known, strict=True)):
+        alone = len(contenders) == 1
+        shared = {
+            key: value
+            for key, value in settings.items()
+            if alone or _name(key) in keys or (index == 0 and key in strange)
+        }
+        chosen.append({**shared, **contender.parameters})
+    return chosen
+
+
+def _name(key: str) -> str:
+    return key.partition(".")[0]
+
+
+def _files_of(path: str | PathLike[str] | None, contenders: Sequence[Contender], capture: Path) -> list[Path | None]:
+    """A file for each queue: the one that was named, or of several queues each its own."""
+    if path is None:
+        return [None] * len(contenders)
+    target = Path(path)
+    files = [target]
+    if len(contenders) > 1:
+        files = [target.with_stem(f"{target.stem}-{_file_part(it.label)}") for it in contenders]
+    for file in files:
+        if file.is_dir():
+            message = f"{file} is a folder, not a file\nhint: name the capture that is to be written"
+            raise InputError(message)
+        if file.exists() and capture.exists() and file.samefile(capture):
+            message = f"{file} is the capture that is read\nhint: name another file to write"
+            raise InputError(message)
+    return list(files)
+
+
+def _file_part(label: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in label)
+
+
+@contextmanager
+def _appearing(targets: Sequence[Path]) -> Iterator[dict[Path, Path]]:
+    """Gives a file to write into for each target, which takes the target's place at the end.
+
+    If the block raises, nothing is left behind. What is no ordinary file, such as a pipe, is written to itself. Raises
+    InputError for a file that cannot be written.
+    """
+    with ExitStack() as stack:
+        partial = {}
+        for target in targets:
+            if target.exists() and not target.is_file():
+                partial[target] = target
+                continue
+            try:
+                sweep(target.parent)
+                partial[target] = stack.enter_context(begun(target.parent, Path.touch))
+            except OSError as error:
+                message = (
+                    f"cannot write {target}: {os.strerror(error.errno or 0)}\nhint: name a file that you may write"
+                )
+                raise InputError(message) from None
+        yield partial
+        for target, path in partial.items():
+            if path != target:
+                path.replace(target)

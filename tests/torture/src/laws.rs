@@ -1,0 +1,221 @@
+//! Laws that the results of any run obey, as far as its tables tell.
+
+use std::collections::BTreeMap;
+
+use forebay_engine::{RunResult, Table};
+use forebay_scenario::schema::{Ethernet, FlowGroup, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern};
+use forebay_units::{Rate, Span};
+
+type Lawful = Result<(), String>;
+
+/// What the rounding of a sum may come to.
+const ROUNDING: f64 = 1e-9;
+/// A quantile comes from a histogram: its part by which it may be too small.
+const HISTOGRAM: f64 = 0.02;
+
+pub fn check(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
+    links(result)?;
+    queues(result)?;
+    rows_of_queues(result)?;
+    flows(spec, result)?;
+    drops(result)?;
+    series(spec, result)?;
+    spec.topology.ethernet().map_or(Ok(()), |ethernet| ports(ethernet, result))
+}
+
+fn law(holds: bool, what: &str, of: &str, how: impl FnOnce() -> String) -> Lawful {
+    if holds { Ok(()) } else { Err(format!("{what}: `{of}`: {}", how())) }
+}
+
+fn window_s(result: &RunResult) -> f64 {
+    result.duration_s - result.warmup_s
+}
+
+fn links(result: &RunResult) -> Lawful {
+    let table = &result.links;
+    for (row, name) in table.texts("name").iter().enumerate() {
+        let (used, rate) = (table.floats("utilization")[row], table.floats("rate_bps")[row]);
+        law((0.0..=1.0 + ROUNDING).contains(&used), "a utilisation is from 0 to 1", name, || used.to_string())?;
+        let bits = table.counts("bytes")[row] as f64 * 8.0;
+        // The last packet may have been on its way already, or not yet across.
+        let most = rate * window_s(result) * (1.0 + ROUNDING) + 2.0 * 8.0 * 65_600.0;
+        law(bits <= most, "a link carries no more than its rate", name, || format!("{bits} bits of {most}"))?;
+    }
+    Ok(())
+}
+
+fn queues(result: &RunResult) -> Lawful {
+    let table = &result.queues;
+    let reasons: Vec<&str> =
+        table.columns.iter().map(|(name, _)| *name).filter(|name| name.starts_with("dropped_")).collect();
+    for (row, name) in table.texts("name").iter().enumerate() {
+        let count = |column: &str| table.counts(column)[row];
+        let (mean, longest) = (table.floats("length_mean_packets")[row], count("length_max_packets"));
+        let within = mean >= 0.0 && mean <= longest as f64 * (1.0 + ROUNDING);
+        law(within, "a queue is no longer in the mean than at most", name, || format!("{mean} and {longest}"))?;
+        let (dropped, by_reason) = (count("packets_dropped"), reasons.iter().map(|reason| count(reason)).sum::<u64>());
+        law(dropped == by_reason, "drops have a reason", name, || format!("{dropped} and {by_reason}"))?;
+        let wait = table.floats("wait_mean_s")[row];
+        law(!(wait < 0.0 || wait > result.duration_s), "no wait is longer than the run", name, || wait.to_string())?;
+        if result.warmup_s == 0.0 {
+            let (arrived, marked) = (count("packets_arrived"), count("packets_marked"));
+            // Control frames of an Ethernet are in the queue, but not in its books.
+            let has_books = result.ports.columns.is_empty();
+            let fits = dropped <= arrived && marked <= arrived && (longest <= arrived || !has_books);
+            law(fits, "what is dropped, marked or queued has arrived", name, || {
+                format!("{dropped} dropped, {marked} marked, {longest} queued of {arrived}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The rows of a queue in `queue_flows` come to its own.
+fn rows_of_queues(result: &RunResult) -> Lawful {
+    let (queues, rows) = (&result.queues, &result.queue_flows);
+    for column in ["packets_arrived", "packets_dropped", "packets_marked"] {
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for (queue, count) in rows.texts("queue").iter().zip(rows.counts(column)) {
+            *sums.entry(queue).or_default() += count;
+        }
+        for (name, &count) in queues.texts("name").iter().zip(queues.counts(column)) {
+            let sum = sums.get(name.as_str()).copied().unwrap_or(0);
+            law(sum == count, "the rows of a queue come to its own", name, || format!("{column} {sum} and {count}"))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether none is less than the one before it. NaN is where nothing was measured.
+fn ascend(values: &[f64]) -> bool {
+    values.windows(2).all(|pair| pair[0] <= pair[1] * (1.0 + ROUNDING) || pair[0].is_nan() || pair[1].is_nan())
+}
+
+fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
+    let table = &result.flows;
+    let groups: BTreeMap<&str, &FlowGroup> = spec.flows.iter().map(|group| (group.name.as_str(), group)).collect();
+    for (row, name) in table.texts("name").iter().enumerate() {
+        let (count, number) = (|column: &str| table.counts(column)[row], |column: &str| table.floats(column)[row]);
+        let delays = ["delay_p50_s", "delay_p95_s", "delay_p99_s", "delay_max_s"].map(number);
+        law(ascend(&delays), "percentiles ascend", name, || format!("{delays:?}"))?;
+        let (mean, longest) = (number("delay_mean_s"), delays[3]);
+        law(ascend(&[0.0, mean, longest]), "a mean is no more than the most", name, || {
+            format!("{mean} and {longest}")
+        })?;
+        let measured = count("packets_delivered") > 0;
+        law(measured != mean.is_nan(), "what is delivered has a delay", name, || format!("{measured}, {mean} s"))?;
+        let least = groups.get(table.texts("group")[row].as_str()).map_or(0.0, |group| least_delay_s(group, spec));
+        let slow = !(mean < least * (1.0 - ROUNDING) || delays[0] < least * (1.0 - HISTOGRAM));
+        law(slow, "nothing is faster than its links", name, || format!("{mean} s, {delays:?}, at least {least} s"))?;
+        let rates = ["goodput_bps", "throughput_bps"].map(number);
+        // What had come out of order before the measured interval counts when the gap is filled.
+        let part = rates[0] >= 0.0 && (ascend(&rates) || result.warmup_s > 0.0);
+        law(part, "goodput is part of throughput", name, || format!("{rates:?}"))?;
+        let times = [number("start_s"), number("finished_s"), result.duration_s];
+        law(ascend(&times), "a flow starts, ends, and then the run does", name, || format!("{times:?}"))?;
+        let sent = count("packets_sent");
+        law(count("packets_retransmitted") <= sent, "what is sent again is sent", name, || sent.to_string())?;
+        if result.warmup_s == 0.0 {
+            let (delivered, dropped) = (count("packets_delivered"), count("packets_dropped"));
+            law(delivered + dropped <= sent, "what comes or is dropped was sent", name, || {
+                format!("{delivered} delivered and {dropped} dropped of {sent}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// What flows lost is what queues dropped of their data and links and ports lost.
+fn drops(result: &RunResult) -> Lawful {
+    let sum = |table: &Table, column: &str| table.counts(column).iter().sum::<u64>();
+    let directions = result.queue_flows.texts("direction").iter().zip(result.queue_flows.counts("packets_dropped"));
+    let dropped: u64 = directions.filter(|(direction, _)| *direction == "data").map(|(_, count)| count).sum();
+    let (of_flows, of_links) = (sum(&result.flows, "packets_dropped"), sum(&result.links, "packets_lost"));
+    let of_ports = sum(&result.ports, "frames_lost");
+    // A port may lose control frames as well.
+    let holds = of_flows >= dropped + of_links && of_flows <= dropped + of_links + of_ports;
+    law(holds, "what flows lost is what queues dropped and links lost", "all", || {
+        format!("{of_flows} of flows; {dropped} of queues, {of_links} of links, {of_ports} of ports")
+    })
+}
+
+fn series(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
+    let Some(probes) = &spec.probes else {
+        return law(result.series.is_empty(), "no probes, no series", "", String::new);
+    };
+    let samples = spec.duration.picoseconds() / probes.interval.picoseconds();
+    for series in &result.series {
+        let name = format!("{} of {}", series.quantity, series.name);
+        let length = series.values.len() as u64;
+        law(length == samples, "a sample for each interval", &name, || format!("{length}, not {samples}"))?;
+        let known = match series.quantity.as_str() {
+            "utilization" => Some(0.0..=1.0 + ROUNDING),
+            "length_packets" | "goodput_bps" | "sent_bps" | "congestion_window_bytes" => Some(0.0..=1e18),
+            _ => None,
+        };
+        let outside = known.and_then(|known| series.values.iter().find(|value| !known.contains(value)));
+        law(outside.is_none(), "samples keep their bounds", &name, || format!("{outside:?}"))?;
+    }
+    Ok(())
+}
+
+fn ports(ethernet: &Ethernet, result: &RunResult) -> Lawful {
+    let table = &result.ports;
+    let most = ethernet.switch.memory.0.max(ethernet.adapter.egress_memory.0);
+    let pauses = |pause: bool, priority: bool, lossy: bool| (pause || priority) && !lossy;
+    let (switch, adapter) = (&ethernet.switch, &ethernet.adapter);
+    let allows = |pause: Option<forebay_scenario::schema::Pause>| pause.is_some_and(|pause| pause.allow_loss);
+    let lossless = pauses(
+        switch.pause.is_some(),
+        switch.priority_pause.is_some(),
+        allows(switch.pause) || allows(switch.priority_pause),
+    ) && pauses(
+        adapter.pause.is_some(),
+        adapter.priority_pause.is_some(),
+        allows(adapter.pause) || allows(adapter.priority_pause),
+    );
+    for (row, name) in table.texts("name").iter().enumerate() {
+        let held = table.counts("memory_max_bytes")[row];
+        law(held <= most, "a buffer holds no more than its memory", name, || format!("{held} B of {most} B"))?;
+        let lost = table.counts("frames_lost")[row];
+        law(!lossless || lost == 0, "with PAUSE no frame is lost", name, || lost.to_string())?;
+        let paused = table.floats("paused_s")[row];
+        let most = 8.0 * window_s(result) * (1.0 + ROUNDING);
+        law((0.0..=most).contains(&paused), "no class pauses longer than the run", name, || paused.to_string())?;
+    }
+    Ok(())
+}
+
+/// The least time from a group's sources to their sinks, where the topology tells it at a glance: propagation, and the
+/// transmission of the smallest packet.
+fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
+    let bytes = smallest_packet(group);
+    let hop = |rate: Rate, delay: Span| (rate.transmission_time(bytes) + delay).seconds();
+    let link = |link: &forebay_scenario::schema::LinkSpec| hop(link.rate, link.delay.minimum());
+    match &spec.topology {
+        Topology::Star(star) => link(group.access.as_ref().unwrap_or(&star.access)) + link(&star.bottleneck),
+        Topology::Dumbbell(dumbbell) => {
+            let sink = link(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access));
+            link(group.access.as_ref().unwrap_or(&dumbbell.access)) + link(&dumbbell.bottleneck) + sink
+        }
+        Topology::Chain(chain) => link(group.access.as_ref().unwrap_or(&chain.access)) + link(&chain.link),
+        Topology::Switch(switch) => link(&switch.output),
+        Topology::Ethernet(ethernet) => 2.0 * hop(ethernet.link.rate, ethernet.link.delay),
+        Topology::Graph(graph) => {
+            graph.links.iter().map(|link| hop(link.rate, link.delay.minimum())).fold(f64::INFINITY, f64::min).min(1e9)
+        }
+    }
+}
+
+fn smallest_packet(group: &FlowGroup) -> u64 {
+    match &group.transport {
+        // A SYN is as long as an ACK.
+        Transport::Tcp(config) => config.header.0.min(config.ack_size.0),
+        Transport::Udp(udp) => match (&udp.packet, &udp.pattern) {
+            (SizeDistribution::Constant(size) | SizeDistribution::Uniform(size, _), UdpPattern::Constant(_)) => size.0,
+            _ => 1,
+        },
+        Transport::Cells(cells) => cells.size.0,
+        Transport::Frames(frames) => frames.size.0,
+    }
+}
