@@ -198,11 +198,14 @@ class _Problem:
     def _dual_residual(self, point: _Point) -> Array:
         return point.links @ self.uses + point.demands - self.weights / point.rates
 
-    def _distance(self, point: _Point, target: float) -> float:
-        """The norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`."""
+    def _distance(self, point: _Point, target: float, scale: Array) -> float:
+        """The norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`.
+
+        `scale` weighs the dual residuals, so that those of slow flows and of fast ones count alike.
+        """
         limited = np.isfinite(self.demands)
         residuals = (
-            point.rates * self._dual_residual(point),
+            scale * self._dual_residual(point),
             point.links * self._room(point.rates) - target,
             (point.demands * self._spare(point.rates) - target)[limited],
         )
@@ -227,12 +230,14 @@ class _Problem:
         slopes = np.concatenate((change, of_links, of_demands[limited], -(self.uses @ change), -change[limited]))
         falling = slopes < 0.0
         step = min(1.0, _TO_THE_BORDER * float((-values[falling] / slopes[falling]).min(initial=np.inf)))
-        before = self._distance(point, target)
+        # The scale stays the same along the step: a Newton step is sure to shorten a norm, not one that changes with it.
+        scale = point.rates
+        before = self._distance(point, target, scale)
         while step > 1e-9:
             moved = _Point(
                 point.rates + step * change, point.links + step * of_links, point.demands + step * of_demands
             )
-            if self._distance(moved, target) <= (1.0 - 0.01 * step) * before:
+            if self._distance(moved, target, scale) <= (1.0 - 0.01 * step) * before:
                 return moved
             step *= _SHORTENED
         return None

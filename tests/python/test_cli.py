@@ -239,6 +239,7 @@ def test_an_error_without_colours_is_shown_on_a_terminal_too(
         raise error
 
     monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert cli._status() == 2
     assert (coloured or "a path is too long") in capsys.readouterr().err

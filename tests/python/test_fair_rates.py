@@ -118,8 +118,17 @@ ROUNDED_TO_THE_BORDER: Problem = (
 )
 
 
+# Between its optimum and the start, the one flow of `b` alone gains by an order of magnitude: residuals that were scaled
+# by the rate of each point let the method stop where every step seemed to lead away.
+FAR_FROM_THE_START: Problem = (
+    [*[RoutedFlow(("a", "b"))] * 6, RoutedFlow(("b",))],
+    {"a": 1e9, "b": 10e9, "c": 1e9, "d": 1e9},
+)
+
+
 @given(problems())
 @example(ROUNDED_TO_THE_BORDER)
+@example(FAR_FROM_THE_START)
 def test_a_flow_of_weight_two_has_as_much_as_two_flows(problem: Problem) -> None:
     flows, capacities = problem
     first, *others = flows
