@@ -17,7 +17,7 @@ from . import _core, catalogue, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_text
 from .errors import InputError, ScenarioError
-from .folder import RESULT_FILE, named
+from .folder import RESULT_FILE, NotWrittenError, named
 from .scenario import Scenario
 from .seeds import LAST_SEED, MOST_SEEDS
 from .simulate import run as run_scenario
@@ -136,18 +136,26 @@ def run(
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
     checked = Scenario.load(scenario, _pairs(overrides))
+    unsaved: NotWrittenError | None = None
     with terminal.progress(checked.name) as progress:
         if folder is None:
             document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
         else:
-            document = run_scenario(checked, seed=seed, out=folder, progress=progress).to_dict()
-            interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
+            try:
+                document = run_scenario(checked, seed=seed, out=folder, progress=progress).to_dict()
+                interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
+            except NotWrittenError as error:
+                if error.result is None:
+                    raise
+                document, unsaved = error.result.to_dict(), error
     if as_json:
         terminal.write(json_text(document))
     else:
         from .summary import result_tables
 
         terminal.show(*result_tables(document, terminal.output().width))
+    if unsaved is not None:
+        raise unsaved
     if out is not None:
         terminal.note(f"written to {out}; `forebay plot {out}` draws its figures")
 

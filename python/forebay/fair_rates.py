@@ -230,7 +230,7 @@ class _Problem:
         slopes = np.concatenate((change, of_links, of_demands[limited], -(self.uses @ change), -change[limited]))
         falling = slopes < 0.0
         step = min(1.0, _TO_THE_BORDER * float((-values[falling] / slopes[falling]).min(initial=np.inf)))
-        # The scale stays the same along the step: a Newton step is sure to shorten a norm, not one that changes with it.
+        # The same along the step: a Newton step is sure to shorten a fixed norm, not one that changes with the point.
         scale = point.rates
         before = self._distance(point, target, scale)
         while step > 1e-9:

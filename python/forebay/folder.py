@@ -13,8 +13,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import InputError
+
+if TYPE_CHECKING:
+    from .result import Result
 
 try:
     import fcntl
@@ -50,6 +54,9 @@ def named(folder: str | PathLike[str]) -> Path:
 
 class NotWrittenError(InputError):
     """A folder cannot be written: the disk is full, say."""
+
+    result: Result | None = None
+    """What could not be kept there, if the run was over."""
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core
-from .folder import staged
+from .folder import NotWrittenError, staged
 from .scenario import Scenario
 from .seeds import check_seed
 
@@ -37,7 +37,8 @@ def run(
     the run that is done; an exception that it raises ends the call. Other Python threads go on meanwhile.
 
     Raises ScenarioError for a scenario that is not valid, and InputError for a seed that there is not, a file that
-    cannot be read or a folder that cannot be written.
+    cannot be read or a folder that cannot be written. If the disk is full at the end of the run, the error has the
+    results as its attribute `result`.
     """
     from .result import Result
 
@@ -47,10 +48,15 @@ def run(
         scenario = scenario.override(overrides)
     if out is None:
         return Result.from_core(run_core(scenario, seed=seed, progress=progress))
-    with staged(out) as staging:
-        result = Result.from_core(run_core(scenario, seed=seed, progress=progress, traces=staging))
-        result.write_files(staging)
-        (staging / SCENARIO_FILE).write_text(scenario.to_toml(), encoding="utf-8")
+    result = None
+    try:
+        with staged(out) as staging:
+            result = Result.from_core(run_core(scenario, seed=seed, progress=progress, traces=staging))
+            result.write_files(staging)
+            (staging / SCENARIO_FILE).write_text(scenario.to_toml(), encoding="utf-8")
+    except NotWrittenError as error:
+        error.result = result
+        raise
     return result
 
 

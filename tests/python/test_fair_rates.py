@@ -118,8 +118,8 @@ ROUNDED_TO_THE_BORDER: Problem = (
 )
 
 
-# Between its optimum and the start, the one flow of `b` alone gains by an order of magnitude: residuals that were scaled
-# by the rate of each point let the method stop where every step seemed to lead away.
+# The one flow of `b` alone starts an order of magnitude below its optimum: with residuals scaled by the rates of each
+# point the method stopped where every step seemed to lead away.
 FAR_FROM_THE_START: Problem = (
     [*[RoutedFlow(("a", "b"))] * 6, RoutedFlow(("b",))],
     {"a": 1e9, "b": 10e9, "c": 1e9, "d": 1e9},

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,9 +76,20 @@ def assert_one_error(done: subprocess.CompletedProcess[str], place: str) -> None
         assert word not in done.stderr
 
 
-def test_a_run_that_cannot_be_saved_leaves_nothing(small_file: Path, tmp_path: Path) -> None:
+def test_a_run_whose_trace_cannot_be_written_leaves_nothing(small_file: Path, tmp_path: Path) -> None:
     done = on_a_full_disk(tmp_path, "run", small_file, "--out", "new/out")
     assert_one_error(done, "new/out")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_run_that_cannot_be_saved_is_printed_and_leaves_nothing(small_file: Path, tmp_path: Path) -> None:
+    small = tomllib.loads(small_file.read_text(encoding="utf-8"))
+    small.pop("traces")
+    small_file.write_text(tomli_w.dumps(small), encoding="utf-8")
+    done = on_a_full_disk(tmp_path, "run", small_file, "--out", "new/out")
+    assert_one_error(done, "new/out")
+    assert "digest" in done.stdout
+    assert "written to" not in done.stderr
     assert not (tmp_path / "new").exists()
 
 

@@ -202,7 +202,8 @@ fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
         Topology::Switch(switch) => link(&switch.output),
         Topology::Ethernet(ethernet) => 2.0 * hop(ethernet.link.rate, ethernet.link.delay),
         Topology::Graph(graph) => {
-            graph.links.iter().map(|link| hop(link.rate, link.delay.minimum())).fold(f64::INFINITY, f64::min).min(1e9)
+            let directions = graph.links.iter().flat_map(|it| [it.forward(), it.backward()]);
+            directions.map(|direction| link(&direction)).fold(f64::INFINITY, f64::min).min(1e9)
         }
     }
 }
