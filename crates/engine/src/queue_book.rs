@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Span, Time};
+use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Time};
 
 use crate::packet::{FlowId, Packet, flow_key};
 use crate::prefetch::prefetch;
@@ -18,7 +18,8 @@ pub(crate) struct FlowAtQueue {
     pub dropped: u64,
     pub marked: u64,
     pub departed: u64,
-    pub wait: Span,
+    /// Sum of the waits, in picoseconds: of millions of packets that wait for minutes it is more than a `u64` holds.
+    pub wait_ps: u128,
     /// Drops since the start.
     pub dropped_total: u64,
 }
@@ -61,7 +62,7 @@ impl QueueTotals {
 #[derive(Clone, Copy, Debug, Default)]
 struct LetIn {
     packets: u64,
-    wait: Span,
+    wait_ps: u64,
 }
 
 /// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check
@@ -200,11 +201,23 @@ impl QueueBook {
             return self.let_in_at_the_edge(row, len_bytes, arrived, start);
         }
         self.let_in_total += 1;
-        let wait = start.since(arrived);
-        self.byte_time_ps += u128::from(wait.picoseconds()) * u128::from(len_bytes);
-        let row = &mut self.let_in[row];
-        row.packets += 1;
-        row.wait += wait;
+        let wait_ps = start.since(arrived).picoseconds();
+        self.byte_time_ps += u128::from(wait_ps) * u128::from(len_bytes);
+        let let_in = &mut self.let_in[row];
+        let_in.packets += 1;
+        match let_in.wait_ps.checked_add(wait_ps) {
+            Some(sum) => let_in.wait_ps = sum,
+            None => self.carry(row, wait_ps),
+        }
+    }
+
+    /// The sum of the waits in `let_in` is full: moves it to where there is room, and begins again.
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, row: usize, wait_ps: u64) {
+        let full = u128::from(std::mem::replace(&mut self.let_in[row].wait_ps, wait_ps));
+        self.packet_time_ps += full;
+        self.flows[row].wait_ps += full;
     }
 
     #[cold]
@@ -260,10 +273,10 @@ impl QueueBook {
         let measured = self.window.measures(start);
         self.departed[usize::from(measured)] += 1;
         if measured {
-            let wait = start.since(arrived);
+            let wait_ps = u128::from(start.since(arrived).picoseconds());
             let row = self.row(row);
             row.departed += 1;
-            row.wait += wait;
+            row.wait_ps += wait_ps;
         }
     }
 
@@ -301,9 +314,9 @@ impl QueueBook {
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
             let direction = self.directions.as_ref().map_or(self.first + row, |directions| directions[row] as usize);
-            let LetIn { packets, wait } = *let_in;
-            let (arrived, departed, wait) = (flow.arrived + packets, flow.departed + packets, flow.wait + wait);
-            (direction, FlowAtQueue { arrived, departed, wait, ..*flow })
+            let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
+            let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
+            (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
         };
         self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
     }
@@ -320,7 +333,7 @@ impl QueueBook {
     }
 
     pub fn mean_length_packets(&self) -> f64 {
-        let let_in: u128 = self.let_in.iter().map(|row| u128::from(row.wait.picoseconds())).sum();
+        let let_in: u128 = self.let_in.iter().map(|row| u128::from(row.wait_ps)).sum();
         (self.packet_time_ps + let_in) as f64 * 1e-12 / self.window.seconds()
     }
 
@@ -431,7 +444,7 @@ impl LossBook {
 
 #[cfg(test)]
 mod tests {
-    use forebay_qdisc::Ecn;
+    use forebay_qdisc::{Ecn, Span};
 
     use super::*;
     use crate::packet::PacketFields;
@@ -455,6 +468,27 @@ mod tests {
         let mut book = QueueBook::new(Window { from: Time::ZERO, to: end });
         flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
         book
+    }
+
+    /// 2^64 picoseconds are 213 days: a million packets that wait 20 s each.
+    #[test]
+    fn waits_are_summed_beyond_64_bits_of_picoseconds() {
+        let days = |days: u64| Time::ZERO + Span::from_seconds(days * 86_400);
+        for booked_at_once in [true, false] {
+            let mut book = QueueBook::new(Window { from: Time::ZERO, to: days(200) });
+            for _ in 0..3 {
+                if booked_at_once {
+                    book.let_in(&packet(7), days(150));
+                } else {
+                    book.arrival(&packet(7));
+                    book.waited(1, 100, Time::ZERO, days(150));
+                    book.departure(&packet(7), days(150));
+                }
+            }
+            let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+            assert_eq!(wait_ps, 450 * 86_400 * 1_000_000_000_000, "{booked_at_once}");
+            assert!((book.mean_length_packets() - 2.25).abs() < 1e-12, "{booked_at_once}");
+        }
     }
 
     #[test]

@@ -272,8 +272,8 @@ impl Report {
         queues.mean_packets.push(book.mean_length_packets());
         queues.mean_bytes.push(book.mean_length_bytes());
         queues.longest.push(book.longest);
-        let wait = book.rows().fold(Span::ZERO, |wait, (_, row)| wait + row.wait);
-        queues.wait_mean_s.push(wait.seconds() / totals.departed as f64);
+        let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+        queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
         queues.state_bytes.push(books.state_bytes);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
@@ -309,7 +309,7 @@ impl Report {
             table.arrived.push(data.arrived);
             table.dropped.push(data.dropped);
             table.marked.push(data.marked);
-            table.wait_mean_s.push(data.wait.seconds() / data.departed as f64);
+            table.wait_mean_s.push(data.wait_ps as f64 / 1e12 / data.departed as f64);
             let row = table.queue.len();
             flow_gauges(flow_key(flow as FlowId, is_ack), &mut |gauge, value| {
                 let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {

@@ -29,7 +29,7 @@ const LINK: f64 = 720.0;
 const QUEUE: f64 = 1_100.0;
 /// What a queue has for each flow, in both directions, from the first to the last that it has seen; and the row of
 /// results of a flow that it has seen.
-const ROW: f64 = 128.0;
+const ROW: f64 = 160.0;
 const RESULT_ROW: f64 = 200.0;
 /// A packet on its way, in rings that double as they grow: of a window, which is on several links at once; and one that
 /// waits since its source sends faster than its link.
