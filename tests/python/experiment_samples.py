@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from forebay.experiment.outcome import Outcome, Series
 from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.schema import Experiment
+from forebay.runs.outcome import Outcome, Series
 
 SCENARIO: dict[str, Any] = {
     "duration": "10 s",

@@ -42,9 +42,10 @@ def runs() -> dict[str, fb.Scenario]:
     found: dict[str, fb.Scenario] = {}
     for path in experiment_files().values():
         for job in make_plan(load_experiment(path), quick=True, seeds=1).jobs:
-            name = f"{job.experiment}: {job.at.variant}"
+            experiment, at = job.key
+            name = f"{experiment}: {at.variant}"
             if WHOLE:
-                found[name + ("" if job.at.x is None else f", {job.at.x:g}")] = fb.Scenario.from_toml(job.text, name)
+                found[name + ("" if at.x is None else f", {at.x:g}")] = fb.Scenario.from_toml(job.text, name)
             elif name not in found:
                 found[name] = cut(job.text, name)
     return found

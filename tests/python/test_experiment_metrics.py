@@ -18,10 +18,10 @@ from forebay.experiment.errors import NotRunError
 from forebay.experiment.evaluate import Runs, Value
 from forebay.experiment.judge import places
 from forebay.experiment.metrics import DblCost, DblIdentificationBound, Metric, MetricRef
-from forebay.experiment.outcome import Outcome, Series
 from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.schema import Check
-from forebay.experiment.statistics import crossing, estimate_mean, estimate_ratio, jain, student_t_quantile
+from forebay.runs.outcome import Outcome, Series
+from forebay.runs.statistics import crossing, estimate_mean, estimate_ratio, jain, student_t_quantile
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(MetricRef)
 AT = Coordinates(BASE, "A", 1.0)

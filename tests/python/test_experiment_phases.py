@@ -17,9 +17,9 @@ from forebay.experiment import ExperimentError
 from forebay.experiment.evaluate import Runs
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.metrics import MetricRef
-from forebay.experiment.outcome import Outcome, Series
 from forebay.experiment.plan import BASE, Coordinates
 from forebay.experiment.schema import Experiment
+from forebay.runs.outcome import Outcome, Series
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(MetricRef)
 AT = Coordinates(BASE, "base", None)

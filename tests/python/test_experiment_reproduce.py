@@ -17,12 +17,13 @@ import tomli_w
 from experiment_samples import FILE, every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, reproduce
 from forebay.experiment.evaluate import Runs
-from forebay.experiment.execute import StoppedError, execute
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
-from forebay.experiment.outcome import Outcome
-from forebay.experiment.plan import Coordinates, Job
 from forebay.experiment.tables import measured_text, table_rows
+from forebay.runs.execute import StoppedError, execute
+from forebay.runs.job import Job
+from forebay.runs.outcome import Outcome
+from forebay.runs.store import Store
 
 
 class Simulator:
@@ -345,19 +346,19 @@ def test_two_files_with_one_id_are_refused(folder: Path, capsys: pytest.CaptureF
 
 
 def test_few_jobs_are_submitted_however_long_one_takes(tmp_path: Path) -> None:
-    jobs = [Job("sample/one", Coordinates("", "a", None), seed, "") for seed in range(20)]
+    jobs = [Job("one", "sample", seed, "") for seed in range(20)]
     submitted: list[int] = []
 
-    def folder_of(job: Job) -> Path:
+    def store_of(job: Job[str]) -> Store:
         submitted.append(job.seed)
-        return tmp_path
+        return Store(tmp_path)
 
     def slow(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
         assert go_on(), (text, name, seed)
         time.sleep(0.6)
         return outcome()
 
-    runs = execute(jobs, folder_of, slow, threads=1, version="1", on_done=lambda _job, _kept: None)
+    runs = execute(jobs, store_of, slow, threads=1, on_done=lambda _job, _kept: None)
     next(runs)
     runs.close()
     assert submitted == [0, 1]

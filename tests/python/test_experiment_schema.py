@@ -17,7 +17,7 @@ from forebay.experiment import ExperimentError, list_experiments, load_experimen
 from forebay.experiment.load import experiment_files, experiment_folder, select_experiments
 from forebay.experiment.plan import make_plan, put, scenario_text
 from forebay.experiment.schema import Band
-from forebay.experiment.simulate import check
+from forebay.runs.simulate import check
 
 
 def written(tmp_path: Path, change: dict[str, Any]) -> Path:
@@ -210,7 +210,7 @@ def test_the_scenarios_of_the_papers_are_valid() -> None:
         experiment = load_experiment(path)
         for quick in (False, True):
             for text, name in {
-                job.text: job.at.label() for job in make_plan(experiment, quick=quick, seeds=1).jobs
+                job.text: job.key.at.label() for job in make_plan(experiment, quick=quick, seeds=1).jobs
             }.items():
                 check(text, f"{experiment.id} ({name})")
 
@@ -273,27 +273,27 @@ def test_a_sensitivity_run_has_variants_and_values_of_its_own() -> None:
     only = {"name": "long", "set": {"duration": "99 s"}, "why": "to see", "seeds": 1, "x": [2, 4], "variants": ["B"]}
     experiment = sample(sensitivity=[only], variants=[{"name": "A"}, {"name": "B"}])
     jobs = make_plan(experiment, quick=False, seeds=1).jobs
-    assert [(job.at.variant, job.at.x) for job in jobs if job.at.setting == "long"] == [("B", 2), ("B", 4)]
+    assert [(job.key.at.variant, job.key.at.x) for job in jobs if job.key.at.setting == "long"] == [("B", 2), ("B", 4)]
     assert len(jobs) == 2 * 3 + 2
 
 
 def test_keys_of_jobs_depend_on_scenario_seed_and_version() -> None:
     jobs = make_plan(sample(), quick=False, seeds=None).jobs
-    keys = {job.key("1") for job in jobs}
+    keys = {job.digest("1") for job in jobs}
     assert len(keys) == len(jobs)
-    assert not keys & {job.key("2") for job in jobs}
-    assert keys == {job.key("1") for job in make_plan(sample(), quick=False, seeds=None).jobs}
+    assert not keys & {job.digest("2") for job in jobs}
+    assert keys == {job.digest("1") for job in make_plan(sample(), quick=False, seeds=None).jobs}
 
 
 def test_a_variant_has_values_and_keys_of_its_own() -> None:
     only_b = {"name": "B", "x": [2, 4], "keys": ["flows.tcp.count"]}
     experiment = sample(variants=[{"name": "A"}, only_b])
     jobs = make_plan(experiment, quick=False, seeds=1).jobs
-    assert [(job.at.variant, job.at.x) for job in jobs] == [("A", 1), ("A", 2), ("A", 4), ("B", 2), ("B", 4)]
+    assert [(job.key.at.variant, job.key.at.x) for job in jobs] == [("A", 1), ("A", 2), ("A", 4), ("B", 2), ("B", 4)]
     counts = [[flow["count"] for flow in tomllib.loads(job.text)["flows"]] for job in jobs]
     assert counts == [[2, 1], [2, 2], [2, 4], [2, 1], [4, 1]]
     quick = make_plan(experiment, quick=True, seeds=1).jobs
-    assert [(job.at.variant, job.at.x) for job in quick] == [("A", 1), ("A", 4), ("B", 4)]
+    assert [(job.key.at.variant, job.key.at.x) for job in quick] == [("A", 1), ("A", 4), ("B", 4)]
 
 
 def test_values_of_a_variant_need_an_axis(tmp_path: Path) -> None:

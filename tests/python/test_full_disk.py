@@ -17,8 +17,8 @@ import tomli_w
 import forebay as fb
 from conftest import Command
 from experiment_samples import SCENARIO
-from forebay.experiment.outcome import Outcome
 from forebay.folder import PARTIAL, begun, staged, sweep
+from forebay.runs.outcome import Outcome
 
 # A file may have this many bytes: less than any figure or table of results, more than what is written before the runs.
 LIMIT = 4000

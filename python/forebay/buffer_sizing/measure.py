@@ -16,9 +16,10 @@ import numpy as np
 from forebay import _core
 from forebay.document import TABLES
 from forebay.errors import InputError, ScenarioError
-from forebay.experiment.execute import StoppedError, execute, version_key
-from forebay.experiment.outcome import Outcome, data_rows
-from forebay.experiment.plan import Coordinates, Job
+from forebay.runs.execute import StoppedError, execute
+from forebay.runs.job import Job
+from forebay.runs.outcome import Outcome, data_rows
+from forebay.runs.store import Store
 
 from .targets import DELAYS, METRICS, Interval, Target, Verdict, interval_of
 
@@ -113,7 +114,7 @@ class Measurements:
         self._place = place
         self._targets = tuple(targets)
         self._effort = effort
-        self.folder = Path(RUNS)
+        self.store = Store(Path(RUNS))
         """Where finished runs are kept."""
         self._meter = _Meter(progress, effort.seeds)
         self.points: dict[int, Point] = {}
@@ -159,14 +160,14 @@ class Measurements:
     def _run(self, buffer: int, text: str, numbers: range) -> list[Run]:
         label = self._place.limit_text(buffer)
         first = self._scenario.seed
-        jobs = [Job(self._scenario.name, Coordinates("", label, None), first + number, text) for number in numbers]
+        name = f"{self._scenario.name} ({label})"
+        jobs = [Job(buffer, name, first + number, text) for number in numbers]
         self._meter.begin(label, len(jobs))
         found = execute(
             jobs,
-            lambda _: self.folder,
+            lambda _: self.store,
             self._simulate,
             threads=self._effort.threads,
-            version=version_key(),
             on_done=lambda job, _: self._meter.finish(job.seed),
         )
         with closing(found):

@@ -8,8 +8,9 @@ from os import PathLike
 from statistics import fmean
 
 from forebay.errors import InputError
-from forebay.experiment.execute import default_threads
 from forebay.folder import kept_in
+from forebay.runs.execute import default_threads
+from forebay.runs.store import Store
 from forebay.scenario import Scenario
 from forebay.seeds import MOST_SEEDS, seeds_from
 
@@ -112,7 +113,7 @@ def find_size(  # noqa: PLR0913 - each is an option of the command line
     measurements.text(sizes.least)
     search = _Search(scenario, place, targets, measurements, sizes)
     with kept_in(out) as folder:
-        measurements.folder = folder / RUNS
+        measurements.store = Store(folder / RUNS)
         search.run()
     return search.result()
 

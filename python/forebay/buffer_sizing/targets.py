@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from forebay.errors import InputError
-from forebay.experiment.statistics import estimate_mean
 from forebay.quantity import scale
+from forebay.runs.statistics import estimate_mean
 from forebay.texts import seconds
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay.experiment.outcome import data_rows
-from forebay.experiment.statistics import jain
+from forebay.runs.outcome import data_rows
+from forebay.runs.statistics import jain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,9 +13,9 @@ import polars as pl
 
 from forebay import _core
 from forebay.document import Document, json_text
-from forebay.experiment.statistics import estimate_mean
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
+from forebay.runs.statistics import estimate_mean
 
 from .metrics import GROUP_METRICS, QUEUE_METRICS, Measures
 

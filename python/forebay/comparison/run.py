@@ -8,11 +8,12 @@ from os import PathLike
 from pathlib import Path
 
 from forebay.errors import InputError
-from forebay.experiment.execute import default_threads, execute, version_key
-from forebay.experiment.outcome import Outcome
-from forebay.experiment.plan import Coordinates, Job
-from forebay.experiment.simulate import simulate
 from forebay.folder import kept_in
+from forebay.runs.execute import default_threads, execute
+from forebay.runs.job import Job
+from forebay.runs.outcome import Outcome
+from forebay.runs.simulate import simulate
+from forebay.runs.store import Store
 from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
 
@@ -115,9 +116,7 @@ def _rows(
 ) -> list[Row]:
     """Every contender under every seed, then the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
-    todo = [
-        Job(scenario.name, Coordinates("", label, None), seed, text) for label, text in texts.items() for seed in seeds
-    ]
+    todo = [Job(label, f"{scenario.name} ({label})", seed, text) for label, text in texts.items() for seed in seeds]
     steps, done = len(todo) + len(texts), 0
 
     def step(*_: object) -> None:
@@ -128,10 +127,11 @@ def _rows(
     progress(0, steps)
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
-    finished = execute(todo, lambda _: folder, _simulate, threads=threads, version=version_key(), on_done=step)
+    store = Store(folder)
+    finished = execute(todo, lambda _: store, _simulate, threads=threads, on_done=step)
     with closing(finished):
         for job, outcome in finished:
-            found[job.at.variant][job.seed] = measure(outcome.tables, place.links, measured_s)
+            found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
     for contender, variant in fit:
         runs = sorted(found[contender.label].items())

@@ -15,18 +15,20 @@ from forebay import interrupt, terminal
 from forebay.errors import InputError, ScenarioError
 from forebay.folder import NotWrittenError, named, staged
 from forebay.interrupt import INTERRUPTED
+from forebay.runs.execute import Simulate, default_threads, execute
+from forebay.runs.job import Job
+from forebay.runs.simulate import check
+from forebay.runs.simulate import simulate as simulate_with_core
+from forebay.runs.store import Store
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
 from .evaluate import Runs
-from .execute import Simulate, default_threads, execute, version_key
 from .figures import draw_figures
 from .judge import ClaimResult, judge_all
 from .load import load_experiment, select_experiments
-from .plan import Coordinates, Job, Plan, make_plan
+from .plan import Cell, Coordinates, Plan, make_plan
 from .report import count_line, experiment_json, write_page, write_summary
-from .simulate import check
-from .simulate import simulate as simulate_with_core
 from .tables import render_claims, render_table, table_rows
 
 if TYPE_CHECKING:
@@ -34,7 +36,8 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from .outcome import Outcome
+    from forebay.runs.outcome import Outcome
+
     from .schema import Experiment
 
 ALL_HOLD, SOME_DO_NOT, BAD_INPUT = 0, 1, 2
@@ -84,9 +87,7 @@ def reproduce(
         plans = _plans(paths, quick=quick, seeds=seeds)
         if simulate is None:
             # Nothing runs before everything is known to be valid.
-            for text, name in {
-                job.text: f"{job.experiment} ({job.at.label()})" for plan in plans for job in plan.jobs
-            }.items():
+            for text, name in {job.text: job.name for plan in plans for job in plan.jobs}.items():
                 check(text, name)
         folder = Path("out") / "reproduce" if out is None else named(out)
         session = _Session(plans, folder, as_json, simulate or simulate_with_core)
@@ -153,7 +154,7 @@ class _Session:
             self._write_scenarios(plan)
         task = self.progress.add_task("runs", total=total)
 
-        def on_done(_job: Job, kept: bool) -> None:
+        def on_done(_job: Job[Cell], kept: bool) -> None:
             self.kept_runs += kept
             self.progress.advance(task)
 
@@ -176,20 +177,14 @@ class _Session:
         collected: dict[str, dict[Coordinates, dict[int, Outcome]]] = {plan.experiment.id: {} for plan in self.plans}
         due = list(self.plans)
         jobs = [job for plan in self.plans for job in plan.jobs]
-        version = version_key() if jobs else ""
-        results = execute(
-            jobs,
-            lambda job: self._folder(job.experiment) / "runs",
-            self.simulate,
-            threads=threads,
-            version=version,
-            on_done=on_done,
-        )
+        stores = {plan.experiment.id: Store(self._folder(plan.experiment.id) / "runs") for plan in self.plans}
+        results = execute(jobs, lambda job: stores[job.key.experiment], self.simulate, threads=threads, on_done=on_done)
         due = self._report_due(due, missing, collected)
         with closing(results):
             for job, outcome in results:
-                collected[job.experiment].setdefault(job.at, {})[job.seed] = outcome
-                missing[job.experiment] -= 1
+                experiment, at = job.key
+                collected[experiment].setdefault(at, {})[job.seed] = outcome
+                missing[experiment] -= 1
                 due = self._report_due(due, missing, collected)
 
     def _report_due(
@@ -274,5 +269,5 @@ class _Session:
         with staged(self._folder(plan.experiment.id) / "scenarios") as staging:
             for job in plan.jobs:
                 if job.seed == 1:
-                    name = re.sub(r"[^a-z0-9.]+", "-", job.at.label().lower()).strip("-")
+                    name = re.sub(r"[^a-z0-9.]+", "-", job.key.at.label().lower()).strip("-")
                     (staging / f"{name}.toml").write_text(job.text, encoding="utf-8")

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from forebay.ethernet import EthernetLoad
+from forebay.runs.outcome import data_rows
+from forebay.runs.statistics import Estimate, crossing, estimate_mean, estimate_ratio, jain
 
 from . import computed
 from .errors import ExperimentError, NotRunError
@@ -44,17 +46,16 @@ from .metrics import (
     StepMetric,
     WindowsMetric,
 )
-from .outcome import data_rows
 from .phases import convergence_time, e_folding_time
 from .plan import BASE, Coordinates, scenario_at
-from .statistics import Estimate, crossing, estimate_mean, estimate_ratio, jain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from .outcome import Outcome, Series
+    from forebay.runs.outcome import Outcome, Series
+
     from .schema import Experiment
 
     Samples = NDArray[np.float64]

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from forebay.runs.statistics import Estimate
+
     from .evaluate import Runs
     from .schema import FairShareLine, Figure, FlowValues, Line, SeriesLine, Table
-    from .statistics import Estimate
 
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},

@@ -11,9 +11,10 @@ from .metrics import SpreadMetric, StepMetric
 from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
+    from forebay.runs.statistics import Estimate
+
     from .evaluate import Runs, Value
     from .schema import Check, Claim
-    from .statistics import Estimate
 
 Verdict = Literal["reproduced", "not reproduced", "not judged"]
 

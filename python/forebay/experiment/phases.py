@@ -12,8 +12,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from forebay.runs.outcome import Series
+
     from .metrics import ConvergenceMetric, EFoldingMetric
-    from .outcome import Series
 
     Samples = NDArray[np.float64]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import tomli_w
+
+from forebay.runs.job import Job
 
 from .errors import ExperimentError
 
@@ -34,22 +35,11 @@ class Coordinates:
         return ", ".join(part for part in parts if part)
 
 
-@dataclass(frozen=True)
-class Job:
-    """One run: a complete scenario file's text and a seed."""
+class Cell(NamedTuple):
+    """What a run is for: its experiment, and its place there."""
 
     experiment: str
     at: Coordinates
-    seed: int
-    text: str
-
-    def key(self, version: str) -> str:
-        """Names the result on disk: equal scenario, seed and version of Forebay give equal results."""
-        digest = hashlib.sha256()
-        for part in (version, str(self.seed), self.text):
-            digest.update(part.encode())
-            digest.update(b"\0")
-        return digest.hexdigest()[:24]
 
 
 @dataclass(frozen=True)
@@ -59,13 +49,13 @@ class Plan:
     experiment: Experiment
     quick: bool
     seeds: int
-    jobs: list[Job]
+    jobs: list[Job[Cell]]
 
 
 def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan:
     """Every run of an experiment: settings x variants x values of the axis x seeds."""
     count = seeds or (experiment.quick.seeds if quick else experiment.seeds)
-    jobs: list[Job] = []
+    jobs: list[Job[Cell]] = []
     if experiment.scenario is None:
         return Plan(experiment, quick, count, jobs)
     settings: list[Sensitivity | None] = [None]
@@ -77,7 +67,8 @@ def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan
         for variant, point in _places(experiment, setting, quick=quick):
             text = scenario_text(experiment, variant, point, setting.set if setting else {}, quick=quick)
             at = Coordinates(name, variant.name, point.x if point else None)
-            jobs += [Job(experiment.id, at, seed, text) for seed in range(1, setting_seeds + 1)]
+            called = f"{experiment.id} ({at.label()})"
+            jobs += [Job(Cell(experiment.id, at), called, seed, text) for seed in range(1, setting_seeds + 1)]
     return Plan(experiment, quick, count, jobs)
 
 

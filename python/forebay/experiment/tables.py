@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from forebay import folding
+from forebay.runs.statistics import Estimate
 
 from .errors import NotRunError
 from .plan import BASE, Coordinates
-from .statistics import Estimate
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

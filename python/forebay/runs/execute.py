@@ -1,27 +1,22 @@
-"""Runs jobs on all cores, keeps every finished one on disk, and goes on where an interrupted call stopped."""
+"""Runs jobs on all cores, keeps every finished one on disk, and continues where an interrupted call stopped."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import threading
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
-from functools import cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
-from zipfile import BadZipFile
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from forebay import _core
-from forebay.errors import InputError
-from forebay.folder import sweep
-
+from .job import Job
 from .outcome import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
+    from pathlib import Path
 
-    from .plan import Job
+    from .store import Store
+
+Key = TypeVar("Key")
 
 
 class Simulate(Protocol):
@@ -43,22 +38,14 @@ _LISTEN_S = 0.1
 _GRACE_S = 0.5
 
 
-@cache
-def version_key() -> str:
-    """Identifies the simulator that made a stored outcome: Forebay's version and the very extension module."""
-    digest = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
-    return f"{_core.__version__}-{digest[:16]}"
-
-
 def execute(
-    jobs: Sequence[Job],
-    folder_of: Callable[[Job], Path],
+    jobs: Sequence[Job[Key]],
+    store_of: Callable[[Job[Key]], Store],
     simulate: Simulate,
     *,
     threads: int,
-    version: str,
-    on_done: Callable[[Job, bool], None],
-) -> Generator[tuple[Job, Outcome]]:
+    on_done: Callable[[Job[Key], bool], None],
+) -> Generator[tuple[Job[Key], Outcome]]:
     """Gives each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
 
     The simulator releases the GIL, so threads suffice. Only a few jobs more than there are threads are submitted at a
@@ -69,18 +56,17 @@ def execute(
     stop = threading.Event()
     waiting = iter(jobs)
     threads = min(threads, _MOST_THREADS, max(1, len(jobs)))
-    running: dict[Future[tuple[Outcome, bool]], Job] = {}
+    running: dict[Future[tuple[Outcome, bool]], Job[Key]] = {}
     swept: set[Path] = set()
     pool = ThreadPoolExecutor(max_workers=threads)
     try:
         while True:
             while len(running) < 2 * threads and (job := next(waiting, None)) is not None:
-                folder = folder_of(job)
-                if folder not in swept:
-                    swept.add(folder)
-                    sweep(folder)
-                path = folder / f"{job.key(version)}.npz"
-                running[pool.submit(_run, job, path, simulate, stop)] = job
+                store = store_of(job)
+                if store.folder not in swept:
+                    swept.add(store.folder)
+                    store.sweep()
+                running[pool.submit(_run, job, store, simulate, stop)] = job
             if not running:
                 return
             # Python hears Ctrl-C in this thread only, which the system need not wake for it.
@@ -96,23 +82,12 @@ def execute(
         wait(running, timeout=_GRACE_S)
 
 
-def _run(job: Job, path: Path, simulate: Simulate, stop: threading.Event) -> tuple[Outcome, bool]:
-    stored = _load(path)
+def _run(job: Job[Key], store: Store, simulate: Simulate, stop: threading.Event) -> tuple[Outcome, bool]:
+    stored = store.find(job)
     if stored is not None:
         return stored, True
-    outcome = simulate(job.text, f"{job.experiment} ({job.at.label()})", job.seed, lambda: not stop.is_set())
-    with suppress(OSError, InputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        outcome.save(path)
-    return outcome, path.exists()
-
-
-def _load(path: Path) -> Outcome | None:
-    """The stored outcome; None where there is none or the file is damaged, and then the job simply runs."""
-    try:
-        return Outcome.load(path)
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile):
-        return None
+    outcome = simulate(job.text, job.name, job.seed, lambda: not stop.is_set())
+    return outcome, store.keep(job, outcome)
 
 
 def default_threads() -> int:

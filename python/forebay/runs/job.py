@@ -1,0 +1,30 @@
+"""One run of many."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Job(Generic[Key]):
+    """One run: the text of a complete scenario file, and a seed."""
+
+    key: Key
+    """What the run is for, in the words of the caller, who finds its outcome by this and the seed."""
+    name: str
+    """What messages call the scenario, in place of its file."""
+    seed: int
+    text: str
+
+    def digest(self, version: str) -> str:
+        """Names the outcome on disk: equal scenario, seed and version of Forebay give equal outcomes."""
+        digest = hashlib.sha256()
+        for part in (version, str(self.seed), self.text):
+            digest.update(part.encode())
+            digest.update(b"\0")
+        return digest.hexdigest()[:24]
