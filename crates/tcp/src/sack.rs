@@ -123,7 +123,10 @@ impl SackRecovery {
         }
         let (start, end) = self.scoreboard.last_hole(connection.unacknowledged, connection.highest)?;
         self.rescued_until = connection.recovery_point;
-        let start = start.max(end.saturating_sub(self.segment_bytes));
+        // The FIN is a segment of its own, and the highest where it is missing.
+        let lowest =
+            if end > connection.data_end { connection.data_end } else { end.saturating_sub(self.segment_bytes) };
+        let start = start.max(lowest);
         let payload = connection.payload_at(start).min(end - start);
         connection.transmit(start, payload, turn.now, turn.out);
         Some(payload)

@@ -106,6 +106,27 @@ fn what_is_surely_lost_goes_before_new_data_and_new_data_before_the_rest() {
 }
 
 #[test]
+fn the_rescue_retransmission_includes_the_highest_number_missing() {
+    // Section 4, NextSeg (4). Segment 0 is lost, of those above 7 nothing is known, and there is no new data.
+    let arrived: &[(u64, u64)] = &[(1000, 7000)];
+    let rescued = |close: bool| {
+        let mut network = sent(20, finite(9_500));
+        if close {
+            network.drive_sender(|sender, now, out| sender.close(now, out));
+        }
+        assert_eq!(ack(&mut network, 0, arrived), [(0, 1000)]);
+        let rescued = ack(&mut network, 0, &[(1000, 8000)]);
+        // Once in a recovery.
+        assert_eq!(ack(&mut network, 0, &[(1000, 8200)]), []);
+        let fin = network.log.last().unwrap().segment.fin;
+        (rescued, fin)
+    };
+    assert_eq!(rescued(false), (vec![(8500, 1000)], false));
+    // The FIN is a segment of its own, behind the last byte.
+    assert_eq!(rescued(true), (vec![(9500, 0)], true));
+}
+
+#[test]
 fn a_short_hole_is_mended_by_as_much() {
     let mut network = sent(10, Network::unlimited);
     assert_eq!(ack(&mut network, 0, &[(1000, 2000), (2400, 6000)]), [(0, 1000)]);
