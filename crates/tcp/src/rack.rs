@@ -182,8 +182,8 @@ impl RackRecovery {
     }
 
     /// Section 7.4: what an ACK tells about the probe in flight. True if the probe has mended a loss, which calls for a
-    /// reduction (section 7.4.2).
-    fn settle_probe(&mut self, ack: &Ack, duplicate: Option<(u64, u64)>, connection: &Connection) -> bool {
+    /// reduction (section 7.4.2); there is none in flight during a recovery.
+    fn settle_probe(&mut self, ack: &Ack, duplicate: Option<(u64, u64)>) -> bool {
         let Probe::InFlight { end, repeats } = self.probe else { return false };
         if ack.ack < end {
             return false;
@@ -198,7 +198,7 @@ impl RackRecovery {
         if has_mended {
             self.probe = Probe::Idle;
         }
-        has_mended && !connection.in_recovery
+        has_mended
     }
 
     /// Sends the segment of which it is known that it is lost again.
@@ -297,7 +297,7 @@ impl Recovery for RackRecovery {
             }
         }
         self.learn_tolerance(duplicate.is_some(), connection);
-        if self.settle_probe(ack, duplicate, connection) {
+        if self.settle_probe(ack, duplicate) {
             connection.probe_has_mended = true;
         }
         if self.segments.may_be_overtaken(self.latest) {
@@ -420,35 +420,5 @@ impl Recovery for RackRecovery {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Reno, Segment, SegmentOut};
-
-    struct Nowhere;
-
-    impl SegmentOut for Nowhere {
-        fn segment(&mut self, _segment: Segment) {}
-    }
-
-    /// Section 6.2, step 4: a D-SACK widens the window once in a round trip; 16 recoveries without one forget it.
-    #[test]
-    fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
-        let config = TcpConfig { sack: true, rack: true, ..TcpConfig::default() };
-        let mut rack = RackRecovery::new(&config);
-        let mut connection = Connection::new(&config);
-        (connection.unacknowledged, connection.highest) = (1, 10_001);
-        for (acknowledged, has_dsack, tolerance) in
-            [(1, false, 1), (1, true, 2), (5001, true, 2), (10_000, true, 2), (10_001, false, 2), (10_001, true, 3)]
-        {
-            connection.unacknowledged = acknowledged;
-            rack.learn_tolerance(has_dsack, &connection);
-            assert_eq!(rack.tolerance, tolerance, "{acknowledged}, {has_dsack}");
-        }
-        for recovery in 1..=16 {
-            let mut out = Nowhere;
-            let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
-            rack.on_full_ack(&mut turn);
-            assert_eq!(rack.tolerance, if recovery < 16 { 3 } else { 1 }, "{recovery}");
-        }
-    }
-}
+#[path = "rack_tests.rs"]
+mod tests;
