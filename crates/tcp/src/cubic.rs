@@ -303,6 +303,24 @@ mod tests {
     }
 
     #[test]
+    fn an_undone_reduction_leaves_no_trace() {
+        // RFC 9438, section 4.9: cwnd_prior, W_max, K, the start of the stage and the estimate are what they were.
+        let round_trip = Span::from_milliseconds(100);
+        let (mut untouched, mut steady) = after_loss(CubicConfig::default(), 500.0);
+        rounds(&mut untouched, &mut steady, Time::ZERO, round_trip, 10);
+        for signal in [CongestionSignal::Loss, CongestionSignal::EcnEcho, CongestionSignal::Timeout] {
+            let (mut law, mut window) = (untouched.clone(), steady);
+            law.reduce(&window, window.congestion_window, signal, Time::ZERO + round_trip * 10);
+            law.undo();
+            assert_eq!((law.maximum, law.prior_window), (Some(500.0), Some(500.0)));
+            let (mut untouched, mut steady) = (untouched.clone(), steady);
+            let start = Time::ZERO + round_trip * 20;
+            let expected = rounds(&mut untouched, &mut steady, start, round_trip, 50);
+            assert_eq!(rounds(&mut law, &mut window, start, round_trip, 50), expected, "{signal:?}");
+        }
+    }
+
+    #[test]
     fn time_out_of_use_does_not_count() {
         let round_trip = Span::from_milliseconds(100);
         let (mut law, mut steady) = after_loss(CubicConfig::default(), 500.0);

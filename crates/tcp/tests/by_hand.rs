@@ -3,7 +3,10 @@
 
 mod network;
 
-use forebay_tcp::{Ack, FullAckWindow, PartialAckTimer, RateReduction, SackBlocks, Segment, Span, TcpConfig, Time};
+use forebay_tcp::{
+    Ack, CongestionControl, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, PartialAckTimer, RateReduction,
+    SackBlocks, Segment, Span, TcpConfig, Time,
+};
 use network::{Fate, Network, Path, at_ms};
 
 const SEGMENT: u64 = 1000;
@@ -46,8 +49,17 @@ fn ack(network: &mut Network, acked: u64, blocks: &[(u64, u64)]) -> Vec<(u64, u6
     for &(left, right) in blocks {
         assert!(sack.push(left + 1, right + 1));
     }
+    answer(network, Ack { ack: acked + 1, sack, ..Ack::default() })
+}
+
+/// An ACK of the first `acked` bytes that echoes a mark.
+fn echo(network: &mut Network, acked: u64) -> Vec<(u64, u64)> {
+    answer(network, Ack { ack: acked + 1, ece: true, ..Ack::default() })
+}
+
+fn answer(network: &mut Network, ack: Ack) -> Vec<(u64, u64)> {
     let before = network.log.len();
-    network.drive_sender(|sender, now, out| sender.on_ack(&Ack { ack: acked + 1, sack, ..Ack::default() }, now, out));
+    network.drive_sender(|sender, now, out| sender.on_ack(&ack, now, out));
     network.log[before..].iter().map(|sent| (sent.segment.seq - 1, u64::from(sent.segment.payload_bytes))).collect()
 }
 
@@ -283,4 +295,243 @@ fn a_bare_fin_has_no_part_in_ecn() {
     network.drive_sender(|sender, now, out| sender.close(now, out));
     let flags: Vec<(bool, bool)> = network.log.iter().map(|sent| (sent.segment.fin, sent.segment.ect)).collect();
     assert_eq!(flags, [(false, true), (true, false)]);
+}
+
+#[test]
+fn in_ns2_a_mark_counts_after_a_timeout() {
+    // RFC 3168, 6.1.2: one reduction for each window of data. ns-2 2.35, TcpAgent::ecn(): above `recover_`, or when the
+    // last reduction was that of a timeout.
+    for (ecn_floor, reductions) in
+        [(EcnFloor::Ns2, [1, 1]), (EcnFloor::OneSegment, [0, 0]), (EcnFloor::TwoSegments, [0, 0])]
+    {
+        let config = TcpConfig { sack: false, ecn: true, ecn_floor, ..TcpConfig::default() };
+        let mut network = sent_with(config, 16, Network::unlimited);
+        network.run_until(network.sender.deadline());
+        let found = [1000, 2000].map(|acked| {
+            echo(&mut network, acked);
+            network.sender.counters().ecn_reductions
+        });
+        assert_eq!(found, reductions, "{ecn_floor:?}");
+    }
+}
+
+#[test]
+fn in_ns2_a_mark_does_not_count_after_a_loss() {
+    // TcpAgent::ecn(): the exception is for timeouts only.
+    let config = TcpConfig { sack: false, ecn: true, ecn_floor: EcnFloor::Ns2, ..TcpConfig::default() };
+    let config = TcpConfig { congestion_control: CongestionControl::Reno, ..config };
+    let mut network = sent_with(config, 16, Network::unlimited);
+    (0..3).for_each(|_| drop(ack(&mut network, 0, &[])));
+    ack(&mut network, 1000, &[]);
+    echo(&mut network, 2000);
+    assert_eq!((network.sender.counters().fast_recoveries, network.sender.counters().ecn_reductions), (1, 0));
+}
+
+#[test]
+fn in_ns2_a_timeout_leaves_the_threshold_of_a_mark_alone() {
+    // TcpAgent::timeout(): CLOSE_CWND_ONE without CLOSE_SSTHRESH_HALF. Elsewhere it is RFC 5681's equation 4: half of
+    // what the mark left. The window was 16, and 17 where the ACK had no echo.
+    for (ecn_floor, is_marked, threshold) in
+        [(EcnFloor::Ns2, true, 8_000), (EcnFloor::Ns2, false, 8_000), (EcnFloor::OneSegment, true, 4_000)]
+    {
+        let config = TcpConfig { sack: false, ecn: true, ecn_floor, ..TcpConfig::default() };
+        let mut network = sent_with(config, 16, Network::unlimited);
+        if is_marked {
+            echo(&mut network, 1000)
+        } else {
+            ack(&mut network, 1000, &[])
+        };
+        let before = network.log.len();
+        network.run_until(network.sender.deadline());
+        assert_eq!(network.sender.counters().timeouts, 1);
+        assert_eq!(network.sender.slow_start_threshold_bytes(), Some(threshold), "{ecn_floor:?}, {is_marked}");
+        assert_eq!((network.sender.congestion_window_bytes(), network.log.len() - before), (1_000, 1));
+        // The last action is a timeout all the same: in ns-2 the next mark counts.
+        echo(&mut network, 2000);
+        let marks = u64::from(is_marked) + u64::from(ecn_floor == EcnFloor::Ns2);
+        assert_eq!(network.sender.counters().ecn_reductions, marks, "{ecn_floor:?}, {is_marked}");
+    }
+}
+
+#[test]
+fn in_ns2_the_ack_that_ends_a_recovery_opens_the_window() {
+    // ns-2 2.35: it goes on to opencwnd(), which counts it as one segment however much it acknowledges. RFC 5681 (3.2,
+    // step 6) leaves the threshold, half of 16; so does ns-2 with SACK.
+    use CongestionControl::{NewReno, Reno};
+    let windows = |grow_at_recovery_exit, congestion_control, sack, acks: &[u64]| {
+        let config = TcpConfig {
+            congestion_control,
+            sack,
+            grow_at_recovery_exit,
+            byte_counting_limit: 2,
+            full_ack_window: FullAckWindow::SlowStartThreshold,
+            ..TcpConfig::default()
+        };
+        let mut network = sent_with(config, 16, Network::unlimited);
+        for arrived in [2000, 3000, 4000] {
+            let blocks: &[(u64, u64)] = if sack { &[(1000, arrived)] } else { &[] };
+            ack(&mut network, 0, blocks);
+        }
+        let window = |acked: &u64| {
+            ack(&mut network, *acked, &[]);
+            network.sender.congestion_window_bytes()
+        };
+        acks.iter().map(window).collect::<Vec<_>>()
+    };
+    for (grows, opened) in [(false, 8_000), (true, 8_125)] {
+        assert_eq!(windows(grows, NewReno, false, &[16_000]), [opened]);
+        assert_eq!(windows(grows, Reno, false, &[16_000]), [opened]);
+        assert_eq!(windows(grows, NewReno, true, &[16_000]), [8_000]);
+        // A part of a segment counts as that, and what ends no recovery not at all.
+        assert_eq!(windows(grows, Reno, false, &[500]), [if grows { 8_062 } else { 8_000 }]);
+        assert_eq!(windows(grows, NewReno, false, &[5000, 16_000]), [7_000, if grows { 8_000 } else { 7_000 }]);
+    }
+}
+
+#[test]
+fn outside_of_recoveries_the_window_opens_once_an_ack() {
+    // RFC 5681, equation 3: 1/8 and, for the ACK after it, 1/8.125. SACK blocks that nobody has asked for change
+    // nothing.
+    let config = TcpConfig {
+        grow_at_recovery_exit: true,
+        full_ack_window: FullAckWindow::SlowStartThreshold,
+        sack: false,
+        ..TcpConfig::default()
+    };
+    let mut network = sent_with(config, 16, Network::unlimited);
+    (0..3).for_each(|_| drop(ack(&mut network, 0, &[])));
+    ack(&mut network, 16_000, &[]);
+    ack(&mut network, 17_000, &[(20_000, 21_000)]);
+    assert_eq!(network.sender.congestion_window_bytes(), 8_248);
+}
+
+#[test]
+fn an_ack_of_new_data_ends_the_count_of_duplicates() {
+    // RFC 6675, section 5: DupAcks is set to zero. What has arrived is less than two segments.
+    let mut network = sent(10, Network::unlimited);
+    for (acked, arrived, recoveries) in
+        [(0, 2100, 0), (0, 2200, 0), (1000, 2200, 0), (1000, 2300, 0), (1000, 2400, 0), (1000, 2500, 1)]
+    {
+        ack(&mut network, acked, &[(2000, arrived)]);
+        assert_eq!(network.sender.counters().fast_recoveries, recoveries, "{acked}, {arrived}");
+    }
+}
+
+#[test]
+fn an_ack_of_new_data_restarts_the_timer_where_later_data_has_arrived() {
+    // RFC 6298, 5.3.
+    let mut network = sent(10, Network::unlimited);
+    network.now = at_ms(300);
+    ack(&mut network, 1000, &[(2000, 2100)]);
+    assert_eq!(network.sender.deadline(), network.now + network.sender.round_trip().timeout());
+}
+
+#[test]
+fn a_window_that_stays_unused_is_brought_halfway_to_what_was_used() {
+    // RFC 2861, section 3.1: "each time a RTO passes", to (cwnd + W_used) / 2, W_used being the most in flight in a
+    // round trip. The window is 40, of which it last needed more than half after 200 ms; then 20 are in flight.
+    for (idle_restart, windows, room) in
+        [(IdleRestart::Halving, [40_000, 40_000, 30_000], 13), (IdleRestart::InitialWindow, [40_000; 3], 23)]
+    {
+        let config = TcpConfig { sack: false, idle_restart, ..TcpConfig::default() };
+        let mut network = sent_with(config, 10, finite(30_000));
+        (1..=10).for_each(|n| drop(ack(&mut network, 1000 * n, &[])));
+        network.now = at_ms(200);
+        (11..=30).for_each(|n| drop(ack(&mut network, 1000 * n, &[])));
+        assert_eq!(network.sender.congestion_window_bytes(), 40_000);
+        network.now = at_ms(1050);
+        network.drive_sender(|sender, now, out| sender.write(20_000, now, out));
+        let found = [(31, 1150), (32, 1199), (33, 1200)].map(|(n, ms)| {
+            network.now = at_ms(ms);
+            ack(&mut network, 1000 * n, &[]);
+            network.sender.congestion_window_bytes()
+        });
+        assert_eq!(network.sender.round_trip().timeout(), Span::from_seconds(1));
+        assert_eq!(found, windows, "{idle_restart:?}");
+        // What is sent goes by it.
+        let before = network.log.len();
+        network.drive_sender(|sender, now, out| sender.write(100_000, now, out));
+        assert_eq!(network.log.len() - before, room, "{idle_restart:?}");
+    }
+}
+
+#[test]
+fn what_limited_transmit_sent_is_in_flight_once_new_data_is_acknowledged() {
+    // RFC 5681, section 3.2, step 2: it does not count in FlightSize at the loss for whose duplicates it went out. Two
+    // were sent, then 1200 bytes are acknowledged; of a window of 11 less than one segment is free.
+    let config = TcpConfig { limited_transmit: true, ..sent(10, Network::unlimited).config };
+    let mut network = Network::new(config, Path::delay(Span::ZERO).with_segment_fate(|_, _| Fate::Drop));
+    network.unlimited();
+    assert_eq!(ack(&mut network, 0, &[(1000, 1100)]), [(10_000, 1000)]);
+    assert_eq!(ack(&mut network, 0, &[(1000, 1200)]), [(11_000, 1000)]);
+    assert_eq!(ack(&mut network, 1200, &[]), []);
+    ack(&mut network, 1200, &[(3000, 6000)]);
+    assert_eq!(network.sender.slow_start_threshold_bytes(), Some(5_000));
+}
+
+#[test]
+fn the_time_out_of_use_does_not_count_for_cubic() {
+    // RFC 9438, section 4.2: the window is 100, of which one segment is used for 10 s. The cubic function, still at its
+    // turning point, adds no more than a hundredth of a segment; 10 s on it would add a half.
+    let cubic = CubicConfig { reno_friendly: false, ..CubicConfig::default() };
+    let congestion_control = CongestionControl::Cubic(cubic);
+    let config = TcpConfig { congestion_control, initial_ssthresh_segments: Some(2), ..TcpConfig::default() };
+    let mut network = sent_with(config, 100, finite(101_000));
+    ack(&mut network, 1000, &[]);
+    network.now = at_ms(200);
+    ack(&mut network, 101_000, &[]);
+    for used in 1..=13 {
+        network.now += Span::from_milliseconds(800);
+        network.drive_sender(|sender, now, out| sender.write(1000, now, out));
+        ack(&mut network, 101_000 + 1000 * used, &[]);
+    }
+    network.drive_sender(|sender, now, out| sender.write(200_000, now, out));
+    ack(&mut network, 115_000, &[]);
+    assert!((100_000..100_010).contains(&network.sender.congestion_window_bytes()));
+}
+
+#[test]
+fn cubic_goes_on_where_it_was_before_a_spurious_reduction() {
+    // RFC 9438, section 4.9: the window is 100, and the cubic function, which began 10 s ago, asks for the most: half a
+    // segment for each that is acknowledged. One that begins anew would stand still.
+    let cubic = CubicConfig { reno_friendly: false, ..CubicConfig::default() };
+    let config = TcpConfig {
+        congestion_control: CongestionControl::Cubic(cubic),
+        sack: true,
+        dsack: true,
+        undo: true,
+        initial_ssthresh_segments: Some(2),
+        ..TcpConfig::default()
+    };
+    let mut network = sent_with(config, 100, Network::unlimited);
+    ack(&mut network, 1000, &[]);
+    network.now = at_ms(10_100);
+    assert_eq!(ack(&mut network, 1000, &[(2000, 5000)])[0], (1000, 1000));
+    assert_eq!(network.sender.congestion_window_bytes(), 70_000);
+    ack(&mut network, 5000, &[(1000, 2000)]);
+    assert_eq!(network.sender.counters().spurious_reductions, 1);
+    assert_eq!(network.sender.congestion_window_bytes(), 100_500);
+}
+
+#[test]
+fn after_a_mark_the_window_comes_down_evenly() {
+    // RFC 9937, section 6.2, for any reduction: from 10 in flight to 5, one for two that arrive. The window opens again
+    // with the ACK of all that was in flight at the mark. At the ninth, no more than the window is in flight.
+    let config = TcpConfig { sack: true, rack: true, ecn: true, ..TcpConfig::default() };
+    let mut network = sent_with(config.clone(), 10, Network::unlimited);
+    let mut step = |n: u64| {
+        let sent = if n == 1 { echo(&mut network, 1000) } else { ack(&mut network, 1000 * n, &[]) };
+        (sent.len(), network.sender.congestion_window_bytes())
+    };
+    let steps: Vec<(usize, u64)> = (1..=10).map(&mut step).collect();
+    assert_eq!(steps.iter().map(|step| step.0).collect::<Vec<_>>(), [1, 0, 1, 0, 1, 0, 1, 0, 0, 1]);
+    assert!(steps[..9].iter().all(|step| step.1 == 5_000), "{steps:?}");
+    assert_eq!(steps[9].1, 5_200);
+    // A timeout ends it: slow start.
+    let mut network = sent_with(config, 10, Network::unlimited);
+    echo(&mut network, 1000);
+    network.run_until(network.sender.deadline());
+    assert_eq!(network.sender.counters().timeouts, 1);
+    ack(&mut network, 2000, &[]);
+    assert_eq!(network.sender.congestion_window_bytes(), 2_000);
 }
