@@ -136,6 +136,24 @@ fn the_longest_is_so_by_bytes() {
 }
 
 #[test]
+fn the_buffer_holds_as_many_bytes_as_the_memory_limit() {
+    // Linux, fq_codel_enqueue(): dropped is what would be more than `memory_limit`.
+    let mut bench = bench(&FqCodelConfig { memory_limit: Bytes(10_000), drop_batch: 1, ..FqCodelConfig::default() });
+    for label in 0..10 {
+        bench.enqueue(Labelled::new(label, 1, 1000, 0));
+    }
+    assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (10_000, 0));
+    bench.enqueue(Labelled::new(10, 2, 40, 0));
+    assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (9_040, 1));
+    // A longer packet pushes out nobody; one of that length has room alone.
+    bench.enqueue(Labelled::new(11, 1, 10_001, 0));
+    assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (9_040, 2));
+    let mut alone = self::bench(&FqCodelConfig { memory_limit: Bytes(10_000), ..FqCodelConfig::default() });
+    alone.enqueue(Labelled::new(0, 1, 10_000, 0));
+    assert_eq!((alone.discipline.backlog().bytes, alone.dropped.0.len()), (10_000, 0));
+}
+
+#[test]
 fn an_arrival_may_be_its_own_victim() {
     let mut bench = bench(&FqCodelConfig { limit: QueueSize::Bytes(3000), flows: 1, ..FqCodelConfig::default() });
     bench.enqueue(Labelled::new(1, 1, 100, 0));
