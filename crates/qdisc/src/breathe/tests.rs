@@ -197,6 +197,57 @@ fn counters_are_halved_once_for_each_period_that_has_ended() {
 }
 
 #[test]
+fn periods_that_end_in_an_idle_time_halve_once_each() {
+    let mut law = breathe(&BreatheConfig { decay_period: Some(Span::from_seconds(1)), ..config() });
+    let mut offers = Offers::new();
+    (0..16).for_each(|_| law.record(FlowKey(1), 1000));
+    offers.backlog.packets = 9;
+    for (milliseconds, counter) in [(3999, 2.0), (4000, 1.0), (4999, 1.0)] {
+        offers.now = Time::ZERO + Span::from_milliseconds(milliseconds);
+        offers.offer(&mut law, 1, 1000);
+        assert_eq!(flow_gauge(&law, 1, "counter"), counter, "{milliseconds} ms");
+    }
+}
+
+#[test]
+fn counters_are_halved_before_a_departure_counts() {
+    let decay_period = Some(Span::from_seconds(1));
+    let mut law = breathe(&BreatheConfig { count_departures: true, decay_period, ..config() });
+    let mut offers = Offers::new();
+    (0..5).for_each(|_| assert!(is_let_in(offers.offer(&mut law, 1, 1000))));
+    let mut depart = |milliseconds| {
+        law.release(Ticket(0), 1000, Backlog::default(), Time::ZERO + Span::from_milliseconds(milliseconds));
+        flow_gauge(&law, 1, "counter")
+    };
+    assert_eq!([0, 0, 0, 999, 1000].map(&mut depart), [1.0, 2.0, 3.0, 4.0, 3.0]);
+}
+
+#[test]
+fn the_average_decays_while_the_link_is_idle() {
+    // RED: as if as many empty queues had been sampled as the link has time for packets of 500 B, at 100 Mb/s two in
+    // 80 us. The weight is a half, and the packet that ends the idle time samples once more.
+    let mut law = breathe(&BreatheConfig { weight: 0.5, ..config() });
+    let mut offers = Offers::new();
+    let mut average_at = |law: &mut Breathe, packets, microseconds| {
+        offers.backlog.packets = packets;
+        offers.now = Time::ZERO + Span::from_microseconds(microseconds);
+        let is_let_in = is_let_in(offers.offer(law, 1, 1000));
+        (gauge(law, "avg"), is_let_in)
+    };
+    assert_eq!(average_at(&mut law, 16, 1000), (8.0, true));
+    law.idle(Time::ZERO + Span::from_microseconds(2000));
+    assert_eq!(average_at(&mut law, 0, 2080), (1.0, true));
+    // The link is not idle any more.
+    assert_eq!(average_at(&mut law, 256, 2160), (128.5, false));
+    assert_eq!(average_at(&mut law, 256, 2240), (192.25, false));
+    // A packet that is dropped leaves it idle: what has passed is taken off once.
+    law.idle(Time::ZERO + Span::from_microseconds(3000));
+    assert_eq!(average_at(&mut law, 0, 3080), (24.03125, false));
+    assert_eq!(average_at(&mut law, 0, 3160), (3.00390625, true));
+    assert_eq!(average_at(&mut law, 0, 3240), (1.501953125, true));
+}
+
+#[test]
 fn a_rate_gives_the_counters_that_it_needs() {
     let with = |rate: u64| BreatheConfig { counters: None, flow_rate_limit: Rate::new(rate), ..config() };
     for (rate, counters) in [(100_000_000, 1), (1_000_000, 100), (999_999, 101), (300_000_000, 1)] {
