@@ -185,6 +185,45 @@ mod tests {
     }
 
     #[test]
+    fn each_throttle_begins_with_a_full_bucket_and_further_blame_does_not_fill_it() {
+        let mut ports = InputPorts::new(&DblInputPorts { limit: 0, ..DblInputPorts::default() }, LINK, 1000);
+        let passes = |ports: &mut InputPorts| (0..10).filter(|_| ports.admits(0, 1000, at(0))).count();
+        ports.blame(0, at(0));
+        assert_eq!(passes(&mut ports), 2);
+        ports.blame(0, at(0));
+        assert_eq!(passes(&mut ports), 0);
+        ports.reopen(0);
+        ports.blame(0, at(0));
+        assert_eq!(passes(&mut ports), 2);
+    }
+
+    #[test]
+    fn blame_is_of_the_round_in_which_it_was_laid() {
+        let mut ports = InputPorts::new(&DblInputPorts { limit: 2, ..DblInputPorts::default() }, LINK, 1000);
+        for round in 0..3 {
+            assert_eq!(ports.blame(3, at(0)), round);
+            assert!((0..5).all(|earlier| ports.recalls(3, earlier, at(0)) == (earlier == round)));
+            ports.reopen(3);
+        }
+    }
+
+    #[test]
+    fn a_flow_that_is_seen_again_puts_off_the_forgiveness_of_its_port() {
+        let mut ports = InputPorts::new(&DblInputPorts::default(), LINK, 1000);
+        let is_forgiven = |ports: &mut InputPorts, milliseconds| {
+            assert!(ports.admits(3, 1000, at(milliseconds)));
+            ports.ports[3].belligerent_flows == 0
+        };
+        let round = ports.blame(3, at(5000));
+        assert!(!is_forgiven(&mut ports, 6000));
+        assert!(ports.recalls(3, round, at(6500)));
+        // One that was blamed in another round does not.
+        assert!(!ports.recalls(3, round + 1, at(7000)));
+        assert!(!is_forgiven(&mut ports, 7500));
+        assert!(is_forgiven(&mut ports, 7501));
+    }
+
+    #[test]
     fn a_shut_port_waits_for_the_administrator() {
         let config = DblInputPorts { limit: 0, action: InputPortAction::Shutdown, ..DblInputPorts::default() };
         let mut ports = InputPorts::new(&config, LINK, 1000);

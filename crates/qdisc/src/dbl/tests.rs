@@ -271,6 +271,39 @@ fn a_flow_that_behaves_again_is_absolved_and_one_that_does_not_is_blamed_anew() 
 }
 
 #[test]
+fn a_flow_that_is_blamed_anew_counts_once() {
+    // One belligerent flow is allowed.
+    let ports = DblInputPorts { limit: 1, ..DblInputPorts::default() };
+    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
+    let restricted_after = |flow, belligerent, milliseconds| {
+        law.table.with(|table| table.classify(flow, belligerent, law.queue, 1, at(milliseconds)));
+        gauge(&law, "restricted_input_ports")
+    };
+    assert_eq!(restricted_after(3, true, 0.0), 0.0);
+    // The list is cleared after a second of silence, and the flow comes back, three times.
+    law.table.with(|table| {
+        let ports = table.queues[usize::from(law.queue)].input_ports.as_mut().unwrap();
+        assert!(ports.admits(1, 1000, at(1001.0)));
+    });
+    assert_eq!([1002.0, 1003.0, 1004.0].map(|milliseconds| restricted_after(3, true, milliseconds)), [0.0; 3]);
+    // It behaves again, and there is room for one other, however often that is seen.
+    assert_eq!(restricted_after(3, false, 1005.0), 0.0);
+    assert_eq!([4, 4, 4, 5].map(|flow| restricted_after(flow, true, 1006.0)), [0.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
+fn a_throttle_begins_with_a_burst_of_the_belligerents_buffer_limit() {
+    // 16 cells of 64 B: while no more than 1024 B are owed, one more packet passes. At 1 % of 100 Mb/s 64 B take
+    // 512 us.
+    let ports = DblInputPorts { limit: 0, ..DblInputPorts::default() };
+    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
+    law.table.with(|table| table.classify(3, true, law.queue, 1, at(0.0)));
+    let arrival = Arrival { input_port: 1, len_bytes: 64, ..Arrival::default() };
+    let passes = |milliseconds| (0..100).filter(|_| law.passes_input_port(&arrival, at(milliseconds))).count();
+    assert_eq!([0.0, 0.511, 0.512, 1.024, 2.048].map(passes), [17, 0, 1, 1, 2]);
+}
+
+#[test]
 fn queues_that_share_a_table_keep_their_own_counts() {
     // One entry: every flow of both queues collides in it.
     let table = SharedFlowTable::new(1);
