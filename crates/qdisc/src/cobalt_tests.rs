@@ -1,8 +1,10 @@
 //! COBALT: the table of inverse square roots, ns-3's suite, CoDel's count and BLUE's probability.
 
 use super::*;
-use crate::Ecn;
-use crate::test_support::{Bench, LINK, Labelled};
+use alloc::vec::Vec;
+
+use crate::test_support::{Bench, LINK, Labelled, rng};
+use crate::{Ecn, Sink};
 
 fn bench(config: &CobaltConfig) -> Bench<Cobalt<Labelled>> {
     Bench::new(Cobalt::new(config, LINK, 0).unwrap())
@@ -69,6 +71,63 @@ fn blue_takes_one_step_in_a_target() {
     }
     // At 18, 24 and 30 ms.
     assert_eq!(bench.discipline.blue.probability, 2.0 / 256.0 - 3.0 / 4096.0);
+}
+
+#[test]
+fn a_step_of_blue_comes_later_than_a_target_after_the_last() {
+    let mut bench = bench(&CobaltConfig { limit: QueueSize::Packets(1), ..CobaltConfig::default() });
+    fill(&mut bench, 1, Ecn::NotCapable);
+    for (time, steps) in [(5, 0.0), (6, 1.0), (11, 1.0), (12, 2.0)] {
+        bench.now = at(time);
+        fill(&mut bench, 1, Ecn::NotCapable);
+        assert_eq!(bench.discipline.blue.probability, steps / 256.0, "up, at {time} ms");
+    }
+    assert!(bench.dequeue().is_some());
+    for (time, steps) in [(17, 0.0), (18, 1.0), (23, 1.0), (24, 2.0)] {
+        bench.now = at(time);
+        assert_eq!(bench.dequeue(), None);
+        assert_eq!(bench.discipline.blue.probability, 2.0 / 256.0 - steps / 4096.0, "down, at {time} ms");
+    }
+}
+
+#[test]
+fn blues_probability_stays_within_0_and_1() {
+    let config = CobaltConfig { limit: QueueSize::Packets(1), increment: 0.6, decrement: 0.7, ..Default::default() };
+    let mut bench = bench(&config);
+    fill(&mut bench, 1, Ecn::NotCapable);
+    for (time, expected) in [(10, 0.6), (20, 1.0), (30, 1.0)] {
+        bench.now = at(time);
+        fill(&mut bench, 1, Ecn::NotCapable);
+        assert_eq!(bench.discipline.blue.probability, expected);
+    }
+    assert!(bench.dequeue().is_some());
+    for (time, expected) in [(40, 1.0 - 0.7), (50, 0.0), (60, 0.0)] {
+        bench.now = at(time);
+        assert_eq!(bench.dequeue(), None);
+        assert_eq!(bench.discipline.blue.probability, expected);
+    }
+}
+
+#[test]
+fn an_idle_link_does_not_hold_back_blues_first_step() {
+    let mut bench = bench(&CobaltConfig { limit: QueueSize::Packets(1), ..CobaltConfig::default() });
+    bench.now = at(10);
+    assert_eq!(bench.dequeue(), None);
+    bench.now = at(12);
+    fill(&mut bench, 2, Ecn::NotCapable);
+    assert_eq!(bench.discipline.blue.probability, 1.0 / 256.0);
+}
+
+#[test]
+fn blue_drops_young_packets_with_its_probability() {
+    let mut bench = bench(&CobaltConfig { limit: QueueSize::Packets(20_000), ecn: true, ..CobaltConfig::default() });
+    fill(&mut bench, 10_000, Ecn::Capable0);
+    bench.discipline.blue.probability = 0.05;
+    while bench.dequeue().is_some() {}
+    // 500 on average, with a deviation of 22. BLUE never marks.
+    let dropped = &bench.dropped.0;
+    assert!((400..600).contains(&dropped.len()), "{}", dropped.len());
+    assert!(dropped.iter().all(|(_, reason, queued)| *reason == DropReason::Early && *queued));
 }
 
 #[test]
@@ -166,6 +225,130 @@ fn the_count_runs_down_by_the_schedule_by_which_it_ran_up() {
     assert_eq!(bench.discipline.count, count - 3);
 }
 
+/// A bench whose last young packet left at 1 ms, with ten that came at `arrival` ms.
+fn late_queue(arrival: u64) -> Bench<Cobalt<Labelled>> {
+    let mut bench = bench(&CobaltConfig { ecn: true, ..CobaltConfig::default() });
+    bench.now = at(1);
+    fill(&mut bench, 1, Ecn::Capable0);
+    bench.dequeue().unwrap();
+    bench.now = at(arrival);
+    fill(&mut bench, 10, Ecn::Capable0);
+    bench
+}
+
+/// Whether the packet that is sent at this time is marked.
+fn marked(bench: &mut Bench<Cobalt<Labelled>>, time: Time) -> bool {
+    bench.now = time;
+    bench.dequeue().unwrap().arrival.ecn == Ecn::CongestionExperienced
+}
+
+#[test]
+fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
+    let mut bench = late_queue(10);
+    for (time, expected) in [(20, false), (119, false), (120, true)] {
+        assert_eq!(marked(&mut bench, at(time)), expected, "at {time} ms");
+    }
+}
+
+#[test]
+fn the_first_signal_comes_at_once_after_more_than_an_interval_of_silence() {
+    for (first, expected) in [(101, false), (102, true)] {
+        let mut bench = late_queue(50);
+        assert!(!marked(&mut bench, at(first)));
+        assert_eq!(marked(&mut bench, at(110)), expected, "{first} ms");
+    }
+}
+
+#[test]
+fn an_overflow_makes_the_control_law_act_at_once() {
+    let mut bench = bench(&CobaltConfig { ecn: true, limit: QueueSize::Packets(3), ..CobaltConfig::default() });
+    fill(&mut bench, 3, Ecn::Capable0);
+    bench.now = at(10);
+    fill(&mut bench, 1, Ecn::Capable0);
+    assert!(marked(&mut bench, at(10)));
+    // The second is due 100 ms / sqrt(2) after the overflow.
+    assert_eq!(bench.discipline.count, 2);
+    assert!((bench.discipline.drop_next.seconds() - 0.0807).abs() < 1e-4);
+}
+
+/// Three signals, at 120 ms, 70.7 ms and 57.7 ms after one another; the rest of the queue has gone.
+fn count_of_three() -> Bench<Cobalt<Labelled>> {
+    let mut bench = late_queue(10);
+    for (time, expected) in [(20, false), (120, true), (191, true)] {
+        assert_eq!(marked(&mut bench, at(time)), expected, "at {time} ms");
+    }
+    while bench.discipline.backlog().packets > 0 {
+        bench.dequeue().unwrap();
+    }
+    assert_eq!(bench.discipline.count, 3);
+    bench
+}
+
+#[test]
+fn the_count_runs_down_when_the_link_asks_in_vain() {
+    let mut bench = count_of_three();
+    assert_eq!(bench.dequeue(), None);
+    assert!(!bench.discipline.dropping);
+    assert_eq!(bench.discipline.count, 3);
+    for left in [2, 1, 0] {
+        let due = bench.discipline.drop_next;
+        bench.now = due - Span::from_picoseconds(1);
+        assert_eq!(bench.dequeue(), None);
+        assert_eq!(bench.discipline.count, left + 1);
+        bench.now = due;
+        assert_eq!(bench.dequeue(), None);
+        assert_eq!(bench.discipline.count, left);
+    }
+    bench.now = at(2000);
+    assert_eq!(bench.dequeue(), None);
+    assert_eq!(bench.discipline.count, 0);
+}
+
+#[test]
+fn the_count_runs_down_by_one_at_its_time_and_to_nothing_in_a_long_calm() {
+    let mut bench = count_of_three();
+    let due = bench.discipline.drop_next;
+    bench.now = due;
+    fill(&mut bench, 1, Ecn::Capable0);
+    bench.dequeue().unwrap();
+    assert_eq!(bench.discipline.count, 2);
+    // Counted from when it was due: 100 ms / sqrt(2).
+    assert!((bench.discipline.drop_next.since(due).seconds() - 0.0707).abs() < 1e-4);
+    bench.now = at(2000);
+    fill(&mut bench, 1, Ecn::Capable0);
+    bench.dequeue().unwrap();
+    assert_eq!((bench.discipline.count, bench.discipline.drop_next), (0, at(2100)));
+}
+
+/// Keeps why packets were marked.
+#[derive(Default)]
+struct Marks(Vec<MarkReason>);
+
+impl Sink<Labelled> for Marks {
+    fn dropped(&mut self, _packet: Labelled, _reason: DropReason, _queued: bool) {}
+    fn marked(&mut self, _packet: &Labelled, reason: MarkReason) {
+        self.0.push(reason);
+    }
+}
+
+#[test]
+fn a_mark_of_the_control_law_is_early_and_one_of_the_threshold_forced() {
+    let (mut marks, mut rng) = (Marks::default(), rng());
+    let ce_threshold = Some(Span::from_milliseconds(50));
+    let config = CobaltConfig { ecn: true, ce_threshold, ..CobaltConfig::default() };
+    let mut cobalt = Cobalt::new(&config, LINK, 0).unwrap();
+    let mut packet = Labelled::new(0, 1, 1000, 0);
+    packet.arrival.ecn = Ecn::Capable0;
+    for _ in 0..5 {
+        cobalt.enqueue(packet, &mut Cx { now: Time::ZERO, rng: &mut rng, sink: &mut marks });
+    }
+    // The first has not waited for as long as the threshold. The law is due at 210 and, having been late, at 211 ms.
+    for time in [10, 210, 211, 212] {
+        cobalt.dequeue(&mut Cx { now: at(time), rng: &mut rng, sink: &mut marks }).unwrap();
+    }
+    assert_eq!(marks.0, [MarkReason::Early, MarkReason::Early, MarkReason::Forced]);
+}
+
 #[test]
 fn the_last_packet_is_not_dropped() {
     let config = CobaltConfig { limit: QueueSize::Packets(1), increment: 1.0, ..CobaltConfig::default() };
@@ -202,5 +385,16 @@ fn each_parameter_is_checked() {
     ];
     for (config, field) in cases {
         assert_eq!(Cobalt::<Labelled>::new(&config, LINK, 0).unwrap_err().field, field);
+    }
+}
+
+#[test]
+fn a_parameter_may_be_at_its_bound() {
+    let interval = CobaltConfig::default().target;
+    for config in [
+        CobaltConfig { interval, ..CobaltConfig::default() },
+        CobaltConfig { max_packet_size: Bytes(1), ..CobaltConfig::default() },
+    ] {
+        assert!(Cobalt::<Labelled>::new(&config, LINK, 0).is_ok(), "{config:?}");
     }
 }
