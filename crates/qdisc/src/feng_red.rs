@@ -196,7 +196,7 @@ impl Admission for FengRed {
 mod tests {
     use super::*;
     use crate::test_support::{LINK, Offers, gauge};
-    use crate::{Backlog, DropReason};
+    use crate::{Backlog, DropReason, Span};
 
     /// `max_p` after a packet has found this many others, with an average that is the queue itself.
     fn offer(law: &mut FengRed, packets: u64) -> f64 {
@@ -269,6 +269,21 @@ mod tests {
     }
 
     #[test]
+    fn reds_average_decays_in_an_idle_time() {
+        let mut law = FengRed::new(&FengRedConfig { weight: 0.5, ..FengRedConfig::default() }, LINK, 0).unwrap();
+        let mut offers = Offers::new();
+        offers.backlog = Backlog { packets: 10, bytes: 5000 };
+        offers.offer(&mut law, 1, 500);
+        assert_eq!(law.red.average(), 5.0);
+        law.idle(Time::ZERO);
+        // A thousandth of a second is 25 packets of 500 B.
+        offers.now += Span::from_milliseconds(1);
+        offers.backlog = Backlog::default();
+        offers.offer(&mut law, 1, 500);
+        assert!(law.red.average() < 1e-6, "{}", law.red.average());
+    }
+
+    #[test]
     fn each_parameter_is_checked() {
         let default = FengRedConfig::default;
         let cases = [
@@ -284,6 +299,17 @@ mod tests {
         ];
         for (config, field) in cases {
             assert_eq!(FengRed::new(&config, LINK, 0).unwrap_err().field, field);
+        }
+    }
+    #[test]
+    fn a_parameter_may_be_at_its_bound() {
+        let default = FengRedConfig::default;
+        for config in [
+            FengRedConfig { alpha: 1.0, ..default() },
+            FengRedConfig { beta: 1.0, ..default() },
+            FengRedConfig { bottom: 1.0, max_probability: 1.0, ..default() },
+        ] {
+            assert!(FengRed::new(&config, LINK, 0).is_ok(), "{config:?}");
         }
     }
 }

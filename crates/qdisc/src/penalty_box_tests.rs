@@ -219,6 +219,87 @@ fn a_flood_among_many_is_held_to_the_box() {
 }
 
 #[test]
+fn a_response_is_held_against_the_lowest_drop_rate_until_it_comes() {
+    let config = PenaltyBoxConfig { rtt: Span::from_milliseconds(10), log_entries: 1000, ..all_or_nothing() };
+    let mut law = law(&config);
+    // Five equal flows: packets taken and dropped of each in a second; the drop rate and the packets a second kept.
+    for (interval, (taken, dropped, expected)) in [
+        (90, 10, (0.1, 100.0)),
+        (190, 10, (0.05, 200.0)),
+        (85, 15, (0.05, 200.0)), // three times the lowest
+        (40, 10, (0.2, 50.0)),   // four times, and the flow has come down
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        for flow in 1..=5 {
+            traffic(&mut law, flow, second(interval as u64), taken, dropped);
+        }
+        end(&mut law);
+        let reference = law.flows[law.flows.find(FlowKey(1)).unwrap()].reference.unwrap();
+        assert!((reference.drop_rate - expected.0).abs() < 1e-12, "{interval}: {reference:?}");
+        assert!((reference.rate - 1000.0 * expected.1).abs() < 1e-6, "{interval}: {reference:?}");
+    }
+}
+
+#[test]
+fn bytes_that_leave_the_log_leave_their_flow() {
+    let mut law = law(&PenaltyBoxConfig { log_entries: 10, ..all_or_nothing() });
+    traffic(&mut law, 1, Time::ZERO, 0, 7);
+    traffic(&mut law, 2, Time::ZERO, 0, 8);
+    let bytes = [1, 2].map(|flow| law.flows[law.flows.find(FlowKey(flow)).unwrap()].drop_bytes);
+    assert_eq!(bytes, [2000, 8000]);
+}
+
+#[test]
+fn rates_are_by_the_second_whatever_the_interval() {
+    // At a drop rate of a tenth a TCP sends 145 packets of 1000 B a second.
+    let config = PenaltyBoxConfig { interval: Span::from_seconds(2), ..all_or_nothing() };
+    for (taken, dropped, expected) in [(252, 28, false), (270, 30, true)] {
+        let mut law = law(&config);
+        traffic(&mut law, 1, Time::ZERO, taken, dropped);
+        end(&mut law);
+        assert_eq!(boxed(&law, 1), expected, "{taken}");
+    }
+    for (packets, expected) in [(300, true), (280, false)] {
+        let mut law = law(&config);
+        traffic(&mut law, 1, Time::ZERO, 900, 100);
+        end(&mut law);
+        traffic(&mut law, 1, second(2), packets, 0);
+        end(&mut law);
+        assert_eq!(boxed(&law, 1), expected, "{packets}");
+    }
+}
+
+#[test]
+fn flows_in_the_box_do_not_count_among_those_that_share() {
+    let mut law = law(&all_or_nothing());
+    traffic(&mut law, 1, Time::ZERO, 900, 100);
+    end(&mut law);
+    traffic(&mut law, 1, second(1), 300, 0);
+    // Of two flows one may have ln(6)/2, nine tenths, of what arrives; of four it would be ln(12)/4, six tenths.
+    traffic(&mut law, 2, second(1), 15, 30);
+    traffic(&mut law, 3, second(1), 5, 10);
+    end(&mut law);
+    assert_eq!([1, 2, 3].map(|flow| boxed(&law, flow)), [true, false, false]);
+}
+
+#[test]
+fn reds_average_decays_in_an_idle_time() {
+    let mut law = law(&PenaltyBoxConfig { weight: 0.5, ..PenaltyBoxConfig::default() });
+    let mut offers = Offers::new();
+    offers.backlog = Backlog { packets: 10, bytes: 5000 };
+    offers.offer(&mut law, 1, 500);
+    assert_eq!(law.red.average(), 5.0);
+    law.idle(Time::ZERO);
+    // A thousandth of a second is 25 packets of 500 B.
+    offers.now += Span::from_milliseconds(1);
+    offers.backlog = Backlog::default();
+    offers.offer(&mut law, 1, 500);
+    assert!(law.red.average() < 1e-6, "{}", law.red.average());
+}
+
+#[test]
 fn each_parameter_is_checked() {
     let default = PenaltyBoxConfig::default;
     let cases = [
@@ -240,4 +321,21 @@ fn each_parameter_is_checked() {
     for (config, field) in cases {
         assert_eq!(PenaltyBox::new(&config, LINK, 0).unwrap_err().field, field);
     }
+}
+
+#[test]
+fn a_parameter_may_be_at_its_bound() {
+    let default = PenaltyBoxConfig::default;
+    for config in [
+        PenaltyBoxConfig { log_entries: 1, min_drops: 1, ..default() },
+        PenaltyBoxConfig { log_entries: 1_000_000, ..default() },
+        PenaltyBoxConfig { packet_size: Bytes(1), ..default() },
+        PenaltyBoxConfig { box_share: 1.0, ..default() },
+    ] {
+        assert!(PenaltyBox::new(&config, LINK, 0).is_ok(), "{config:?}");
+    }
+    assert_eq!(
+        PenaltyBox::new(&PenaltyBoxConfig { box_share: 1.01, ..default() }, LINK, 0).unwrap_err().field,
+        "box_share"
+    );
 }

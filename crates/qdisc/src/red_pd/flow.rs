@@ -189,6 +189,7 @@ mod tests {
             (false, 0.1, 0.05, 0.15),
             (false, 0.1, 0.2, 0.2),
             (false, 0.8, 0.3, 0.9),
+            (false, 0.5, 0.5, 1.0),
             (false, 0.9, 0.95, 0.95),
             (true, 0.1, 0.05, 0.2),
             (true, 0.1, 0.2, 0.3),
@@ -207,11 +208,13 @@ mod tests {
             (false, 0.5, Some(0.45)),
             (false, 0.1, Some(0.05)),
             (false, 0.006, Some(0.003)),
+            (false, 0.0051, Some(0.00255)),
             (false, 0.005, None),
             (true, 0.5, Some(0.45)),
             (true, 0.08, Some(0.03)),
             (true, 0.075, Some(0.05)),
             (true, 0.005, Some(0.005 / 1.5)),
+            (true, 0.0026, Some(0.0026 / 1.5)),
             (true, 0.0025, None),
         ] {
             let lowered = Monitor { unresponsive, ..monitor(before) }.lowered(0.05, NOW);
@@ -237,16 +240,25 @@ mod tests {
         // A constant rate: three samples make three pairs, all bad.
         assert!(samples(&[(100.0, 0.02), (100.0, 0.04), (100.0, 0.08)]));
         assert!(!samples(&[(100.0, 0.02), (100.0, 0.04)]));
+        // Two bad pairs are too few: equal drop rates make none.
+        assert!(!samples(&[(100.0, 0.02), (100.0, 0.02), (100.0, 0.04)]));
         // Ratios of a tenth and less, and equal drop rates, are not compared.
         assert!(!samples(&[(100.0, 0.005), (100.0, 0.05), (100.0, 0.5)]));
         assert!(!samples(&[(100.0, 0.04), (100.0, 0.04), (100.0, 0.04), (100.0, 0.04)]));
+        assert!(!samples(&[(100.0, 0.1), (100.0, 0.1), (100.0, 0.1), (100.0, 1.0)]));
+        assert!(samples(&[(100.0, 0.105), (100.0, 0.105), (100.0, 0.105), (100.0, 1.0)]));
         // Exactly the square root is good, and two bad ones beside it are too few.
         assert!(!samples(&[(100.0, 0.01), (100.0, 0.02), (50.0, 0.08)]));
         // It fell once as it should: of six pairs one is good and five are bad.
         assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.04)]));
+        // Four bad ones are enough beside a good one, three are not; the last is compared with the third only.
+        assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.03)]));
+        assert!(!samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.25)]));
         // With two good ones there have to be eight bad ones, of ten pairs; not seven and three.
         assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.0205), (95.0, 0.03), (95.0, 0.04)]));
         assert!(!samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.0205), (95.0, 0.021), (95.0, 0.04)]));
+        // Two good ones and seven bad ones, since the last two are not compared with each other.
+        assert!(!samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.0205), (95.0, 0.03), (95.0, 0.03)]));
     }
 
     #[test]
@@ -264,5 +276,15 @@ mod tests {
         assert_eq!(untested.samples, HISTORY);
         untested.raise(0.01, false, NOW, Sample { rate: 1.0, drop_rate: 0.5 });
         assert_eq!((untested.samples, untested.history[HISTORY - 1].rate), (HISTORY, 1.0));
+    }
+    #[test]
+    fn the_oldest_sample_is_forgotten_first() {
+        let mut monitor = monitor(0.01);
+        monitor.samples = 0;
+        for rate in 1..=7 {
+            monitor.remember(Sample { rate: f64::from(rate), drop_rate: 0.1 });
+        }
+        assert_eq!(monitor.history.map(|sample| sample.rate), [3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(monitor.samples, HISTORY);
     }
 }

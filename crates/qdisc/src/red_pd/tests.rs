@@ -4,8 +4,8 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::*;
-use crate::Ticket;
 use crate::test_support::{LINK, Offers, Port, Source, flow_gauge, gauge};
+use crate::{Backlog, Ticket};
 
 fn law(config: &RedPdConfig) -> RedPd {
     RedPd::new(config, LINK, 0).unwrap()
@@ -198,7 +198,7 @@ fn the_filter_makes_gaps_uniform() {
     let mut law = law(&RedPdConfig::default());
     let slot = monitor(&mut law, 1, 0.1, true);
     let mut rng = crate::test_support::rng();
-    let backlog = crate::Backlog { packets: 2, bytes: 2000 };
+    let backlog = Backlog { packets: 2, bytes: 2000 };
     let (mut drops, mut gap) = (0, 0);
     for _ in 0..100_000 {
         gap += 1;
@@ -259,6 +259,78 @@ fn a_flood_is_found_and_loses_most() {
 }
 
 #[test]
+fn a_probability_is_raised_every_four_periods() {
+    let config = RedPdConfig { min_change_time: Span::from_picoseconds(1), ..RedPdConfig::default() };
+    let mut law = law(&config);
+    let (mut changed, mut last) = (vec![], 0.0);
+    for period in 0..15 {
+        traffic(&mut law, 1, 95, 5, DropReason::Early);
+        end(&mut law);
+        let probability = flow_gauge(&law, 1, "drop_probability");
+        if probability != last {
+            changed.push(period);
+            last = probability;
+        }
+    }
+    // Monitored at the end of the third, and all periods but the first are of one length.
+    assert_eq!(changed, [2, 6, 10, 14]);
+}
+
+#[test]
+fn a_flow_is_judged_by_its_rate_whatever_the_lengths_of_periods() {
+    // Its rate falls as a power of the drop rate; that of a TCP with the power of a half.
+    for (power, unresponsive) in [(0.0, 1.0), (0.3, 1.0), (0.6, 0.0)] {
+        let config = RedPdConfig { min_period: Some(Span::from_milliseconds(1)), ..RedPdConfig::default() };
+        let mut law = law(&config);
+        for period in 0..50 {
+            let drop_rate = 0.005 * libm::pow(1.06, f64::from(period));
+            let seconds = law.period_end.since(law.period_start).seconds();
+            let packets = 50_000.0 * seconds * libm::pow(drop_rate / 0.005, -power);
+            let dropped = (packets * drop_rate) as u64;
+            traffic(&mut law, 1, packets as u64 - dropped, dropped, DropReason::Early);
+            end(&mut law);
+        }
+        assert_eq!(flow_gauge(&law, 1, "unresponsive"), unresponsive, "{power}");
+    }
+}
+
+#[test]
+fn a_forced_drop_makes_no_flow_known() {
+    let mut law = law(&RedPdConfig::default());
+    traffic(&mut law, 1, 0, 1, DropReason::Forced);
+    traffic(&mut law, 2, 0, 1, DropReason::Overflow);
+    assert_eq!(law.known.len(), 0);
+    traffic(&mut law, 3, 0, 1, DropReason::Early);
+    assert_eq!(law.known.len(), 1);
+}
+
+#[test]
+fn a_packet_at_the_end_of_a_period_belongs_to_the_next() {
+    let mut law = law(&RedPdConfig::default());
+    let mut offers = Offers { now: law.period_end - Span::from_picoseconds(1), ..Offers::new() };
+    offers.offer(&mut law, 1, 1000);
+    assert_eq!((law.period, law.arrived), (0, 1000));
+    offers.now += Span::from_picoseconds(1);
+    offers.offer(&mut law, 1, 500);
+    assert_eq!((law.period, law.arrived), (1, 500));
+}
+
+#[test]
+fn reds_average_decays_in_an_idle_time() {
+    let mut law = law(&RedPdConfig { weight: 0.5, ..RedPdConfig::default() });
+    let mut offers = Offers::new();
+    offers.backlog = Backlog { packets: 10, bytes: 5000 };
+    offers.offer(&mut law, 1, 500);
+    assert_eq!(law.red.average(), 5.0);
+    law.idle(Time::ZERO);
+    // A thousandth of a second is 25 packets of 500 B.
+    offers.now += Span::from_milliseconds(1);
+    offers.backlog = Backlog::default();
+    offers.offer(&mut law, 1, 500);
+    assert!(law.red.average() < 1e-6, "{}", law.red.average());
+}
+
+#[test]
 fn each_parameter_is_checked() {
     let default = RedPdConfig::default;
     let cases = [
@@ -277,5 +349,21 @@ fn each_parameter_is_checked() {
     ];
     for (config, field) in cases {
         assert_eq!(RedPd::new(&config, LINK, 0).unwrap_err().field, field);
+    }
+}
+
+#[test]
+fn a_parameter_may_be_at_its_bound() {
+    let default = RedPdConfig::default;
+    let min_period = Some(Span::from_milliseconds(400));
+    for config in [
+        RedPdConfig { target_rtt: Span::from_seconds(100), ..default() },
+        RedPdConfig { lists: 8, lists_to_monitor: 8, ..default() },
+        RedPdConfig { lists: 1, lists_to_monitor: 1, list_entries: 1, ..default() },
+        RedPdConfig { max_reduction: 0.01, ..default() },
+        RedPdConfig { max_reduction: 1.0, ..default() },
+        RedPdConfig { min_period, max_period: min_period, ..default() },
+    ] {
+        assert!(RedPd::new(&config, LINK, 0).is_ok(), "{config:?}");
     }
 }
