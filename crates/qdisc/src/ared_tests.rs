@@ -243,3 +243,24 @@ fn each_parameter_is_checked() {
         assert_eq!(Ared::new(&config, LINK, 0).unwrap_err().field, field);
     }
 }
+
+#[test]
+fn a_parameter_may_be_at_its_bound() {
+    let default = AredConfig::default;
+    for config in [
+        AredConfig { bottom: 1e-4, ..default() },
+        AredConfig { bottom: 1.0, top: 1.0, max_probability: 1.0, ..default() },
+        AredConfig { alpha: 1e-4, ..default() },
+        AredConfig { alpha: 1.0, beta: 0.0, ..default() },
+        AredConfig { beta: 0.999, ..default() },
+    ] {
+        assert!(Ared::new(&config, LINK, 0).is_ok(), "{config:?}");
+    }
+    for (config, field) in [
+        (AredConfig { top: 1.05, ..default() }, "top"),
+        (AredConfig { alpha: 1.05, ..default() }, "alpha"),
+        (AredConfig { alpha: 0.99e-4, ..default() }, "alpha"),
+    ] {
+        assert_eq!(Ared::new(&config, LINK, 0).unwrap_err().field, field);
+    }
+}

@@ -160,6 +160,44 @@ fn the_rate_of_a_class_follows_from_its_share() {
 }
 
 #[test]
+fn without_a_default_the_last_class_takes_what_is_unlisted() {
+    let mut bench = bench(vec![class(0), class(1), class(2)]);
+    bench.enqueue(Labelled::new(7, 1, 100, 77));
+    assert_eq!([0, 1, 2].map(|index| bench.discipline.classes[index].backlogged), [false, false, true]);
+}
+
+#[test]
+fn a_class_that_slept_shares_from_now_on() {
+    let mut bench = bench(vec![class(0), class(1)]);
+    assert_eq!(send(&mut bench, &[(1, 1000)], Span::from_milliseconds(80)), [0, 1_000_000, 0]);
+    let sent = send(&mut bench, &[(0, 1000), (1, 1000)], Span::from_milliseconds(80));
+    assert!((499_000..=501_000).contains(&sent[0]), "{sent:?}");
+}
+
+#[test]
+fn the_link_wakes_for_the_class_that_may_send_first() {
+    // 1000 B take 0.8 ms at 10 Mb/s and 8 ms at 1 Mb/s.
+    for (first, second) in [(10, 1), (1, 10)] {
+        let shaped =
+            |number, megabits| CbqClass { rate: Some(Rate::megabits(megabits)), burst: Bytes(0), ..class(number) };
+        let inner = |number, megabits| -> Box<dyn Discipline<Labelled>> {
+            let config = CbqConfig { classes: vec![shaped(number, megabits)], default_class: None };
+            Box::new(Cbq::new(&config, vec![fifo()]).unwrap())
+        };
+        let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
+        let nested = Bench::new(Cbq::new(&config, vec![inner(0, first), inner(1, second)]).unwrap());
+        for mut bench in [bench(vec![shaped(0, first), shaped(1, second)]), nested] {
+            for label in 0..4 {
+                bench.enqueue(Labelled::new(label, 1, 1000, label as u8 % 2));
+            }
+            assert!(bench.dequeue().is_some() && bench.dequeue().is_some());
+            assert_eq!(bench.dequeue(), None);
+            assert_eq!(bench.discipline.poll_at(), Some(Time::ZERO + Span::from_microseconds(800)));
+        }
+    }
+}
+
+#[test]
 fn each_parameter_is_checked() {
     let refused = |classes: Classes, default_class: Option<&str>| {
         let queues = classes.iter().map(|_| fifo()).collect();

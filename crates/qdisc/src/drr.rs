@@ -361,6 +361,30 @@ mod tests {
     }
 
     #[test]
+    fn flows_spread_over_all_buckets() {
+        let mut bench = bench(&DrrConfig { buckets: Some(4), ..DrrConfig::default() });
+        for label in 0..400 {
+            bench.enqueue(Labelled::new(label, u64::from(label), 1000, 0));
+        }
+        assert_eq!(bench.discipline.flows.len(), 4);
+        let lengths = [0, 1, 2, 3].map(|slot| bench.discipline.flows[slot].packets.len());
+        // 100 each, with a deviation of 9.
+        assert!(lengths.iter().all(|length| (60..=140).contains(length)), "{lengths:?}");
+    }
+
+    #[test]
+    fn a_queue_that_begins_anew_has_nothing_left_and_gets_its_quantum() {
+        for (size, order) in [(400, [2, 3]), (600, [3, 2])] {
+            let mut bench = bench(&DrrConfig { quantum: Bytes(500), ..DrrConfig::default() });
+            bench.enqueue(Labelled::new(1, 1, 200, 0));
+            assert_eq!(bench.drain(), [1]);
+            bench.enqueue(Labelled::new(2, 2, size, 0));
+            bench.enqueue(Labelled::new(3, 3, 400, 0));
+            assert_eq!(bench.drain(), order);
+        }
+    }
+
+    #[test]
     fn each_parameter_is_checked() {
         let weight = |class, weight| ClassWeight { class, weight };
         let cases = [

@@ -197,3 +197,43 @@ fn each_parameter_is_checked() {
     }
     assert!(Pi::new(&PiConfig { design: design(60, 246), ..config() }, LINK, 0).is_ok());
 }
+
+#[test]
+fn a_parameter_may_be_at_its_bound() {
+    for config in [
+        PiConfig { reference: QueueSize::Packets(1), limit: QueueSize::Packets(1), ..config() },
+        PiConfig { a: 1.0, b: 0.0, ..config() },
+        PiConfig { mean_packet_size: Bytes(1), ..config() },
+        PiConfig { sampling_frequency_hz: 1e-3, ..config() },
+        PiConfig { sampling_frequency_hz: 1e6, ..config() },
+        PiConfig {
+            design: Some(PiDesign { flows: 1, round_trip_time: Span::from_milliseconds(246) }),
+            sampling_frequency_hz: 1e6,
+            ..config()
+        },
+    ] {
+        assert!(Pi::new(&config, LINK, 0).is_ok(), "{config:?}");
+    }
+    assert_eq!(Pi::new(&PiConfig { a: 1.05, ..config() }, LINK, 0).unwrap_err().field, "a");
+    let fast = PiConfig { sampling_frequency_hz: 1.05e6, ..config() };
+    assert_eq!(Pi::new(&fast, LINK, 0).unwrap_err().field, "sampling_frequency_hz");
+}
+
+#[test]
+fn a_packet_that_is_let_in_counts_at_the_next_tick() {
+    let mut law = pi(&PiConfig { reference: QueueSize::Bytes(500), limit: QueueSize::Bytes(1_000_000), ..config() });
+    let mut offers = Offers::new();
+    // Three packets of 1000 B are six of mean size, five over the reference of one; the first tick saw none, one under.
+    for _ in 0..3 {
+        offers.offer(&mut law, 1, 1000);
+    }
+    law.queue_becomes(Backlog { packets: 3, bytes: 3000 }, tick(1));
+    assert!((law.probability() - (1.822e-5 * 5.0 + 1.816e-5)).abs() < 1e-12, "{}", law.probability());
+    let mut packets = pi(&PiConfig { reference: QueueSize::Packets(1), ..config() });
+    let mut offers = Offers::new();
+    for _ in 0..3 {
+        offers.offer(&mut packets, 1, 1000);
+    }
+    packets.queue_becomes(Backlog { packets: 3, bytes: 3000 }, tick(1));
+    assert!((packets.probability() - (1.822e-5 * 2.0 + 1.816e-5)).abs() < 1e-12, "{}", packets.probability());
+}

@@ -80,6 +80,15 @@ fn ns2_admission_holds_buckets_to_their_share_when_room_is_short() {
 }
 
 #[test]
+fn a_bucket_past_its_even_share_is_refused_only_while_room_is_short() {
+    // 40 packets among 16 buckets: an even share is 2.
+    let rule = Ns2Admission::new(QueueSize::Packets(40), 16).unwrap();
+    for (used, total, expected) in [(2, 30, true), (3, 30, false), (3, 24, true), (3, 25, false), (2, 36, false)] {
+        assert_eq!(rule.admits(used, total, 16), expected, "{used} of {total}");
+    }
+}
+
+#[test]
 fn ns2s_placement_leaves_no_bucket_to_others_than_heavy_flows() {
     // BREATHe's comparator: 16 buckets of 18 packets. 20 consecutive floods fill each of them, whatever the seed, so
     // that no other flow gets a packet in; under a random hash 27.5 % of flows have a bucket without a flood.
@@ -268,6 +277,29 @@ fn the_hash_changes_at_the_first_call_after_each_period() {
     distinct.sort_unstable();
     distinct.dedup();
     assert_eq!(distinct.len(), 4, "{salts:?}");
+}
+
+#[test]
+fn the_hash_changes_at_multiples_of_the_period() {
+    let interval = Span::from_milliseconds(10);
+    let mut bench = bench(&SfqConfig { perturbation_interval: Some(interval), ..SfqConfig::default() });
+    bench.now = Time::ZERO + Span::from_milliseconds(25);
+    bench.dequeue();
+    assert_eq!(bench.discipline.perturbation.unwrap().next, Time::ZERO + Span::from_milliseconds(30));
+}
+
+#[test]
+fn a_lone_bucket_still_knows_its_length_after_the_hash_has_changed() {
+    let interval = Span::from_milliseconds(10);
+    let limit = QueueSize::Packets(3);
+    let mut bench =
+        bench(&SfqConfig { buckets: 1, limit, perturbation_interval: Some(interval), ..SfqConfig::default() });
+    for label in 1..=3 {
+        bench.enqueue(packet(label, 1));
+    }
+    bench.now += interval;
+    bench.dequeue();
+    check_books(&bench.discipline);
 }
 
 #[test]

@@ -18,6 +18,25 @@ fn bin(avg: f64, region: Region) -> (Rules, BinRed) {
 }
 
 #[test]
+fn only_capable_packets_are_marked_and_only_with_ecn() {
+    for (ecn, capable) in [(false, true), (true, false)] {
+        let config =
+            SfredConfig { bin_size: Some(15), ecn, limit: QueueSize::Packets(10_000), ..SfredConfig::default() };
+        let mut law = law(&config);
+        let mut offers = Offers { ecn: if capable { Ecn::Capable0 } else { Ecn::NotCapable }, ..Offers::new() };
+        let mut early = 0;
+        for _ in 0..2000 {
+            match offers.offer(&mut law, 1, 1000) {
+                Verdict::Drop(DropReason::Early) => early += 1,
+                Verdict::Mark(..) => panic!("marked with ecn {ecn} and capable {capable}"),
+                _ => {}
+            }
+        }
+        assert!(early > 0);
+    }
+}
+
+#[test]
 fn max_p_changes_once_for_each_crossing() {
     let (rules, mut red) = bin(0.0, Region::Below);
     let mut p = |packets| {

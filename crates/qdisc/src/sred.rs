@@ -390,6 +390,19 @@ mod tests {
     }
 
     #[test]
+    fn a_miss_takes_the_place_of_a_zombie_one_time_in_four() {
+        let mut law = sred(&SredConfig { zombies: 1, ..config() });
+        let mut offers = Offers::new();
+        let mut replaced = 0;
+        for flow in 0..4000 {
+            offer(&mut law, &mut offers, flow, 0);
+            replaced += u32::from(law.zombies[0].flow == FlowKey(flow));
+        }
+        // 1000 on average, with a deviation of 27.
+        assert!((900..1100).contains(&replaced), "{replaced}");
+    }
+
+    #[test]
     fn each_parameter_is_checked() {
         let cases = [
             (SredConfig { limit: QueueSize::Packets(0), ..config() }, "limit"),

@@ -368,6 +368,35 @@ mod tests {
     }
 
     #[test]
+    fn an_evicted_packet_is_taken_back_from_the_fluid_server() {
+        // At 1000 B/s: flow 1 is left with 200 B and flow 2 has 100 B. Both get half until 0.2 s, then flow 1 all of it.
+        let mut bench = bench(&WfqConfig { limit: QueueSize::Packets(3), ..WfqConfig::default() }, 1000);
+        for (label, flow) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
+            bench.enqueue(Labelled::new(label, flow, 100, 0));
+        }
+        let [(packet, DropReason::Evicted, true)] = bench.dropped.0[..] else { panic!("{:?}", bench.dropped.0) };
+        assert_eq!(packet.label, 3);
+        for (milliseconds, expected) in [(200, 100.0), (300, 200.0), (400, 200.0)] {
+            bench.discipline.advance(Time::ZERO + Span::from_milliseconds(milliseconds));
+            assert!((bench.discipline.virtual_time - expected).abs() < 1e-9, "{milliseconds}");
+        }
+        assert!(bench.discipline.fluid.is_empty());
+    }
+
+    #[test]
+    fn a_flow_whose_only_packet_is_evicted_leaves_the_fluid_server() {
+        let mut bench = bench(&WfqConfig { limit: QueueSize::Bytes(1050), ..WfqConfig::default() }, 1000);
+        bench.enqueue(Labelled::new(1, 1, 100, 0));
+        bench.enqueue(Labelled::new(2, 2, 1000, 0));
+        assert_eq!(bench.dropped.0.len(), 1);
+        assert_eq!((bench.dropped.0[0].1, bench.dropped.0[0].2), (DropReason::Overflow, false));
+        // Flow 1 has all of the link.
+        bench.discipline.advance(Time::ZERO + Span::from_milliseconds(50));
+        assert!((bench.discipline.virtual_time - 50.0).abs() < 1e-9);
+        assert_eq!(bench.discipline.flows.len(), 1);
+    }
+
+    #[test]
     fn each_parameter_is_checked() {
         let weights = vec![ClassWeight { class: 1, weight: f64::NAN }];
         let cases = [

@@ -76,6 +76,16 @@ mod tests {
     }
 
     #[test]
+    fn a_silence_of_the_averaging_time_leaves_one_part_in_e() {
+        let averaging_time = AveragingTime::new(K);
+        let estimator = RateEstimator::starting(8000.0, averaging_time, Time::ZERO);
+        for (milliseconds, expected) in [(0, 80_000.0), (100, 29_430.4), (200, 10_826.8)] {
+            let rate = estimator.faded(averaging_time, Time::ZERO + Span::from_milliseconds(milliseconds));
+            assert!((rate - expected).abs() < 0.1, "{milliseconds} ms: {rate}");
+        }
+    }
+
+    #[test]
     fn a_constant_rate_is_met_exactly_whatever_the_gap() {
         for (gap_us, len_bits) in [(1, 8.0), (1000, 8000.0), (90_000, 720_000.0), (5_000_000, 4e7)] {
             let mut estimator = RateEstimator::default();

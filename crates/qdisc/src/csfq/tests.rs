@@ -271,6 +271,20 @@ fn packets_leave_in_the_order_of_arrival() {
 }
 
 #[test]
+fn a_queue_is_long_from_its_threshold_on() {
+    let queue = |threshold, packets| {
+        let config = CsfqConfig { limit: QueueSize::Packets(10), threshold, ..CsfqConfig::default() };
+        let mut queue = Csfq::<Labelled>::new(&config, LINK, 0).unwrap();
+        queue.backlog = Backlog { packets, bytes: 1000 * packets };
+        queue.queue_is_long()
+    };
+    for (packets, expected) in [(2, false), (3, true), (4, true)] {
+        assert_eq!(queue(QueueSize::Packets(3), packets), expected, "{packets}");
+        assert_eq!(queue(QueueSize::Bytes(3000), packets), expected, "{packets}");
+    }
+}
+
+#[test]
 fn each_parameter_is_checked() {
     let config = CsfqConfig::default;
     let weights = vec![ClassWeight { class: 1, weight: 0.0 }];
