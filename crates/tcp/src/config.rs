@@ -504,4 +504,65 @@ mod tests {
         assert_eq!(ns2.wire_bytes(&Segment { payload_bytes: 1000, ..Segment::default() }), 1000);
         assert_eq!(ns2.wire_bytes(&Segment { syn: true, ..Segment::default() }), 40);
     }
+    #[test]
+    fn a_parameter_may_be_at_its_bound() {
+        type Set = fn(&mut TcpConfig);
+        let cases: &[Set] = &[
+            |c| c.segment = Bytes(65_535),
+            |c| c.ack_size = Bytes(1),
+            |c| c.ack_size = Bytes(65_535),
+            |c| c.max_window_segments = 1,
+            |c| c.max_window_segments = 1 << 24,
+            |c| c.max_congestion_window_segments = Some(1),
+            |c| c.initial_window_segments = 1,
+            |c| c.initial_ssthresh_segments = Some(2),
+            |c| c.byte_counting_limit = 1,
+            |c| c.max_rto = Span::from_seconds(3600),
+            |c| {
+                (c.min_rto, c.initial_rto, c.max_rto) =
+                    (Span::from_seconds(1), Span::from_seconds(1), Span::from_seconds(1))
+            },
+            |c| c.timer_granularity = Span::from_seconds(1),
+            |c| c.delayed_ack_timeout = Span::from_milliseconds(500),
+            |c| (c.sack, c.dsack, c.undo) = (true, true, true),
+            |c| (c.timestamps, c.undo) = (true, true),
+        ];
+        for (index, set) in cases.iter().enumerate() {
+            let mut config = TcpConfig::default();
+            set(&mut config);
+            assert_eq!(config.validate(), Ok(()), "case {index}");
+        }
+        let past: &[(&str, Set)] = &[
+            ("segment", |c| c.segment = Bytes(65_536)),
+            ("ack_size", |c| c.ack_size = Bytes(65_536)),
+            ("max_window_segments", |c| c.max_window_segments = (1 << 24) + 1),
+            ("max_rto", |c| c.max_rto = Span::from_seconds(3601)),
+            ("delayed_ack_timeout", |c| c.delayed_ack_timeout = Span::from_milliseconds(501)),
+        ];
+        for (field, set) in past {
+            let mut config = TcpConfig::default();
+            set(&mut config);
+            assert_eq!(config.validate().unwrap_err().field, *field);
+        }
+    }
+
+    #[test]
+    fn cubic_comes_with_hystart_and_the_others_with_the_standard_slow_start() {
+        assert_eq!(
+            TcpConfig { congestion_control: cubic(0.7, 0.4), ..TcpConfig::default() }.slow_start(),
+            SlowStart::HyStart
+        );
+        let standard = TcpConfig { congestion_control: bic(0.8, 16, 20), ..TcpConfig::default() };
+        assert_eq!(standard.slow_start(), SlowStart::Standard);
+        assert_eq!(TcpConfig { slow_start: Some(SlowStart::HyStart), ..standard }.slow_start(), SlowStart::HyStart);
+    }
+
+    #[test]
+    fn the_congestion_window_is_limited_by_the_lesser_of_both_limits() {
+        for (most, window, expected) in [(None, 50, 50), (Some(20), 50, 20), (Some(80), 50, 50)] {
+            let config =
+                TcpConfig { max_congestion_window_segments: most, max_window_segments: window, ..TcpConfig::default() };
+            assert_eq!(config.congestion_window_limit(), expected);
+        }
+    }
 }

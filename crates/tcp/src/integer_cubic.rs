@@ -266,4 +266,94 @@ mod tests {
             assert_eq!(window.congestion_window > 100.0, grows_fast);
         }
     }
+    /// A path with a round trip of this many milliseconds.
+    fn path(round_trip_ms: u64) -> RoundTrip {
+        let mut path = RoundTrip::new(&TcpConfig { timer_granularity: Span::ZERO, ..TcpConfig::default() });
+        path.sample(Time::ZERO, at_ms(round_trip_ms), false);
+        path
+    }
+
+    #[test]
+    fn the_cubic_function_is_flat_at_the_old_maximum_and_looked_up_a_round_trip_ahead() {
+        let unknown = RoundTrip::new(&TcpConfig::default());
+        let law = IntegerCubic { maximum: 1000, ..law() };
+        // K = cbrt(300 / 0.400390625) = 9.0826 s, 9300 in 1024ths of a second.
+        let stage = law.begin(700, 5000);
+        assert_eq!((stage.k, stage.maximum), (9300, 1000));
+        assert_eq!(law.target(&stage, &unknown, 5000), 1000 - 299);
+        assert_eq!(law.target(&stage, &unknown, 5000 + 9083), 1000);
+        // 5 s before it is 50.05 segments lower, 10 s after it 400.4 higher.
+        assert_eq!(law.target(&stage, &unknown, 5000 + 4083), 950);
+        assert_eq!(law.target(&stage, &unknown, 5000 + 19_083), 1400);
+        assert_eq!(law.target(&stage, &path(83), 5000 + 19_000), 1400);
+        // Above the old maximum it begins at the window.
+        let stage = law.begin(1200, 5000);
+        assert_eq!((stage.k, stage.maximum), (0, 1200));
+        assert_eq!(law.target(&stage, &unknown, 15_000), 1600);
+    }
+
+    #[test]
+    fn reno_is_the_lower_bound() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let law = IntegerCubic { maximum: 40, ..law() };
+        // 15 / 8 of a window of segments for each of Reno's; a cubic window that stands still would need 100 windows.
+        for (counted, reno_window, left, needed) in
+            [(75.0, 40, 75.0, 4000), (76.0, 41, 1.0, 40), (152.0, 42, 2.0, 20), (227.0, 43, 2.0, 13)]
+        {
+            let mut stage = law.begin(40, 0);
+            stage.reno_counted = counted;
+            law.update(&mut stage, 40, &path, 1);
+            assert_eq!((stage.reno_window, stage.reno_counted, stage.needed), (reno_window, left, needed), "{counted}");
+        }
+    }
+
+    #[test]
+    fn the_function_is_looked_up_again_after_31_ms_or_for_another_window_but_once_in_a_millisecond() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let law = law();
+        let mut stage = law.begin(40, 0);
+        let mut looked_up = |window, now_ms| {
+            law.update(&mut stage, window, &path, now_ms);
+            (stage.window, stage.computed_ms)
+        };
+        assert_eq!(looked_up(40, 0), (40, 0));
+        assert_eq!(looked_up(40, 31), (40, 0));
+        assert_eq!(looked_up(40, 32), (40, 32));
+        assert_eq!(looked_up(41, 32), (40, 32));
+        assert_eq!(looked_up(41, 33), (41, 33));
+    }
+
+    #[test]
+    fn segments_counted_beyond_what_is_needed_open_the_window_by_one_and_are_forgotten() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        // 20 are needed before the first loss.
+        for (counted, acked, grown, left) in
+            [(25.0, 1.0, 1.0, 1.0), (20.0, 1.0, 1.0, 1.0), (19.0, 1.0, 1.0, 0.0), (19.0, 30.0, 2.0, 9.0)]
+        {
+            let mut law = IntegerCubic { counted, ..law() };
+            let mut window = window(48.0);
+            law.avoid_congestion(&mut window, acked, &path, at_ms(0));
+            assert_eq!((window.congestion_window, law.counted), (48.0 + grown, left), "{counted} and {acked}");
+            assert_eq!(law.stage.map(|stage| stage.reno_counted), Some(acked));
+        }
+    }
+
+    #[test]
+    fn a_stage_goes_on_after_an_idle_time_as_if_there_had_been_none() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let (mut law, mut window) = (law(), window(100.0));
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(5000));
+        law.restart();
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(60_000));
+        assert_eq!(law.stage.map(|stage| stage.start_ms), Some(55_000));
+    }
+
+    #[test]
+    fn a_loss_at_the_old_maximum_keeps_it() {
+        let mut law = law();
+        law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0));
+        law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0));
+        assert_eq!(law.maximum, 100);
+    }
 }

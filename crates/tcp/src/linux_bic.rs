@@ -218,4 +218,61 @@ mod tests {
         assert_eq!(reduce(15.0), 11.0);
         assert_eq!(reduce(100.0), 79.0);
     }
+    #[test]
+    fn the_search_has_its_linear_parts_on_both_sides_of_the_maximum() {
+        // Far below, and from 48 segments above on: 16 segments a round trip.
+        assert_eq!(law(1000).segments_for_one(640), 40);
+        assert_eq!(law(600).segments_for_one(650), 40);
+        assert_eq!(law(600).segments_for_one(660), 41);
+        // Nearer above: a third of the distance from the maximum a round trip.
+        assert_eq!(law(600).segments_for_one(620), 93);
+        assert_eq!(law(600).segments_for_one(640), 48);
+    }
+
+    /// ACKs of one segment each until a window of `start` has grown.
+    fn acks_to_grow(start: f64) -> u32 {
+        let (mut law, path) = (law(0), RoundTrip::new(&TcpConfig::default()));
+        let mut window = Window { congestion_window: start, slow_start_threshold: 2.0 };
+        let mut acks = 0;
+        while window.congestion_window == start {
+            law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
+            acks += 1;
+        }
+        assert_eq!(window.congestion_window, start + 1.0);
+        acks
+    }
+
+    #[test]
+    fn up_to_14_segments_the_window_grows_once_in_a_window_of_acks() {
+        assert_eq!(acks_to_grow(14.0), 15);
+        // Above, before the first loss: 15 * 3 / 15 segments, at two segments an ACK one ACK.
+        assert_eq!(acks_to_grow(15.0), 2);
+    }
+
+    #[test]
+    fn an_ack_of_less_than_a_segment_counts_as_one() {
+        let mut count = AckCount::new();
+        for _ in 0..1000 {
+            count.learn(0.5);
+        }
+        assert_eq!(count.segments_per_ack_x16, 31);
+    }
+
+    #[test]
+    fn a_loss_sets_the_maximum_and_starts_the_count_anew_and_a_timeout_forgets() {
+        let mut law = law(0);
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut window = Window { congestion_window: 100.0, slow_start_threshold: 2.0 };
+        for _ in 0..3 {
+            law.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
+        }
+        assert_eq!(law.count.acks, 3);
+        law.reduce(&window, 100.0, CongestionSignal::Loss, Time::ZERO);
+        assert_eq!((law.maximum, law.count.acks), (100, 0));
+        // Below the maximum: fast convergence, 90 * 1843 / 2048.
+        law.reduce(&Window { congestion_window: 90.0, ..window }, 90.0, CongestionSignal::EcnEcho, Time::ZERO);
+        assert_eq!(law.maximum, 80);
+        law.reduce(&window, 100.0, CongestionSignal::Timeout, Time::ZERO);
+        assert_eq!(law.maximum, 0);
+    }
 }

@@ -215,4 +215,50 @@ mod tests {
         law.avoid_congestion(&mut window, 1.0, &path, at_ms(32));
         assert_eq!(law.stage.as_ref().map(|stage| stage.computed_ms), Some(32));
     }
+    #[test]
+    fn below_the_turning_point_the_window_closes_the_distance_in_a_window_of_acks() {
+        // At 7.935 s the function is at 1000: 200 segments more than the window of 800.
+        assert_eq!(Stage::begin(800, 1000, 0).segments_for_one(800, false, 7935), 4);
+        assert_eq!(Stage::begin(800, 1000, 0).segments_for_one(800, true, 7935), 50);
+    }
+
+    #[test]
+    fn renos_window_grows_after_more_than_23_eighths_of_a_window() {
+        for (acks, window, left, expected) in [(115, 40, 115, 4000), (116, 41, 1, 40), (231, 42, 1, 20)] {
+            let mut stage = Stage::begin(40, 40, 0);
+            stage.reno_acks = acks;
+            assert_eq!(stage.segments_for_one(40, false, 0), expected, "{acks}");
+            assert_eq!((stage.reno_window, stage.reno_acks), (window, left), "{acks}");
+        }
+    }
+
+    #[test]
+    fn slow_start_takes_one_ack_more_and_then_acks_count_for_reno() {
+        let mut law = LinuxCubic::new();
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut window = Window { congestion_window: 48.0, slow_start_threshold: 48.0 };
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+        assert_eq!((window.congestion_window, law.stage.is_some()), (49.0, false));
+        for acks in 1..=3 {
+            law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+            assert_eq!(law.stage.as_ref().map(|stage| stage.reno_acks), Some(acks));
+        }
+        assert_eq!(window.congestion_window, 49.0);
+        for _ in 0..100 {
+            law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+        }
+        // 49 / (49 / 50) before the first loss: 50 segments are 25 ACKs, and the window grows at the one after.
+        assert_eq!(window.congestion_window, 52.0);
+    }
+
+    #[test]
+    fn an_idle_time_ends_the_stage() {
+        let mut law = LinuxCubic::new();
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut window = Window { congestion_window: 100.0, slow_start_threshold: 50.0 };
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(0));
+        law.restart();
+        law.avoid_congestion(&mut window, 1.0, &path, at_ms(9000));
+        assert_eq!(law.stage.as_ref().map(|stage| stage.start_ms), Some(9000));
+    }
 }

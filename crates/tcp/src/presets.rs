@@ -151,4 +151,32 @@ mod tests {
             assert_eq!(TcpConfig { sack: true, ..config }.validate(), Ok(()), "{preset:?}");
         }
     }
+    #[test]
+    fn a_preset_is_the_configuration_of_its_name() {
+        assert_eq!(TcpConfig::preset(Preset::Rfc), TcpConfig::rfc());
+        assert_eq!(TcpConfig::preset(Preset::Linux), TcpConfig::linux());
+        assert_eq!(TcpConfig::preset(Preset::Ns2), TcpConfig::ns2(20));
+        assert_eq!(TcpConfig::preset(Preset::Ns2Linux), TcpConfig::ns2_linux(20));
+        assert_eq!(TcpConfig::preset(Preset::Ns2Pre2001), TcpConfig::ns2_pre2001());
+        assert_eq!(
+            (TcpConfig::ns2(33).max_window_segments, TcpConfig::ns2(33).max_congestion_window_segments),
+            (33, None)
+        );
+        assert_eq!(TcpConfig::ns2_linux(33).max_congestion_window_segments, Some(33));
+    }
+
+    #[test]
+    fn the_timers_and_windows_are_those_of_each_stack() {
+        let ms = Span::from_milliseconds;
+        // Linux: TCP_RTO_MIN, TCP_RTO_MAX, TCP_DELACK_MIN. ns-2: minrto_, rtxcur_init_, tcpTick_, windowInit_.
+        let timers = |c: TcpConfig| (c.min_rto, c.initial_rto, c.timer_granularity, c.initial_window_segments);
+        let linux = TcpConfig::linux();
+        assert_eq!((linux.min_rto, linux.max_rto, linux.delayed_ack_timeout), (ms(200), ms(120_000), ms(40)));
+        assert_eq!(timers(TcpConfig::ns2(20)), (ms(200), ms(3000), ms(10), 2));
+        assert_eq!(timers(TcpConfig::ns2_linux(20)), (ms(200), ms(3000), ms(1), 2));
+        assert_eq!(timers(TcpConfig::ns2_pre2001()), (ms(1), ms(6000), ms(100), 1));
+        for ns2 in [TcpConfig::ns2(20), TcpConfig::ns2_linux(20), TcpConfig::ns2_pre2001()] {
+            assert_eq!((ns2.segment, ns2.header, ns2.payload_bytes()), (Bytes(1000), Bytes(0), 1000));
+        }
+    }
 }

@@ -32,3 +32,23 @@ impl WindowLaw for Reno {
         used_segments / 2.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TcpConfig;
+
+    #[test]
+    fn a_window_of_acks_adds_about_a_segment_and_a_loss_halves() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut window = Window { congestion_window: 10.0, slow_start_threshold: 5.0 };
+        Reno.avoid_congestion(&mut window, 1.0, &path, Time::ZERO);
+        assert_eq!(window.congestion_window, 10.1);
+        window.congestion_window = 20.0;
+        Reno.avoid_congestion(&mut window, 2.0, &path, Time::ZERO);
+        assert_eq!(window.congestion_window, 20.1);
+        for signal in [CongestionSignal::Loss, CongestionSignal::EcnEcho, CongestionSignal::Timeout] {
+            assert_eq!(Reno.reduce(&window, 13.0, signal, Time::ZERO), 6.5);
+        }
+    }
+}

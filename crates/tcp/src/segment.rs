@@ -117,3 +117,47 @@ pub trait AckOut {
     /// Takes one ACK.
     fn ack(&mut self, ack: Ack);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_of_a_segment_end_after_payload_syn_and_fin() {
+        let segment = Segment { seq: 100, payload_bytes: 10, ..Segment::default() };
+        assert_eq!(segment.end(), 110);
+        assert_eq!(Segment { syn: true, ..segment }.end(), 111);
+        assert_eq!(Segment { syn: true, fin: true, ..segment }.end(), 112);
+    }
+
+    #[test]
+    fn an_ack_carries_three_blocks() {
+        let mut blocks = SackBlocks::default();
+        assert!(blocks.is_empty());
+        for count in 1..=3 {
+            assert!(blocks.push(10 * count, 10 * count + 5));
+            assert_eq!((blocks.len(), blocks.is_empty()), (count as usize, false));
+        }
+        assert!(!blocks.push(90, 95));
+        assert!(blocks.iter().eq([(10, 15), (20, 25), (30, 35)]));
+    }
+
+    #[test]
+    fn the_first_block_tells_of_a_duplicate_below_the_ack_or_within_the_second_block() {
+        let duplicate = |blocks: &[(u64, u64)]| {
+            let mut ack = Ack { ack: 50, ..Ack::default() };
+            for &(left, right) in blocks {
+                ack.sack.push(left, right);
+            }
+            ack.duplicate_block()
+        };
+        assert_eq!(duplicate(&[]), None);
+        assert_eq!(duplicate(&[(40, 50)]), Some((40, 50)));
+        assert_eq!(duplicate(&[(45, 51)]), None);
+        assert_eq!(duplicate(&[(60, 70), (60, 70)]), Some((60, 70)));
+        assert_eq!(duplicate(&[(62, 68), (60, 70)]), Some((62, 68)));
+        assert_eq!(duplicate(&[(59, 70), (60, 70)]), None);
+        assert_eq!(duplicate(&[(60, 71), (60, 70)]), None);
+        assert_eq!(duplicate(&[(80, 90), (60, 70)]), None);
+    }
+}

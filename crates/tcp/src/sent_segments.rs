@@ -282,4 +282,34 @@ mod tests {
         assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (10, 5));
         assert_eq!(segments.next_lost().map(|segment| (segment.start, segment.end)), Some((6, 11)));
     }
+    #[test]
+    fn a_segment_may_be_overtaken_by_one_sent_later_or_when_something_is_out_of_order() {
+        let segments = sent(3);
+        assert!(!segments.may_be_overtaken((at(0), 11)));
+        assert!(segments.may_be_overtaken((at(0), 12)));
+        assert!(segments.may_be_overtaken((at(1), 0)));
+        assert!(!SentSegments::new(1).may_be_overtaken((at(9), 99)));
+        let mut sacked = sent(3);
+        sack(&mut sacked, 11, 21);
+        assert!(sacked.may_be_overtaken((at(0), 0)));
+        let mut again = sent(3);
+        again.note_retransmission(1, at(5));
+        again.note_retransmission(1, at(6));
+        assert!(again.may_be_overtaken((at(0), 0)));
+        while again.pop_acknowledged(11).is_some() {}
+        assert!(!again.may_be_overtaken((at(0), 0)));
+    }
+
+    #[test]
+    fn losses_found_one_after_another_add_up_until_they_arrive() {
+        let mut segments = sent(6);
+        assert_eq!(segments.mark_lost((at(5), 61), |segment| segment.start == 11), 10);
+        assert_eq!(segments.mark_lost((at(5), 61), |segment| segment.start == 31), 10);
+        assert_eq!(segments.lost_bytes(), 20);
+        assert_eq!(sack(&mut segments, 11, 21), [11]);
+        assert_eq!((segments.lost_bytes(), segments.sacked_bytes()), (10, 10));
+        while segments.pop_acknowledged(41).is_some() {}
+        assert_eq!((segments.lost_bytes(), segments.sacked_bytes(), segments.in_flight_bytes()), (0, 0, 20));
+        assert_eq!(segments.last().map(|segment| segment.start), Some(51));
+    }
 }
