@@ -543,4 +543,80 @@ mod tests {
             }
         }
     }
+    /// Numbers from 100 to 1000 are in the network, in segments of 100.
+    fn connected() -> (ForwardAckRecovery, Connection) {
+        let config = TcpConfig {
+            segment: crate::Bytes(100),
+            header: crate::Bytes(0),
+            sack: true,
+            fack: true,
+            ..TcpConfig::default()
+        };
+        let mut connection = Connection::new(&config);
+        (connection.unacknowledged, connection.next, connection.highest) = (100, 1000, 1000);
+        (ForwardAckRecovery::new(&config), connection)
+    }
+
+    /// An ACK of 100 with these blocks; bytes that have arrived above it.
+    fn arrived(blocks: &[(u64, u64)]) -> u64 {
+        let (mut recovery, mut connection) = connected();
+        let mut ack = Ack { ack: 100, ..Ack::default() };
+        for &(left, right) in blocks {
+            assert!(ack.sack.push(left, right));
+        }
+        assert_eq!(recovery.learn(&mut connection, &ack, 0, Time::ZERO), recovery.board.arrived_bytes > 0);
+        assert_eq!(
+            (connection.selective, recovery.newly_bytes),
+            (!recovery.board.is_empty(), recovery.board.arrived_bytes)
+        );
+        recovery.board.arrived_bytes
+    }
+
+    #[test]
+    fn blocks_below_the_ack_beyond_what_was_sent_or_of_nothing_tell_nothing() {
+        assert_eq!(arrived(&[]), 0);
+        assert_eq!(arrived(&[(50, 100), (900, 1001), (400, 400)]), 0);
+        assert_eq!(arrived(&[(50, 200), (900, 1000), (300, 400)]), 300);
+    }
+
+    #[test]
+    fn what_ends_after_a_timeout_leaves_three_segments_above_what_is_in_the_network() {
+        // Two segments are in the network. A window that has reached the threshold stays.
+        for (window, threshold, expected) in
+            [(2.0, 10.0, 5.0), (8.0, 10.0, 5.0), (2.0, 4.0, 4.0), (4.0, 4.0, 4.0), (9.0, 4.0, 9.0)]
+        {
+            let (mut recovery, mut connection) = connected();
+            connection.unacknowledged = 800;
+            (recovery.has_timed_out, connection.selective) = (true, true);
+            (connection.window.congestion_window, connection.window.slow_start_threshold) = (window, threshold);
+            recovery.leave_timeout(&mut connection);
+            assert_eq!(connection.window.congestion_window, expected, "{window} below {threshold}");
+            assert!(!recovery.has_timed_out && !connection.selective);
+        }
+    }
+
+    #[test]
+    fn a_timeout_is_over_when_everything_sent_before_it_has_arrived() {
+        let (mut recovery, mut connection) = connected();
+        connection.recovery_point = 600;
+        for (unacknowledged, has_timed_out, expected) in [(599, true, false), (600, true, true), (600, false, false)] {
+            (connection.unacknowledged, recovery.has_timed_out) = (unacknowledged, has_timed_out);
+            assert_eq!(recovery.has_recovered_from_timeout(&connection), expected);
+            // What it found lost is then no reason for a recovery.
+            recovery.has_found_loss = true;
+            assert_eq!(recovery.is_due(&connection), !expected);
+            recovery.has_found_loss = false;
+            assert!(!recovery.is_due(&connection));
+        }
+    }
+
+    #[test]
+    fn a_timeout_that_was_not_needed_leaves_nothing_behind() {
+        let (mut recovery, mut connection) = connected();
+        recovery.on_timeout(&mut connection, Time::ZERO);
+        assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, connection.selective), (900, true, true));
+        recovery.has_found_loss = true;
+        recovery.on_spurious();
+        assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, recovery.has_found_loss), (0, false, false));
+    }
 }
