@@ -149,4 +149,13 @@ mod tests {
         // Binomial with p = 1/4: one standard deviation is 87.
         assert!(wins.iter().all(|count| count.abs_diff(10_000) < 350), "{wins:?}");
     }
+    #[test]
+    fn lengths_count_what_waits() {
+        let mut fifos = InputFifos::new(2, None);
+        assert_eq!((fifos.length(0), fifos.is_empty()), (0, true));
+        for packet in 0..3 {
+            fifos.push(1, 0, packet).unwrap();
+        }
+        assert_eq!((fifos.length(0), fifos.length(1), fifos.len(), fifos.is_empty()), (0, 3, 3, false));
+    }
 }

@@ -293,4 +293,33 @@ mod tests {
         assert_eq!(LoadPattern::Uniform.matrix(65, 1.0), Err(LoadError::Ports { ports: 65 }));
         assert_eq!(LoadPattern::Uniform.matrix(2, -1.0), Err(LoadError::NotALoad { input: 0, output: 0 }));
     }
+    #[test]
+    fn a_hot_spot_takes_its_fraction_and_leaves_the_others_equal_parts() {
+        let hot_spot = |output, fraction| LoadPattern::HotSpot(HotSpot { output, fraction });
+        let loads = matrix(&hot_spot(2, 0.4), 4);
+        for input in 0..4 {
+            for (output, expected) in [0.2, 0.4, 0.2, 0.2].into_iter().enumerate() {
+                assert!((loads.load(input, output) - expected).abs() < 1e-12, "{input} to {output}");
+            }
+        }
+        assert_eq!(loads.ports(), 4);
+        assert_eq!(matrix(&hot_spot(1, 1.0), 1).load(0, 0), 1.0);
+        for (output, fraction) in [(0, 0.5), (5, 0.5), (1, -0.01), (1, 1.01)] {
+            assert!(hot_spot(output, fraction).matrix(4, 1.0).is_err(), "{output} {fraction}");
+        }
+        for (output, fraction) in [(1, 0.0), (4, 1.0)] {
+            assert!(hot_spot(output, fraction).matrix(4, 1.0).is_ok(), "{output} {fraction}");
+        }
+    }
+
+    #[test]
+    fn an_overload_is_found_at_the_first_port_too() {
+        let check = |rows: [[f64; 2]; 2]| {
+            let rows = rows.iter().map(|row| row.to_vec()).collect();
+            LoadPattern::Matrix(rows).matrix(2, 1.0).unwrap().check_admissible()
+        };
+        assert_eq!(check([[0.5, 0.5], [0.5, 0.5]]), Ok(()));
+        assert!(matches!(check([[0.55, 0.5], [0.0, 0.0]]), Err(LoadError::InputOverload { input: 0, .. })));
+        assert!(matches!(check([[0.55, 0.0], [0.5, 0.0]]), Err(LoadError::OutputOverload { output: 0, .. })));
+    }
 }

@@ -145,4 +145,24 @@ mod tests {
     fn only_ports_of_the_switch_are_joined() {
         Matching::new(2).connect(2, 0);
     }
+    #[test]
+    fn the_sets_of_ports_are_those_of_the_pairs() {
+        let mut matching = Matching::new(4);
+        matching.connect(2, 0);
+        matching.connect(0, 3);
+        assert_eq!((matching.inputs(), matching.outputs(), matching.ports()), (0b0101, 0b1001, 4));
+        assert!(!matching.is_empty());
+    }
+
+    #[test]
+    fn matchings_are_equal_where_ports_and_pairs_are() {
+        let joined = |ports, input, output| {
+            let mut matching = Matching::new(ports);
+            matching.connect(input, output);
+            matching
+        };
+        assert_eq!(joined(4, 1, 2), joined(4, 1, 2));
+        assert_ne!(joined(4, 1, 2), joined(4, 2, 1));
+        assert_ne!(joined(4, 1, 2), joined(3, 1, 2));
+    }
 }

@@ -389,4 +389,45 @@ mod tests {
             }
         }
     }
+    #[test]
+    fn an_input_is_watched_from_the_number_on() {
+        let mut memory = memory(2, 3000, None);
+        memory.watch(0, 1000);
+        memory.admit(0, 0, 1, 999).unwrap();
+        memory.admit(1, 0, 1, 2000).unwrap();
+        assert_eq!([0, 1].map(|input| memory.is_watched(input)), [false, false]);
+        memory.admit(0, 0, 1, 1).unwrap();
+        assert_eq!([0, 1].map(|input| memory.is_watched(input)), [true, false]);
+    }
+
+    #[test]
+    fn the_most_that_was_held_is_known_until_it_is_forgotten() {
+        let mut memory = memory(2, 3000, None);
+        memory.admit(0, 0, 1, 1500).unwrap();
+        memory.admit(0, 0, 1, 500).unwrap();
+        memory.release(0, 0, 1, 1500);
+        memory.admit(0, 0, 1, 100).unwrap();
+        assert_eq!([0, 1].map(|input| memory.most_of_input(input)), [2000, 0]);
+        memory.forget_most();
+        assert_eq!(memory.most_of_input(0), 600);
+    }
+
+    #[test]
+    fn only_more_than_ever_before_or_what_is_watched_is_close() {
+        let mut plain = memory(2, 3000, None);
+        plain.admit(0, 0, 1, 1000).unwrap();
+        plain.release(0, 0, 1, 1000);
+        assert_eq!([1000, 1001].map(|len| plain.is_close(0, len)), [false, true]);
+        plain.watch(0, 500);
+        assert_eq!([499, 500].map(|len| plain.is_close(0, len)), [false, true]);
+        plain.watch(0, 2000);
+        assert_eq!([1000, 1001].map(|len| plain.is_close(0, len)), [false, true]);
+        plain.forget_most();
+        assert!(plain.is_close(0, 1));
+        // Where outputs are limited, any frame may be refused.
+        let mut limited = memory(2, 3000, Some(OutputLimit::Static(Bytes(2000))));
+        limited.admit(0, 0, 1, 1000).unwrap();
+        limited.release(0, 0, 1, 1000);
+        assert!(limited.is_close(0, 1));
+    }
 }

@@ -307,4 +307,23 @@ mod tests {
         assert_eq!(speedup("8").check(8), Ok(()));
         assert_eq!(speedup("8.1").check(8).unwrap_err().to_string(), "`speedup` must be at most the number of ports");
     }
+    #[test]
+    fn terms_are_the_lowest_and_at_most_a_thousand_million() {
+        for (phases, slots, lowest) in [(6, 4, (3, 2)), (1_000_000_000, 1_000_000_000, (1, 1)), (14, 7, (2, 1))] {
+            let speedup = Speedup::new(phases, slots).unwrap();
+            assert_eq!((speedup.phases(), speedup.slots()), lowest);
+        }
+        for (phases, slots) in [(1_000_000_001, 1), (1_000_000_001, 1_000_000_001), (1, 0)] {
+            assert!(matches!(Speedup::new(phases, slots), Err(SpeedupError::OutOfRange)), "{phases}/{slots}");
+        }
+    }
+
+    #[test]
+    fn a_speedup_of_the_number_of_ports_is_of_use_and_more_is_not() {
+        for (text, ports, holds) in
+            [("4", 4, true), ("5", 4, false), ("9/2", 4, false), ("5/2", 3, true), ("7/2", 3, false)]
+        {
+            assert_eq!(speedup(text).check(ports).is_ok(), holds, "{text} with {ports} ports");
+        }
+    }
 }

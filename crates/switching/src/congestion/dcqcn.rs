@@ -275,6 +275,23 @@ mod tests {
     }
 
     #[test]
+    fn the_height_of_the_profile_is_counted_from_the_lower_threshold() {
+        let config = DcqcnConfig {
+            min_threshold: Bytes(100_000),
+            max_threshold: Bytes(200_000),
+            max_probability: 0.5,
+            ..Default::default()
+        };
+        let mut point = config.congestion_point(CongestionPointId(0), LINE);
+        let mut dice = rng(2);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let frame = Arrival { len_bytes: 1500, queue_bytes: 150_000, limited_by: None };
+        let marks = (0..10_000).filter(|_| point.arrived(frame, &mut context) == Verdict::Mark).count();
+        // A quarter: one standard deviation is 43.
+        assert!(marks.abs_diff(2500) < 200, "{marks}");
+    }
+
+    #[test]
     fn equal_thresholds_make_a_step() {
         let config = DcqcnConfig { min_threshold: Bytes(40_000), max_threshold: Bytes(40_000), ..Default::default() };
         let mut point = config.congestion_point(CongestionPointId(0), LINE);

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::super::CongestionManagement;
+use super::super::ecm::SelfIncrease;
 use super::super::ecm::tests::{
     HERE, LINE, any_message, assert_near, assert_rate_in_bounds, at, bcn, megabits_per_second, negative_from, receive,
     refused,
@@ -161,6 +162,53 @@ fn the_first_report_of_a_limiter_changes_no_rate() {
     assert_near(megabits_per_second(&point), 5_000.0);
     report(&mut point, Span::from_microseconds(100), Some(THROUGHPUT));
     assert_near(megabits_per_second(&point), 5_010.0);
+}
+
+#[test]
+fn the_first_report_of_an_autonomous_flow_changes_no_rate() {
+    let config = E2cmConfig { autonomous_probes: true, ..E2cmConfig::default() };
+    let mut point = config.reaction_point(LINE, Time::ZERO);
+    // A queue far beyond the severe threshold: the second such report creates a limiter.
+    for limited in [false, true] {
+        report(&mut point, Span::from_milliseconds(1), Some(THROUGHPUT));
+        report(&mut point, Span::ZERO, None);
+        assert_eq!(point.rate_bps().is_some(), limited);
+    }
+}
+
+#[test]
+fn nothing_happens_until_the_byte_before_the_next_probe() {
+    let config = E2cmConfig { probe_interval: Bytes(6000), ..E2cmConfig::default() };
+    assert_eq!(config.reaction_point(LINE, Time::ZERO).silent_bytes(), u64::MAX);
+    let mut point = limited(&config);
+    for sent in [0, 1500, 3000, 4500, 0] {
+        assert_eq!(point.silent_bytes(), 5999 - sent);
+        probes_behind(&mut point, 1);
+    }
+}
+
+#[test]
+fn the_rates_own_increase_is_that_of_ecm() {
+    let ecm = EcmConfig {
+        self_increase: Some(SelfIncrease { step: Rate::megabits(10), period: Span::from_microseconds(100) }),
+        ..EcmConfig::default()
+    };
+    let mut point = limited(&E2cmConfig { ecm, ..E2cmConfig::default() });
+    let (due, before) = (point.poll_at(), point.rate_bps().unwrap());
+    assert!(due > Time::ZERO && due < Time::NEVER);
+    at(due, |context| point.expire(context));
+    assert!(point.rate_bps().unwrap() > before && point.poll_at() > due);
+}
+
+#[test]
+fn two_probes_at_one_time_measure_no_throughput() {
+    let mut reflector = E2cmConfig::default().reflector(LINE).unwrap();
+    let mut reflect =
+        || at(Time::from_picoseconds(9), |context| reflector.reflect(&Message::Probe { sent: Time::ZERO }, context));
+    for _ in 0..2 {
+        assert!(matches!(reflect(), Some(Message::ProbeReport { throughput: None, .. })));
+    }
+    assert!(!reflector.answers_data());
 }
 
 #[test]
