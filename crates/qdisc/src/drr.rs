@@ -373,6 +373,18 @@ mod tests {
     }
 
     #[test]
+    fn a_new_flow_gets_its_quantum_in_the_round_that_it_joins() {
+        let mut bench = bench(&DrrConfig { quantum: Bytes(500), ..DrrConfig::default() });
+        for label in [11, 12, 13] {
+            bench.enqueue(Labelled::new(label, 1, 400, 0));
+        }
+        assert_eq!(bench.dequeue().map(|packet| packet.label), Some(11));
+        bench.enqueue(Labelled::new(21, 2, 400, 0));
+        // Flow 1 has 100 B left of its turn.
+        assert_eq!(bench.drain(), [21, 12, 13]);
+    }
+
+    #[test]
     fn a_queue_that_begins_anew_has_nothing_left_and_gets_its_quantum() {
         for (size, order) in [(400, [2, 3]), (600, [3, 2])] {
             let mut bench = bench(&DrrConfig { quantum: Bytes(500), ..DrrConfig::default() });

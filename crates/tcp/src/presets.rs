@@ -179,4 +179,20 @@ mod tests {
             assert_eq!((ns2.segment, ns2.header, ns2.payload_bytes()), (Bytes(1000), Bytes(0), 1000));
         }
     }
+    #[test]
+    fn the_rfcs_and_linux_have_what_ns2_has_not() {
+        let newer = |c: TcpConfig| [c.sack, c.dsack, c.rack, c.tail_loss_probe, c.timestamps, c.undo, c.delayed_ack];
+        assert_eq!([TcpConfig::rfc(), TcpConfig::linux()].map(newer), [[true; 7]; 2]);
+        assert_eq!([TcpConfig::ns2(20), TcpConfig::ns2_pre2001()].map(newer), [[false; 7]; 2]);
+        // ns-2's own: whole segments once, no handshake in TCP/Linux and before 2001.
+        let own = |c: TcpConfig| [c.ecn_retransmissions, c.grow_at_recovery_exit, c.handshake, c.limited_transmit];
+        assert_eq!(own(TcpConfig::ns2(20)), [true; 4]);
+        assert_eq!(own(TcpConfig::ns2_pre2001()), [true, true, false, false]);
+        let linux = TcpConfig::ns2_linux(20);
+        assert_eq!(
+            [linux.sack, linux.fack, linux.duplicate_acks_restart_timer, linux.handshake],
+            [true, true, true, false]
+        );
+        assert!(TcpConfig::ns2_pre2001().whole_segment_reduction && !TcpConfig::ns2(20).whole_segment_reduction);
+    }
 }
