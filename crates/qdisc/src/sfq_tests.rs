@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::test_support::{Bench, LINK, Labelled, rng};
+use crate::test_support::{Bench, Dropped, LINK, Labelled, rng};
 use crate::uniform;
 
 fn sfq(config: &SfqConfig) -> Sfq<Labelled> {
@@ -290,15 +290,12 @@ fn the_hash_changes_at_multiples_of_the_period() {
 
 #[test]
 fn a_lone_bucket_still_knows_its_length_after_the_hash_has_changed() {
-    let interval = Span::from_milliseconds(10);
-    let limit = QueueSize::Packets(3);
-    let mut bench =
-        bench(&SfqConfig { buckets: 1, limit, perturbation_interval: Some(interval), ..SfqConfig::default() });
+    let mut bench = bench(&SfqConfig { buckets: 1, ..SfqConfig::default() });
     for label in 1..=3 {
         bench.enqueue(packet(label, 1));
     }
-    bench.now += interval;
-    bench.dequeue();
+    let (mut rng, mut dropped) = (rng(), Dropped::default());
+    bench.discipline.rehash(&mut Cx { now: Time::ZERO, rng: &mut rng, sink: &mut dropped });
     check_books(&bench.discipline);
 }
 

@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn an_evicted_packet_is_taken_back_from_the_fluid_server() {
-        // At 1000 B/s: flow 1 is left with 200 B and flow 2 has 100 B. Both get half until 0.2 s, then flow 1 all of it.
+        // At 1000 B/s: flow 1 is left with 200 B and flow 2 has 100 B. Each gets half until 0.2 s, then flow 1 all.
         let mut bench = bench(&WfqConfig { limit: QueueSize::Packets(3), ..WfqConfig::default() }, 1000);
         for (label, flow) in [(1, 1), (2, 1), (3, 1), (4, 2)] {
             bench.enqueue(Labelled::new(label, flow, 100, 0));
