@@ -31,10 +31,10 @@ const QUEUE: f64 = 1_100.0;
 /// results of a flow that it has seen.
 const ROW: f64 = 160.0;
 const RESULT_ROW: f64 = 200.0;
-/// A packet on its way, in rings that double as they grow: of a window, which is on several links at once; and one that
-/// waits since its source sends faster than its link.
-const PACKET_OF_A_WINDOW: f64 = 90.0;
-const PACKET_BEYOND_THE_RATE: f64 = 35.0;
+/// A packet on its way, in rings that double as they grow: of a window, which is on several links at once, or of an
+/// Ethernet; and one of a source that does not wait for answers, in flight or waiting for a slower link.
+const PACKET_ON_ITS_WAY: f64 = 90.0;
+const PACKET_SENT_UNASKED: f64 = 35.0;
 /// A switch of an Ethernet, or an adapter, with its links; and what each has for any flow of the network.
 const STATION: f64 = 6_000.0;
 const SWITCH_WAY: f64 = 16.0;
@@ -101,9 +101,9 @@ fn parts(spec: &ScenarioSpec) -> Vec<Part> {
     add(links, "links", links * LINK);
     let count: f64 = queues.iter().map(|queues| queues.count).sum();
     add(count, "queues", queues.iter().map(Queues::bytes).sum());
-    let (of_windows, beyond_the_rate) = waiting::packets(spec);
-    let bytes = of_windows * PACKET_OF_A_WINDOW + beyond_the_rate * PACKET_BEYOND_THE_RATE;
-    add(of_windows + beyond_the_rate, "packets that may wait in buffers", bytes);
+    let (on_their_way, unasked) = waiting::packets(spec);
+    let bytes = on_their_way * PACKET_ON_ITS_WAY + unasked * PACKET_SENT_UNASKED;
+    add(on_their_way + unasked, "packets on their way and in buffers", bytes);
     if let Some(ethernet) = spec.topology.ethernet() {
         let (switches, adapters) = (ethernet.switches.len() as f64, ethernet.nodes().count() as f64);
         let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * names::flow_count(spec) as f64;

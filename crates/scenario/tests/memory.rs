@@ -118,6 +118,26 @@ fn what_waits_in_queues() {
 }
 
 #[test]
+fn what_propagates_over_long_links() {
+    let udp = r#"transport.udp = { packet = "100 B", constant = { rate = "900 Mbps" } }"#;
+    check(&star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps""#, udp).replace("1 ms", "400 ms"));
+    check(
+        r#"
+        duration = "2 s"
+        [topology.ethernet]
+        link = { rate = "10 Gbps", delay = "800 ms" }
+        congestion_management = "qcn"
+        switches = [{ name = "switch", nodes = ["a", "b"] }]
+        [[flows]]
+        name = "flow"
+        from = "a"
+        to = "b"
+        transport.frames = { rate = "5 Gbps" }
+        "#,
+    );
+}
+
+#[test]
 fn time_series() {
     let probes = r#"probes.interval = "10 us""#;
     let flows = r#"count = 10

@@ -16,9 +16,74 @@ struct Shared {
     access: Option<LinkSpec>,
 }
 
-/// An estimate of the most packets that exist at once: of the windows of TCP, and of what UDP sends beyond the rates of
-/// links.
+/// An estimate of the most packets that exist at once: those of windows, or frames of an Ethernet; and those of other
+/// sources that do not wait for answers.
 pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
+    let (windows, excess) = waiting(spec);
+    let propagating = propagating(spec);
+    if spec.topology.ethernet().is_some() { (propagating, 0.0) } else { (windows, excess + propagating) }
+}
+
+/// An estimate of the packets that propagate at once of sources that do not wait for answers.
+fn propagating(spec: &ScenarioSpec) -> f64 {
+    let way_s = propagation_s(&spec.topology).min(spec.duration.seconds());
+    let of_group = |group: &FlowGroup| {
+        let count = f64::from(group.flows());
+        let rate_bps = match (&group.transport, &spec.topology) {
+            (Transport::Tcp(_), _) => 0.0,
+            (Transport::Udp(udp), topology) => {
+                let access = group.access.as_ref().or(access(topology));
+                count * access.map_or(f64::INFINITY, |link| bps(link.rate)).min(udp_bps(&udp.pattern))
+            }
+            (Transport::Frames(frames), Topology::Ethernet(ethernet)) => {
+                let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
+                (count * bps(frames.rate) * duty).min(ethernet.nodes().count() as f64 * bps(ethernet.link.rate))
+            }
+            (Transport::Cells(cells), Topology::Switch(switch)) => {
+                f64::from(switch.ports) * bps(switch.input.rate) * cells.load
+            }
+            (Transport::Frames(_) | Transport::Cells(_), _) => 0.0,
+        };
+        rate_bps * way_s / packet_bits(group)
+    };
+    spec.flows.iter().map(of_group).sum()
+}
+
+/// About the propagation from a source to its sink.
+fn propagation_s(topology: &Topology) -> f64 {
+    let delay = |link: &LinkSpec| link.delay.mean().seconds();
+    match topology {
+        Topology::Star(star) => delay(&star.access) + delay(&star.bottleneck),
+        Topology::Dumbbell(dumbbell) => {
+            let sink = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
+            delay(&dumbbell.access) + delay(&dumbbell.bottleneck) + delay(sink)
+        }
+        Topology::Chain(chain) => delay(&chain.access) + f64::from(chain.hops) * delay(&chain.link),
+        Topology::Switch(switch) => {
+            switch.access.as_ref().map_or(0.0, delay) + delay(&switch.input) + delay(&switch.output)
+        }
+        // A route has few of a graph's links, as a rule.
+        Topology::Graph(graph) => {
+            let delays = graph.links.iter().map(|link| link.delay.mean().seconds());
+            delays.clone().sum::<f64>().min(4.0 * delays.fold(0.0, f64::max))
+        }
+        Topology::Ethernet(ethernet) => (2.0 + ethernet.trunks.len().min(2) as f64) * ethernet.link.delay.seconds(),
+    }
+}
+
+/// What the flows of a topology have for themselves, unless their group says otherwise.
+fn access(topology: &Topology) -> Option<&LinkSpec> {
+    match topology {
+        Topology::Star(star) => Some(&star.access),
+        Topology::Dumbbell(dumbbell) => Some(&dumbbell.access),
+        Topology::Chain(chain) => Some(&chain.access),
+        Topology::Switch(switch) => switch.access.as_ref(),
+        Topology::Graph(_) | Topology::Ethernet(_) => None,
+    }
+}
+
+/// What waits in buffers, and the windows on their way, which may wait in them.
+fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     let Some(shared) = shared(spec) else { return (0.0, 0.0) };
     let flows: f64 = spec.flows.iter().map(|group| f64::from(group.flows())).sum();
     let rate = bps(shared.narrowest.rate) * shared.links;
@@ -62,20 +127,20 @@ pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
 }
 
 fn shared(spec: &ScenarioSpec) -> Option<Shared> {
-    let (links, narrowest, access) = match &spec.topology {
-        Topology::Star(star) => (1.0, star.bottleneck.clone(), Some(&star.access)),
-        Topology::Dumbbell(dumbbell) => (1.0, dumbbell.bottleneck.clone(), Some(&dumbbell.access)),
-        Topology::Chain(chain) => (f64::from(chain.hops), chain.link.clone(), Some(&chain.access)),
-        Topology::Switch(switch) => (f64::from(switch.ports), switch.output.clone(), switch.access.as_ref()),
+    let (links, narrowest) = match &spec.topology {
+        Topology::Star(star) => (1.0, star.bottleneck.clone()),
+        Topology::Dumbbell(dumbbell) => (1.0, dumbbell.bottleneck.clone()),
+        Topology::Chain(chain) => (f64::from(chain.hops), chain.link.clone()),
+        Topology::Switch(switch) => (f64::from(switch.ports), switch.output.clone()),
         Topology::Graph(graph) => {
             let narrowest =
                 graph.links.iter().map(GraphLink::forward).min_by_key(|link| link.rate.bits_per_second())?;
-            (graph.links.len() as f64, narrowest, None)
+            (graph.links.len() as f64, narrowest)
         }
         // Its switches' memory is small, and its sources hold numbers of frames.
         Topology::Ethernet(_) => return None,
     };
-    Some(Shared { links, narrowest, access: access.cloned() })
+    Some(Shared { links, narrowest, access: access(&spec.topology).cloned() })
 }
 
 /// The mean length of a group's packets.
