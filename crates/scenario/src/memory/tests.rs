@@ -71,5 +71,5 @@ fn a_queue_with_room_holds_what_a_source_sends_beyond_the_rate() {
         "#;
     let scenario = Scenario::load(text, "test.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)));
     let text = refusal(&scenario, 8e9);
-    assert!(text.contains("packets that may wait in buffers"), "{text}");
+    assert!(text.contains("packets on their way and in buffers"), "{text}");
 }
