@@ -137,12 +137,12 @@ def run(
     interrupt.tells(lambda: _stopped_run(folder, older=older))
     checked = Scenario.load(scenario, _pairs(overrides))
     unsaved: NotWrittenError | None = None
-    with terminal.progress(checked.name) as progress:
+    with terminal.progress(checked.name) as bar:
         if folder is None:
-            document = document_of(run_core(checked, seed=seed, progress=progress, arrays=False))
+            document = document_of(run_core(checked, seed=seed, progress=bar.mover, arrays=False))
         else:
             try:
-                document = run_scenario(checked, seed=seed, out=folder, progress=progress).to_dict()
+                document = run_scenario(checked, seed=seed, out=folder, progress=bar.mover).to_dict()
                 interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
             except NotWrittenError as error:
                 if error.result is None:
@@ -438,7 +438,7 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
     from .captures import replay as replay_capture
 
     folder = _folder(out)
-    with terminal.progress(escape(capture.name)) as progress:
+    with terminal.progress(escape(capture.name)) as bar:
         result = replay_capture(
             capture,
             rate=rate,
@@ -450,7 +450,7 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
             out=folder,
             capture_out=capture_out,
             drops_out=drops_out,
-            progress=progress,
+            progress=bar.mover,
         )
     if as_json:
         terminal.write(result.to_json())

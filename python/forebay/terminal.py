@@ -6,12 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from .errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress
 
 # A pipe has no width: wide enough that no table loses a column.
 _PIPE_WIDTH = 200
@@ -113,15 +114,55 @@ def complain_of(error: Exception) -> None:
         complain(str(error))
 
 
-@contextmanager
-def progress(description: str) -> Iterator[Callable[[float], None] | None]:
-    """Shows a progress bar on a terminal; gives the function that moves it, or None where there is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+class Bar:
+    """A progress bar on standard error; nothing where that is no terminal."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages(), transient=True) as bar:
-        task = bar.add_task(description, total=1.0)
-        yield lambda fraction: bar.update(task, completed=fraction)
+    def __init__(self, description: str, *, counts: bool) -> None:
+        self._progress: Progress | None = None
+        if sys.stderr.isatty():
+            from rich import progress
+
+            self._progress = progress.Progress(
+                progress.TextColumn("{task.description}"),
+                progress.BarColumn(),
+                progress.MofNCompleteColumn() if counts else progress.TaskProgressColumn(),
+                progress.TimeRemainingColumn(),
+                progress.TextColumn("to go"),
+                console=messages(),
+                transient=True,
+            )
+            # Before anything is done there is nothing to show.
+            self._task = self._progress.add_task(description, visible=False)
+
+    @property
+    def mover(self) -> Callable[[float], None] | None:
+        """What moves it to a part that is done; None where there is no terminal, so that a run need not call it."""
+        return None if self._progress is None else self.move
+
+    def move(self, done: float, total: float = 1.0, description: str | None = None) -> None:
+        """Shows that `done` of `total` is done; a description replaces the one before."""
+        if self._progress is not None:
+            self._progress.update(self._task, completed=done, total=total, description=description, visible=True)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Out of the way of what is printed meanwhile: a live bar and a table on one terminal overwrite each other."""
+        if self._progress is not None:
+            self._progress.stop()
+        yield
+        if self._progress is not None:
+            self._progress.start()
+
+    def __enter__(self) -> Self:
+        if self._progress is not None:
+            self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def progress(description: str, *, counts: bool = False) -> Bar:
+    """A progress bar, to be shown by `with`: of a part that is done, or of counts such as 3 of 10 runs."""
+    return Bar(description, counts=counts)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from forebay import interrupt, terminal
 from forebay.scenario import Scenario
 
-from .measure import OnStep
 from .result import STEM
 from .run import find_size
 from .table import terminal_tables
@@ -48,16 +43,18 @@ def run_command(path: Path, options: Options) -> int:
     """Searches, prints, and gives the exit status. Raises InputError and ScenarioError."""
     out = options.out or Path("out") / STEM / path.stem
     finished = 0
-
-    def note(done: float, _expected: int, _size: str) -> None:
-        nonlocal finished
-        finished = int(done)
-
     interrupt.tells(
         lambda: f"stopped after {finished} runs; they are in {out}, and the same command continues from there"
     )
     delays = {"delay_p50_s": options.delay_p50, "delay_p95_s": options.delay_p95, "delay_p99_s": options.delay_p99}
-    with _bar(note) as progress:
+    with terminal.progress("runs") as bar:
+
+        def progress(done: float, expected: int, size: str) -> None:
+            nonlocal finished
+            finished = int(done)
+            # How many runs a search takes is known only roughly before its end.
+            bar.move(done, expected, f"buffer {size}")
+
         size = find_size(
             Scenario.load(path, options.overrides),
             targets_of(options.utilization, options.drop_rate, delays),
@@ -80,26 +77,3 @@ def run_command(path: Path, options: Options) -> int:
     size.save(out)
     terminal.note(f"written to {out}: {STEM}.png and .svg are the figure, .csv and .json the data")
     return NOT_FOUND if size.buffer is None else FOUND
-
-
-@contextmanager
-def _bar(note: OnStep) -> Iterator[OnStep]:
-    """A progress bar on a terminal: how many runs a search takes is known only roughly before its end."""
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("about"),
-        TimeRemainingColumn(),
-        TextColumn("to go"),
-    )
-    hidden = not sys.stderr.isatty()
-    with Progress(*columns, console=terminal.messages(), transient=True, disable=hidden) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def progress(done: float, expected: int, size: str) -> None:
-            note(done, expected, size)
-            bar.update(task, completed=done, total=expected, description=f"buffer {size}")
-
-        yield progress

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forebay import interrupt, terminal
 from forebay.errors import InputError
@@ -18,11 +13,8 @@ from forebay.scenario import Scenario
 from .contenders import ALL, read_settings
 from .finished import compare_runs
 from .result import STEM, Comparison
-from .run import OnStep, run_comparison
+from .run import run_comparison
 from .table import terminal_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DONE = 0
 
@@ -78,17 +70,19 @@ def _scenario(path: Path, options: Options) -> int:
     out = options.out or Path("out") / STEM / path.stem
     last = (0, 0)
 
-    def note(done: int, steps: int) -> None:
-        nonlocal last
-        last = (done, steps)
-
     def stopped() -> str:
         done, steps = last
         kept = f"finished runs are in {out}, and the same command continues from there"
         return f"stopped after {done} of {steps} steps; {kept}"
 
     interrupt.tells(stopped)
-    with _bar(note) as progress:
+    with terminal.progress("runs", counts=True) as bar:
+
+        def progress(done: int, steps: int) -> None:
+            nonlocal last
+            last = (done, steps)
+            bar.move(done, steps)
+
         comparison = run_comparison(
             scenario,
             options.queues or ALL,
@@ -103,21 +97,6 @@ def _scenario(path: Path, options: Options) -> int:
     _print(comparison, as_json=options.as_json)
     _save(comparison, out)
     return DONE
-
-
-@contextmanager
-def _bar(note: OnStep) -> Iterator[OnStep]:
-    """A progress bar on a terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    hidden = not sys.stderr.isatty()
-    with Progress(*columns, console=terminal.messages(), transient=True, disable=hidden) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def progress(done: int, steps: int) -> None:
-            note(done, steps)
-            bar.update(task, completed=done, total=steps)
-
-        yield progress
 
 
 def _print(comparison: Comparison, *, as_json: bool) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from forebay import interrupt, terminal
 from forebay.errors import InputError, ScenarioError
@@ -132,15 +129,7 @@ class _Session:
         self.as_json = as_json
         self.simulate = simulate
         self.console = terminal.output()
-        self.progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            console=terminal.messages(),
-            transient=True,
-            disable=not sys.stderr.isatty(),
-        )
+        self.bar = terminal.progress("runs", counts=True)
         self.experiments: list[dict[str, Any]] = []
         self.claims: list[ClaimResult] = []
         self.kept_runs = 0
@@ -152,14 +141,16 @@ class _Session:
         total = sum(len(plan.jobs) for plan in self.plans)
         for plan in self.plans:
             self._write_scenarios(plan)
-        task = self.progress.add_task("runs", total=total)
+        done = 0
 
         def on_done(_job: Job[Cell], kept: bool) -> None:
+            nonlocal done
+            done += 1
             self.kept_runs += kept
-            self.progress.advance(task)
+            self.bar.move(done, total)
 
         try:
-            with self.progress:
+            with self.bar:
                 self._run_all(threads, on_done)
             self._summary()
         except KeyboardInterrupt:
@@ -210,8 +201,10 @@ class _Session:
         self.claims += claims
         if self.as_json:
             return
-        # A live bar and a table on the same terminal would overwrite each other.
-        self.progress.stop()
+        with self.bar.aside():
+            self._print_report(plan, runs, claims, figures)
+
+    def _print_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult], figures: list[Path]) -> None:
         self.console.print()
         self.console.print(f"[bold]{plan.experiment.id}[/]  {plan.experiment.title} ({plan.experiment.where})")
         if plan.quick:
@@ -225,8 +218,6 @@ class _Session:
         for path in figures:
             if path.suffix == ".png":
                 self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
-        if len(self.experiments) < len(self.plans):
-            self.progress.start()
 
     def _print(self, parts: list[RenderableType]) -> None:
         self.console.print(*parts, sep="\n")

@@ -26,9 +26,9 @@ def run_command(
 ) -> int:
     """Judges, prints, and gives the exit status. Raises InputError and ScenarioError."""
     out = out or Path("out") / STEM / path.stem
-    with terminal.progress("packets") as progress:
+    with terminal.progress("packets") as bar:
         judged = judge_stability(
-            path, queue=queue, overrides=overrides, seed=seed, packets=packets, out=out, progress=progress
+            path, queue=queue, overrides=overrides, seed=seed, packets=packets, out=out, progress=bar.mover
         )
     if as_json:
         terminal.write(judged.to_json())
