@@ -190,3 +190,159 @@ fn a_timeout_that_was_not_needed_leaves_nothing_behind() {
     recovery.on_spurious();
     assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, recovery.has_found_loss), (0, false, false));
 }
+
+/// Seven retransmissions around a segment that has arrived, of which the last has arrived, too: the first three are
+/// lost by that, but only the next pass that reaches them finds out.
+fn with_retransmissions_overtaken() -> Board {
+    let mut board = Board::default();
+    told(&mut board, &[(1, 2), (10, 14)]);
+    assert_eq!(letters(&board), "LaLLLLLLLLaaaa");
+    for segment in [0, 2, 3, 4, 5, 6, 7, 8] {
+        resend(&mut board, segment, 100);
+    }
+    assert!(!told(&mut board, &[(1, 2), (8, 9), (10, 14)]));
+    assert_eq!(letters(&board), "rarrrrrraLaaaa");
+    board
+}
+
+#[test]
+fn an_ack_without_news_is_read_as_far_as_its_blocks_reach() {
+    // The pass ends behind the block: with the segment after it, which is the second that is lost.
+    let mut board = with_retransmissions_overtaken();
+    assert!(told(&mut board, &[(1, 2)]));
+    assert_eq!(letters(&board), "LaLrrrrraLaaaa");
+    // Without a block there is nothing to read.
+    let mut board = with_retransmissions_overtaken();
+    assert!(!told(&mut board, &[]));
+    assert_eq!(letters(&board), "rarrrrrraLaaaa");
+    // A block at the top has all below it read.
+    let mut board = with_retransmissions_overtaken();
+    assert!(told(&mut board, &[(10, 14)]));
+    assert_eq!(letters(&board), "LaLLrrrraLaaaa");
+}
+
+#[test]
+fn a_retransmission_that_has_arrived_has_everything_read() {
+    // By the cumulative ACK, with no block at all.
+    let mut board = with_retransmissions_overtaken();
+    assert!(board.update(0, &[], true, SEGMENT).has_found_loss);
+    assert_eq!(letters(&board), "LaLLrrrraLaaaa");
+    // By a block, below the one that is lost by it and two segments above.
+    let mut board = Board::default();
+    told(&mut board, &[(10, 14)]);
+    board.split(0, 7 * SEGMENT);
+    for segment in [7, 0, 1, 2, 3, 4, 5] {
+        resend(&mut board, segment, 100);
+    }
+    assert_eq!(letters(&board), "rrrrrrLrLLaaaa");
+    assert!(told(&mut board, &[(5, 6)]));
+    assert_eq!(letters(&board), "rrrrraLLLLaaaa");
+}
+
+struct Sent(alloc::vec::Vec<u64>);
+
+impl crate::SegmentOut for Sent {
+    fn segment(&mut self, segment: crate::Segment) {
+        self.0.push(segment.seq);
+    }
+}
+
+fn at_ms(ms: u64) -> Time {
+    Time::ZERO + crate::Span::from_milliseconds(ms)
+}
+
+/// What is sent when `act` has its turn after 7 ms.
+fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut Turn<'_>)) -> alloc::vec::Vec<u64> {
+    let (mut out, mut law) = (Sent(alloc::vec::Vec::new()), crate::Reno);
+    act(&mut Turn { connection, law: &mut law, now: at_ms(7), out: &mut out });
+    out.0
+}
+
+#[test]
+fn a_loss_in_a_window_that_a_mark_has_reduced_does_not_reduce_it_again() {
+    // 100 is the first number that is not acknowledged. Without ECN whatever reduced the window does not count.
+    for (ecn, reduction_point, threshold) in
+        [(true, 0, 4.0), (true, 100, 4.0), (true, 101, 20.0), (true, 1000, 20.0), (false, 101, 4.0)]
+    {
+        let (mut recovery, mut connection) = connected();
+        (connection.ecn, connection.reduction_point) = (ecn, reduction_point);
+        connection.window = crate::Window { congestion_window: 9.0, slow_start_threshold: 20.0 };
+        connection.apply_window();
+        recovery.has_timed_out = true;
+        sent_by(&mut connection, |turn| recovery.enter(turn));
+        // Half of nine segments, and the whole part of it.
+        assert_eq!(connection.window.slow_start_threshold, threshold, "{ecn}, {reduction_point}");
+        assert_eq!(connection.window.congestion_window, if threshold == 4.0 { 4.5 } else { 9.0 });
+        assert_eq!((connection.in_recovery, connection.recovery_point, recovery.has_timed_out), (true, 1000, false));
+        assert_eq!(connection.counters.fast_recoveries, 1);
+    }
+}
+
+#[test]
+fn the_reduction_begins_with_what_was_in_flight_before_the_ack_and_with_the_old_window() {
+    let (mut recovery, mut connection) = connected();
+    connection.window = crate::Window { congestion_window: 8.0, slow_start_threshold: 20.0 };
+    connection.apply_window();
+    // 200 bytes above the cumulative ACK had arrived.
+    (recovery.rule, recovery.arrived_before) = (RateReduction::Proportional, 300);
+    sent_by(&mut connection, |turn| recovery.enter(turn));
+    assert!(matches!(recovery.reduction, Reduction::Proportional { flight: 700, delivered: 0, sent: 0 }));
+    connection.window.congestion_window = 8.0;
+    connection.apply_window();
+    recovery.rule = RateReduction::RateHalving;
+    sent_by(&mut connection, |turn| recovery.enter(turn));
+    assert!(matches!(recovery.reduction, Reduction::Halving { ceiling: 800 }));
+}
+
+#[test]
+fn a_recovery_and_its_partial_acks_start_the_timer_anew() {
+    let (mut recovery, mut connection) = connected();
+    let timeout = connection.round_trip.timeout();
+    connection.deadline = at_ms(1);
+    sent_by(&mut connection, |turn| recovery.enter(turn));
+    assert_eq!(connection.deadline, at_ms(7) + timeout);
+    // RFC 6298, 5.3.
+    connection.deadline = at_ms(1);
+    sent_by(&mut connection, |turn| recovery.on_partial_ack(turn, 100));
+    assert_eq!(connection.deadline, at_ms(7) + timeout);
+}
+
+#[test]
+fn when_everything_is_acknowledged_nothing_is_remembered() {
+    let (mut recovery, mut connection) = connected();
+    recovery.board.lose_all(100, 1000);
+    (recovery.has_found_loss, connection.selective, connection.in_recovery) = (true, true, true);
+    sent_by(&mut connection, |turn| recovery.on_full_ack(turn));
+    assert_eq!((connection.selective, connection.in_recovery, recovery.has_found_loss), (false, false, false));
+    assert!(recovery.board.is_empty());
+}
+
+#[test]
+fn only_an_ack_of_new_data_that_tells_of_no_loss_lets_slow_start_catch_up() {
+    // RFC 9937, SafeACK: "SND.UNA advances and no further loss is indicated". One of nine segments is in the network
+    // again, one has arrived: one for one, and one more where that is safe.
+    for (has_advanced, has_found_loss, expected) in
+        [(true, false, &[200, 300][..]), (true, true, &[200]), (false, false, &[200]), (false, true, &[200])]
+    {
+        let (mut recovery, mut connection) = connected();
+        (connection.in_recovery, connection.window_bytes, connection.data_end) = (true, 900, 1000);
+        recovery.board.lose_all(100, 1000);
+        recovery.board.resend(100, 200, 1000);
+        recovery.reduction = Reduction::begin(RateReduction::Proportional, 900, 900);
+        recovery.reduction.note_sent(100, 100);
+        (recovery.has_advanced, recovery.has_found_loss, recovery.newly_bytes) = (has_advanced, has_found_loss, 100);
+        assert_eq!(sent_by(&mut connection, |turn| recovery.send(turn)), expected);
+        // What has arrived counts once.
+        assert!(sent_by(&mut connection, |turn| recovery.send(turn)).is_empty());
+    }
+}
+
+#[test]
+fn an_ack_has_advanced_where_it_covers_new_data() {
+    for newly in [0, 1, 100] {
+        let (mut recovery, mut connection) = connected();
+        connection.unacknowledged += newly;
+        recovery.learn(&mut connection, &Ack { ack: 100 + newly, ..Ack::default() }, newly, Time::ZERO);
+        assert_eq!((recovery.has_advanced, recovery.arrived_before, recovery.newly_bytes), (newly > 0, 100, newly));
+    }
+}
