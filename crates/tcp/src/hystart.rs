@@ -154,6 +154,65 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_of_just_the_tolerated_one_is_none() {
+        // An eighth of 80 ms is 10 ms, and Linux asks for more than that.
+        for (delay, ends) in [(ms(90), false), (ms(90) + Span::from_picoseconds(1), true)] {
+            let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(16));
+            rounds.round(&mut policy, ms(80), Span::ZERO);
+            rounds.round(&mut policy, delay, Span::ZERO);
+            assert_eq!(!rounds.is_in_slow_start(), ends, "{delay:?}");
+        }
+    }
+
+    #[test]
+    fn a_train_has_no_gap_of_more_than_two_milliseconds() {
+        // On a path of 20 ms the train is long after more than 10 ms: with the seventh ACK, the sixth being 10 ms late.
+        for (gap, window) in [(ms(2), 26.0), (ms(2) + Span::from_picoseconds(1), 40.0)] {
+            let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(20));
+            rounds.round(&mut policy, ms(20), gap);
+            assert_eq!((rounds.window(), rounds.is_in_slow_start()), (window, window == 40.0), "{gap:?}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_looked_for_from_sixteen_segments_on() {
+        // On a path of 1 ms the second of ACKs 1 ms apart makes a long train. Those below that window are not looked at.
+        for initial in [14, 15] {
+            let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(initial));
+            rounds.round(&mut policy, ms(1), ms(1));
+            assert_eq!((rounds.window(), rounds.is_in_slow_start()), (16.0, false), "from {initial}");
+        }
+    }
+
+    #[test]
+    fn the_ack_up_to_the_end_of_a_round_belongs_to_it() {
+        let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(16));
+        rounds.round(&mut policy, ms(80), ms(1));
+        let connection = &mut rounds.connection;
+        // Sixteen samples, of which the last is that of the ACK up to the end of the round.
+        assert_eq!((policy.samples, policy.round_end), (16, connection.unacknowledged));
+        assert_eq!(policy.round_start, Time::ZERO + ms(80));
+        // The next byte opens a round, which lasts until all that has been sent by then is acknowledged.
+        connection.unacknowledged += 1;
+        connection.next += 5000;
+        policy.on_ack(connection, 1.0, Time::ZERO + ms(200));
+        assert_eq!((policy.samples, policy.round_end), (0, connection.next));
+        assert_eq!((policy.round_start, policy.last_ack), (Time::ZERO + ms(200), Time::ZERO + ms(200)));
+    }
+
+    #[test]
+    fn each_round_times_its_first_segments() {
+        // Were they counted once for all, the third round would have none left: 24 segments are timed.
+        let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(16));
+        for delay in [80, 80, 91] {
+            assert!(rounds.is_in_slow_start());
+            rounds.round(&mut policy, ms(delay), Span::ZERO);
+        }
+        // Eight samples of the third round, then the ninth ends slow start at the window reached.
+        assert_eq!((rounds.window(), rounds.is_in_slow_start()), (64.0 + 8.0, false));
+    }
+
+    #[test]
     fn small_windows_grow_whatever_the_delay() {
         let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(4));
         rounds.round(&mut policy, ms(20), ms(1));

@@ -156,6 +156,37 @@ mod tests {
     }
 
     #[test]
+    fn a_rise_of_just_an_eighth_is_one() {
+        // RFC 9406, 4.2: "currentRoundMinRTT >= (lastRoundMinRTT + RttThresh)", here 80 ms and 10 ms.
+        let mut rounds = Rounds::new(16);
+        assert_eq!(windows(&mut rounds, &[80, 90]), [32.0, 32.0 + 7.0 + 25.0 / 4.0]);
+        let (mut policy, mut rounds) = (HyStartPlusPlus::new(f64::INFINITY), Rounds::new(16));
+        rounds.round(&mut policy, Span::from_milliseconds(80), Span::ZERO);
+        rounds.round(&mut policy, Span::from_picoseconds(90_000_000_000 - 1), Span::ZERO);
+        assert_eq!(rounds.window(), 64.0);
+    }
+
+    #[test]
+    fn the_ack_up_to_the_end_of_a_round_belongs_to_it() {
+        let (mut policy, mut rounds) = (HyStartPlusPlus::new(f64::INFINITY), Rounds::new(16));
+        rounds.round(&mut policy, Span::from_milliseconds(80), Span::ZERO);
+        let connection = &mut rounds.connection;
+        assert_eq!((policy.samples, policy.round_end), (16, connection.unacknowledged));
+        connection.unacknowledged += 1;
+        connection.next += 5000;
+        policy.on_ack(connection, 1.0, Time::ZERO + Span::from_milliseconds(200));
+        assert_eq!((policy.samples, policy.round_end), (0, connection.next));
+        assert_eq!(policy.shortest_in_last_round, Span::from_milliseconds(80));
+    }
+
+    #[test]
+    fn each_round_times_its_first_segments() {
+        let mut rounds = Rounds::new(16);
+        // Were they counted once for all, the third round would have no samples, and the rise would not be seen.
+        assert_eq!(windows(&mut rounds, &[80, 80, 90])[2], 64.0 + 7.0 + 57.0 / 4.0);
+    }
+
+    #[test]
     fn only_the_first_slow_start_is_watched() {
         let mut rounds = Rounds::new(16);
         rounds.connection.window.slow_start_threshold = 1000.0;

@@ -134,6 +134,25 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn new_data_is_timed_until_something_is_sent_again() {
+        struct Nowhere;
+        impl crate::SegmentOut for Nowhere {
+            fn segment(&mut self, _segment: crate::Segment) {}
+        }
+        for (sent_again, sample) in [(false, Some(Span::from_milliseconds(9))), (true, None)] {
+            let mut connection = Rounds::new(4).connection;
+            let first = connection.next;
+            let end = connection.transmit(first, 1000, at_ms(1), &mut Nowhere);
+            connection.transmit(end, 1000, at_ms(2), &mut Nowhere);
+            if sent_again {
+                connection.transmit(first, 1000, at_ms(3), &mut Nowhere);
+            }
+            connection.unacknowledged = end;
+            assert_eq!(connection.sample_round_trip(at_ms(10)), sample);
+        }
+    }
+
+    #[test]
     fn only_the_first_segments_of_a_round_are_noted() {
         let mut departures = Departures::new();
         for segment in 1..=100 {
