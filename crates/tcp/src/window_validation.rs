@@ -99,6 +99,69 @@ mod tests {
     }
 
     #[test]
+    fn at_the_end_of_a_timeout_it_has_not_passed() {
+        // Linux: `while ((delta -= icsk_rto) > 0 && ...)`.
+        for (idle_ms, left) in [(200, 80.0), (400, 40.0), (600, 20.0)] {
+            let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(80.0));
+            validation.restart(&mut window, ms(idle_ms), ms(200), Time::ZERO);
+            assert_eq!(window.congestion_window, left, "{idle_ms} ms");
+        }
+    }
+
+    #[test]
+    fn an_idle_time_never_opens_a_window_below_the_initial_one() {
+        // RFC 5681, 4.1: "RW = min(IW,cwnd)".
+        for rule in [IdleRestart::InitialWindow, IdleRestart::Halving] {
+            for segments in [4.0, 10.0] {
+                let (mut validation, mut window) = (WindowValidation::new(rule, 10.0), window(segments));
+                validation.restart(&mut window, ms(5000), ms(200), Time::ZERO);
+                assert_eq!(window.congestion_window, segments, "{rule:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn halves_and_quarters_are_those_of_whole_segments() {
+        // Linux: 15 >> 1 is 7, and (15 >> 1) + (15 >> 2) is 10. A higher threshold stays.
+        for (threshold, kept) in [(2.0, 10.0), (10.0, 10.0), (11.0, 11.0)] {
+            let mut validation = WindowValidation::new(IdleRestart::Halving, 4.0);
+            let mut window = Window { congestion_window: 15.0, slow_start_threshold: threshold };
+            validation.restart(&mut window, ms(201), ms(200), Time::ZERO);
+            assert_eq!((window.congestion_window, window.slow_start_threshold), (7.0, kept));
+        }
+        // (31 + 10) >> 1 is 20; at least the initial window counts as used.
+        let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(31.0));
+        assert!(validation.note_disuse(&mut window, 5.0, ms(200), Time::ZERO + ms(200)));
+        assert_eq!((window.congestion_window, window.slow_start_threshold), (20.0, 22.0));
+    }
+
+    #[test]
+    fn a_window_that_was_just_used_up_is_left_alone_for_a_timeout() {
+        for (segments, used) in [(20.0, 20.0), (10.0, 5.0), (8.0, 5.0)] {
+            let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(segments));
+            let at = |after| Time::ZERO + ms(after);
+            assert!(!validation.note_disuse(&mut window, used, ms(200), at(200)));
+            assert_eq!((window.congestion_window, window.slow_start_threshold), (segments, 2.0));
+            // Linux sets `snd_cwnd_stamp` all the same.
+            window.congestion_window = 100.0;
+            assert!(!validation.note_disuse(&mut window, used, ms(200), at(399)));
+            assert!(validation.note_disuse(&mut window, used, ms(200), at(400)));
+        }
+    }
+
+    #[test]
+    fn a_restart_begins_a_timeout_anew() {
+        for rule in [IdleRestart::InitialWindow, IdleRestart::Halving] {
+            let (mut validation, mut window) = (WindowValidation::new(rule, 10.0), window(100.0));
+            let at = |after| Time::ZERO + ms(after);
+            validation.restart(&mut window, ms(201), ms(200), at(1000));
+            window.congestion_window = 100.0;
+            assert!(!validation.note_disuse(&mut window, 20.0, ms(200), at(1199)));
+            assert!(validation.note_disuse(&mut window, 20.0, ms(200), at(1200)));
+        }
+    }
+
+    #[test]
     fn a_window_that_stays_unused_shrinks_halfway_once_a_timeout() {
         let (mut validation, mut window) = (WindowValidation::new(IdleRestart::Halving, 10.0), window(100.0));
         let at = |after| Time::ZERO + ms(after);
