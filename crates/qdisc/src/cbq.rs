@@ -104,7 +104,7 @@ impl<Q> CbqClass<Q> {
 
 impl<Q> CbqConfig<Q> {
     /// The rate that class `index` can count on when all of its priority are busy, for disciplines that are built for a
-    /// rate: its share of the link, at most its shaping rate.
+    /// rate: its share of the link, at least 1 b/s and at most its shaping rate.
     ///
     /// # Panics
     /// If there is no such class.
@@ -113,7 +113,8 @@ impl<Q> CbqConfig<Q> {
         let class = &self.classes[index];
         let peers = self.classes.iter().filter(|peer| peer.priority == class.priority);
         let fraction = class.share / peers.map(|peer| peer.share).sum::<f64>();
-        let share = Rate::new((link_rate.bits_per_second() as f64 * fraction) as u64).unwrap_or(link_rate);
+        let bits_per_second = (link_rate.bits_per_second() as f64 * fraction) as u64;
+        let share = Rate::new(bits_per_second.max(1)).unwrap_or(link_rate);
         class.rate.map_or(share, |rate| rate.min(share))
     }
 

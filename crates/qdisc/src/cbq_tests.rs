@@ -157,6 +157,9 @@ fn the_rate_of_a_class_follows_from_its_share() {
         CbqConfig { classes: vec![class(0), shaped, CbqClass { priority: 1, ..class(2) }], default_class: None };
     let rates = [0, 1, 2].map(|index| config.class_rate(index, LINK));
     assert_eq!(rates, [25, 5, 100].map(Rate::megabits));
+    // A tenth of a bit per second: not the rate of the link.
+    let classes = vec![CbqClass { share: 1e-9, ..class(0) }, class(1)];
+    assert_eq!(CbqConfig { classes, default_class: None }.class_rate(0, LINK), Rate::new(1).unwrap());
 }
 
 #[test]
@@ -208,5 +211,42 @@ fn each_parameter_is_checked() {
     assert_eq!(refused(vec![class(0), CbqClass { classes: vec![0], ..class(1) }], None), Some("classes"));
     assert_eq!(refused(vec![class(0), class(0)], None), Some("name"));
     assert_eq!(refused(vec![CbqClass { share: 0.0, ..class(0) }], None), Some("share"));
+    for (share, field) in [
+        (f64::MIN_POSITIVE, None),
+        (1e6, None),
+        (1e6 + 1e-9, Some("share")),
+        (-1.0, Some("share")),
+        (f64::NAN, Some("share")),
+    ] {
+        assert_eq!(refused(vec![class(0), CbqClass { share, ..class(1) }], None), field, "{share}");
+    }
+    assert_eq!(refused(vec![class(0), class(1), CbqClass { classes: vec![], ..class(0) }], None), Some("name"));
+    assert_eq!(refused(vec![class(0), CbqClass { classes: vec![2, 1, 2], ..class(1) }], None), Some("classes"));
     assert_eq!(refused(vec![class(0)], Some("none")), Some("default_class"));
+    // As many as there are traffic classes.
+    let each = |count: u16| (0..count).map(|number| CbqClass::new(&alloc::format!("{number}"), &[], ())).collect();
+    assert_eq!((refused(each(1), None), refused(each(256), None)), (None, None));
+    assert_eq!((refused(each(257), None), refused(each(257), Some("0"))), (Some("classes"), Some("classes")));
+}
+
+#[test]
+fn each_class_has_a_queue() {
+    for (queues, field) in [(0, Some("classes")), (1, Some("classes")), (2, None), (3, Some("classes"))] {
+        let config = CbqConfig { classes: vec![class(0), class(1)], default_class: None };
+        let queues = (0..queues).map(|_| fifo()).collect();
+        assert_eq!(Cbq::<Labelled>::new(&config, queues).err().map(|error| error.field), field);
+    }
+}
+
+#[test]
+fn the_last_of_256_classes_takes_its_packets() {
+    let mut classes: Classes =
+        (0..=255_u8).map(|number| CbqClass::new(&alloc::format!("{number}"), &[number], ())).collect();
+    classes.rotate_left(1);
+    let mut bench = bench(classes);
+    for (traffic_class, index) in [(0, 255), (1, 0), (255, 254)] {
+        bench.enqueue(Labelled::new(1, 1, 100, traffic_class));
+        assert!(bench.discipline.classes[index].backlogged);
+        assert_eq!(bench.drain(), [1]);
+    }
 }
