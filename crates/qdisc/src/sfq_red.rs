@@ -276,6 +276,33 @@ mod tests {
     }
 
     #[test]
+    fn a_bucket_is_idle_when_its_own_last_packet_has_left() {
+        let config = SfqRedConfig { weight: 0.5, ..SfqRedConfig::default() };
+        let mut bench = bench(&config);
+        let bucket = bench.discipline.bucket_of(FlowKey(1));
+        let other = (2..).find(|flow| bench.discipline.bucket_of(FlowKey(*flow)) != bucket).unwrap();
+        for label in 0..2 {
+            bench.enqueue(Labelled::new(label, 1, 1000, 0));
+        }
+        for label in 2..6 {
+            bench.enqueue(Labelled::new(label, other, 1000, 0));
+        }
+        // Samples of 0 B and 1000 B so far. One packet leaves and one stays: time alone changes nothing.
+        assert_eq!((average(&bench.discipline, 1), bench.dequeue().unwrap().label), (500.0, 0));
+        bench.now += Span::from_seconds(1);
+        bench.enqueue(Labelled::new(6, 1, 1000, 0));
+        assert_eq!(average(&bench.discipline, 1), 750.0);
+        // The last one has left, while another bucket has packets: half a thousand samples of nothing in a second.
+        while bench.discipline.queues.backlog_of(bucket).packets > 0 {
+            bench.dequeue();
+        }
+        assert!(bench.discipline.backlog().packets > 0);
+        bench.now += Span::from_seconds(1);
+        bench.enqueue(Labelled::new(7, 1, 1000, 0));
+        assert!(average(&bench.discipline, 1) < 1e-9);
+    }
+
+    #[test]
     fn ns2s_placement_parts_consecutive_flows() {
         let mut bench = bench(&SfqRedConfig { placement: SfqPlacement::Ns2, ..SfqRedConfig::default() });
         for flow in 0..15 {
@@ -316,5 +343,42 @@ mod tests {
         for (config, field) in cases {
             assert_eq!(SfqRed::<Labelled>::new(&config, LINK, 0).err().map(|error| error.field), Some(field));
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_said_of_a_bucket() {
+        let default = SfqRedConfig::default;
+        let room = "hold at least one packet (40 B) in each bucket";
+        let cases = [
+            (SfqRedConfig { limit: QueueSize::Bytes(46 * 40 - 1), ..narrow() }, Some(("limit", room))),
+            (SfqRedConfig { limit: QueueSize::Bytes(46 * 40), ..narrow() }, None),
+            (SfqRedConfig { limit: QueueSize::Packets(45), ..default() }, Some(("limit", room))),
+            (SfqRedConfig { limit: QueueSize::Packets(46), ..default() }, None),
+            (
+                SfqRedConfig { max_threshold: QueueSize::Bytes(9001), ..default() },
+                Some(("max_threshold", "be at most `limit` / `buckets`")),
+            ),
+            (SfqRedConfig { max_threshold: QueueSize::Bytes(9000), ..default() }, None),
+            // What RED says of a threshold or of its weight holds as it is.
+            (
+                SfqRedConfig { min_threshold: QueueSize::Bytes(8000), ..default() },
+                Some(("max_threshold", "be more than `min_threshold`")),
+            ),
+            (
+                SfqRedConfig { max_threshold: QueueSize::Packets(8), ..default() },
+                Some(("max_threshold", "have the unit of `min_threshold`")),
+            ),
+            (SfqRedConfig { weight: 1.1, ..default() }, Some(("weight", "be more than 0 and at most 1"))),
+        ];
+        for (config, expected) in cases {
+            let error = SfqRed::<Labelled>::new(&config, LINK, 0).err();
+            assert_eq!(error.map(|error| (error.field, error.bound)), expected, "{config:?}");
+        }
+    }
+
+    /// Thresholds below the shortest packet.
+    fn narrow() -> SfqRedConfig {
+        let (min_threshold, max_threshold) = (QueueSize::Bytes(10), QueueSize::Bytes(20));
+        SfqRedConfig { min_threshold, max_threshold, ..SfqRedConfig::default() }
     }
 }

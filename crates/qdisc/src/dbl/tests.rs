@@ -379,6 +379,74 @@ fn presets_fill_in_what_is_not_given() {
     assert_eq!((own.bf_credit_limit, own.mark_probability), (5, 0.15));
 }
 
+/// The limit of the only flow at an empty queue, where the bounds of the limit leave room for it: the reference length.
+fn reference(config: DblConfig) -> u32 {
+    let config = DblConfig { dbl_min_cells: 1, dbl_max_cells: 16_382, ..config };
+    config.resolve().map_err(|error| error.field).unwrap().function.cells(0, 1)
+}
+
+#[test]
+fn the_reference_length_is_a_quarter_of_the_limit_in_cells() {
+    let default = DblConfig::default;
+    // 1000 B are 16 cells of 64 B, and 1518 B are 24.
+    assert_eq!(reference(default()), 1024 * 16 / 4);
+    assert_eq!(reference(DblConfig::preset(DblPreset::Catalyst4500)), 1024 * 24 / 4);
+    assert_eq!(reference(DblConfig { max_packet_size: Some(Bytes(64)), ..default() }), 256);
+    assert_eq!(reference(DblConfig { max_packet_size: Some(Bytes(65)), ..default() }), 512);
+    // Of bytes the whole cells count: 15625, and 403 of 64 B.
+    assert_eq!(reference(DblConfig { limit: QueueSize::Bytes(1_000_000), ..default() }), 3906);
+    assert_eq!(reference(DblConfig { limit: QueueSize::Bytes(403 * 64 + 63), ..default() }), 100);
+    let large = DblConfig { limit: QueueSize::Bytes(1_000_000), cell_size: Bytes(1000), ..default() };
+    assert_eq!(reference(large), 250);
+    assert_eq!(reference(DblConfig { reference_cells: Some(777), ..default() }), 777);
+}
+
+#[test]
+fn the_reference_length_is_at_least_a_cell_and_at_most_what_32_bits_hold() {
+    let function = |limit| DblConfig { limit, dbl_function: DblFunction::Linear, ..DblConfig::default() };
+    for bytes in [0, 255, 256, 511] {
+        let function = function(QueueSize::Bytes(bytes)).resolve().unwrap().function;
+        assert_eq!([function.cells(0, 1), function.cells(1, 1)], [256, 32], "{bytes} B");
+    }
+    let function = function(QueueSize::Bytes(512)).resolve().unwrap().function;
+    assert_eq!([function.cells(1, 1), function.cells(2, 1)], [144, 32]);
+    for limit in [QueueSize::Packets(u64::MAX), QueueSize::Bytes(u64::MAX), QueueSize::Packets(1 << 60)] {
+        let function = DblConfig { limit, ..DblConfig::default() }.resolve().unwrap().function;
+        assert_eq!(function.cells(u64::from(u32::MAX) - 100, 1), 100);
+    }
+}
+
+#[test]
+fn each_parameter_may_be_at_its_bound() {
+    let default = DblConfig::default;
+    let ports = |share, hold| Some(DblInputPorts { share, hold, ..DblInputPorts::default() });
+    let least = Span::from_picoseconds(1);
+    let cases = [
+        DblConfig { cell_size: Bytes(1), ..default() },
+        DblConfig { cell_size: Bytes(65_535), ..default() },
+        DblConfig { max_packet_size: Some(Bytes(1)), ..default() },
+        DblConfig { max_packet_size: Some(Bytes(65_535)), ..default() },
+        DblConfig { max_credits: 1, bf_credit_limit: Some(0), ..default() },
+        DblConfig { bf_credit_limit: Some(14), ..default() },
+        DblConfig { bf_buffer_limit_cells: Some(16_382), ..default() },
+        DblConfig { mark_probability: Some(0.0), ..default() },
+        DblConfig { mark_probability: Some(1.0), ..default() },
+        DblConfig { dbl_min_cells: 1, ..default() },
+        DblConfig { dbl_min_cells: 256, ..default() },
+        DblConfig { dbl_max_cells: 32, ..default() },
+        DblConfig { dbl_max_cells: 16_382, ..default() },
+        DblConfig { reference_cells: Some(1), ..default() },
+        DblConfig { flow_table_entries: 1, ..default() },
+        DblConfig { flow_table_entries: 1 << 24, ..default() },
+        DblConfig { rehash_interval: Some(least), ..default() },
+        DblConfig { input_ports: ports(1.0, least), ..default() },
+        DblConfig { input_ports: ports(f64::MIN_POSITIVE, least), ..default() },
+    ];
+    for config in cases {
+        assert_eq!(config.resolve().err().map(|error| error.field), None, "{config:?}");
+    }
+}
+
 #[test]
 fn each_parameter_is_checked() {
     let default = DblConfig::default;
@@ -386,20 +454,26 @@ fn each_parameter_is_checked() {
     let cases = [
         (DblConfig { limit: QueueSize::Packets(0), ..default() }, "limit"),
         (DblConfig { cell_size: Bytes(0), ..default() }, "cell_size"),
-        (DblConfig { max_packet_size: Some(Bytes(70_000)), ..default() }, "max_packet_size"),
+        (DblConfig { cell_size: Bytes(65_536), ..default() }, "cell_size"),
+        (DblConfig { max_packet_size: Some(Bytes(0)), ..default() }, "max_packet_size"),
+        (DblConfig { max_packet_size: Some(Bytes(65_536)), ..default() }, "max_packet_size"),
         (DblConfig { max_credits: 0, ..default() }, "max_credits"),
         (DblConfig { bf_credit_limit: Some(15), ..default() }, "bf_credit_limit"),
         (DblConfig { bf_buffer_limit_cells: Some(16_383), ..default() }, "bf_buffer_limit_cells"),
         (DblConfig { mark_probability: Some(1.5), ..default() }, "mark_probability"),
+        (DblConfig { mark_probability: Some(-0.1), ..default() }, "mark_probability"),
         (DblConfig { dbl_min_cells: 0, ..default() }, "dbl_min_cells"),
+        (DblConfig { dbl_min_cells: 257, ..default() }, "dbl_max_cells"),
         (DblConfig { dbl_max_cells: 31, ..default() }, "dbl_max_cells"),
         (DblConfig { dbl_max_cells: 16_383, ..default() }, "dbl_max_cells"),
         (DblConfig { dbl_function: DblFunction::Table(DblTable::default()), ..default() }, "dbl_function"),
         (DblConfig { reference_cells: Some(0), ..default() }, "reference_cells"),
         (DblConfig { flow_table_entries: 0, ..default() }, "flow_table_entries"),
+        (DblConfig { flow_table_entries: (1 << 24) + 1, ..default() }, "flow_table_entries"),
         (DblConfig { rehash_interval: Some(Span::ZERO), ..default() }, "rehash_interval"),
         (DblConfig { off_classes: vec![3], hard_drop_classes: vec![3], ..default() }, "hard_drop_classes"),
         (DblConfig { input_ports: ports(0.0, Span::from_seconds(1)), ..default() }, "input_ports.share"),
+        (DblConfig { input_ports: ports(1.0 + f64::EPSILON, Span::from_seconds(1)), ..default() }, "input_ports.share"),
         (DblConfig { input_ports: ports(0.5, Span::ZERO), ..default() }, "input_ports.hold"),
     ];
     for (config, field) in cases {

@@ -354,6 +354,40 @@ fn the_size_of_a_bin_follows_from_the_limit() {
 }
 
 #[test]
+fn the_size_of_a_bin_is_at_most_what_32_bits_hold() {
+    for packets in [u64::MAX, 1 << 33] {
+        let config = SfbConfig { limit: QueueSize::Packets(packets), bins: 1, ..SfbConfig::default() };
+        assert_eq!(config.check(), Ok((u32::MAX, u32::MAX)));
+    }
+}
+
+#[test]
+fn parameters_may_be_at_their_bounds() {
+    let config = SfbConfig::default;
+    let fair = |fair| SfbConfig { fair_limit: Some(fair), ..config() };
+    let cases = vec![
+        SfbConfig { levels: 1, ..config() },
+        SfbConfig { levels: 16, ..config() },
+        SfbConfig { bins: 1, ..config() },
+        SfbConfig { bins: 65_536, ..config() },
+        SfbConfig { bin_size: Some(1), bin_limit: Some(1), ..config() },
+        SfbConfig { bin_limit: Some(13), ..config() },
+        SfbConfig { increment: f64::MIN_POSITIVE, ..config() },
+        SfbConfig { increment: 1.0, ..config() },
+        SfbConfig { decrement: 0.0, ..config() },
+        SfbConfig { decrement: 1.0, ..config() },
+        SfbConfig { burst: Bytes(1), ..config() },
+        SfbConfig { rehash_interval: Some(Span::from_milliseconds(1)), ..config() },
+        fair(SfbFairLimit { interval: Span::from_milliseconds(1), ..SfbFairLimit::default() }),
+        fair(SfbFairLimit { flow_bits: 64, ..SfbFairLimit::default() }),
+        fair(SfbFairLimit { flow_bits: 1 << 24, ..SfbFairLimit::default() }),
+    ];
+    for config in cases {
+        assert_eq!(config.check().err().map(|error| error.field), None, "{config:?}");
+    }
+}
+
+#[test]
 fn parameters_out_of_range_are_refused() {
     let config = SfbConfig::default;
     let fair = |fair| SfbConfig { fair_limit: Some(fair), ..config() };
@@ -367,10 +401,17 @@ fn parameters_out_of_range_are_refused() {
         (SfbConfig { bin_limit: Some(12), ..config() }, "bin_limit"),
         (SfbConfig { increment: 0.0, ..config() }, "increment"),
         (SfbConfig { increment: f64::NAN, ..config() }, "increment"),
+        (SfbConfig { increment: 1.0 + f64::EPSILON, ..config() }, "increment"),
         (SfbConfig { decrement: -0.1, ..config() }, "decrement"),
+        (SfbConfig { decrement: 1.0 + f64::EPSILON, ..config() }, "decrement"),
         (SfbConfig { burst: Bytes(0), ..config() }, "burst"),
         (SfbConfig { rehash_interval: Some(Span::from_microseconds(999)), ..config() }, "rehash_interval"),
         (fair(SfbFairLimit { interval: Span::ZERO, ..SfbFairLimit::default() }), "fair_limit.interval"),
+        (
+            fair(SfbFairLimit { interval: Span::from_picoseconds(999_999_999), ..SfbFairLimit::default() }),
+            "fair_limit.interval",
+        ),
+        (fair(SfbFairLimit { flow_bits: (1 << 24) + 1, ..SfbFairLimit::default() }), "fair_limit.flow_bits"),
         (fair(SfbFairLimit { flow_bits: 63, ..SfbFairLimit::default() }), "fair_limit.flow_bits"),
     ];
     for (config, field) in cases {
