@@ -296,6 +296,16 @@ mod tests {
         assert_eq!(field(hyperbolic(1.1, 1.1, 0.0)), Some("queue_control.hyperbolic.floor"));
         assert_eq!(field(linear(0.0, 0.1)), Some("queue_control.linear.slope"));
         assert_eq!(field(linear(0.1, 1.0)), Some("queue_control.linear.floor"));
+        let above_gain = 1000.0 + 1e-9;
+        assert_eq!(field(hyperbolic(above_gain, 1.1, 0.1)), Some("queue_control.hyperbolic.empty"));
+        assert_eq!(field(hyperbolic(1.1, above_gain, 0.1)), Some("queue_control.hyperbolic.steepness"));
+        assert_eq!(field(hyperbolic(1.1, 1.1, 1.0)), Some("queue_control.hyperbolic.floor"));
+        assert_eq!(field(linear(above_gain, 0.1)), Some("queue_control.linear.slope"));
+        assert_eq!(field(linear(0.1, 0.0)), Some("queue_control.linear.floor"));
+        let (least, below_one) = (f64::MIN_POSITIVE, 1.0 - f64::EPSILON);
+        assert_eq!(field(hyperbolic(1.0, 1.0 + f64::EPSILON, least)), None);
+        assert_eq!(field(hyperbolic(1000.0, 1000.0, below_one)), None);
+        assert_eq!((field(linear(least, least)), field(linear(1000.0, below_one))), (None, None));
     }
 
     #[test]

@@ -571,6 +571,46 @@ mod tests {
         }
         assert_eq!(field(DbpConfig { minimum_rate: Rate::megabits(20_000), ..config() }), Some("minimum_rate"));
         assert_eq!(field(DbpConfig { set_point: Bytes(0), ..config() }), Some("set_point"));
+        assert_eq!(field(DbpConfig { increase_limit: 1.0, ..config() }), Some("increase_limit"));
+        assert_eq!(field(DbpConfig { increase_limit: f64::INFINITY, ..config() }), Some("increase_limit"));
+    }
+
+    #[test]
+    fn the_bounds_of_times_and_rates_are_these() {
+        let field = |config: DbpConfig| config.check(LINE).err().map(|error| error.field);
+        let config = DbpConfig::default;
+        let (least, ms) = (Span::from_picoseconds(1), Span::from_milliseconds);
+        // 1500 B take 12 ms at 1 Mb/s, and as long as the default expiry at 600 kb/s.
+        assert_eq!(field(DbpConfig { expiry: Some(ms(12) + least), ..config() }), None);
+        for (bits_per_second, expected) in [(600_000, Some("expiry")), (600_001, None)] {
+            let minimum_rate = Rate::new(bits_per_second).unwrap();
+            assert_eq!(field(DbpConfig { minimum_rate, ..config() }), expected, "{bits_per_second} b/s");
+        }
+        // A source is active for an interval at least.
+        let thirty = DbpConfig { interval: Some(ms(30)), ..config() };
+        assert_eq!(field(DbpConfig { expiry: Some(ms(30)), ..thirty.clone() }), None);
+        let below = Span::from_picoseconds(ms(30).picoseconds() - 1);
+        assert_eq!(field(DbpConfig { expiry: Some(below), ..thirty }), Some("expiry"));
+        // 15 KB at 10 Gb/s.
+        let twelve = Span::from_microseconds(12);
+        assert_eq!(field(DbpConfig { interval: Some(twelve), ..config() }), None);
+        let below = Span::from_picoseconds(twelve.picoseconds() - 1);
+        assert_eq!(field(DbpConfig { interval: Some(below), ..config() }), Some("interval"));
+        let above = Rate::new(LINE.bits_per_second() + 1).unwrap();
+        assert_eq!(field(DbpConfig { minimum_rate: LINE, ..config() }), None);
+        assert_eq!(field(DbpConfig { minimum_rate: above, ..config() }), Some("minimum_rate"));
+        assert_eq!(field(DbpConfig { set_point: Bytes(1), ..config() }), None);
+        assert_eq!(field(DbpConfig { increase_limit: 1.0 + f64::EPSILON, ..config() }), None);
+    }
+
+    #[test]
+    fn a_source_is_active_for_20_ms_or_for_three_longer_intervals() {
+        let ms = Span::from_milliseconds;
+        for (interval, expiry) in [(None, 20), (Some(6), 20), (Some(7), 21), (Some(30), 90)] {
+            assert_eq!(DbpConfig { interval: interval.map(ms), ..DbpConfig::default() }.expiry(LINE), ms(expiry));
+        }
+        let given = DbpConfig { interval: Some(ms(30)), expiry: Some(ms(31)), ..DbpConfig::default() };
+        assert_eq!(given.expiry(LINE), ms(31));
     }
 
     #[cfg(feature = "config")]

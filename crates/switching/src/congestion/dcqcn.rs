@@ -374,6 +374,35 @@ mod tests {
         assert_eq!(refused(DcqcnConfig { byte_cycle: Bytes(0), ..ok() }), Some("byte_cycle"));
         assert_eq!(refused(DcqcnConfig { timer_cycle: Span::ZERO, ..ok() }), Some("timer_cycle"));
         assert_eq!(refused(DcqcnConfig { fast_recovery_cycles: 0, ..ok() }), Some("fast_recovery_cycles"));
+        let above_one = 1.0 + f64::EPSILON;
+        assert_eq!(refused(DcqcnConfig { max_probability: above_one, ..ok() }), Some("max_probability"));
+        assert_eq!(refused(DcqcnConfig { max_probability: f64::NAN, ..ok() }), Some("max_probability"));
+        assert_eq!(refused(DcqcnConfig { gain: 0.0, ..ok() }), Some("gain"));
+        assert_eq!(refused(DcqcnConfig { gain: above_one, ..ok() }), Some("gain"));
+        let above_line = Rate::new(LINE.bits_per_second() + 1).unwrap();
+        assert_eq!(refused(DcqcnConfig { min_rate: above_line, ..ok() }), Some("min_rate"));
+    }
+
+    #[test]
+    fn parameters_may_be_at_their_bounds() {
+        let ok = DcqcnConfig::default;
+        let least = Span::from_picoseconds(1);
+        for config in [
+            DcqcnConfig { min_threshold: Bytes(200_000), ..ok() },
+            DcqcnConfig { min_threshold: Bytes(0), ..ok() },
+            DcqcnConfig { max_probability: f64::MIN_POSITIVE, ..ok() },
+            DcqcnConfig { max_probability: 1.0, ..ok() },
+            DcqcnConfig { notification_interval: least, ..ok() },
+            DcqcnConfig { gain: f64::MIN_POSITIVE, ..ok() },
+            DcqcnConfig { gain: 1.0, ..ok() },
+            DcqcnConfig { estimate_interval: Span::from_microseconds(50) + least, ..ok() },
+            DcqcnConfig { min_rate: LINE, ..ok() },
+            DcqcnConfig { byte_cycle: Bytes(1), ..ok() },
+            DcqcnConfig { timer_cycle: least, ..ok() },
+            DcqcnConfig { fast_recovery_cycles: 1, ..ok() },
+        ] {
+            assert_eq!(config.check(LINE), Ok(()), "{config:?}");
+        }
     }
 
     #[test]
