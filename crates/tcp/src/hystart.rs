@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_end_is_looked_for_from_sixteen_segments_on() {
-        // On a path of 1 ms the second of ACKs 1 ms apart makes a long train. Those below that window are not looked at.
+        // On a path of 1 ms the second of ACKs 1 ms apart makes a long train. Below that window none is looked at.
         for initial in [14, 15] {
             let (mut policy, mut rounds) = (HyStart::new(), Rounds::new(initial));
             rounds.round(&mut policy, ms(1), ms(1));
