@@ -35,6 +35,21 @@ fn a_refusal_tells_what_is_needed_what_there_is_and_what_of() {
 }
 
 #[test]
+fn a_source_in_a_graph_has_in_flight_what_its_links_hold() {
+    let text = r#"
+        duration = "1 s"
+        topology.graph.nodes = [{ name = "a" }, { name = "b" }]
+        topology.graph.links = [{ from = "a", to = "b", rate = "1 kbps", delay = "1 s", queue = "drop_tail" }]
+        [[flows]]
+        name = "flood"
+        from = "a"
+        to = "b"
+        transport.udp = { packet = "1 B", constant = { rate = "10 Tbps" } }
+        "#;
+    check_within(Scenario::load(text, "test.toml", &[]).unwrap().spec(), 1e9).unwrap();
+}
+
+#[test]
 fn what_is_recorded_of_single_flows_counts() {
     // Nothing but these samples makes the run large, and validation does not count them.
     let gauges =

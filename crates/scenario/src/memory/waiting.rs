@@ -2,7 +2,9 @@
 
 use forebay_units::{QueueSize, Rate};
 
-use crate::schema::{Application, FlowGroup, GraphLink, LinkSpec, ScenarioSpec, Topology, Transport, UdpPattern};
+use crate::schema::{
+    Application, FlowGroup, Graph, GraphLink, LinkSpec, ScenarioSpec, Topology, Transport, UdpPattern,
+};
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
 const BESIDE_THE_BOTTLENECK: f64 = 1.5;
@@ -31,6 +33,9 @@ fn propagating(spec: &ScenarioSpec) -> f64 {
         let count = f64::from(group.flows());
         let rate_bps = match (&group.transport, &spec.topology) {
             (Transport::Tcp(_), _) => 0.0,
+            (Transport::Udp(udp), Topology::Graph(graph)) => {
+                (count * udp_bps(&udp.pattern)).min(into_graph_bps(graph, group))
+            }
             (Transport::Udp(udp), topology) => {
                 let access = group.access.as_ref().or(access(topology));
                 count * access.map_or(f64::INFINITY, |link| bps(link.rate)).min(udp_bps(&udp.pattern))
@@ -47,6 +52,17 @@ fn propagating(spec: &ScenarioSpec) -> f64 {
         rate_bps * way_s / packet_bits(group)
     };
     spec.flows.iter().map(of_group).sum()
+}
+
+/// The rate at which a group's sources can send into a graph: that of their links together.
+fn into_graph_bps(graph: &Graph, group: &FlowGroup) -> f64 {
+    let is_source = |node: &str| group.from.as_ref().is_none_or(|from| from.0.iter().any(|name| name == node));
+    let of_link = |link: &GraphLink| {
+        let forward = if is_source(&link.from) { bps(link.forward().rate) } else { 0.0 };
+        let backward = if is_source(&link.to) { bps(link.backward().rate) } else { 0.0 };
+        forward + backward
+    };
+    graph.links.iter().map(of_link).sum()
 }
 
 /// About the propagation from a source to its sink.
