@@ -113,8 +113,7 @@ impl<Q> CbqConfig<Q> {
         let class = &self.classes[index];
         let peers = self.classes.iter().filter(|peer| peer.priority == class.priority);
         let fraction = class.share / peers.map(|peer| peer.share).sum::<f64>();
-        let bits_per_second = (link_rate.bits_per_second() as f64 * fraction) as u64;
-        let share = Rate::new(bits_per_second.max(1)).unwrap_or(link_rate);
+        let share = link_rate.scaled(fraction);
         class.rate.map_or(share, |rate| rate.min(share))
     }
 

@@ -195,8 +195,8 @@ impl Admission for FengRed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_support::{LINK, Offers, gauge};
-    use crate::{Backlog, DropReason, Span};
+    use crate::test_support::{LINK, Offers, assert_average_decays_in_an_idle_time, gauge};
+    use crate::{Backlog, DropReason};
 
     /// `max_p` after a packet has found this many others, with an average that is the queue itself.
     fn offer(law: &mut FengRed, packets: u64) -> f64 {
@@ -271,16 +271,7 @@ mod tests {
     #[test]
     fn reds_average_decays_in_an_idle_time() {
         let mut law = FengRed::new(&FengRedConfig { weight: 0.5, ..FengRedConfig::default() }, LINK, 0).unwrap();
-        let mut offers = Offers::new();
-        offers.backlog = Backlog { packets: 10, bytes: 5000 };
-        offers.offer(&mut law, 1, 500);
-        assert_eq!(law.red.average(), 5.0);
-        law.idle(Time::ZERO);
-        // A thousandth of a second is 25 packets of 500 B.
-        offers.now += Span::from_milliseconds(1);
-        offers.backlog = Backlog::default();
-        offers.offer(&mut law, 1, 500);
-        assert!(law.red.average() < 1e-6, "{}", law.red.average());
+        assert_average_decays_in_an_idle_time(&mut law);
     }
 
     #[test]

@@ -145,7 +145,7 @@ fn the_buffer_holds_as_many_bytes_as_the_memory_limit() {
     assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (10_000, 0));
     bench.enqueue(Labelled::new(10, 2, 40, 0));
     assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (9_040, 1));
-    // A longer packet pushes out nobody; one of that length has room alone.
+    // A packet longer than the limit pushes no other out. One as long as the limit fits into an empty queue.
     bench.enqueue(Labelled::new(11, 1, 10_001, 0));
     assert_eq!((bench.discipline.backlog().bytes, bench.dropped.0.len()), (9_040, 2));
     let mut alone = self::bench(&FqCodelConfig { memory_limit: Bytes(10_000), ..FqCodelConfig::default() });

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use super::*;
-use crate::test_support::{LINK, Offers, Port, Source, flow_gauge, gauge};
+use crate::test_support::{LINK, Offers, Port, Source, assert_average_decays_in_an_idle_time, flow_gauge, gauge};
 use crate::{Backlog, Ecn};
 
 /// A RED that drops every packet which finds a packet waiting, and none that does not.
@@ -287,16 +287,7 @@ fn flows_in_the_box_do_not_count_among_those_that_share() {
 #[test]
 fn reds_average_decays_in_an_idle_time() {
     let mut law = law(&PenaltyBoxConfig { weight: 0.5, ..PenaltyBoxConfig::default() });
-    let mut offers = Offers::new();
-    offers.backlog = Backlog { packets: 10, bytes: 5000 };
-    offers.offer(&mut law, 1, 500);
-    assert_eq!(law.red.average(), 5.0);
-    law.idle(Time::ZERO);
-    // A thousandth of a second is 25 packets of 500 B.
-    offers.now += Span::from_milliseconds(1);
-    offers.backlog = Backlog::default();
-    offers.offer(&mut law, 1, 500);
-    assert!(law.red.average() < 1e-6, "{}", law.red.average());
+    assert_average_decays_in_an_idle_time(&mut law);
 }
 
 #[test]

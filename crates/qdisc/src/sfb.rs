@@ -59,7 +59,7 @@ use forebay_units::Rate;
 
 use bins::{Bin, Bins, Place};
 pub use config::{SfbConfig, SfbDropRule, SfbFairLimit, SfbRateLimitScope};
-use fair_limit::{FlowCount, offenders, scaled};
+use fair_limit::{FlowCount, offenders};
 use rate_limiter::RateLimiter;
 
 use crate::limit::Limit;
@@ -199,7 +199,7 @@ impl Sfb {
             SfbRateLimitScope::PerBin => 1.0,
             SfbRateLimitScope::Aggregate => self.offenders.max(1.0),
         };
-        self.limiter.set_rate(scaled(self.link_rate, (shares / flows).min(1.0)));
+        self.limiter.set_rate(self.link_rate.scaled((shares / flows).min(1.0)));
     }
 
     /// The bin that `flow` has at present on each level, from level 0, numbered within the level.

@@ -140,7 +140,7 @@ impl<P: Packet> SfqRed<P> {
     pub fn new(config: &SfqRedConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         let buckets = check_buckets(config.buckets)?;
         check_quantum(config.quantum)?;
-        let share = Rate::new(link_rate.bits_per_second() / u64::from(buckets)).unwrap_or(link_rate);
+        let share = Rate::new(link_rate.bits_per_second() / u64::from(buckets)).unwrap_or(Rate::LEAST);
         let law = Red::new(&config.bucket(), share, salt).map_err(|error| match error.field {
             "limit" => ParameterError { bound: "hold at least one packet (40 B) in each bucket", ..error },
             "max_threshold" if error.bound == "be at most `limit`" => {

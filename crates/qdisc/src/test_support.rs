@@ -59,6 +59,21 @@ pub fn gauge(law: &dyn Admission, name: &str) -> f64 {
     found
 }
 
+/// RED's average in a law of weight 0.5 falls to nothing in a millisecond without packets.
+pub fn assert_average_decays_in_an_idle_time(law: &mut dyn Admission) {
+    let mut offers = Offers::new();
+    offers.backlog = Backlog { packets: 10, bytes: 5000 };
+    offers.offer(law, 1, 500);
+    assert_eq!(gauge(law, "avg"), 5.0);
+    law.idle(Time::ZERO);
+    // A thousandth of a second is 25 packets of 500 B.
+    offers.now += Span::from_milliseconds(1);
+    offers.backlog = Backlog::default();
+    offers.offer(law, 1, 500);
+    let average = gauge(law, "avg");
+    assert!(average < 1e-6, "{average}");
+}
+
 /// The gauge of this name that the law keeps for `flow`.
 pub fn flow_gauge(law: &dyn Admission, flow: u64, name: &str) -> f64 {
     let mut found = f64::NAN;

@@ -355,8 +355,8 @@ fn in_ns2_a_timeout_leaves_the_threshold_of_a_mark_alone() {
 
 #[test]
 fn in_ns2_the_ack_that_ends_a_recovery_opens_the_window() {
-    // ns-2 2.35: it goes on to opencwnd(), which counts it as one segment however much it acknowledges. RFC 5681 (3.2,
-    // step 6) leaves the threshold, half of 16; so does ns-2 with SACK.
+    // ns-2 2.35 calls opencwnd() for that ACK, too. opencwnd() grows the window by one ACK's part, whatever the ACK
+    // covers. By RFC 5681 (3.2, step 6) the window stays at the threshold, half of 16; so it does in ns-2 with SACK.
     use CongestionControl::{NewReno, Reno};
     let windows = |grow_at_recovery_exit, congestion_control, sack, acks: &[u64]| {
         let config = TcpConfig {
@@ -390,8 +390,8 @@ fn in_ns2_the_ack_that_ends_a_recovery_opens_the_window() {
 
 #[test]
 fn outside_of_recoveries_the_window_opens_once_an_ack() {
-    // RFC 5681, equation 3: 1/8 and, for the ACK after it, 1/8.125. SACK blocks that nobody has asked for change
-    // nothing.
+    // RFC 5681, equation 3: 1/8 and, for the ACK after it, 1/8.125. Without `sack` the
+    // receiver's SACK blocks change nothing.
     let config = TcpConfig {
         grow_at_recovery_exit: true,
         full_ack_window: FullAckWindow::SlowStartThreshold,

@@ -30,6 +30,18 @@ impl Rate {
         }
     }
 
+    /// One bit per second.
+    pub const LEAST: Self = match Self::new(1) {
+        Some(rate) => rate,
+        None => panic!("a rate must not be zero"),
+    };
+
+    /// This rate times `share` in whole bits per second, at least [`Rate::LEAST`].
+    #[must_use]
+    pub fn scaled(self, share: f64) -> Self {
+        Self::new((self.bits_per_second() as f64 * share) as u64).unwrap_or(Self::LEAST)
+    }
+
     /// Bits per second.
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
@@ -76,6 +88,13 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_part_of_a_rate_is_of_whole_bits_and_never_nothing() {
+        let rate = Rate::megabits(100);
+        let parts = [1.0, 0.5, 0.123_456_789, 1e-8, 1e-9, 0.0].map(|share| rate.scaled(share).bits_per_second());
+        assert_eq!(parts, [100_000_000, 50_000_000, 12_345_678, 1, 1, 1]);
+    }
 
     proptest! {
         #[test]

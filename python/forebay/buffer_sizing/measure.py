@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from forebay import _core
-from forebay.document import TABLES
 from forebay.errors import InputError, ScenarioError
-from forebay.runs.execute import StoppedError, execute
+from forebay.runs.execute import execute
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome, data_rows
+from forebay.runs.simulate import simulate
 from forebay.runs.store import Store
 
 from .targets import DELAYS, METRICS, Interval, Target, Verdict, interval_of
@@ -176,16 +175,7 @@ class Measurements:
 
     def _simulate(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
         """One run; only the rows that a search looks at are kept, for a switch has many others."""
-
-        def progress(fraction: float) -> None:
-            if not go_on():
-                raise StoppedError
-            self._meter.move(seed, fraction)
-
-        raw = _core.run(text, name, seed=seed, progress=progress)
-        tables = {
-            table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES
-        }
+        tables = simulate(text, name, seed, go_on, lambda fraction: self._meter.move(seed, fraction)).tables
         names = {"queues": ("name", self._place.queues), "links": ("name", self._place.links)}
         names["queue_flows"] = ("queue", self._place.queues)
         for table, (column, wanted) in names.items():

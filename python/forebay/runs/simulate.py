@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
-    """Runs the scenario in `text`; `name` stands for its file in messages. Raises ScenarioError, and StoppedError."""
+def simulate(
+    text: str,
+    name: str,
+    seed: int,
+    go_on: Callable[[], bool],
+    on_progress: Callable[[float], object] = lambda _fraction: None,
+) -> Outcome:
+    """Runs the scenario in `text`; `name` stands for its file in messages.
 
-    def progress(_fraction: float) -> None:
+    `on_progress` is told the part that is done. Raises ScenarioError, and StoppedError.
+    """
+
+    def progress(fraction: float) -> None:
         if not go_on():
             raise StoppedError
+        on_progress(fraction)
 
     raw = _core.run(text, name, seed=seed, progress=progress)
     tables = {table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES}

@@ -27,11 +27,10 @@ def version_key() -> str:
 
 
 class Store:
-    """A folder of finished runs, for calls that go on where another one stopped. `version` is that of the simulator."""
+    """A folder of finished runs, from which a call continues where another one stopped."""
 
-    def __init__(self, folder: Path, version: str | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._version = version
 
     def sweep(self) -> None:
         """Removes what killed calls left incomplete."""
@@ -53,4 +52,4 @@ class Store:
         return path.exists()
 
     def _path(self, job: Job[Any]) -> Path:
-        return self.folder / f"{job.digest(self._version or version_key())}.npz"
+        return self.folder / f"{job.digest(version_key())}.npz"

@@ -58,6 +58,7 @@ impl Campaign {
     /// One worker after the other until the time is over: the next one when a case has ended the one before it.
     fn job(&self, job: u64) -> io::Result<Vec<Tally>> {
         let until = Instant::now() + Duration::from_secs(self.seconds);
+        let program = program()?;
         let mut tallies = Vec::new();
         for life in 0_u64.. {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
@@ -70,7 +71,7 @@ impl Campaign {
             let seed = self.seed.wrapping_add((job << 32) + (life << 48));
             let status = Command::new("sh")
                 .args(["-c", &format!("ulimit -v {MEMORY_KIB} 2> /dev/null; exec \"$0\" \"$@\"")])
-                .arg(std::env::current_exe()?)
+                .arg(&program)
                 .args(["--seconds", &left.to_string(), "--seed", &seed.to_string()])
                 .arg("--out")
                 .arg(&self.out)
@@ -117,6 +118,12 @@ impl Tally {
             *self.reached.entry(place).or_default() += times;
         }
     }
+}
+
+/// This very program, even if a build has replaced its file meanwhile.
+fn program() -> io::Result<PathBuf> {
+    let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    if own.exists() { Ok(own) } else { std::env::current_exe() }
 }
 
 /// Prints what was done and found; whether that is nothing bad.

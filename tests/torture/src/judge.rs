@@ -90,7 +90,7 @@ fn timed_run(scenario: &Scenario, out: Option<&Path>) -> Result<Result<RunResult
     }
 }
 
-/// The same scenario with nobody watching.
+/// The same scenario without probes and traces.
 fn without_observers(text: &str) -> Result<Scenario, String> {
     let mut document: toml::Table = text.parse().map_err(|error| format!("not read as TOML: {error}"))?;
     document.remove("probes");

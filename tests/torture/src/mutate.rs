@@ -1,55 +1,13 @@
 //! Damaged scenarios: bytes and tokens of valid ones put out of place.
 
+use std::sync::LazyLock;
+
 use crate::dice::Dice;
 
 /// What a slip of the finger, or a hostile hand, puts in.
-const SCRAPS: &[&str] = &[
-    "=",
-    "\"",
-    "'",
-    "[",
-    "]",
-    "[[",
-    "]]",
-    "{",
-    "}",
-    ".",
-    ",",
-    "\n",
-    "\r\n",
-    "#",
-    "-",
-    "0",
-    "1",
-    "1e999",
-    "-1",
-    "nan",
-    "inf",
-    "1979-05-27",
-    "true",
-    "\"\"\"",
-    "\\",
-    "\u{0}",
-    "\u{fc}",
-    "name",
-    "count = 0",
-    "[topology.chain]",
-    "[[flows]]",
-    "18446744073709551615",
-    "9223372036854775807",
-    "340282366920938463463374607431768211456",
-    "4294967295",
-    "16777216",
-    "\"1 ps\"",
-    "\"100 h\"",
-    "\"1 bps\"",
-    "\"10 Tbps\"",
-    "\"1 packets\"",
-    "\"0 B\"",
-    "\"65535 B\"",
-    "\"1000 GiB\"",
-    "\"dbl\"",
-];
+static SCRAPS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../crates/scenario/tests/scraps.json")).expect("a list of texts")
+});
 
 /// One of the valid texts with a few things changed.
 pub fn damaged(dice: &mut Dice, valid: &[String]) -> String {
@@ -69,7 +27,7 @@ pub fn damaged(dice: &mut Dice, valid: &[String]) -> String {
             0 => text.replace_range(token, ""),
             1 => text.replace_range(token, &other),
             2 => text.insert_str(token.start, &other),
-            3 => text.replace_range(token, dice.pick(SCRAPS).copied().unwrap_or_default()),
+            3 => text.replace_range(token, dice.pick(&SCRAPS).map_or("", String::as_str)),
             _ => {
                 // Anywhere, whatever stands there.
                 let borders: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();

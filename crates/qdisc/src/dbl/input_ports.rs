@@ -31,10 +31,7 @@ struct InputPort {
 impl InputPorts {
     /// Ports of a queue on a link of `link_rate`; `burst_bytes` may pass a throttle at once.
     pub fn new(config: &DblInputPorts, link_rate: Rate, burst_bytes: u64) -> Self {
-        // At least one bit per second, whatever the share.
-        let share = (link_rate.bits_per_second() as f64 * config.share) as u64;
-        let rate = Rate::new(share).or(Rate::new(1)).unwrap_or(link_rate);
-        let bucket = TokenBucket::new(rate, burst_bytes);
+        let bucket = TokenBucket::new(link_rate.scaled(config.share), burst_bytes);
         Self { limit: config.limit, action: config.action, hold: config.hold, bucket, ports: Vec::new() }
     }
 

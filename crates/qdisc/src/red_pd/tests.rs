@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 
 use super::*;
-use crate::test_support::{LINK, Offers, Port, Source, flow_gauge, gauge};
+use crate::test_support::{LINK, Offers, Port, Source, assert_average_decays_in_an_idle_time, flow_gauge, gauge};
 use crate::{Backlog, Ticket};
 
 fn law(config: &RedPdConfig) -> RedPd {
@@ -318,16 +318,7 @@ fn a_packet_at_the_end_of_a_period_belongs_to_the_next() {
 #[test]
 fn reds_average_decays_in_an_idle_time() {
     let mut law = law(&RedPdConfig { weight: 0.5, ..RedPdConfig::default() });
-    let mut offers = Offers::new();
-    offers.backlog = Backlog { packets: 10, bytes: 5000 };
-    offers.offer(&mut law, 1, 500);
-    assert_eq!(law.red.average(), 5.0);
-    law.idle(Time::ZERO);
-    // A thousandth of a second is 25 packets of 500 B.
-    offers.now += Span::from_milliseconds(1);
-    offers.backlog = Backlog::default();
-    offers.offer(&mut law, 1, 500);
-    assert!(law.red.average() < 1e-6, "{}", law.red.average());
+    assert_average_decays_in_an_idle_time(&mut law);
 }
 
 #[test]

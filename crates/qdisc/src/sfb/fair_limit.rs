@@ -18,7 +18,7 @@ use alloc::vec::Vec;
 
 use super::config::SfbFairLimit;
 use crate::memory::heap_bytes;
-use crate::{FlowKey, Rate, Span, Time, hash_flow, table_index};
+use crate::{FlowKey, Span, Time, hash_flow, table_index};
 
 /// Counts flows, interval by interval.
 #[derive(Clone, Debug)]
@@ -78,16 +78,6 @@ pub(crate) fn offenders(polluted: f64, bins: u32) -> f64 {
     }
     libm::log((1.0 - polluted / bins).max(0.5 / bins)) / libm::log1p(-1.0 / bins)
 }
-
-/// `rate` times `share`, at least 1 b/s.
-pub(crate) fn scaled(rate: Rate, share: f64) -> Rate {
-    Rate::new((rate.bits_per_second() as f64 * share) as u64).unwrap_or(LEAST_RATE)
-}
-
-const LEAST_RATE: Rate = match Rate::new(1) {
-    Some(rate) => rate,
-    None => panic!("a rate must not be zero"),
-};
 
 #[cfg(test)]
 mod tests {

@@ -100,7 +100,7 @@ impl Crossing {
     fn new(config: &SfbConfig, floods: usize, flood_rate: Rate) -> Self {
         let sources = (0..floods as u64).map(|flow| Source::new(flow, flood_rate, 1000));
         let rates: Vec<f64> = (0..100).map(|flow| 5e5 + 1e4 * f64::from(flow)).collect();
-        let responsive = rates.iter().zip(100..).map(|(rate, flow)| Source::new(flow, scaled(LINK, rate / 1e8), 1000));
+        let responsive = rates.iter().zip(100..).map(|(rate, flow)| Source::new(flow, LINK.scaled(rate / 1e8), 1000));
         let law = Box::new(Sfb::new(config, LINK, 0).unwrap());
         Self { port: Port::new(law, sources.chain(responsive).collect()), floods, rates, lost: [0; 2] }
     }
@@ -122,7 +122,7 @@ impl Crossing {
             }
             for (index, rate) in self.rates.iter_mut().enumerate() {
                 *rate = if struck[index] { (*rate / 2.0).max(8e4) } else { *rate + 8e4 };
-                self.port.sources[self.floods + index].gap = scaled(LINK, *rate / 1e8).transmission_time(1000);
+                self.port.sources[self.floods + index].gap = LINK.scaled(*rate / 1e8).transmission_time(1000);
             }
         }
     }
