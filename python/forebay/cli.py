@@ -54,7 +54,13 @@ Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of all dice, instead of the scenario's."),
 ]
-Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one on each core.")
+]
+Dask = Annotated[
+    str | None,
+    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
+]
 
 # The options of size-buffer alone.
 Utilization = Annotated[
@@ -185,6 +191,7 @@ def reproduce(
         str | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
     ] = None,
     jobs: Jobs = None,
+    dask: Dask = None,
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side.
 
@@ -198,12 +205,15 @@ def reproduce(
         from .manual import list_table
 
         terminal.show(list_table(Kind.experiments))
-    status = experiment.reproduce(experiments or [], seeds=seeds, quick=quick, out=folder, as_json=as_json, jobs=jobs)
+    from .runs.workers import Where
+
+    where = Where(jobs, dask=dask)
+    status = experiment.reproduce(experiments or [], seeds=seeds, quick=quick, out=folder, as_json=as_json, where=where)
     raise typer.Exit(status)
 
 
 @app.command()
-def compare(
+def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     what: Annotated[
         list[Path],
         typer.Argument(
@@ -241,6 +251,7 @@ def compare(
         typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds of each discipline. Default: 3."),
     ] = None,
     jobs: Jobs = None,
+    dask: Dask = None,
     as_json: AsJson = False,
     out: Annotated[
         str | None,
@@ -251,8 +262,9 @@ def compare(
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .comparison.command import Options, run_command
+    from .runs.workers import Where
 
-    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, folder)
+    options = Options(queues or (), settings, at, _pairs(overrides), seeds, Where(jobs, dask=dask), as_json, folder)
     raise typer.Exit(run_command(what, options))
 
 

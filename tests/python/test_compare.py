@@ -463,11 +463,11 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     words += ["--set", "duration=100 s"]
     command = [sys.executable, "-m", "forebay", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    while not list(tmp_path.glob("o/runs/*.npz")) and process.poll() is None:
+    while not list(tmp_path.glob("o/runs/*.parquet")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o/runs/*.npz")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o/runs/*.parquet")}
     assert kept
     if process.returncode != 0:  # It may have been quicker than the signal.
         assert process.returncode == 130
@@ -476,7 +476,7 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 0
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert len(list(tmp_path.glob("o/runs/*.npz"))) == 4
+    assert len(list(tmp_path.glob("o/runs/*.parquet"))) == 4
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/comparison/*.toml")), ids=lambda path: path.stem)

@@ -24,6 +24,7 @@ from forebay.runs.execute import StoppedError, execute
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store
+from forebay.runs.workers import Where
 
 
 class Simulator:
@@ -278,16 +279,16 @@ def test_a_second_call_runs_nothing_again(folder: Path) -> None:
 
 def test_a_stopped_call_goes_on(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first, second = Simulator(fail_at=5), Simulator()
-    assert reproduce(["sample/one"], simulate=first, out=folder / "out", jobs=1) == 130
+    assert reproduce(["sample/one"], simulate=first, out=folder / "out", where=Where(1)) == 130
     assert "the same command continues from there" in capsys.readouterr().err
-    assert reproduce(["sample/one"], simulate=second, out=folder / "out", jobs=1, as_json=True) == 0
+    assert reproduce(["sample/one"], simulate=second, out=folder / "out", where=Where(1), as_json=True) == 0
     assert len(first.runs) == 5
     assert len(second.runs) == 12 - 5
 
 
 def test_a_damaged_result_is_run_again(folder: Path) -> None:
     reproduce(["sample/one"], simulate=Simulator(), out=folder / "out", as_json=True)
-    damaged = min((folder / "out" / "sample" / "one" / "runs").glob("*.npz"))
+    damaged = min((folder / "out" / "sample" / "one" / "runs").glob("*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:100])
     again = Simulator()
     reproduce(["sample/one"], simulate=again, out=folder / "out", as_json=True)
@@ -301,7 +302,7 @@ def test_a_claim_that_does_not_hold_gives_status_1(folder: Path) -> None:
     assert reproduce(["sample"], simulate=Simulator(), out=folder / "out", as_json=True) == 1
 
 
-@pytest.mark.parametrize("arguments", [{"ids": ["nothing"]}, {"seeds": 0}, {"jobs": 0}, {"ids": ["absent.toml"]}])
+@pytest.mark.parametrize("arguments", [{"ids": ["nothing"]}, {"seeds": 0}, {"ids": ["absent.toml"]}])
 def test_bad_input_gives_status_2_and_writes_nothing(
     folder: Path, capsys: pytest.CaptureFixture[str], arguments: dict[str, Any]
 ) -> None:
@@ -320,9 +321,10 @@ def test_a_folder_that_cannot_be_written_gives_status_2(folder: Path, capsys: py
 
 
 def test_an_outcome_survives_its_file(tmp_path: Path) -> None:
-    before = outcome()
-    before.save(tmp_path / "x.npz")
-    after = Outcome.load(tmp_path / "x.npz")
+    before, store, job = outcome(), Store(tmp_path), Job("key", "sample", 2**64 - 1, "")
+    assert store.keep(job, before)
+    after = store.find(job)
+    assert isinstance(after, Outcome)
     assert after.group("tcp") == ["tcp-0", "tcp-1"]
     for table, columns in before.tables.items():
         assert columns.keys() == after.tables[table].keys()
@@ -358,7 +360,7 @@ def test_few_jobs_are_submitted_however_long_one_takes(tmp_path: Path) -> None:
         time.sleep(0.6)
         return outcome()
 
-    runs = execute(jobs, store_of, slow, threads=1, on_done=lambda _job, _kept: None)
+    runs = execute(jobs, store_of, slow, where=Where(1), on_done=lambda _job, _kept: None)
     next(runs)
     runs.close()
     assert submitted == [0, 1]

@@ -11,6 +11,7 @@ import time
 import tomllib
 from pathlib import Path
 
+import polars as pl
 import pytest
 import tomli_w
 
@@ -18,7 +19,9 @@ import forebay as fb
 from conftest import Command
 from experiment_samples import SCENARIO
 from forebay.folder import PARTIAL, begun, staged, sweep
+from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
+from forebay.runs.store import Store
 
 # A file may have this many bytes: less than any figure or table of results, more than what is written before the runs.
 LIMIT = 4000
@@ -218,20 +221,19 @@ def test_what_a_killed_run_left_is_swept_and_nothing_else(forebay: Command, smal
 
 def test_partial_outcomes_are_swept_but_not_those_being_written(tmp_path: Path) -> None:
     (tmp_path / f"{PARTIAL}0123456789abcdef").write_bytes(b"half of an outcome")
-    (tmp_path / "0123.npz").write_bytes(b"kept")
+    (tmp_path / "0123.parquet").write_bytes(b"kept")
     with begun(tmp_path, Path.touch) as writing:
         sweep(tmp_path)
-        assert {path.name for path in tmp_path.iterdir()} == {writing.name, "0123.npz"}
-    assert [path.name for path in tmp_path.iterdir()] == ["0123.npz"]
+        assert {path.name for path in tmp_path.iterdir()} == {writing.name, "0123.parquet"}
+    assert [path.name for path in tmp_path.iterdir()] == ["0123.parquet"]
 
 
 def test_an_outcome_that_cannot_be_written_leaves_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
-    with pytest.raises(OSError, match="no"):
-        Outcome({}).save(tmp_path / "x.npz")
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    assert not Store(tmp_path).keep(Job("key", "name", 1, "text"), Outcome({}))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -439,12 +439,12 @@ def test_the_command(forebay: Command, office: Path, tmp_path: Path) -> None:
     assert document["buffer"] in range(5, 21)
     folder = tmp_path / "out/size-buffer/office"
     assert (folder / "size-buffer.png").exists()
-    kept = {path: path.stat().st_mtime_ns for path in folder.glob("runs/*.npz")}
+    kept = {path: path.stat().st_mtime_ns for path in folder.glob("runs/*.parquet")}
     again = forebay(
         "size-buffer", office, "--target-utilization", "0.8", "--max", "200", "--precision", "0.1", "--json"
     )
     assert again.stdout == done.stdout
-    assert {path: path.stat().st_mtime_ns for path in folder.glob("runs/*.npz")} == kept
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("runs/*.parquet")} == kept
     unreached = forebay("size-buffer", office, "--target-utilization", "0.99", "--max", "4")
     assert unreached.returncode == 1
     assert "No buffer reaches the target" in unreached.stdout
@@ -485,11 +485,11 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     words = ["size-buffer", "office.toml", "--target-utilization", "0.8", "--max", "4", "--jobs", "1", "--out", "o"]
     command = [sys.executable, "-m", "forebay", *words, "--set", "duration=100 s"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
-    while not list(tmp_path.glob("o/runs/*.npz")) and process.poll() is None:
+    while not list(tmp_path.glob("o/runs/*.parquet")) and process.poll() is None:
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o/runs/*.npz")}
+    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("o/runs/*.parquet")}
     assert kept
     if process.returncode != 1:  # It may have been quicker than the signal.
         assert process.returncode == 130
@@ -498,7 +498,7 @@ def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: P
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
     assert done.returncode == 1
     assert {path: path.stat().st_mtime_ns for path in kept} == kept
-    assert len(list(tmp_path.glob("o/runs/*.npz"))) == 12
+    assert len(list(tmp_path.glob("o/runs/*.parquet"))) == 12
 
 
 def test_the_example_of_the_guide() -> None:

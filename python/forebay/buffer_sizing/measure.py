@@ -19,6 +19,7 @@ from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome, data_rows
 from forebay.runs.simulate import simulate
 from forebay.runs.store import Store
+from forebay.runs.workers import Where
 
 from .targets import DELAYS, METRICS, Interval, Target, Verdict, interval_of
 
@@ -94,7 +95,8 @@ class Effort:
     """Runs of each size at first."""
     max_seeds: int
     """The most runs of a size that stays undecided."""
-    threads: int
+    where: Where
+    """Threads: how far each run is comes back from it."""
 
 
 class Measurements:
@@ -166,7 +168,7 @@ class Measurements:
             jobs,
             lambda _: self.store,
             self._simulate,
-            threads=self._effort.threads,
+            where=self._effort.where,
             on_done=lambda job, _: self._meter.finish(job.seed),
         )
         with closing(found):
@@ -175,12 +177,13 @@ class Measurements:
 
     def _simulate(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
         """One run; only the rows that a search looks at are kept, for a switch has many others."""
-        tables = simulate(text, name, seed, go_on, lambda fraction: self._meter.move(seed, fraction)).tables
+        outcome = simulate(text, name, seed, go_on, lambda fraction: self._meter.move(seed, fraction))
+        tables = outcome.tables
         names = {"queues": ("name", self._place.queues), "links": ("name", self._place.links)}
         names["queue_flows"] = ("queue", self._place.queues)
         for table, (column, wanted) in names.items():
             tables[table] = _rows(tables[table], np.isin(tables[table][column].astype(str), list(wanted)))
-        return Outcome(tables)
+        return Outcome(tables, digest=outcome.digest)
 
     def _point(self, buffer: int, runs: Sequence[Run]) -> Point:
         intervals = {metric: interval_of(metric, runs) for metric in (*METRICS, "length_mean_packets")}

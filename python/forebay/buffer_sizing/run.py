@@ -9,8 +9,8 @@ from statistics import fmean
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
-from forebay.runs.execute import default_threads
 from forebay.runs.store import Store
+from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 from forebay.seeds import MOST_SEEDS, seeds_from
 
@@ -253,14 +253,11 @@ def _effort(first: int, seeds: int, max_seeds: int | None, jobs: int | None) -> 
         message = f"max seeds: must be at least the {seeds} seeds of each size, and is {max_seeds}"
         message += "\nhint: leave it out for four times as many"
         raise InputError(message)
-    if jobs is not None and jobs < 1:
-        message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
-        raise InputError(message)
     most = max_seeds or min(4 * seeds, MOST_SEEDS)
     # The last of them must be a seed too, and `seeds` itself is the one that was asked for.
     seeds_from(first, seeds)
     seeds_from(first, most)
-    return Effort(seeds, most, jobs or default_threads())
+    return Effort(seeds, most, Where(jobs))
 
 
 def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None, precision: float) -> Sizes:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from forebay import interrupt, terminal
 from forebay.errors import InputError
+from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 
 from .contenders import ALL, read_settings
@@ -28,7 +29,7 @@ class Options:
     at: str | None
     overrides: Mapping[str, str]
     seeds: int | None
-    jobs: int | None
+    where: Where
     as_json: bool
     out: Path | None
 
@@ -51,7 +52,8 @@ def _finished(folders: list[Path], options: Options) -> int:
         "--settings": options.settings,
         "--set": options.overrides,
         "--seeds": options.seeds,
-        "--jobs": options.jobs,
+        "--jobs": options.where.jobs,
+        "--dask": options.where.dask,
     }
     for option, value in given.items():
         if value:
@@ -90,7 +92,7 @@ def _scenario(path: Path, options: Options) -> int:
             at=options.at,
             settings=settings,
             seeds=3 if options.seeds is None else options.seeds,
-            jobs=options.jobs,
+            where=options.where,
             progress=progress,
         )
     # What took long is shown, whether or not it can be saved.

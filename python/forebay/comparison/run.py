@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import closing
 from os import PathLike
 from pathlib import Path
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
-from forebay.runs.execute import default_threads, execute
+from forebay.runs.execute import execute
 from forebay.runs.job import Job
-from forebay.runs.outcome import Outcome
-from forebay.runs.simulate import simulate
+from forebay.runs.simulate import simulate_tables
 from forebay.runs.store import Store
+from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
 
@@ -28,7 +29,7 @@ OnStep = Callable[[int, int], object]
 """Told of the steps done and of all."""
 
 
-def compare(
+def compare(  # noqa: PLR0913 - all but two are optional
     scenario: Scenario | str | PathLike[str],
     queues: str | Iterable[str] | Mapping[str, object] = ALL,
     *,
@@ -37,6 +38,8 @@ def compare(
     overrides: Mapping[str, object] | None = None,
     seeds: int = 3,
     jobs: int | None = None,
+    executor: Executor | None = None,
+    dask: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: OnStep | None = None,
 ) -> Comparison:
@@ -45,7 +48,8 @@ def compare(
     `queues` are names of disciplines, "all", or a mapping from labels to queues as a scenario has them:
     `{"RED": {"red": {"min_threshold": "64 packets"}}}`. They take the place of the bottleneck's queue, or of that at
     the path `at`, and keep its limit. `settings` are parameters by the name of a discipline. Each runs under `seeds`
-    seeds, from the scenario's own on, `jobs` at a time (default: one a core). With `out`, tables, figure and page are
+    seeds, from the scenario's own on, `jobs` at a time (default: one on each core), on threads, on an `executor` of
+    yours, or on the Dask cluster whose scheduler has the address `dask`. With `out`, tables, figure and page are
     written to that folder, and finished runs are kept there, so that the same call goes on where it was stopped.
     `progress` is told of steps done and of all.
 
@@ -54,8 +58,9 @@ def compare(
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     scenario = scenario.override(overrides) if overrides else scenario
+    where = Where(jobs, executor, dask)
     comparison = run_comparison(
-        scenario, queues, out, at=at, settings=settings, seeds=seeds, jobs=jobs, progress=progress
+        scenario, queues, out, at=at, settings=settings, seeds=seeds, where=where, progress=progress
     )
     if out is not None:
         comparison.save(out)
@@ -70,15 +75,12 @@ def run_comparison(
     at: str | None,
     settings: Settings | None,
     seeds: int,
-    jobs: int | None,
+    where: Where,
     progress: OnStep | None,
 ) -> Comparison:
     """As `compare`, with finished runs kept in `out`, where nothing else is written."""
     if seeds < 1:
         message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more give an interval"
-        raise InputError(message)
-    if jobs is not None and jobs < 1:
-        message = f"jobs: must be at least 1, and is {jobs}\nhint: leave it out for one a core"
         raise InputError(message)
     numbers = seeds_from(scenario.seed, seeds)
     contenders = contenders_of(queues)
@@ -88,7 +90,7 @@ def run_comparison(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     with kept_in(out) as folder:
-        rows = _rows(fit, place, scenario, numbers, jobs or default_threads(), folder / RUNS, progress or _no_progress)
+        rows = _rows(fit, place, scenario, numbers, where, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
     return Comparison(
         scenario=scenario.name,
@@ -110,7 +112,7 @@ def _rows(
     place: Place,
     scenario: Scenario,
     seeds: range,
-    threads: int,
+    where: Where,
     folder: Path,
     progress: OnStep,
 ) -> list[Row]:
@@ -128,7 +130,7 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     store = Store(folder)
-    finished = execute(todo, lambda _: store, _simulate, threads=threads, on_done=step)
+    finished = execute(todo, lambda _: store, simulate_tables, where=where, on_done=step)
     with closing(finished):
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
@@ -139,11 +141,6 @@ def _rows(
         rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))
         step()
     return rows
-
-
-def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
-    """One run without its time series, which a comparison has no use for."""
-    return Outcome(simulate(text, name, seed, go_on).tables)
 
 
 def _no_progress(_done: int, _steps: int) -> None:

@@ -12,11 +12,12 @@ from forebay import interrupt, terminal
 from forebay.errors import InputError, ScenarioError
 from forebay.folder import NotWrittenError, named, staged
 from forebay.interrupt import INTERRUPTED
-from forebay.runs.execute import Simulate, default_threads, execute
+from forebay.runs.execute import Simulate, execute
 from forebay.runs.job import Job
 from forebay.runs.simulate import check
 from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
+from forebay.runs.workers import Where
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
@@ -50,7 +51,7 @@ def reproduce(
     quick: bool = False,
     out: Path | None = None,
     as_json: bool = False,
-    jobs: int | None = None,
+    where: Where = Where(),  # noqa: B008 - it cannot be changed
     simulate: Simulate | None = None,
 ) -> int:
     """Runs the experiments that `ids` name and judges their claims.
@@ -61,7 +62,7 @@ def reproduce(
         quick: Fewer seeds and shorter runs, as the file says.
         out: Folder for results, figures and pages; by default `out/reproduce`.
         as_json: Print one JSON document to standard output and nothing else.
-        jobs: Runs at a time; by default one for each core.
+        where: Where the runs are computed; by default on threads, one for each core.
         simulate: What runs a scenario; by default the simulator itself.
 
     Returns:
@@ -71,9 +72,6 @@ def reproduce(
     try:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             message = f"--seeds: must be from 1 to {MOST_SEEDS}, and is {seeds}"
-            raise ExperimentError(message)
-        if jobs is not None and jobs < 1:
-            message = f"--jobs: must be at least 1, and is {jobs}"
             raise ExperimentError(message)
         if not ids:
             message = (
@@ -88,7 +86,7 @@ def reproduce(
                 check(text, name)
         folder = Path("out") / "reproduce" if out is None else named(out)
         session = _Session(plans, folder, as_json, simulate or simulate_with_core)
-        return session.run(jobs or default_threads())
+        return session.run(where)
     except (InputError, ScenarioError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
@@ -136,7 +134,7 @@ class _Session:
         self.unsaved: NotWrittenError | None = None
         """Why something could not be written: everything is shown all the same."""
 
-    def run(self, threads: int) -> int:
+    def run(self, where: Where) -> int:
         """Runs every job, reports each experiment when its last job is done, and gives the exit status."""
         total = sum(len(plan.jobs) for plan in self.plans)
         for plan in self.plans:
@@ -151,7 +149,7 @@ class _Session:
 
         try:
             with self.bar:
-                self._run_all(threads, on_done)
+                self._run_all(where, on_done)
             self._summary()
         except KeyboardInterrupt:
             message = (
@@ -163,13 +161,13 @@ class _Session:
             raise self.unsaved
         return SOME_DO_NOT if any(claim.verdict == "not reproduced" for claim in self.claims) else ALL_HOLD
 
-    def _run_all(self, threads: int, on_done: Any) -> None:
+    def _run_all(self, where: Where, on_done: Any) -> None:
         missing = {plan.experiment.id: len(plan.jobs) for plan in self.plans}
         collected: dict[str, dict[Coordinates, dict[int, Outcome]]] = {plan.experiment.id: {} for plan in self.plans}
         due = list(self.plans)
         jobs = [job for plan in self.plans for job in plan.jobs]
         stores = {plan.experiment.id: Store(self._folder(plan.experiment.id) / "runs") for plan in self.plans}
-        results = execute(jobs, lambda job: stores[job.key.experiment], self.simulate, threads=threads, on_done=on_done)
+        results = execute(jobs, lambda job: stores[job.key.experiment], self.simulate, where=where, on_done=on_done)
         due = self._report_due(due, missing, collected)
         with closing(results):
             for job, outcome in results:

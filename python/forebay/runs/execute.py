@@ -1,17 +1,20 @@
-"""Runs jobs on all cores, keeps every finished one on disk, and continues where an interrupted call stopped."""
+"""Runs jobs at once, keeps every finished one on disk, and continues where an interrupted call stopped."""
 
 from __future__ import annotations
 
-import os
-import threading
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+from forebay.errors import InputError
+
 from .job import Job
-from .outcome import Outcome
+from .outcome import Failure, Outcome
+from .workers import Stop, Where, Workers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
     from pathlib import Path
 
     from .store import Store
@@ -23,73 +26,113 @@ class Simulate(Protocol):
     """Runs one scenario. `go_on` is asked now and then, and stops the run by answering False."""
 
     def __call__(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
-        """Gives the outcome; raises ScenarioError for a scenario that is not valid."""
+        """The outcome; raises ScenarioError for a scenario that is not valid."""
 
 
 class StoppedError(Exception):
     """A run was stopped because the whole call is ending."""
 
 
-# More threads than any machine has cores only take memory.
-_MOST_THREADS = 256
 # The waiting thread listens to Ctrl-C at this interval.
 _LISTEN_S = 0.1
-# How long a stopped call waits for its threads: the core lets go of them at once, writing a file may take longer.
+# How long a stopped call waits for its runs: the core stops at once.
 _GRACE_S = 0.5
 
 
 def execute(
-    jobs: Sequence[Job[Key]],
+    jobs: Iterable[Job[Key]],
     store_of: Callable[[Job[Key]], Store],
     simulate: Simulate,
     *,
-    threads: int,
+    where: Where,
     on_done: Callable[[Job[Key], bool], None],
 ) -> Generator[tuple[Job[Key], Outcome]]:
-    """Gives each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
+    """Yields each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
 
-    The simulator releases the GIL, so threads suffice. Only a few jobs more than there are threads are submitted at a
-    time, so that memory does not grow with their number. When the caller stops early, by Ctrl-C or an error, running
-    jobs are told to stop and finished ones are on disk already. Close the generator then: it has threads. A full disk
-    ends nothing: an outcome that cannot be kept has to be computed again by the next call, and that is all.
+    A run that raises ends the call with its exception. For the rest see `execute_all`.
     """
-    stop = threading.Event()
-    waiting = iter(jobs)
-    threads = min(threads, _MOST_THREADS, max(1, len(jobs)))
-    running: dict[Future[tuple[Outcome, bool]], Job[Key]] = {}
+    for job, outcome in execute_all(jobs, store_of, simulate, where=where, on_done=on_done, keep_failures=False):
+        assert isinstance(outcome, Outcome)  # noqa: S101 - a failure was raised
+        yield job, outcome
+
+
+def execute_all(
+    jobs: Iterable[Job[Key]],
+    store_of: Callable[[Job[Key]], Store],
+    simulate: Simulate,
+    *,
+    where: Where,
+    on_done: Callable[[Job[Key], bool], None],
+    keep_failures: bool = True,
+) -> Generator[tuple[Job[Key], Outcome | Failure]]:
+    """Yields each job with its outcome, or with the failure that it ended in.
+
+    A `deque` of jobs may grow while the caller looks at outcomes. `simulate` must be picklable where the workers are
+    other processes. Only a few jobs more than run at a time are submitted, so that memory does not grow with their
+    number. A finished run is on disk before it is yielded. When the caller stops early, by Ctrl-C or an error, running
+    jobs are told to stop. Close the generator then. A full disk ends nothing: an outcome that cannot be kept has to be
+    computed again by the next call.
+    """
+    waiting = jobs if isinstance(jobs, deque) else deque(jobs)
     swept: set[Path] = set()
-    pool = ThreadPoolExecutor(max_workers=threads)
+    running: dict[Future[Outcome], tuple[Job[Key], Store]] = {}
+    stop = Stop()
+    with where.hire(len(waiting)) as workers:
+        try:
+            while True:
+                while waiting and len(running) < 2 * workers.slots:
+                    job = waiting.popleft()
+                    store = store_of(job)
+                    if store.folder not in swept:
+                        swept.add(store.folder)
+                        store.sweep()
+                    stored = store.find(job)
+                    if stored is not None and (keep_failures or isinstance(stored, Outcome)):
+                        on_done(job, True)
+                        yield job, stored
+                    else:
+                        future = workers.executor.submit(_run, simulate, job.text, job.name, job.seed, stop)
+                        running[future] = job, store
+                if not running:
+                    return
+                # Python hears Ctrl-C in this thread only, which the system need not wake for it.
+                finished, _ = wait(running, timeout=_LISTEN_S, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    job, store = running[future]
+                    outcome = _outcome(future, keep_failures=keep_failures)
+                    kept = store.keep(job, outcome)
+                    del running[future]
+                    on_done(job, kept)
+                    yield job, outcome
+        finally:
+            _end(running, stop, workers)
+
+
+def _run(simulate: Simulate, text: str, name: str, seed: int, stop: Stop) -> Outcome:
+    return simulate(text, name, seed, stop.go_on)
+
+
+def _outcome(future: Future[Outcome], *, keep_failures: bool) -> Outcome | Failure:
     try:
-        while True:
-            while len(running) < 2 * threads and (job := next(waiting, None)) is not None:
-                store = store_of(job)
-                if store.folder not in swept:
-                    swept.add(store.folder)
-                    store.sweep()
-                running[pool.submit(_run, job, store, simulate, stop)] = job
-            if not running:
-                return
-            # Python hears Ctrl-C in this thread only, which the system need not wake for it.
-            finished, _ = wait(running, timeout=_LISTEN_S, return_when=FIRST_COMPLETED)
-            for future in finished:
-                job = running.pop(future)
-                outcome, kept = future.result()
-                on_done(job, kept)
-                yield job, outcome
-    finally:
-        stop.set()
-        pool.shutdown(wait=False, cancel_futures=True)
-        wait(running, timeout=_GRACE_S)
+        return future.result()
+    except (BrokenExecutor, CancelledError) as error:
+        message = f"the workers are gone: {str(error) or type(error).__name__}\n"
+        message += "hint: finished runs are kept, and the same command continues; does a run need too much memory?"
+        raise InputError(message) from error
+    except Exception as error:
+        if not keep_failures or isinstance(error, StoppedError):
+            raise
+        return Failure(type(error).__name__, str(error))
 
 
-def _run(job: Job[Key], store: Store, simulate: Simulate, stop: threading.Event) -> tuple[Outcome, bool]:
-    stored = store.find(job)
-    if stored is not None:
-        return stored, True
-    outcome = simulate(job.text, job.name, job.seed, lambda: not stop.is_set())
-    return outcome, store.keep(job, outcome)
-
-
-def default_threads() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+def _end(running: dict[Future[Outcome], tuple[Job[Key], Store]], stop: Stop, workers: Workers) -> None:
+    """Stops what still runs, and keeps what has finished meanwhile."""
+    stop.set()
+    workers.stop()
+    for future in running:
+        future.cancel()
+    wait(running, timeout=_GRACE_S)
+    for future, (job, store) in running.items():
+        if future.done() and not future.cancelled():
+            with suppress(Exception):
+                store.keep(job, future.result())

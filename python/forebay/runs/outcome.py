@@ -1,16 +1,14 @@
-"""What is kept of a run: its result tables and time series as plain columns, and a file for them."""
+"""What is kept of a run: its result tables and time series as plain columns, or the reason why there are none."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from forebay.document import TABLES
-from forebay.folder import begun
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +48,8 @@ class Outcome:
 
     tables: dict[str, Columns]
     series: list[Series] = field(default_factory=list)
+    digest: str = ""
+    """Identifies the whole result: equal scenarios and seeds have equal digests."""
 
     def find_series(self, of: str, name: str, quantity: str) -> Series | None:
         """The series of that component and quantity."""
@@ -63,36 +63,64 @@ class Outcome:
         flows = self.tables["flows"]
         return [str(name) for name in flows["name"][flows["group"] == group]]
 
-    def save(self, path: Path) -> None:
-        """Writes the outcome; the file appears complete or not at all. Raises OSError if it cannot."""
-        arrays: dict[str, Any] = {}
-        for table, columns in self.tables.items():
-            for column, values in columns.items():
-                arrays[f"{table}/{column}"] = values
-        for index, series in enumerate(self.series):
-            arrays[f"series/{index}/what"] = np.array([series.of, series.name, series.quantity])
-            arrays[f"series/{index}/clock"] = np.array([series.start_s, series.interval_s])
-            arrays[f"series/{index}/values"] = series.values
-        with begun(path.parent, Path.touch) as partial:
-            # In one piece: a ZIP file that is cut short by a full disk complains again when it is forgotten.
-            archive = io.BytesIO()
-            np.savez_compressed(archive, **arrays)
-            partial.write_bytes(archive.getbuffer())
-            partial.replace(path)
+    def to_frame(self) -> pl.DataFrame:
+        """One row: a list of rows for each table, and one of the time series."""
+        lists = [_listed(table, columns) for table, columns in self.tables.items() if columns]
+        if self.series:
+            heads = {name: [getattr(one, name) for one in self.series] for name in _HEADS}
+            lists.append(_listed(_SERIES, {**heads, "values": [one.values for one in self.series]}))
+        return pl.DataFrame(lists)
 
     @classmethod
-    def load(cls, path: Path) -> Outcome:
-        """Reads what `save` wrote. Raises OSError, ValueError, KeyError or BadZipFile for any other file."""
+    def from_frame(cls, frame: pl.DataFrame) -> Outcome:
+        """The outcome in the only row of a frame, where it may have other columns beside it. Raises KeyError."""
         tables: dict[str, Columns] = {table: {} for table in TABLES}
+        for table in set(TABLES).intersection(frame.columns):
+            tables[table] = {rows.name: _array(rows) for rows in _unlisted(frame, table)}
         series = []
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            for key in arrays.files:
-                head, _, rest = key.partition("/")
-                if head in tables:
-                    tables[head][rest] = arrays[key]
-                elif key.endswith("/what"):
-                    stem = key.removesuffix("what")
-                    of, name, quantity = (str(text) for text in arrays[key])
-                    start_s, interval_s = (float(number) for number in arrays[f"{stem}clock"])
-                    series.append(Series(of, name, quantity, start_s, interval_s, arrays[f"{stem}values"]))
-        return cls(tables, series)
+        if _SERIES in frame.columns:
+            rows = {column.name: column for column in _unlisted(frame, _SERIES)}
+            heads = (rows[name].to_list() for name in _HEADS)
+            series = [
+                Series(*head, values.to_numpy())
+                for head, values in zip(zip(*heads, strict=True), rows["values"], strict=True)
+            ]
+        return cls(tables, series, frame.item(0, "digest"))
+
+
+_SERIES = "series"
+_HEADS = ("of", "name", "quantity", "start_s", "interval_s")
+
+
+def _listed(name: str, columns: Mapping[str, Any]) -> pl.Series:
+    """All rows of a table as one value."""
+    texts = {key: it.tolist() for key, it in columns.items() if isinstance(it, np.ndarray) and it.dtype.kind in "UO"}
+    return pl.Series(name, [pl.DataFrame({**columns, **texts}).to_struct()])
+
+
+def _unlisted(frame: pl.DataFrame, name: str) -> list[pl.Series]:
+    rows: pl.Series = frame.item(0, name)
+    return rows.struct.unnest().get_columns()
+
+
+def _array(values: pl.Series) -> NDArray[Any]:
+    return np.array(values.to_list(), dtype=np.str_) if values.dtype == pl.String else values.to_numpy()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a run has no result."""
+
+    kind: str
+    """The name of the exception."""
+    message: str
+
+    def to_text(self) -> str:
+        """Kind and message in one text, as a stored run has it."""
+        return f"{self.kind}: {self.message}"
+
+    @classmethod
+    def from_text(cls, text: str) -> Failure:
+        """The failure of that text."""
+        kind, _, message = text.partition(": ")
+        return cls(kind, message)

@@ -1,4 +1,4 @@
-"""Finished runs on disk: one file each, which appears complete or not at all."""
+"""Finished runs on disk: one Parquet file each, which appears complete or not at all."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
+
+import polars as pl
 
 from forebay import _core
 from forebay.errors import InputError
-from forebay.folder import sweep
+from forebay.folder import begun, sweep
 
-from .outcome import Outcome
+from .outcome import Failure, Outcome
 
 if TYPE_CHECKING:
     from .job import Job
@@ -27,7 +28,12 @@ def version_key() -> str:
 
 
 class Store:
-    """A folder of finished runs, from which a call continues where another one stopped."""
+    """A folder of finished runs, from which a call continues where another one stopped.
+
+    The file of a run has one row: `run` (the name of the file), `scenario` and `seed` say what was run, `version` by
+    which Forebay, `digest` what came out; `error` says why nothing did. The result tables are lists of rows: in Polars,
+    `frame.explode("flows").unnest("flows")` has a row for each flow.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,20 +42,42 @@ class Store:
         """Removes what killed calls left incomplete."""
         sweep(self.folder)
 
-    def find(self, job: Job[Any]) -> Outcome | None:
-        """The outcome of the job; None where there is none or the file is damaged, and then the job simply runs."""
+    def find(self, job: Job[Any]) -> Outcome | Failure | None:
+        """What became of the job; None where that is not known or the file is damaged, and then the job simply runs."""
+        path = self.path(job)
         try:
-            return Outcome.load(self._path(job))
-        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            # Polars would look for a pattern in the name of a folder.
+            with path.open("rb") as file:
+                frame = pl.read_parquet(file)
+            error = frame.item(0, "error")
+            return Outcome.from_frame(frame) if error is None else Failure.from_text(error)
+        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
             return None
 
-    def keep(self, job: Job[Any], outcome: Outcome) -> bool:
-        """Writes the outcome; whether it is there. On a full disk it is not, and the next call computes it again."""
-        path = self._path(job)
-        with suppress(OSError, InputError):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            outcome.save(path)
+    def keep(self, job: Job[Any], outcome: Outcome | Failure) -> bool:
+        """Writes it; whether it is there. On a full disk it is not, and the next call computes it again."""
+        path = self.path(job)
+        error = outcome.to_text() if isinstance(outcome, Failure) else None
+        facts = {
+            "run": path.stem,
+            "scenario": job.name,
+            "seed": job.seed,
+            "version": version_key(),
+            "digest": outcome.digest if isinstance(outcome, Outcome) else None,
+            "error": error,
+        }
+        texts: dict[str, Any] = dict.fromkeys(facts, pl.String)
+        frame = pl.DataFrame([facts], schema=texts | {"seed": pl.UInt64})
+        if isinstance(outcome, Outcome):
+            frame = frame.hstack(outcome.to_frame())
+        with suppress(OSError, InputError, pl.exceptions.PolarsError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with begun(self.folder, Path.touch) as partial:
+                # A file is written once and hardly ever read: the fastest way.
+                frame.write_parquet(partial, compression="lz4", statistics=False)
+                partial.replace(path)
         return path.exists()
 
-    def _path(self, job: Job[Any]) -> Path:
-        return self.folder / f"{job.digest(version_key())}.npz"
+    def path(self, job: Job[Any]) -> Path:
+        """The file of that run."""
+        return self.folder / f"{job.digest(version_key())}.parquet"

@@ -1,0 +1,173 @@
+"""Where runs are computed: threads of this process, processes, a Dask cluster, or any executor of the caller's."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from forebay.errors import InputError
+
+if TYPE_CHECKING:
+    from multiprocessing.synchronize import Event
+
+# More threads than any machine has cores only take memory.
+_MOST_THREADS = 256
+# How long to look for a Dask scheduler.
+_FIND_S = 10.0
+
+# In a process that `_processes` started: set when the whole call is ending.
+_stopped_here: Event | None = None
+
+
+class Stop:
+    """Tells the runs of a call that it is ending. Sent to another process, it asks the call that started the process.
+
+    Runs on a cluster cannot be told: they end by themselves, and their results are dropped.
+    """
+
+    def __init__(self) -> None:
+        self._ending = threading.Event()
+
+    def go_on(self) -> bool:
+        """Whether a run is to go on."""
+        return not self._ending.is_set() and not (_stopped_here is not None and _stopped_here.is_set())
+
+    def set(self) -> None:
+        """Ends the call."""
+        self._ending.set()
+
+    def __reduce__(self) -> tuple[type[Stop], tuple[()]]:
+        return Stop, ()
+
+
+@dataclass(frozen=True)
+class Workers:
+    """An executor, and what the runner has to know of it."""
+
+    executor: Executor
+    slots: int
+    """Runs at a time."""
+    stop: Callable[[], None] = lambda: None
+    """Tells runs in other processes to stop."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """Where the runs of a call are computed; by default on threads, one for each core.
+
+    At most one of `executor` and `dask` is given. Raises InputError for fewer than one job.
+    """
+
+    jobs: int | None = None
+    """Runs at a time. Default: one for each core; of a cluster, one for each of its threads."""
+    executor: Executor | None = None
+    """The caller's own, which is left open. What it runs must be able to import Forebay."""
+    dask: str | None = None
+    """The address of a Dask scheduler: `tcp://host:8786`."""
+    processes: bool = False
+    """Processes in place of threads, for runs that hold Python's lock: those with a discipline written in Python."""
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            message = f"jobs: must be at least 1, and is {self.jobs}\nhint: leave it out for one on each core"
+            raise InputError(message)
+        if self.executor is not None and self.dask is not None:
+            message = "an executor and the address of a Dask scheduler exclude each other\nhint: give one of them"
+            raise InputError(message)
+
+    @contextmanager
+    def hire(self, runs: int | None = None) -> Iterator[Workers]:
+        """The workers for about that many runs, let go at the end. Raises InputError if there are none."""
+        if self.executor is not None:
+            yield Workers(self.executor, self.jobs or _slots_of(self.executor))
+        elif self.dask is not None:
+            with _cluster(self.dask, self.jobs) as workers:
+                yield workers
+        else:
+            count = min(self.jobs or cores(), _MOST_THREADS, max(1, _MOST_THREADS if runs is None else runs))
+            with (_processes if self.processes else _threads)(count) as workers:
+                yield workers
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+
+
+def _slots_of(executor: Executor) -> int:
+    # Executors of the standard library say it, in an attribute without documentation.
+    count = getattr(executor, "_max_workers", None)
+    return count if isinstance(count, int) else cores()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[Workers]:
+    """The simulator releases Python's lock, so threads suffice."""
+    pool = ThreadPoolExecutor(max_workers=count)
+    try:
+        yield Workers(pool, count)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Workers]:
+    # A fork would copy locks that threads of this process hold at that moment.
+    context = multiprocessing.get_context("spawn")
+    stopped = context.Event()
+    pool = ProcessPoolExecutor(max_workers=count, mp_context=context, initializer=_begin, initargs=(stopped,))
+    try:
+        yield Workers(pool, count, stopped.set)
+    finally:
+        stopped.set()
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _begin(stopped: Event) -> None:
+    """Of a process: Ctrl-C is heard by the one that started it, which tells the others."""
+    import signal
+
+    global _stopped_here  # noqa: PLW0603 - an executor's initializer has no other place to leave something
+    _stopped_here = stopped
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@contextmanager
+def _cluster(address: str, jobs: int | None) -> Iterator[Workers]:
+    try:
+        from distributed import Client
+    except ImportError:
+        message = "--dask needs the package distributed\nhint: pip install 'forebay[dask]'"
+        raise InputError(message) from None
+    try:
+        client = Client(address, timeout=_FIND_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        message = f"there is no Dask scheduler at {address}: {error}\nhint: start one with `dask scheduler`"
+        raise InputError(message) from None
+    with client:
+        threads = sum(client.nthreads().values())
+        if not threads:
+            message = f"the Dask scheduler at {address} has no workers\nhint: start some with `dask worker {address}`"
+            raise InputError(message)
+        _check_versions(client.run(_version))
+        yield Workers(client.get_executor(pure=False), jobs or threads)
+
+
+def _version() -> str:
+    from forebay import _core
+
+    return _core.__version__
+
+
+def _check_versions(versions: dict[str, str]) -> None:
+    ours = _version()
+    for worker, theirs in versions.items():
+        if theirs != ours:
+            message = f"the worker {worker} has Forebay {theirs}, and this is {ours}\nhint: install the same on both"
+            raise InputError(message)
