@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
+    from .sweep import Sweep, sweep
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "ScenarioError": "errors",
     "Series": "result",
     "Stability": "fluid_model",
+    "Sweep": "sweep",
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
@@ -51,6 +53,7 @@ _HOMES = {
     "replay": "captures",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
+    "sweep": "sweep",
 }
 
 __all__ = [
@@ -67,6 +70,7 @@ __all__ = [
     "ScenarioError",
     "Series",
     "Stability",
+    "Sweep",
     "__version__",
     "compare",
     "compare_runs",
@@ -79,6 +83,7 @@ __all__ = [
     "replay",
     "run",
     "size_buffer",
+    "sweep",
     "types",
 ]
 

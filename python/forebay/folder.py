@@ -137,6 +137,25 @@ def begun(folder: Path, make: Callable[[Path], object]) -> Iterator[Path]:
             os.close(held)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Only this call works in the folder meanwhile. Raises InputError if another does."""
+    try:
+        held = _hold(folder)
+    except BlockingIOError:
+        message = (
+            f"another call of Forebay writes to {folder} at this moment\nhint: wait for its end, or name another folder"
+        )
+        raise InputError(message) from None
+    except OSError:
+        held = None  # A file system without locks.
+    try:
+        yield
+    finally:
+        if held is not None:
+            os.close(held)
+
+
 def _hold(path: Path) -> int | None:
     """Locks a file or folder until the descriptor is closed, or the process ends. Raises OSError if it cannot."""
     if fcntl is None:

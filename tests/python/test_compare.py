@@ -20,8 +20,8 @@ import pytest
 import forebay as fb
 from conftest import Command
 from forebay.comparison.contenders import contenders_of, disciplines, find_place, with_queue
-from forebay.comparison.metrics import GROUP_METRICS, QUEUE_METRICS, measure
 from forebay.comparison.table import columns_of, terminal_tables
+from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, measure
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -160,7 +160,6 @@ def test_a_queue_keeps_the_limit_it_replaces_and_settings_come_on_top(scenario: 
         "gentle = false",
     ):
         assert expected in text
-    assert "pcapng" not in text
     (plain,) = contenders_of({"plain": {"drop_tail": {"limit": "7 packets"}}})
     assert '"7 packets"' in with_queue(scenario, place, plain, {}).to_toml()
 

@@ -207,23 +207,18 @@ def _no_queue(path: str, kind: str) -> tuple[str, ...]:
 
 
 def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
-    """The scenario with that queue, and with what a comparison need not record left out.
+    """The scenario with that queue.
 
     The queue keeps the limit of the one it replaces; where the scenario has the same discipline there already, it keeps
     all of its parameters. `settings`, then the contender's own parameters, come on top. Raises ScenarioError.
     """
     present = _present(scenario, place.path)
     name = contender.discipline
-    overrides: list[tuple[str, object]] = [
-        # Seldom enough to cost nothing: what a discipline's state takes is looked at then.
-        ("probes", {"interval": f"{max(1, round(scenario.duration_s / 64 * 1e12))} ps", "series": []}),
-        ("traces", []),
-    ]
     own = present.get(name)
     keys = disciplines()[name]
     limits = [table["limit"] for table in present.values() if "limit" in table and "limit" in keys]
     kept = {"limit": limits[0]} if limits else {}
-    overrides.append((place.path, {name: own if own is not None else kept}))
+    overrides: list[tuple[str, object]] = [(place.path, {name: own if own is not None else kept})]
     shared = {key: value for key, value in settings.get(ALL, {}).items() if key in keys}
     parameters = {**shared, **settings.get(name, {}), **contender.parameters}
     overrides += [(f"{place.path}.{name}.{key}", value) for key, value in parameters.items()]

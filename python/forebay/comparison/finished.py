@@ -16,11 +16,11 @@ import polars as pl
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE
 from forebay.result import Result
+from forebay.runs.measures import Measures, measure
 from forebay.scenario import Scenario
 from forebay.simulate import SCENARIO_FILE
 
 from .contenders import queue_before
-from .metrics import Measures, measure
 from .result import Comparison, Row, frames_of, measure_cost
 
 

@@ -15,9 +15,8 @@ from forebay import _core
 from forebay.document import Document, json_text
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
+from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
-
-from .metrics import GROUP_METRICS, QUEUE_METRICS, Measures
 
 if TYPE_CHECKING:
     from forebay.figure import Figure

@@ -12,6 +12,7 @@ from forebay.errors import InputError
 from forebay.folder import kept_in
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
+from forebay.runs.measures import Measures, measure
 from forebay.runs.simulate import simulate_tables
 from forebay.runs.store import Store
 from forebay.runs.workers import Where
@@ -19,7 +20,6 @@ from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
 
 from .contenders import ALL, Contender, Place, Settings, contenders_of, find_place, fitting, queue_text
-from .metrics import Measures, measure
 from .result import Comparison, Row, frames_of, measure_cost
 
 RUNS = "runs"
@@ -85,7 +85,7 @@ def run_comparison(
     numbers = seeds_from(scenario.seed, seeds)
     contenders = contenders_of(queues)
     place = find_place(scenario, at)
-    fit, left_out = fitting(scenario, place, contenders, settings or {}, lenient=queues in (ALL, [ALL]))
+    fit, left_out = fitting(_unrecorded(scenario), place, contenders, settings or {}, lenient=queues in (ALL, [ALL]))
     if not fit:
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
@@ -105,6 +105,13 @@ def run_comparison(
         groups=groups,
         runs=runs,
     )
+
+
+def _unrecorded(scenario: Scenario) -> Scenario:
+    """The scenario without what a comparison has no use for."""
+    # Seldom enough to cost nothing: the memory that a discipline's state takes is looked at then.
+    interval = f"{max(1, round(scenario.duration_s / 64 * 1e12))} ps"
+    return scenario.override({"probes": {"interval": interval, "series": []}, "traces": []})
 
 
 def _rows(

@@ -80,10 +80,10 @@ class Outcome:
         series = []
         if _SERIES in frame.columns:
             rows = {column.name: column for column in _unlisted(frame, _SERIES)}
-            heads = (rows[name].to_list() for name in _HEADS)
+            heads = zip(*(rows[name].to_list() for name in _HEADS), strict=True)
             series = [
-                Series(*head, values.to_numpy())
-                for head, values in zip(zip(*heads, strict=True), rows["values"], strict=True)
+                Series(of, name, quantity, start_s, interval_s, values.to_numpy())
+                for (of, name, quantity, start_s, interval_s), values in zip(heads, rows["values"], strict=True)
             ]
         return cls(tables, series, frame.item(0, "digest"))
 

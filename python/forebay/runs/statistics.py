@@ -15,7 +15,7 @@ NORMAL_QUANTILE = 1.96
 """What Student's t at 97.5 % comes down to with many samples."""
 
 MOST_SAMPLES = 10_000
-"""A number of seeds beyond this is nothing that anybody would run."""
+"""An advice to run more seeds than this helps no user."""
 
 
 @dataclass(frozen=True)
@@ -95,36 +95,9 @@ def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> 
     return float(xs[after - 1] + share * (xs[after] - xs[after - 1]))
 
 
-def student_t_cdf(t: float, degrees: int) -> float:
-    """Student's t distribution function for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
-    theta = math.atan2(t, math.sqrt(degrees))
-    cosine, sine = math.cos(theta), math.sin(theta)
-    term, total = 1.0, 0.0
-    if degrees % 2 == 1:
-        # Odd: 2/pi (theta + sin(theta) (cos + 2/3 cos^3 + ...)), the last power being degrees - 2.
-        term = cosine
-        for k in range(1, degrees, 2):
-            total += term
-            term *= cosine * cosine * (k + 1) / (k + 2)
-        inside = 2.0 / math.pi * (theta + sine * total)
-    else:
-        # Even: sin(theta) (1 + 1/2 cos^2 + 3/8 cos^4 + ...), the last power being degrees - 2.
-        for k in range(0, degrees, 2):
-            total += term
-            term *= cosine * cosine * (k + 1) / (k + 2)
-        inside = sine * total
-    return 0.5 + 0.5 * inside
-
-
 def student_t_quantile(probability: float, degrees: int) -> float:
-    """The value below which Student's t stays with `probability` (between 0.5 and 1), by bisection."""
-    low, high = 0.0, 1.0
-    while student_t_cdf(high, degrees) < probability:
-        high *= 2.0
-    while high - low > 1e-12 * high:
-        middle = 0.5 * (low + high)
-        if student_t_cdf(middle, degrees) < probability:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)
+    """The value below which Student's t with that many degrees of freedom stays with `probability`."""
+    # Imported here: it takes longer to load than many a run.
+    from scipy.special import stdtrit
+
+    return float(stdtrit(degrees, probability))

@@ -1,7 +1,8 @@
-"""What a comparison counts of one run: for the compared queue, and for each group of flows."""
+"""The numbers of one run by which runs are compared: of all flows and a queue, and of each group of flows."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     Tables = Mapping[str, Mapping[str, NDArray[Any]]]
 
 QUEUE_METRICS = (
+    "goodput_bps",
+    "goodput_total_bps",
     "jain",
     "loss",
     "delay_p50_s",
@@ -25,7 +28,7 @@ QUEUE_METRICS = (
     "length_mean_packets",
     "state_bytes",
 )
-"""Of all flows, and of the queue and its link."""
+"""Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
 
 GROUP_METRICS = ("goodput_bps", "goodput_total_bps", "jain", "loss", "delay_p50_s", "delay_p99_s")
 """Of each group of flows; `goodput_bps` is the mean of its flows."""
@@ -50,7 +53,10 @@ class Measures:
 
 
 def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures:
-    """Reduces the result tables of a run to what is compared, at the queues in front of `links`."""
+    """Reduces the result tables of a run to what is compared, at the queues in front of `links` together.
+
+    `measured_s` is the simulated time that the tables cover, in seconds.
+    """
     flows, at_queue = tables["flows"], _flows_at(tables, links)
     names = [str(name) for name in flows["name"]]
     groups = [str(group) for group in flows["group"]]
@@ -72,11 +78,13 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
     packets = float(queues["packets_arrived"].sum())
     packet_bytes = _ratio(float(wires["bytes"].sum()), float(wires["packets"].sum()))
     queue = {
+        "goodput_bps": float(goodput.mean()),
+        "goodput_total_bps": float(goodput.sum()),
         "jain": jain(goodput),
         "loss": _ratio(float(queues["packets_dropped"].sum()), packets),
         **_delays(flows, everyone),
-        "utilization": float(wires["utilization"].mean()),
-        "length_mean_packets": float(queues["length_mean_packets"].mean()),
+        "utilization": _mean(wires["utilization"]),
+        "length_mean_packets": _mean(queues["length_mean_packets"]),
         "state_bytes": float(queues["state_bytes"].sum()),
     }
     capacity_bits = float(wires["rate_bps"].sum()) * measured_s
@@ -87,7 +95,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
         arrivals=dict(zip(names, arrived.tolist(), strict=True)),
         load=_ratio(packets * packet_bytes * 8.0, capacity_bits),
         packet_bytes=packet_bytes,
-        rate_bps=float(wires["rate_bps"].mean()),
+        rate_bps=_mean(wires["rate_bps"]),
     )
 
 
@@ -119,5 +127,9 @@ def _delays(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_]) -> di
     return found
 
 
+def _mean(values: NDArray[Any]) -> float:
+    return float(values.mean()) if values.size else math.nan
+
+
 def _ratio(above: float, below: float) -> float:
-    return float(above / below) if below > 0 else float("nan")
+    return float(above / below) if below > 0 else math.nan

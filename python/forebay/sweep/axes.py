@@ -1,0 +1,220 @@
+"""What a sweep varies: lists of values and ranges, as the command line and Python write them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from forebay.errors import InputError, ScenarioError
+
+Value = str | int | float | bool
+Vary = Mapping[str | tuple[str, ...], Sequence[Any] | str]
+"""By the path of a key: its values, or a text as on the command line. By several paths: tuples of values, which change
+together."""
+
+MOST_VALUES = 100_000
+"""Of one axis, and of a whole sweep."""
+
+_QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d].*?)?\s*")
+_SPACINGS = ("lin", "log")
+_DISTRIBUTIONS = ("uniform", "loguniform")
+_FORMS = "a,b,c or lin:FIRST:LAST:COUNT or log:FIRST:LAST:COUNT, or for samples uniform:LOW:HIGH or loguniform:LOW:HIGH"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Keys that change together, with their values."""
+
+    keys: tuple[str, ...]
+    values: tuple[tuple[Value, ...], ...]
+    """One tuple for each step, with a value for each key."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """A key whose values are drawn between two bounds."""
+
+    key: str
+    low: float
+    high: float
+    unit: str
+    logarithmic: bool
+    decimals: int
+    """As many as the key can have."""
+
+    def at(self, share: float) -> Value:
+        """The value at that share of the way from `low` to `high`."""
+        number = _between(self.low, self.high, share, logarithmic=self.logarithmic)
+        return _written(round(number, self.decimals), self.unit)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    low: float
+    high: float
+    unit: str
+    whole: bool
+    """Whether both bounds are written as whole numbers."""
+
+
+def parse_axes(vary: Vary, fits: Callable[[Mapping[str, Value]], object]) -> list[Axis | Range]:
+    """The axes. `fits` raises ScenarioError for settings that the scenario cannot have.
+
+    Raises InputError for an empty list, for what is no range, and for a key that is given twice.
+    """
+    axes: list[Axis | Range] = []
+    for path, values in vary.items():
+        keys = (path,) if isinstance(path, str) else tuple(path)
+        if isinstance(values, str):
+            axes.append(_from_text(_single(keys), values, fits))
+        else:
+            axes.append(Axis(keys, tuple(_row(keys, value) for value in values)))
+        if isinstance(axis := axes[-1], Axis):
+            _check_count(" and ".join(keys), len(axis.values))
+    known: set[str] = set()
+    for axis in axes:
+        for key in axis.keys if isinstance(axis, Axis) else (axis.key,):
+            if not key or key in known:
+                message = f"--vary {key}: the key is {'empty' if not key else 'varied twice'}\nhint: name each key once"
+                raise InputError(message)
+            known.add(key)
+    return axes
+
+
+def number_of(value: Value) -> tuple[float, str] | None:
+    """Number and unit of a value such as `"10 Mbps"` or 3; None for any other."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value), ""
+    match = _QUANTITY.fullmatch(value)
+    return None if match is None else (float(match[1]), match[2] or "")
+
+
+def _single(keys: tuple[str, ...]) -> str:
+    if len(keys) != 1:
+        message = f"{' and '.join(keys)}: keys that change together take a list of tuples\nhint: [(1, 10), (2, 20)]"
+        raise InputError(message)
+    return keys[0]
+
+
+def _row(keys: tuple[str, ...], value: Any) -> tuple[Value, ...]:
+    if len(keys) == 1:
+        return (_plain(value),)
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) != len(keys):
+        message = f"{' and '.join(keys)}: expected {len(keys)} values together, and found {value!r}"
+        raise InputError(message)
+    return tuple(_plain(one) for one in value)
+
+
+def _plain(value: Any) -> Any:
+    """A number of NumPy as one of Python."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _check_count(where: str, count: int) -> None:
+    if not 1 <= count <= MOST_VALUES:
+        how_many = "no value" if count == 0 else f"{count} values, and {MOST_VALUES} are the most"
+        message = f"--vary {where}: there is {how_many}\nhint: write {_FORMS}"
+        raise InputError(message)
+
+
+def _from_text(key: str, text: str, fits: Callable[[Mapping[str, Value]], object]) -> Axis | Range:
+    kind, colon, rest = text.partition(":")
+    if colon and kind.strip() in _SPACINGS:
+        return _spaced(key, text, kind.strip() == "log", rest, fits)
+    if colon and kind.strip() in _DISTRIBUTIONS:
+        ends = _ends(key, text, rest.split(":"), positive=kind.strip() == "loguniform")
+        logarithmic = kind.strip() == "loguniform"
+        middle = _between(ends.low, ends.high, 0.4, logarithmic=logarithmic)
+        decimals = _decimals_that_fit(key, [middle], ends, fits)
+        return Range(key, ends.low, ends.high, ends.unit, logarithmic, decimals)
+    values = [part.strip() for part in text.split(",")]
+    if not text.strip() or not all(values):
+        message = f"--vary {key}={text}: there is an empty value\nhint: write {_FORMS}"
+        raise InputError(message)
+    return Axis((key,), tuple((_typed(value),) for value in values))
+
+
+def _typed(text: str) -> Value:
+    """A number as a number, so that tables sort it as one; anything else as it is."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _spaced(key: str, text: str, logarithmic: bool, rest: str, fits: Callable[[Mapping[str, Value]], object]) -> Axis:
+    *bounds, count_text = rest.split(":")
+    ends = _ends(key, text, bounds, positive=logarithmic)
+    try:
+        count = int(count_text)
+    except ValueError:
+        count = -1
+    if count < 2:
+        message = f"--vary {key}={text}: a range needs a count of at least 2\nhint: lin:10:100:4 is 10,40,70,100"
+        raise InputError(message)
+    _check_count(key, count)
+    numbers = [_between(ends.low, ends.high, step / (count - 1), logarithmic=logarithmic) for step in range(count)]
+    decimals = _decimals_that_fit(key, numbers, ends, fits)
+    values = dict.fromkeys(_written(round(number, decimals), ends.unit) for number in numbers)
+    return Axis((key,), tuple((value,) for value in values))
+
+
+def _decimals_that_fit(
+    key: str, numbers: Sequence[float], ends: _Ends, fits: Callable[[Mapping[str, Value]], object]
+) -> int:
+    """How many decimals the key can have: none of a count of flows, six of a rate in Mb/s.
+
+    Found by trying the first number that is not whole. Where none of them fits, the scenario says what is wrong.
+    """
+    most = 12
+    fraction = next((number for number in numbers if number != round(number)), None)
+    if fraction is None:
+        return most
+    for decimals in (most, 6, 3, 0) if ends.whole else (most, 6, 3):
+        try:
+            fits({key: _written(round(fraction, decimals), ends.unit)})
+        except ScenarioError:
+            continue
+        return decimals
+    return most
+
+
+def _ends(key: str, text: str, bounds: list[str], *, positive: bool) -> _Ends:
+    found = [_QUANTITY.fullmatch(bound) for bound in bounds]
+    if len(bounds) != 2 or None in found:
+        message = f"--vary {key}={text}: this is no range\nhint: write {_FORMS}"
+        raise InputError(message)
+    low, high = (match for match in found if match is not None)
+    units = {match[2] for match in (low, high) if match[2]}
+    if len(units) > 1:
+        message = f"--vary {key}={text}: the bounds have two units\nhint: write both in {high[2]}"
+        raise InputError(message)
+    first, last = float(low[1]), float(high[1])
+    if positive and min(first, last) <= 0:
+        message = f"--vary {key}={text}: a logarithmic range has positive bounds\nhint: take lin or uniform from 0 on"
+        raise InputError(message)
+    if first == last or not (math.isfinite(first) and math.isfinite(last)):
+        message = f"--vary {key}={text}: the range is empty\nhint: its bounds must differ"
+        raise InputError(message)
+    whole = all(re.fullmatch(r"[+-]?\d+", match[1]) for match in (low, high))
+    return _Ends(first, last, units.pop() if units else "", whole)
+
+
+def _between(low: float, high: float, share: float, *, logarithmic: bool) -> float:
+    """The number at that share of the way, at the ends exactly the ends; of twelve digits, which is what text shows."""
+    if share in (0.0, 1.0):
+        return high if share else low
+    between = low * (high / low) ** share if logarithmic else low + share * (high - low)
+    return float(f"{between:.12g}")
+
+
+def _written(number: float, unit: str) -> Value:
+    plain: int | float = int(number) if number == round(number) else number
+    return f"{plain} {unit}" if unit else plain

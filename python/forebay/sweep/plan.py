@@ -1,0 +1,174 @@
+"""From what a sweep asks for to the runs that it needs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from forebay.comparison.contenders import Contender, Place, contenders_of, find_place, fitting
+from forebay.errors import InputError, ScenarioError
+from forebay.runs.job import Job
+from forebay.scenario import Scenario
+from forebay.seeds import MOST_SEEDS, seeds_from
+
+from .axes import Axis, Range, Value, Vary, parse_axes
+from .points import Settings, Way, points_of
+from .until import Until
+
+QUEUE = "queue"
+"""What the axis of disciplines is called."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to vary, and how often to run each point."""
+
+    vary: Vary
+    way: Way = "grid"
+    samples: int | None = None
+    """How many points to draw; only with the ways `random` and `latin`."""
+    queues: str | Iterable[str] | Mapping[str, object] | None = None
+    """Disciplines in place of the scenario's own, as `compare` takes them: one more axis, the outermost."""
+    at: str | None = None
+    """Which queue they replace."""
+    settings: Mapping[str, Mapping[str, object]] | None = None
+    """Parameters by the name of a discipline."""
+    seeds: int = 3
+    """Runs of each point; with `until` at first."""
+    until: Until | None = None
+    max_seeds: int = 100
+    """The most runs of a point."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One place of a sweep: a scenario that is run under several seeds."""
+
+    index: int
+    settings: Mapping[str, Value]
+    """What was set, by the path of its key; the discipline under `queue`."""
+    text: str
+    """The scenario as TOML."""
+    measured_s: float
+    """Simulated time that the result tables cover."""
+    links: tuple[str, ...] | None
+    """The links whose queues are looked at; None for all that have one."""
+
+    @property
+    def label(self) -> str:
+        """A name for messages: `flows.tcp.count=10, queue=red`."""
+        return ", ".join(f"{key}={value}" for key, value in self.settings.items())
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A sweep before it runs."""
+
+    scenario: Scenario
+    request: Request
+    axes: tuple[Axis | Range, ...]
+    points: tuple[Point, ...]
+    left_out: tuple[str, ...]
+    """Disciplines that were left out of "all", with the reason."""
+
+    @property
+    def seeds(self) -> range:
+        """The seeds that every point is run under at first."""
+        return seeds_from(self.scenario.seed, self.request.seeds)
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of what varies, in order."""
+        return list(self.points[0].settings)
+
+    def jobs(self, point: Point, seeds: Iterable[int]) -> list[Job[int]]:
+        """The runs of a point."""
+        name = f"{self.scenario.name} ({point.label})" if point.label else self.scenario.name
+        return [Job(point.index, name, seed, point.text) for seed in seeds]
+
+    def digest(self) -> str:
+        """Identifies the scenario that is swept, before anything is varied."""
+        return hashlib.sha256(self.scenario.to_toml().encode()).hexdigest()[:24]
+
+
+def make_plan(scenario: Scenario, request: Request) -> Plan:
+    """Every point, each with a valid scenario. Raises InputError and ScenarioError."""
+    _check_seeds(request)
+    # A sweep has no place for traces, of which each run would write its own.
+    base = scenario.override({"traces": []})
+    variants, left_out = _variants(base, request)
+
+    def fits(settings: Mapping[str, Value]) -> object:
+        return next(iter(variants.values())).override(settings)
+
+    axes = parse_axes(request.vary, fits)
+    if QUEUE in request.vary:
+        message = f"--vary {QUEUE}: this is no path of a key\nhint: --queues red,dbl compares disciplines"
+        raise InputError(message)
+    found = points_of(axes, way=request.way, samples=request.samples, seed=scenario.seed)
+    points: list[Point] = []
+    moves = any(key.split(".")[0] == "topology" for settings in found[:1] for key in settings)
+    for label, variant in variants.items():
+        links = _watched(variant, request.at)
+        for settings in found:
+            points.append(_point(len(points), label, variant, settings, request, _Watch(links, moves)))
+    return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out))
+
+
+@dataclass(frozen=True)
+class _Watch:
+    links: tuple[str, ...] | None
+    moves: bool
+    """Whether what varies may change which links there are."""
+
+
+def _point(index: int, label: str, variant: Scenario, settings: Settings, request: Request, watch: _Watch) -> Point:
+    try:
+        there = variant.override(settings) if settings else variant
+    except ScenarioError as error:
+        where = ", ".join(f"{key}={value}" for key, value in settings.items())
+        message = f"the point {where} is no valid scenario:\n{error}"
+        raise InputError(message) from None
+    links = _watched(there, request.at) if watch.moves else watch.links
+    named: dict[str, Value] = {QUEUE: label} if label else {}
+    return Point(index, named | settings, there.to_toml(), there.duration_s - there.warmup_s, links)
+
+
+def _variants(base: Scenario, request: Request) -> tuple[dict[str, Scenario], Sequence[str]]:
+    """The scenario under each discipline, by its label; without disciplines as it is, under an empty one."""
+    if request.queues is None:
+        for given, option in ((request.at, "--at"), (request.settings, "--settings")):
+            if given:
+                message = f"{option} is of use with --queues only\nhint: name disciplines: --queues red,dbl"
+                raise InputError(message)
+        return {"": base}, ()
+    contenders: list[Contender] = contenders_of(request.queues)
+    place: Place = find_place(base, request.at)
+    lenient = request.queues in ("all", ["all"])
+    fit, left_out = fitting(base, place, contenders, request.settings or {}, lenient=lenient)
+    if not fit:
+        message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
+        raise InputError(message)
+    return {contender.label: variant for contender, variant in fit}, left_out
+
+
+def _watched(scenario: Scenario, at: str | None) -> tuple[str, ...] | None:
+    try:
+        return find_place(scenario, at).links
+    except InputError:
+        if at is not None:
+            raise
+        return None
+
+
+def _check_seeds(request: Request) -> None:
+    for option, count in (("seeds", request.seeds), ("max-seeds", request.max_seeds)):
+        if not 1 <= count <= MOST_SEEDS:
+            message = f"{option}: must be from 1 to {MOST_SEEDS}, and is {count}\nhint: three or more give an interval"
+            raise InputError(message)
+    if request.until is not None and not 2 <= request.seeds <= request.max_seeds:
+        message = (
+            f"seeds: --until needs at least 2 and at most --max-seeds, {request.max_seeds}, and it is {request.seeds}"
+        )
+        raise InputError(message + "\nhint: one run alone has no interval")

@@ -1,0 +1,220 @@
+"""The result of a sweep: frames, and the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from forebay.document import Document, json_text
+from forebay.errors import InputError
+from forebay.folder import staged_beside_runs
+from forebay.frames import write_csv
+from forebay.runs.outcome import Failure
+from forebay.runs.statistics import Estimate, estimate_mean
+
+from .axes import Value
+from .plan import Plan, Point
+from .until import metric_named
+
+CI = "_ci95"
+"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
+POINTS_FILE = "points.parquet"
+RUNS_FILE = "runs.parquet"
+SWEEP_FILE = "sweep.json"
+"""Written first, with what was asked for, and again at the end, with what came out."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a sweep."""
+
+    point: int
+    seed: int
+    values: Mapping[str, float]
+    """By the name of the metric, NaN where there is none; empty if the run failed."""
+    digest: str
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A scenario at many points, each under several seeds. Means have half their 95 % intervals beside them."""
+
+    scenario: str
+    """The scenario's name."""
+    description: str | None
+    keys: tuple[str, ...]
+    """What varies: paths of keys, and `queue` for disciplines."""
+    metrics: tuple[str, ...]
+    """The names of all metrics: of all flows and the queue looked at, and `group.metric` of each group of flows."""
+    points: pl.DataFrame = field(repr=False)
+    """One row a point: `point`, a column for each key, `seeds`, `failed` (runs without a result), and each metric with
+    its `…_ci95`."""
+    runs: pl.DataFrame = field(repr=False)
+    """One row a run: `point`, the keys, `seed`, each metric, `digest`, and `error` where the run failed."""
+    toml: str = field(repr=False)
+    """The scenario before anything is varied."""
+    command: str = field(default="", repr=False)
+    """The command line that repeats it; empty for a sweep made in Python."""
+    left_out: tuple[str, ...] = ()
+    """Disciplines that were left out of "all", with the reason."""
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The runs that failed: `point`, the keys, `seed`, `error`."""
+        return self.runs.filter(pl.col("error").is_not_null()).select("point", *self.keys, "seed", "error")
+
+    def metric(self, name: str) -> str:
+        """The full name of a metric, whose unit may be left out. Raises InputError if there is none of that name."""
+        return metric_named(name, self.metrics, "metric")
+
+    def to_dict(self) -> Document:
+        """All of it as plain values; what has no value is None."""
+        facts = ("scenario", "description", "command")
+        lists = ("keys", "metrics", "left_out")
+        return {
+            **{name: getattr(self, name) for name in facts},
+            **{name: list(getattr(self, name)) for name in lists},
+            "points": self.points.to_dicts(),
+            "runs": self.runs.to_dicts(),
+        }
+
+    def to_json(self) -> str:
+        """The whole sweep as one JSON document: what `forebay sweep --json` prints."""
+        return json_text(self.to_dict())
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Writes `points.parquet`, `points.csv` and `runs.parquet`. Raises InputError if it cannot."""
+        with staged_beside_runs(folder) as staging:
+            self.points.write_parquet(staging / POINTS_FILE)
+            write_csv(self.points, staging / "points.csv")
+            self.runs.write_parquet(staging / RUNS_FILE)
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Sweep:
+        """Reads the folder of a sweep that has ended. Raises InputError for any other."""
+        path = Path(folder)
+        try:
+            facts = json.loads((path / SWEEP_FILE).read_text(encoding="utf-8"))
+            frames = []
+            for name in (POINTS_FILE, RUNS_FILE):
+                with (path / name).open("rb") as file:
+                    frames.append(pl.read_parquet(file))
+            return cls(
+                scenario=facts["scenario"],
+                description=facts["description"],
+                keys=tuple(facts["keys"]),
+                metrics=_metrics_of(frames[0], facts["keys"]),
+                points=frames[0],
+                runs=frames[1],
+                toml=facts["toml"],
+                command=facts["command"],
+                left_out=tuple(facts["left_out"]),
+            )
+        except FileNotFoundError as error:
+            message = f"{path} holds no sweep that has ended: there is no {error.filename}"
+            message += "\nhint: `forebay sweep --out` writes one; the same command continues a stopped one"
+            raise InputError(message) from None
+        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+            message = f"cannot read the sweep in {path}: {error}\nhint: sweep again into another folder"
+            raise InputError(message) from None
+
+
+def is_sweep(path: Path) -> bool:
+    """Whether the path is the folder of a sweep."""
+    return (path / SWEEP_FILE).is_file()
+
+
+def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
+    """The frames of a plan's runs."""
+    by_point: dict[int, list[Run]] = {point.index: [] for point in plan.points}
+    for run in runs:
+        by_point[run.point].append(run)
+    for members in by_point.values():
+        members.sort(key=lambda run: run.seed)
+    metrics = list(dict.fromkeys(name for members in by_point.values() for run in members for name in run.values))
+    every = [run for members in by_point.values() for run in members]
+    known = [name for name in metrics if any(np.isfinite(run.values.get(name, np.nan)) for run in every)]
+    return Sweep(
+        scenario=plan.scenario.name,
+        description=plan.scenario.description,
+        keys=tuple(plan.keys),
+        metrics=tuple(known),
+        points=_points_frame(plan, by_point, known),
+        runs=_runs_frame(plan, by_point, known),
+        toml=plan.scenario.to_toml(),
+        command=command,
+        left_out=plan.left_out,
+    )
+
+
+def estimate_of(runs: Sequence[Run], metric: str) -> Estimate | None:
+    """The mean of a metric over the runs that have it; None if none has."""
+    values = np.array([value for run in runs if np.isfinite(value := run.values.get(metric, np.nan))])
+    return estimate_mean(values) if values.size else None
+
+
+def _points_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Sequence[str]) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = []
+    for point in plan.points:
+        runs = by_point[point.index]
+        failed = sum(run.failure is not None for run in runs)
+        row: dict[str, Any] = {"point": point.index, **point.settings, "seeds": len(runs) - failed, "failed": failed}
+        for name in metrics:
+            estimate = estimate_of(runs, name)
+            row[name] = None if estimate is None else estimate.mean
+            row[name + CI] = None if estimate is None else estimate.ci95
+        rows.append(row)
+    numbers = dict.fromkeys([column for name in metrics for column in (name, name + CI)], pl.Float64)
+    return _frame(rows, plan.points, numbers)
+
+
+def _runs_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Sequence[str]) -> pl.DataFrame:
+    rows: list[dict[str, Any]] = [
+        {
+            "point": point.index,
+            **point.settings,
+            "seed": run.seed,
+            **{name: _known(run.values.get(name)) for name in metrics},
+            "digest": run.digest or None,
+            "error": run.failure.to_text() if run.failure else None,
+        }
+        for point in plan.points
+        for run in by_point[point.index]
+    ]
+    kinds: dict[str, Any] = dict.fromkeys(metrics, pl.Float64)
+    return _frame(rows, plan.points, {"seed": pl.UInt64, **kinds, "digest": pl.String, "error": pl.String})
+
+
+def _frame(rows: list[dict[str, Any]], points: Sequence[Point], kinds: Mapping[str, Any]) -> pl.DataFrame:
+    settings: dict[str, list[Value]] = {key: [point.settings[key] for point in points] for key in points[0].settings}
+    schema = {key: _kind(values) for key, values in settings.items()} | dict(kinds)
+    names = list(rows[0]) if rows else ["point", *settings, *kinds]
+    # Numbers beside texts, such as "none" among sizes, are texts.
+    for row in rows:
+        row.update({key: str(row[key]) for key in settings if schema[key] == pl.String})
+    return pl.DataFrame(rows, schema={name: schema.get(name, pl.Int64) for name in names}, orient="row")
+
+
+def _kind(values: Sequence[Value]) -> Any:
+    kinds = {type(value) for value in values}
+    for kind, members in ((pl.Boolean, {bool}), (pl.Int64, {int}), (pl.Float64, {int, float})):
+        if kinds <= members:
+            return kind
+    return pl.String
+
+
+def _known(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None
+
+
+def _metrics_of(points: pl.DataFrame, keys: Sequence[str]) -> tuple[str, ...]:
+    heads = {"point", "seeds", "failed", *keys}
+    return tuple(name for name in points.columns if name not in heads and not name.endswith(CI))

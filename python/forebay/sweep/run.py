@@ -1,0 +1,216 @@
+"""Runs every point of a sweep under its seeds, and adds seeds where the answer is not narrow enough."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
+from contextlib import closing
+from os import PathLike
+from pathlib import Path
+
+from forebay.errors import InputError
+from forebay.folder import named
+from forebay.runs.execute import execute_all
+from forebay.runs.job import Job
+from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, measure
+from forebay.runs.outcome import Failure, Outcome
+from forebay.runs.simulate import simulate
+from forebay.runs.store import Store
+from forebay.runs.workers import Where
+from forebay.scenario import Scenario
+from forebay.seeds import seeds_from
+
+from .axes import Vary
+from .manifest import RUNS, sweep_folder
+from .plan import Plan, Point, Request, make_plan
+from .points import Way
+from .result import Run, Sweep, estimate_of, sweep_of
+from .until import Until
+
+OnStep = Callable[[int, int], object]
+"""Told of the runs done and of all that are known to be needed."""
+OnOutcome = Callable[[int, int, Outcome], object]
+"""Told of the point, the seed and the outcome of each run that has one."""
+
+
+def sweep(  # noqa: PLR0913 - all but two are optional
+    scenario: Scenario | str | PathLike[str],
+    vary: Vary,
+    *,
+    in_step: bool = False,
+    samples: int | None = None,
+    sampling: str = "latin",
+    queues: str | Iterable[str] | Mapping[str, object] | None = None,
+    at: str | None = None,
+    settings: Mapping[str, Mapping[str, object]] | None = None,
+    overrides: Mapping[str, object] | None = None,
+    seeds: int = 3,
+    until: str | None = None,
+    max_seeds: int = 100,
+    jobs: int | None = None,
+    executor: Executor | None = None,
+    dask: str | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: OnStep | None = None,
+) -> Sweep:
+    """Runs a scenario at many points, each under several seeds.
+
+        fb.sweep("office.toml", {"flows.tcp.count": [1, 10, 100]}, queues="red,dbl", seeds=5)
+
+    Args:
+        scenario: A scenario, or the path of its file.
+        vary: Values by the path of a key; a text is a range as on the command line: `"lin:10 Mbps:100 Mbps:4"` and
+            `"log:1:1000:7"` for values, `"uniform:0:1"` and `"loguniform:1 ms:1 s"` for samples. Several paths
+            together take a list of tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
+        in_step: All keys change together, in place of a grid.
+        samples: Draw so many points in place of a grid, with the scenario's seed.
+        sampling: How they are drawn: `"latin"` (Latin hypercube) or `"random"`.
+        queues: Disciplines in place of the bottleneck's, as `compare` takes them: one more axis.
+        at: The path of the queue that they replace.
+        settings: Parameters by the name of a discipline.
+        overrides: Values that hold at every point, by the path of the key.
+        seeds: Runs of each point, from the scenario's seed on; with `until` at first.
+        until: A rule such as `"goodput < 2 %"`: seeds are added to each point until half the 95 % interval of that
+            metric's mean is narrower, in percent of the mean or in a unit of the metric.
+        max_seeds: The most runs of a point, whether or not the rule is met.
+        jobs: Runs at a time. Default: one on each core; of a cluster, one on each of its threads.
+        executor: Where to run, in place of threads: any executor, which stays open.
+        dask: The address of a Dask scheduler, in place of threads.
+        out: A folder for tables and finished runs. The same call continues a stopped one there and repeats nothing.
+        progress: Told of the runs done and of all that are known to be needed.
+
+    Returns:
+        Means, single runs and failures. A run that fails is kept with its error and stops no other.
+
+    Raises:
+        InputError: For a path that there is not, an empty range, a metric that there is not, a folder that holds
+            another sweep or cannot be written, or a scheduler that does not answer.
+        ScenarioError: For a scenario that is not valid.
+
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    scenario = scenario.override(overrides) if overrides else scenario
+    request = Request(
+        vary,
+        way_of(in_step=in_step, samples=samples, sampling=sampling),
+        samples,
+        queues,
+        at,
+        settings,
+        seeds,
+        None if until is None else Until.parse(until),
+        max_seeds,
+    )
+    folder = None if out is None else named(out)
+    result = run_plan(make_plan(scenario, request), folder, where=Where(jobs, executor, dask), progress=progress)
+    if folder is not None:
+        result.save(folder)
+    return result
+
+
+def way_of(*, in_step: bool, samples: int | None, sampling: str) -> Way:
+    """How the axes are combined. Raises InputError for what excludes each other."""
+    if samples is None:
+        return "step" if in_step else "grid"
+    if in_step:
+        message = "--samples and --in-step exclude each other\nhint: name keys together in Python, or leave one out"
+        raise InputError(message)
+    if sampling not in ("latin", "random"):
+        message = f"sampling: must be latin or random, and is {sampling}"
+        raise InputError(message)
+    return "latin" if sampling == "latin" else "random"
+
+
+def run_plan(
+    plan: Plan,
+    out: Path | None,
+    *,
+    where: Where,
+    command: str = "",
+    progress: OnStep | None = None,
+    on_outcome: OnOutcome | None = None,
+) -> Sweep:
+    """Runs a plan, with finished runs kept in `out`; its tables are not written there yet."""
+    if plan.request.until is not None:
+        plan.request.until.column(_possible_metrics(plan))
+    with sweep_folder(out, plan, command) as folder:
+        session = _Session(plan, progress, on_outcome)
+        store = Store(folder / RUNS)
+        finished = execute_all(session.waiting, lambda _: store, simulate, where=where, on_done=session.count)
+        with closing(finished):
+            for job, outcome in finished:
+                session.take(job, outcome)
+    return sweep_of(plan, (run for runs in session.runs.values() for run in runs), command)
+
+
+def _possible_metrics(plan: Plan) -> list[str]:
+    """The metrics that runs may have, before there is one."""
+    groups = [flow["name"] for flow in tomllib.loads(plan.scenario.to_toml())["flows"]]
+    of_groups = [f"{group}.{metric}" for group in groups for metric in GROUP_METRICS]
+    return [*QUEUE_METRICS, *(of_groups if len(groups) > 1 else [])]
+
+
+class _Session:
+    """One call: which runs wait, and what became of the others."""
+
+    def __init__(self, plan: Plan, progress: OnStep | None, on_outcome: OnOutcome | None) -> None:
+        self._plan = plan
+        self._progress = progress
+        self._on_outcome = on_outcome
+        self.waiting = deque(job for point in plan.points for job in plan.jobs(point, plan.seeds))
+        self.runs: dict[int, list[Run]] = {point.index: [] for point in plan.points}
+        self._goals = dict.fromkeys(self.runs, plan.request.seeds)
+        self._total = len(self.waiting)
+        self._done = 0
+        self._tell()
+
+    def count(self, _job: Job[int], _kept: bool) -> None:
+        """A run has ended."""
+        self._done += 1
+        self._tell()
+
+    def take(self, job: Job[int], outcome: Outcome | Failure) -> None:
+        """Takes what became of a run, and adds seeds to its point where it takes more."""
+        point = self._plan.points[job.key]
+        if isinstance(outcome, Outcome):
+            self.runs[job.key].append(Run(job.key, job.seed, values_of(point, outcome), outcome.digest))
+            if self._on_outcome is not None:
+                self._on_outcome(job.key, job.seed, outcome)
+        else:
+            self.runs[job.key].append(Run(job.key, job.seed, {}, "", outcome))
+        if self._plan.request.until is not None and len(self.runs[job.key]) == self._goals[job.key]:
+            self._extend(point, self._plan.request.until)
+
+    def _extend(self, point: Point, until: Until) -> None:
+        runs = self.runs[point.index]
+        most = self._plan.request.max_seeds
+        known = list(dict.fromkeys(name for run in runs for name in run.values))
+        # With every run of the point failed there is nothing that more seeds would make narrower.
+        estimate = estimate_of(runs, until.column(known)) if known else None
+        if estimate is None or until.met(estimate) or len(runs) >= most:
+            return
+        goal = max(until.seeds(estimate, most), len(runs) + 1)
+        self._goals[point.index] = goal
+        more = seeds_from(self._plan.scenario.seed, goal)[len(runs) :]
+        self.waiting.extend(self._plan.jobs(point, more))
+        self._total += len(more)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._total)
+
+
+def values_of(point: Point, outcome: Outcome) -> dict[str, float]:
+    """The metrics of one run: of all flows and the queue, and of each group where there are several."""
+    links = point.links
+    if links is None:
+        links = tuple(str(name) for name in outcome.tables["queues"].get("name", ()))
+    found = measure(outcome.tables, links, point.measured_s)
+    values = dict(found.queue)
+    if len(found.groups) > 1:
+        values |= {f"{group}.{name}": value for group, of in found.groups.items() for name, value in of.items()}
+    return values
