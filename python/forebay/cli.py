@@ -62,6 +62,22 @@ Dask = Annotated[
     typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
 ]
 
+Queues = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--queue",
+        "--queues",
+        metavar="all|NAME,NAME…",
+        help="Disciplines to compare. With parameters one at a time: [bold]RED=red:gentle=false,wait=true[/]. "
+        "Repeatable.",
+        show_default=False,
+    ),
+]
+QueueSettings = Annotated[
+    Path | None,
+    typer.Option("--settings", metavar="FILE.toml", help="Parameters, in a table for each discipline."),
+]
+
 # The options of size-buffer alone.
 Utilization = Annotated[
     float | None,
@@ -222,21 +238,8 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
             show_default=False,
         ),
     ],
-    queues: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--queue",
-            "--queues",
-            metavar="all|NAME,NAME…",
-            help="Disciplines; default: all. With parameters one at a time: [bold]RED=red:gentle=false,wait=true[/]. "
-            "Repeatable.",
-            show_default=False,
-        ),
-    ] = None,
-    settings: Annotated[
-        Path | None,
-        typer.Option("--settings", metavar="FILE.toml", help="Parameters, in a table for each discipline."),
-    ] = None,
+    queues: Queues = None,
+    settings: QueueSettings = None,
     at: Annotated[
         str | None,
         typer.Option(
@@ -258,7 +261,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
     ] = None,
 ) -> None:
-    """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
+    """Run a scenario under several queue disciplines (default: all), or take finished runs; print them side by side."""
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .comparison.command import Options, run_command
@@ -266,6 +269,94 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 
     options = Options(queues or (), settings, at, _pairs(overrides), seeds, Where(jobs, dask=dask), as_json, folder)
     raise typer.Exit(run_command(what, options))
+
+
+@app.command()
+def sweep(  # noqa: PLR0913 - typer makes an option of each
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    *,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--vary",
+            metavar="KEY.PATH=VALUES",
+            help="Values: [bold]a,b,c[/] or [bold]lin:10 Mbps:100 Mbps:4[/] or [bold]log:1:1000:7[/]; for samples "
+            "[bold]uniform:0:1[/] or [bold]loguniform:1 ms:1 s[/]. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    in_step: Annotated[
+        bool, typer.Option("--in-step", help="All keys change together, in place of each value with each other.")
+    ] = False,
+    samples: Annotated[
+        int | None, typer.Option("--samples", metavar="N", min=1, help="Draw so many points, in place of a grid.")
+    ] = None,
+    sampling: Annotated[
+        str,
+        typer.Option("--sampling", metavar="latin|random", help="How they are drawn: as a Latin hypercube, or not."),
+    ] = "latin",
+    queues: Queues = None,
+    settings: QueueSettings = None,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at", metavar="PATH", help="The queue that --queues replaces, as a key. Default: the bottleneck's."
+        ),
+    ] = None,
+    overrides: Overrides = None,
+    seeds: Annotated[
+        int,
+        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each point; with --until at first."),
+    ] = 3,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="RULE",
+            help="Add seeds until half the 95 % interval of a metric is narrower: [bold]goodput < 2 %[/].",
+        ),
+    ] = None,
+    max_seeds: Annotated[
+        int, typer.Option("--max-seeds", metavar="N", min=1, max=MOST_SEEDS, help="The most runs of a point.")
+    ] = 100,
+    jobs: Jobs = None,
+    dask: Dask = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many runs it would be, how long and how large, and run nothing.")
+    ] = False,
+    as_json: AsJson = False,
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Where tables and runs go. Default: out/sweep/<scenario>."),
+    ] = None,
+) -> None:
+    """Run a scenario at many points, each under several seeds, and print means with intervals.
+
+    The same command continues a stopped sweep and repeats nothing. Exit status 1: some runs failed.
+    """
+    folder = _folder(out)
+    interrupt.tells(lambda: "stopped before the first run; nothing was written")
+    from .runs.workers import Where
+    from .sweep.command import Options, run_command
+
+    options = Options(
+        vary=vary or (),
+        in_step=in_step,
+        samples=samples,
+        sampling=sampling,
+        queues=queues,
+        at=at,
+        settings=settings,
+        overrides=_pairs(overrides),
+        seeds=seeds,
+        until=until,
+        max_seeds=max_seeds,
+        where=Where(jobs, dask=dask),
+        dry_run=dry_run,
+        as_json=as_json,
+        out=folder,
+    )
+    raise typer.Exit(run_command(scenario, options))
 
 
 @app.command("size-buffer")

@@ -11,8 +11,9 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from forebay.figure import COLOURS, Figure, literal, new_figure, style
+from forebay.measured import Column, size_text
 
-from .table import Column, columns_of, measured_text, size_text
+from .table import columns_of, measured_text
 
 if TYPE_CHECKING:
     from .result import Comparison

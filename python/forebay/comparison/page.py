@@ -11,9 +11,10 @@ import matplotlib as mpl
 
 from forebay import _core
 from forebay.figure import style
+from forebay.measured import Column
 
 from .figure import draw
-from .table import Column, columns_of, measured_text
+from .table import columns_of, measured_text
 
 if TYPE_CHECKING:
     from .result import Comparison

@@ -15,14 +15,11 @@ from forebay import _core
 from forebay.document import Document, json_text
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
-from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
+from forebay.runs.measures import CI, GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
-
-CI = "_ci95"
-"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
 
 STEM = "compare"
 """The files of a comparison are called so."""

@@ -3,69 +3,21 @@
 from __future__ import annotations
 
 import html
-import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.text import Text
 
 from forebay import folding
+from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale, scale
-
-from .result import CI
 
 if TYPE_CHECKING:
     from .result import Comparison
 
-_SHARE = Scale(0.01, "%")
-_PLAIN = Scale(1.0, "")
-
 # Tables below each other for which columns of single groups are still shown on a terminal.
 _MOST_TABLES = 4
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: a metric of the whole, or of a group of flows."""
-
-    section: str
-    heading: str
-    unit: str
-    values: list[float | None]
-    """In the unit."""
-    intervals: list[float | None]
-    """Half the 95 % intervals, in the unit."""
-    better: int
-    """1 where more is better, -1 where less is, 0 where neither can be said."""
-    most: float | None = None
-    """The largest value that there can be."""
-    most_decimals: int = 4
-    texts: list[str] | None = None
-    """The cells, where they are not values in one unit."""
-
-    def cell(self, row: int) -> str:
-        """Value and interval, such as "16.7 ±0.2"."""
-        if self.texts is not None:
-            return self.texts[row]
-        value, interval = self.values[row], self.intervals[row]
-        if value is None:
-            return "-"
-        # Three digits of the value, and no more than the largest of the column needs.
-        largest = max((abs(it) for it in self.values if it is not None), default=0.0)
-        decimals = max(0, min(2 - _exponent(value), 4 - _exponent(largest), self.most_decimals))
-        if self.most == 1.0:
-            decimals = 3
-        text = f"{value:,.{decimals}f}"
-        return text if interval is None else f"{text} ±{interval:,.{decimals}f}"
-
-
-def _exponent(value: float) -> int:
-    return math.floor(math.log10(abs(value))) if value else 0
 
 
 def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
@@ -76,69 +28,33 @@ def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
 
     def of_groups(section: str, metric: str, unit: Scale, better: int) -> list[Column]:
         return [
-            _column(section, _named(name, sizes[name]), frame, metric, unit, better)
+            column_of(section, _named(name, sizes[name]), frame, metric, unit, better)
             for name, frame in groups.items()
             if metric != "jain" or sizes[name] > 1
         ]
 
-    bits = _unit("goodput_bps", *groups.values())
+    bits = unit_of("goodput_bps", *groups.values())
     columns = of_groups("Goodput of a flow", "goodput_bps", bits, 0)
-    columns.append(_column("Fairness", "Jain's index", table, "jain", _PLAIN, 1))
+    columns.append(column_of("Fairness", "Jain's index", table, "jain", PLAIN, 1))
     # With one group, that group is all.
-    columns += of_groups("Fairness", "jain", _PLAIN, 1) if every and len(groups) > 1 else []
-    columns.append(_column("Loss", "all", table, "loss", _SHARE, 0))
-    columns += of_groups("Loss", "loss", _SHARE, 0)
+    columns += of_groups("Fairness", "jain", PLAIN, 1) if every and len(groups) > 1 else []
+    columns.append(column_of("Loss", "all", table, "loss", SHARE, 0))
+    columns += of_groups("Loss", "loss", SHARE, 0)
     # A mean over groups would hide that one waits and another does not.
-    time = _unit("delay_p99_s", *groups.values())
+    time = unit_of("delay_p99_s", *groups.values())
     for name, frame in groups.items():
         whose = f" {_named(name, sizes[name])}" if len(groups) > 1 else ""
-        columns.append(_column("Delay", f"p50{whose}", frame, "delay_p50_s", time, -1))
-        columns.append(_column("Delay", f"p99{whose}", frame, "delay_p99_s", time, -1))
-    columns.append(_column("Link", "used", table, "utilization", _SHARE, 1))
-    columns.append(_column("Link", "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))
-    columns.append(_column("Cost", "state", table, "state_bytes", Scale(1.0, "B"), -1))
-    columns.append(_column("Cost", "CPU", table, "cpu_ns_per_packet", Scale(1.0, "ns a packet"), -1))
+        columns.append(column_of("Delay", f"p50{whose}", frame, "delay_p50_s", time, -1))
+        columns.append(column_of("Delay", f"p99{whose}", frame, "delay_p99_s", time, -1))
+    columns.append(column_of("Link", "used", table, "utilization", SHARE, 1))
+    columns.append(column_of("Link", "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))
+    columns.append(column_of("Cost", "state", table, "state_bytes", Scale(1.0, "B"), -1))
+    columns.append(column_of("Cost", "CPU", table, "cpu_ns_per_packet", Scale(1.0, "ns a packet"), -1))
     return columns
 
 
 def _named(group: str, flows: int) -> str:
     return f"{group} x{flows}" if flows > 1 else group
-
-
-def _unit(metric: str, *frames: pl.DataFrame) -> Scale:
-    """The unit that fits the largest value of these frames."""
-    values = [value for frame in frames for value in frame.get_column(metric).to_list() if value is not None]
-    return scale(metric, max(values, default=0.0))
-
-
-def _column(section: str, heading: str, frame: pl.DataFrame, metric: str, unit: Scale, better: int) -> Column:
-    values: list[float | None] = frame.get_column(metric).to_list()
-    has_interval = metric + CI in frame.columns
-    intervals: list[float | None] = frame.get_column(metric + CI).to_list() if has_interval else [None] * len(values)
-
-    def scaled(numbers: Sequence[float | None]) -> list[float | None]:
-        return [None if number is None else number / unit.divisor for number in numbers]
-
-    texts = None
-    if metric == "state_bytes":
-        texts = ["-" if value is None else size_text(value) for value in values]
-    return Column(
-        section,
-        heading,
-        "" if texts else unit.unit,
-        scaled(values),
-        scaled(intervals),
-        better,
-        most={"jain": 1.0, "loss": 100.0, "utilization": 100.0}.get(metric),
-        most_decimals=2 if unit is _SHARE else 4,
-        texts=texts,
-    )
-
-
-def size_text(value: float) -> str:
-    """Bytes in the unit that fits: "132 kB"."""
-    unit = scale("_bytes", value)
-    return f"{unit.text(value, 3)} {unit.unit}" if unit.divisor > 1 else f"{value:.0f} B"
 
 
 def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
@@ -148,7 +64,7 @@ def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
     columns = [
         folding.Column(
             f"{column.heading}\n{column.unit}",
-            [_dimmed(column.cell(row)) for row in range(len(names))],
+            [dimmed(column.cell(row)) for row in range(len(names))],
             column.section,
             rank=0 if (column.section, column.heading) in essential else 1,
         )
@@ -158,11 +74,6 @@ def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
     tables += folding.folded("queue", names, columns, width, most_tables=_MOST_TABLES)
     tables += [f"[dim]{escape(line)}[/]" for line in (*_notes(comparison), *comparison.left_out)]
     return tables
-
-
-def _dimmed(cell: str) -> Text:
-    value, sign, interval = cell.partition(" ±")
-    return Text.assemble(value, (f"{sign}{interval}", "dim"))
 
 
 def _head(comparison: Comparison) -> str:

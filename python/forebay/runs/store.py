@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -57,27 +58,40 @@ class Store:
     def keep(self, job: Job[Any], outcome: Outcome | Failure) -> bool:
         """Writes it; whether it is there. On a full disk it is not, and the next call computes it again."""
         path = self.path(job)
-        error = outcome.to_text() if isinstance(outcome, Failure) else None
-        facts = {
-            "run": path.stem,
-            "scenario": job.name,
-            "seed": job.seed,
-            "version": version_key(),
-            "digest": outcome.digest if isinstance(outcome, Outcome) else None,
-            "error": error,
-        }
-        texts: dict[str, Any] = dict.fromkeys(facts, pl.String)
-        frame = pl.DataFrame([facts], schema=texts | {"seed": pl.UInt64})
-        if isinstance(outcome, Outcome):
-            frame = frame.hstack(outcome.to_frame())
+        frame = _frame(path.stem, job, outcome)
         with suppress(OSError, InputError, pl.exceptions.PolarsError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with begun(self.folder, Path.touch) as partial:
-                # A file is written once and hardly ever read: the fastest way.
-                frame.write_parquet(partial, compression="lz4", statistics=False)
+                _write(frame, partial)
                 partial.replace(path)
         return path.exists()
 
     def path(self, job: Job[Any]) -> Path:
         """The file of that run."""
         return self.folder / f"{job.digest(version_key())}.parquet"
+
+
+def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
+    """How large the file of an outcome is."""
+    file = io.BytesIO()
+    _write(_frame("", job, outcome), file)
+    return file.tell()
+
+
+def _frame(name: str, job: Job[Any], outcome: Outcome | Failure) -> pl.DataFrame:
+    facts = {
+        "run": name,
+        "scenario": job.name,
+        "seed": job.seed,
+        "version": version_key(),
+        "digest": outcome.digest if isinstance(outcome, Outcome) else None,
+        "error": outcome.to_text() if isinstance(outcome, Failure) else None,
+    }
+    texts: dict[str, Any] = dict.fromkeys(facts, pl.String)
+    frame = pl.DataFrame([facts], schema=texts | {"seed": pl.UInt64})
+    return frame.hstack(outcome.to_frame()) if isinstance(outcome, Outcome) else frame
+
+
+def _write(frame: pl.DataFrame, file: Path | io.BytesIO) -> None:
+    # A file is written once and hardly ever read: the fastest way.
+    frame.write_parquet(file, compression="lz4", statistics=False)

@@ -16,6 +16,7 @@ from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
+from forebay.runs.measures import CI
 from forebay.runs.outcome import Failure
 from forebay.runs.statistics import Estimate, estimate_mean
 
@@ -23,8 +24,6 @@ from .axes import Value
 from .plan import Plan, Point
 from .until import metric_named
 
-CI = "_ci95"
-"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
 POINTS_FILE = "points.parquet"
 RUNS_FILE = "runs.parquet"
 SWEEP_FILE = "sweep.json"

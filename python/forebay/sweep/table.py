@@ -1,0 +1,103 @@
+"""A sweep as a table for a terminal."""
+
+from __future__ import annotations
+
+import polars as pl
+from rich.console import RenderableType
+from rich.markup import escape
+
+from forebay import folding
+from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
+from forebay.quantity import Scale
+
+from .result import Sweep
+
+# More points than this are in the files, and a reader looks at them there.
+_MOST_POINTS = 60
+_MOST_FAILURES = 3
+
+
+def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
+    """A line about the whole, a row for each point, and what failed."""
+    shown = sweep.points.head(_MOST_POINTS)
+    seeds = shown.get_column("seeds").to_list()
+    tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
+    if sweep.metrics:
+        names = [_label(row) for row in shown.select(sweep.keys).iter_rows()] if sweep.keys else ["all"]
+        columns = [
+            folding.Column(
+                f"{column.heading}\n{column.unit}",
+                [dimmed(column.cell(row)) for row in range(len(names))],
+                column.section,
+            )
+            for column in columns_of(sweep)
+        ]
+        if len(set(seeds)) > 1:
+            columns.insert(0, folding.Column("seeds", [str(count) for count in seeds]))
+        tables += folding.folded(" / ".join(_short(sweep.keys)) or "point", names, columns, width, most_tables=4)
+        if sweep.points.height > shown.height:
+            tables[-1:] = [
+                f"[dim]and {sweep.points.height - shown.height:,} more points, which --json and points.csv have[/]"
+            ]
+        if max(seeds, default=0) > 1:
+            tables.append("[dim]Means over seeds ± half the 95 % confidence interval.[/]")
+    tables += [f"[dim]{escape(line)}[/]" for line in sweep.left_out]
+    return tables + _failures(sweep)
+
+
+def columns_of(sweep: Sweep) -> list[Column]:
+    """The columns that say most: goodput and delay of each group, and what the queue did."""
+    points = sweep.points
+    groups = list(dict.fromkeys(name.rpartition(".")[0] for name in sweep.metrics if "." in name)) or [""]
+    found: list[Column] = []
+
+    def add(section: str, heading: str, metric: str, unit: Scale, better: int) -> None:
+        if metric in sweep.metrics:
+            found.append(column_of(section, heading, points, metric, unit, better))
+
+    def of_groups(section: str, metric: str, heading: str = "") -> None:
+        names = {group: f"{group}.{metric}" if group else metric for group in groups}
+        present = [name for name in names.values() if name in sweep.metrics]
+        if present:
+            unit = unit_of(metric, *(points.select(pl.col(name).alias(metric)) for name in present))
+            for group, name in names.items():
+                add(section, " ".join(filter(None, (heading, group or "all"))), name, unit, 0)
+
+    of_groups("Goodput of a flow", "goodput_bps")
+    add("Fairness", "Jain's index", "jain", PLAIN, 1)
+    add("Loss", "at the queue", "loss", SHARE, 0)
+    of_groups("Delay", "delay_p99_s", "p99")
+    add("Link", "used", "utilization", SHARE, 1)
+    add("Link", "queue", "length_mean_packets", Scale(1.0, "packets"), -1)
+    return found
+
+
+def _short(keys: tuple[str, ...]) -> list[str]:
+    """The last parts of paths, as many as tell them apart."""
+    for parts in range(1, 8):
+        short = [".".join(key.split(".")[-parts:]) for key in keys]
+        if len(set(short)) == len(keys):
+            return short
+    return list(keys)
+
+
+def _label(values: tuple[object, ...]) -> str:
+    return " / ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+
+
+def _counts(sweep: Sweep) -> str:
+    points, runs = sweep.points.height, sweep.runs.height
+    return f"{points:,} point{'' if points == 1 else 's'}   {runs:,} run{'' if runs == 1 else 's'}"
+
+
+def _failures(sweep: Sweep) -> list[RenderableType]:
+    failures = sweep.failures
+    if failures.is_empty():
+        return []
+    lines = [f"[bold red]{failures.height} of {sweep.runs.height} runs failed[/]"]
+    for row in failures.head(_MOST_FAILURES).to_dicts():
+        where = ", ".join(f"{key}={row[key]}" for key in sweep.keys)
+        lines.append(escape(f"{where or 'the scenario'}, seed {row['seed']}: {row['error'].splitlines()[0]}"))
+    if failures.height > _MOST_FAILURES:
+        lines.append(f"and {failures.height - _MOST_FAILURES} more, which --json has")
+    return ["\n".join(lines)]
