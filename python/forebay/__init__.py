@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
-    from .sweep import Sweep, sweep
+    from .sweep import PairedDifferences, Sweep, compare_sweeps, sweep
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
@@ -33,6 +33,7 @@ _HOMES = {
     "Engine": "result",
     "InputError": "errors",
     "InternalError": "errors",
+    "PairedDifferences": "sweep",
     "ReplayResult": "captures",
     "Result": "result",
     "RoutedFlow": "fair_rates",
@@ -44,6 +45,7 @@ _HOMES = {
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
+    "compare_sweeps": "sweep",
     "fair_shares": "ethernet",
     "judge_stability": "fluid_model",
     "link_prices": "fair_rates",
@@ -63,6 +65,7 @@ __all__ = [
     "Engine",
     "InputError",
     "InternalError",
+    "PairedDifferences",
     "ReplayResult",
     "Result",
     "RoutedFlow",
@@ -74,6 +77,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_runs",
+    "compare_sweeps",
     "fair_shares",
     "judge_stability",
     "link_prices",

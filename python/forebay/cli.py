@@ -150,11 +150,25 @@ def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     overrides: Overrides = None,
     seed: Seed = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under so many seeds; print means with intervals."
+        ),
+    ] = None,
+    jobs: Jobs = None,
     as_json: AsJson = False,
     out: OutputFolder = None,
 ) -> None:
     """Run a scenario and print what became of its flows, queues and links."""
     folder = _folder(out)
+    if seeds is not None:
+        from .sweep.seeds import run_seeds
+
+        raise typer.Exit(run_seeds(scenario, _pairs(overrides), seed, seeds, jobs, as_json=as_json, out=folder))
+    if jobs is not None:
+        message = "--jobs is of use with --seeds only\nhint: a single run uses one core"
+        raise InputError(message)
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
     checked = Scenario.load(scenario, _pairs(overrides))
@@ -234,7 +248,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         list[Path],
         typer.Argument(
             metavar="SCENARIO.toml|RUN…",
-            help="A scenario file, or folders that [bold]forebay run --out[/] wrote.",
+            help="A scenario file, folders that [bold]forebay run --out[/] wrote, or those of two sweeps.",
             show_default=False,
         ),
     ],

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 from rich.text import Text
 
-from .quantity import Scale, scale
-from .runs.measures import CI
+from .quantity import CI, Scale, scale
 
 SHARE = Scale(0.01, "%")
 PLAIN = Scale(1.0, "")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+CI = "_ci95"
+"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
+
 _DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _FRACTIONS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
 _BYTES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))

@@ -15,7 +15,7 @@ from rich.table import Table
 
 from .document import Document
 from .folding import Column, folded
-from .quantity import Scale, scale
+from .quantity import CI, Scale, scale
 
 Row = Mapping[str, Any]
 
@@ -23,25 +23,67 @@ Row = Mapping[str, Any]
 _MOST_FLOWS = 20
 _MOST_ROWS = 20
 
+_TABLES = ("flows", "queues", "links", "ports")
+_ALL = "all flows"
+_PLAIN = Scale(1.0, "")
+
 
 def result_tables(document: Document, width: int) -> list[RenderableType]:
-    """Gives the tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
-    warmup_s, duration_s = document["warmup_s"], document["duration_s"]
-    measured = f"{warmup_s:g} s to {duration_s:g} s" if warmup_s else f"{duration_s:g} s"
-    head = f"[bold]{escape(document['scenario'])}[/bold]   seed {document['seed']}   measured {measured}"
-    flows = document["flows"]
-    tables: list[RenderableType] = [head, "", *_groups(flows, width), *_flows(flows, width)]
-    if document["queues"]:
-        tables += _queues(document["queues"], width)
-    if document["links"]:
-        tables += _links(document["links"], {row["name"] for row in document["queues"]}, width)
-    if document["ports"]:
-        tables += _ports(document["ports"], width)
+    """The tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
+    tables = _tables(_head(document, f"seed {document['seed']}"), _parts(document), width)
     tables.extend(_warnings(document))
     engine = document["engine"]
     speed = f"{engine['packet_hops_per_cpu_s'] / 1e6:.1f} million a second"
     cost = f"{engine['packet_hops']:,} packet-hops in {engine['cpu_s']:.3g} s of CPU time: {speed}"
     tables.append(f"[dim]{cost}; {engine['peak_rss_bytes'] / 1e6:.0f} MB; digest {document['digest'][:16]}[/dim]")
+    return tables
+
+
+def seeds_tables(documents: Sequence[Document], width: int) -> list[RenderableType]:
+    """The same of one scenario under several seeds: means with half their 95 % confidence intervals."""
+    from .runs.mean import mean_rows
+
+    parts = [_parts(document) for document in documents]
+    means = {name: mean_rows([part[name] for part in parts]) for name in parts[0]}
+    tables = _tables(_head(documents[0], f"{len(documents)} seeds"), means, width)
+    return [*tables, "[dim]Means over seeds ± half the 95 % confidence interval.[/]"]
+
+
+def seeds_document(documents: Sequence[Document]) -> Document:
+    """One scenario under several seeds as one document: what `forebay run --seeds --json` prints.
+
+    Tables have means, with half their 95 % intervals in `…_ci95`; `runs` has seed and digest of each run.
+    """
+    from .runs.mean import mean_rows
+
+    shared = ("scenario", "duration_s", "warmup_s")
+    return {
+        **{key: documents[0][key] for key in shared},
+        "seeds": [document["seed"] for document in documents],
+        **{table: mean_rows([document[table] for document in documents]) for table in _TABLES},
+        "runs": [{"seed": document["seed"], "digest": document["digest"]} for document in documents],
+    }
+
+
+def _head(document: Document, seeds: str) -> str:
+    warmup_s, duration_s = document["warmup_s"], document["duration_s"]
+    measured = f"{warmup_s:g} s to {duration_s:g} s" if warmup_s else f"{duration_s:g} s"
+    return f"[bold]{escape(document['scenario'])}[/bold]   {seeds}   measured {measured}"
+
+
+def _parts(document: Document) -> dict[str, Sequence[Row]]:
+    """The rows of all tables that are shown."""
+    return {"groups": _group_rows(document["flows"]), **{table: document[table] for table in _TABLES}}
+
+
+def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int) -> list[RenderableType]:
+    tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width)]
+    if parts["queues"]:
+        tables += _queues(parts["queues"], width)
+    if parts["links"]:
+        tables += _links(parts["links"], {row["name"] for row in parts["queues"]}, width)
+    if parts["ports"]:
+        tables += _ports(parts["ports"], width)
     return tables
 
 
@@ -51,28 +93,35 @@ def jain_index(shares: Sequence[float]) -> float:
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
 
 
-def _groups(flows: list[Row], width: int) -> list[RenderableType]:
-    """A row for each group of flows, if one has several: means of a flow, and how fairly its flows share."""
+def _group_rows(flows: Sequence[Row]) -> list[Row]:
+    """A row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
     groups = {name: list(members) for name, members in groupby(flows, key=lambda row: row["group"])}
-    if len(groups) == len(flows):
+    rows = [{"name": name, "flows": len(members), **_means(members)} for name, members in groups.items()]
+    return [*rows, {"name": _ALL, "flows": len(flows), "kind": "", "jain": _fairness(flows)}]
+
+
+def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
+    """A row for each group of flows, if one has several."""
+    *groups, every = rows
+    if len(groups) == every["flows"]:
         return []
-    rows = [_means(members) for members in groups.values()]
-    goodput, delay = _unit(rows, "goodput_bps"), _unit(rows, "delay_p99_s")
+    goodput, delay = _unit(groups, "goodput_bps"), _unit(groups, "delay_p99_s")
     columns = [
-        Column("kind", [row["kind"] for row in rows], rank=8, is_text=True),
-        Column("flows", [_count(len(members)) for members in groups.values()], rank=3),
-        Column(f"goodput\n{goodput.unit}", [goodput.text(row["goodput_bps"]) for row in rows]),
-        Column("Jain's\nindex", [_fairness(members) for members in groups.values()], rank=1),
-        *_delays(rows, delay),
-        *_losses(rows),
+        Column("kind", [row["kind"] for row in groups], rank=8, is_text=True),
+        Column("flows", [f"{row['flows']:,.0f}" for row in groups], rank=3),
+        Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in groups]),
+        Column("Jain's\nindex", [_share(row, "jain") for row in groups], rank=1),
+        *_delays(groups, delay),
+        *_losses(groups),
     ]
-    tables = folded("group", list(groups), columns, width, title="Groups of flows: means of a flow")
+    names = [row["name"] for row in groups]
+    tables = folded("group", names, columns, width, title="Groups of flows: means of a flow")
     if len(groups) > 1:
-        tables[-1:] = [f"[dim]Jain's index of all {len(flows):,} flows: {_fairness(flows)}[/]", ""]
+        tables[-1:] = [f"[dim]Jain's index of all {every['flows']:,.0f} flows: {_share(every, 'jain')}[/]", ""]
     return tables
 
 
-def _flows(flows: list[Row], width: int) -> list[RenderableType]:
+def _flows(flows: Sequence[Row], width: int) -> list[RenderableType]:
     """A row for each flow of the groups that have not too many."""
     groups = [list(members) for _, members in groupby(flows, key=lambda row: row["group"])]
     shown = [row for members in groups if len(members) <= _MOST_FLOWS for row in members]
@@ -81,7 +130,7 @@ def _flows(flows: list[Row], width: int) -> list[RenderableType]:
     goodput, delay = _unit(shown, "goodput_bps"), _unit(shown, "delay_p99_s")
     columns = [
         Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
-        Column(f"goodput\n{goodput.unit}", [goodput.text(row["goodput_bps"]) for row in shown]),
+        Column(f"goodput\n{goodput.unit}", [_value(row, "goodput_bps", goodput) for row in shown]),
         *_delays(shown, delay),
         *_losses(shown),
     ]
@@ -89,26 +138,26 @@ def _flows(flows: list[Row], width: int) -> list[RenderableType]:
     return folded("flow", names, columns, width, title="Flows") + _more("flows", len(flows) - len(shown))
 
 
-def _losses(rows: list[Row]) -> list[Column]:
+def _losses(rows: Sequence[Row]) -> list[Column]:
     return [
         Column("lost\n%", [_lost(row) for row in rows], rank=5),
-        Column("dropped\npackets", [_count(row["packets_dropped"]) for row in rows], rank=1),
-        Column("sent\npackets", [_count(row["packets_sent"]) for row in rows], rank=4),
-        Column("marked\npackets", [_count(row["packets_marked"]) for row in rows], rank=6),
+        Column("dropped\npackets", [_counted(row, "packets_dropped") for row in rows], rank=1),
+        Column("sent\npackets", [_counted(row, "packets_sent") for row in rows], rank=4),
+        Column("marked\npackets", [_counted(row, "packets_marked") for row in rows], rank=6),
     ]
 
 
-def _delays(rows: list[Row], unit: Scale) -> list[Column]:
+def _delays(rows: Sequence[Row], unit: Scale) -> list[Column]:
     return [
-        Column(f"delay mean\n{unit.unit}", [unit.text(row["delay_mean_s"]) for row in rows], rank=3),
-        Column(f"delay p50\n{unit.unit}", [unit.text(row["delay_p50_s"]) for row in rows], rank=7),
-        Column(f"delay p99\n{unit.unit}", [unit.text(row["delay_p99_s"]) for row in rows]),
+        Column(f"delay mean\n{unit.unit}", [_value(row, "delay_mean_s", unit) for row in rows], rank=3),
+        Column(f"delay p50\n{unit.unit}", [_value(row, "delay_p50_s", unit) for row in rows], rank=7),
+        Column(f"delay p99\n{unit.unit}", [_value(row, "delay_p99_s", unit) for row in rows]),
     ]
 
 
-def _means(group: list[Row]) -> Row:
+def _means(group: Sequence[Row]) -> Row:
     """One row for a group: means; of delays with the packets delivered as weights."""
-    means: dict[str, Any] = {"kind": group[0]["kind"]}
+    means: dict[str, Any] = {"kind": group[0]["kind"], "jain": _fairness(group)}
     for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
         means[name] = fmean(row[name] or 0 for row in group) if len(group) > 1 else group[0][name]
     delivered = [row for row in group if row["packets_delivered"]]
@@ -118,10 +167,10 @@ def _means(group: list[Row]) -> Row:
     return means
 
 
-def _fairness(flows: list[Row]) -> str:
+def _fairness(flows: Sequence[Row]) -> float | None:
     """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
     shares = [row["goodput_bps"] or 0.0 for row in flows]
-    return f"{jain_index(shares):.3f}" if len(shares) > 1 and any(shares) else "-"
+    return jain_index(shares) if len(shares) > 1 and any(shares) else None
 
 
 def _lost(row: Row) -> str:
@@ -130,17 +179,17 @@ def _lost(row: Row) -> str:
     return f"{100 * row['packets_dropped'] / ended:.2f}" if ended else "-"
 
 
-def _queues(queues: list[Row], width: int) -> list[RenderableType]:
+def _queues(queues: Sequence[Row], width: int) -> list[RenderableType]:
     shown = queues[:_MOST_ROWS]
     wait = _unit(shown, "wait_mean_s")
     columns = [
         Column("discipline", [row["discipline"] for row in shown], rank=2, is_text=True),
-        Column("arrived\npackets", [_count(row["packets_arrived"]) for row in shown], rank=4),
-        Column("dropped\npackets", [_count(row["packets_dropped"]) for row in shown]),
-        Column("marked\npackets", [_count(row["packets_marked"]) for row in shown], rank=6),
-        Column("length mean\npackets", [f"{row['length_mean_packets']:.4g}" for row in shown], rank=1),
-        Column("length max\npackets", [_count(row["length_max_packets"]) for row in shown], rank=3),
-        Column(f"wait mean\n{wait.unit}", [wait.text(row["wait_mean_s"]) for row in shown]),
+        Column("arrived\npackets", [_counted(row, "packets_arrived") for row in shown], rank=4),
+        Column("dropped\npackets", [_counted(row, "packets_dropped") for row in shown]),
+        Column("marked\npackets", [_counted(row, "packets_marked") for row in shown], rank=6),
+        Column("length mean\npackets", [_value(row, "length_mean_packets", _PLAIN) for row in shown], rank=1),
+        Column("length max\npackets", [_counted(row, "length_max_packets") for row in shown], rank=3),
+        Column(f"wait mean\n{wait.unit}", [_value(row, "wait_mean_s", wait) for row in shown]),
         Column("state", [_memory(row["state_bytes"]) for row in shown], rank=7),
         Column("dropped because", [drop_reasons(row) for row in shown], rank=5, is_text=True),
     ]
@@ -148,7 +197,7 @@ def _queues(queues: list[Row], width: int) -> list[RenderableType]:
     return folded("queue", names, columns, width, title="Queues") + _more("queues", len(queues) - len(shown))
 
 
-def _links(links: list[Row], queued: set[str], width: int) -> list[RenderableType]:
+def _links(links: Sequence[Row], queued: set[str], width: int) -> list[RenderableType]:
     """All links if they are few, else those with a queue of their own, else the busiest."""
     shown = links
     if len(links) > _MOST_ROWS:
@@ -157,25 +206,25 @@ def _links(links: list[Row], queued: set[str], width: int) -> list[RenderableTyp
     rate = _unit(shown, "rate_bps")
     columns = [
         Column(f"rate\n{rate.unit}", [rate.text(row["rate_bps"]) for row in shown], rank=1),
-        Column("utilization\n%", [f"{100 * row['utilization']:.2f}" for row in shown]),
-        Column("packets", [_count(row["packets"]) for row in shown], rank=2),
-        Column("bytes", [_count(row["bytes"]) for row in shown], rank=3),
+        Column("utilization\n%", [_percent(row, "utilization") for row in shown]),
+        Column("packets", [_counted(row, "packets") for row in shown], rank=2),
+        Column("bytes", [_counted(row, "bytes") for row in shown], rank=3),
     ]
     names = [row["name"] for row in shown]
     return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
 
 
-def _ports(ports: list[Row], width: int) -> list[RenderableType]:
+def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
     """The ports of an Ethernet, those that were stopped longest first if they are many."""
     shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
     paused = _unit(shown, "paused_s")
     columns = [
-        Column(f"paused\n{paused.unit}", [paused.text(row["paused_s"]) for row in shown]),
-        Column("PAUSE\nsent", [_count(row["pause_frames_sent"]) for row in shown], rank=2),
-        Column("control\nsent", [_count(row["control_frames_sent"]) for row in shown], rank=3),
-        Column("memory max\nbytes", [_count(row["memory_max_bytes"]) for row in shown], rank=4),
-        Column("frames\nlost", [_count(row["frames_lost"]) for row in shown]),
-        Column("dropped at\nthe source", [_count(row["source_drops"]) for row in shown], rank=1),
+        Column(f"paused\n{paused.unit}", [_value(row, "paused_s", paused) for row in shown]),
+        Column("PAUSE\nsent", [_counted(row, "pause_frames_sent") for row in shown], rank=2),
+        Column("control\nsent", [_counted(row, "control_frames_sent") for row in shown], rank=3),
+        Column("memory max\nbytes", [_counted(row, "memory_max_bytes") for row in shown], rank=4),
+        Column("frames\nlost", [_counted(row, "frames_lost") for row in shown]),
+        Column("dropped at\nthe source", [_counted(row, "source_drops") for row in shown], rank=1),
     ]
     names = [row["name"] for row in shown]
     return folded("port", names, columns, width, title="Ports") + _more("ports", len(ports) - len(shown))
@@ -222,6 +271,30 @@ def _more(what: str, rows: int) -> list[RenderableType]:
     return [f"[dim]and {rows:,} more {what}, which --json shows[/]", ""] if rows > 0 else []
 
 
+def _value(row: Row, quantity: str, unit: Scale) -> str:
+    """A value, and of a mean over seeds half its interval."""
+    text, interval = unit.text(row[quantity]), row.get(quantity + CI)
+    return text if interval is None else f"{text} ±{unit.text(interval, 2)}"
+
+
+def _percent(row: Row, quantity: str) -> str:
+    interval = row.get(quantity + CI)
+    text = f"{100 * row[quantity]:.2f}"
+    return text if interval is None else f"{text} ±{100 * interval:.2f}"
+
+
+def _share(row: Row, quantity: str) -> str:
+    value, interval = row[quantity], row.get(quantity + CI)
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if interval is None else f"{value:.3f} ±{interval:.3f}"
+
+
+def _counted(row: Row, quantity: str) -> str:
+    text, interval = _count(row[quantity]), row.get(quantity + CI)
+    return text if interval is None else f"{text} ±{interval:,.1f}"
+
+
 def _count(count: float | None) -> str:
     """A number of packets or bytes; of a mean, one decimal."""
     if count is None:
@@ -232,8 +305,9 @@ def _count(count: float | None) -> str:
 def drop_reasons(row: Row) -> str:
     """Why packets were dropped, and how many for each reason."""
     prefix = "dropped_"
-    dropped = {name.removeprefix(prefix): count for name, count in row.items() if name.startswith(prefix) and count}
-    return ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in dropped.items())
+    counts = {name: count for name, count in row.items() if name.startswith(prefix) and not name.endswith(CI)}
+    dropped = {name.removeprefix(prefix): count for name, count in counts.items() if count}
+    return ", ".join(f"{name.replace('_', ' ')} {_count(count)}" for name, count in dropped.items())
 
 
 def _memory(size: float) -> str:

@@ -10,6 +10,9 @@ from forebay import interrupt, terminal
 from forebay.errors import InputError
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
+from forebay.sweep.paired import compare_sweeps
+from forebay.sweep.result import is_sweep
+from forebay.sweep.table import paired_tables
 
 from .contenders import ALL, read_settings
 from .finished import compare_runs
@@ -59,10 +62,28 @@ def _finished(folders: list[Path], options: Options) -> int:
         if value:
             message = f"{option} is of no use with finished runs\nhint: give a scenario file instead of {folders[0]}"
             raise InputError(message)
+    if any(map(is_sweep, folders)):
+        return _paired(folders, options)
     comparison = compare_runs(folders, queue=options.at)
     _print(comparison, as_json=options.as_json)
     if options.out is not None:
         _save(comparison, options.out)
+    return DONE
+
+
+def _paired(folders: list[Path], options: Options) -> int:
+    """Two sweeps, run by run of the same seed."""
+    if len(folders) != 2 or not all(map(is_sweep, folders)):
+        message = "of sweeps two are compared with each other\nhint: give the folders of two sweeps"
+        raise InputError(message)
+    if options.out is not None or options.at is not None:
+        message = "--out and --at are of no use with two sweeps\nhint: --json prints all numbers"
+        raise InputError(message)
+    paired = compare_sweeps(*folders)
+    if options.as_json:
+        terminal.write(paired.to_json())
+    else:
+        terminal.show(*paired_tables(paired, terminal.output().width))
     return DONE
 
 

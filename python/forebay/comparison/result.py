@@ -15,7 +15,8 @@ from forebay import _core
 from forebay.document import Document, json_text
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
-from forebay.runs.measures import CI, GROUP_METRICS, QUEUE_METRICS, Measures
+from forebay.quantity import CI
+from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
 
 if TYPE_CHECKING:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     Tables = Mapping[str, Mapping[str, NDArray[Any]]]
 
-CI = "_ci95"
-"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
-
 QUEUE_METRICS = (
     "goodput_bps",
     "goodput_total_bps",

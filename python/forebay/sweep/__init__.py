@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .paired import PairedDifferences, compare_sweeps
 from .result import Sweep
 from .run import sweep
 
-__all__ = ["Sweep", "sweep"]
+__all__ = ["PairedDifferences", "Sweep", "compare_sweeps", "sweep"]

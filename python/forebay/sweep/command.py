@@ -19,7 +19,7 @@ from forebay.scenario import Scenario
 from .dry import Effort, estimate
 from .plan import Plan, Request, make_plan
 from .result import Sweep
-from .run import run_plan, way_of
+from .run import OnOutcome, run_plan, way_of
 from .table import terminal_tables
 from .until import Until
 
@@ -68,7 +68,7 @@ def run_command(path: Path, options: Options) -> int:
     return ALL_RUN if result.failures.is_empty() else SOME_FAILED
 
 
-def run_shown(plan: Plan, out: Path | None, where: Where) -> Sweep:
+def run_shown(plan: Plan, out: Path | None, where: Where, on_outcome: OnOutcome | None = None) -> Sweep:
     """Runs a plan with a progress bar, and says after Ctrl-C how to go on."""
     last = (0, 0)
 
@@ -84,7 +84,8 @@ def run_shown(plan: Plan, out: Path | None, where: Where) -> Sweep:
             last = (done, runs)
             bar.move(done, runs)
 
-        return run_plan(plan, out, where=where, command=shlex.join(["forebay", *sys.argv[1:]]), progress=progress)
+        command = shlex.join(["forebay", *sys.argv[1:]])
+        return run_plan(plan, out, where=where, command=command, progress=progress, on_outcome=on_outcome)
 
 
 def _request(options: Options) -> Request:

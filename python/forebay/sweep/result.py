@@ -16,7 +16,7 @@ from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
-from forebay.runs.measures import CI
+from forebay.quantity import CI
 from forebay.runs.outcome import Failure
 from forebay.runs.statistics import Estimate, estimate_mean
 

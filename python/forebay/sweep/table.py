@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 from rich.console import RenderableType
 from rich.markup import escape
@@ -10,6 +12,7 @@ from forebay import folding
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale
 
+from .paired import PairedDifferences
 from .result import Sweep
 
 # More points than this are in the files, and a reader looks at them there.
@@ -23,18 +26,11 @@ def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
     seeds = shown.get_column("seeds").to_list()
     tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
     if sweep.metrics:
-        names = [_label(row) for row in shown.select(sweep.keys).iter_rows()] if sweep.keys else ["all"]
-        columns = [
-            folding.Column(
-                f"{column.heading}\n{column.unit}",
-                [dimmed(column.cell(row)) for row in range(len(names))],
-                column.section,
-            )
-            for column in columns_of(sweep)
-        ]
+        names = _names(shown, sweep.keys)
+        columns = _cells(columns_of(sweep.metrics, sweep.points), len(names))
         if len(set(seeds)) > 1:
             columns.insert(0, folding.Column("seeds", [str(count) for count in seeds]))
-        tables += folding.folded(" / ".join(_short(sweep.keys)) or "point", names, columns, width, most_tables=4)
+        tables += folding.folded(_heading(sweep.keys), names, columns, width, most_tables=4)
         if sweep.points.height > shown.height:
             tables[-1:] = [
                 f"[dim]and {sweep.points.height - shown.height:,} more points, which --json and points.csv have[/]"
@@ -42,22 +38,52 @@ def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
         if max(seeds, default=0) > 1:
             tables.append("[dim]Means over seeds ± half the 95 % confidence interval.[/]")
     tables += [f"[dim]{escape(line)}[/]" for line in sweep.left_out]
-    return tables + _failures(sweep)
+    failures = failures_text(sweep)
+    return [*tables, f"[red]{escape(failures)}[/]"] if failures else tables
 
 
-def columns_of(sweep: Sweep) -> list[Column]:
+def paired_tables(paired: PairedDifferences, width: int) -> list[RenderableType]:
+    """Means of the first sweep, and below them how much the second differs."""
+    names = _names(paired.differences, paired.keys)
+    pairs = sorted(set(paired.differences.get_column("pairs").to_list()))
+    tables: list[RenderableType] = []
+    for frame, title in ((paired.first, paired.names[0]), (paired.differences, f"{paired.names[1]} less that")):
+        columns = _cells(columns_of(paired.metrics, frame), len(names))
+        tables += folding.folded(_heading(paired.keys), names, columns, width, most_tables=4, title=escape(title))
+    count = f"{pairs[0]}" if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
+    tables.append(f"[dim]Means over {count} pairs of runs with the same seed ± half the 95 % confidence interval.[/]")
+    return tables
+
+
+def _names(frame: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    return [_label(row) for row in frame.select(keys).iter_rows()] if keys else ["all"]
+
+
+def _heading(keys: tuple[str, ...]) -> str:
+    return " / ".join(_short(keys)) or "point"
+
+
+def _cells(columns: Sequence[Column], rows: int) -> list[folding.Column]:
+    return [
+        folding.Column(
+            f"{column.heading}\n{column.unit}", [dimmed(column.cell(row)) for row in range(rows)], column.section
+        )
+        for column in columns
+    ]
+
+
+def columns_of(metrics: Sequence[str], points: pl.DataFrame) -> list[Column]:
     """The columns that say most: goodput and delay of each group, and what the queue did."""
-    points = sweep.points
-    groups = list(dict.fromkeys(name.rpartition(".")[0] for name in sweep.metrics if "." in name)) or [""]
+    groups = list(dict.fromkeys(name.rpartition(".")[0] for name in metrics if "." in name)) or [""]
     found: list[Column] = []
 
     def add(section: str, heading: str, metric: str, unit: Scale, better: int) -> None:
-        if metric in sweep.metrics:
+        if metric in metrics:
             found.append(column_of(section, heading, points, metric, unit, better))
 
     def of_groups(section: str, metric: str, heading: str = "") -> None:
         names = {group: f"{group}.{metric}" if group else metric for group in groups}
-        present = [name for name in names.values() if name in sweep.metrics]
+        present = [name for name in names.values() if name in metrics]
         if present:
             unit = unit_of(metric, *(points.select(pl.col(name).alias(metric)) for name in present))
             for group, name in names.items():
@@ -90,14 +116,15 @@ def _counts(sweep: Sweep) -> str:
     return f"{points:,} point{'' if points == 1 else 's'}   {runs:,} run{'' if runs == 1 else 's'}"
 
 
-def _failures(sweep: Sweep) -> list[RenderableType]:
+def failures_text(sweep: Sweep) -> str:
+    """Which runs failed and why, the first of them; empty where none did."""
     failures = sweep.failures
     if failures.is_empty():
-        return []
-    lines = [f"[bold red]{failures.height} of {sweep.runs.height} runs failed[/]"]
+        return ""
+    lines = [f"{failures.height} of {sweep.runs.height} runs failed"]
     for row in failures.head(_MOST_FAILURES).to_dicts():
-        where = ", ".join(f"{key}={row[key]}" for key in sweep.keys)
-        lines.append(escape(f"{where or 'the scenario'}, seed {row['seed']}: {row['error'].splitlines()[0]}"))
+        where = "".join(f"{key}={row[key]}, " for key in sweep.keys)
+        lines.append(f"{where}seed {row['seed']}: {row['error'].splitlines()[0]}")
     if failures.height > _MOST_FAILURES:
         lines.append(f"and {failures.height - _MOST_FAILURES} more, which --json has")
-    return ["\n".join(lines)]
+    return "\n".join(lines)

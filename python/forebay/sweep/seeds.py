@@ -1,0 +1,71 @@
+"""`forebay run --seeds`: one scenario under several seeds, which is a sweep in which nothing varies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forebay import terminal
+from forebay.document import Document, json_text, rows_of
+from forebay.runs.outcome import Outcome
+from forebay.runs.workers import Where
+from forebay.scenario import Scenario
+
+from .command import ALL_RUN, SOME_FAILED, run_shown
+from .plan import Request, make_plan
+from .table import failures_text
+
+
+def run_seeds(
+    path: Path,
+    overrides: Mapping[str, str],
+    seed: int | None,
+    seeds: int,
+    jobs: int | None,
+    *,
+    as_json: bool,
+    out: Path | None,
+) -> int:
+    """Runs, prints means with intervals, and returns the exit status. Raises InputError and ScenarioError.
+
+    With `out`, the folder is that of a sweep.
+    """
+    first: dict[str, Any] = {} if seed is None else {"seed": seed}
+    scenario = Scenario.load(path, overrides).override(first)
+    found: dict[int, Document] = {}
+
+    def take(_point: int, seed: int, outcome: Outcome) -> None:
+        found[seed] = _document(scenario, seed, outcome)
+
+    result = run_shown(make_plan(scenario, Request({}, seeds=seeds)), out, Where(jobs), take)
+    documents = [found[seed] for seed in sorted(found)]
+    _print(documents, as_json=as_json)
+    if failures := failures_text(result):
+        terminal.note(failures)
+    if out is not None:
+        result.save(out)
+        terminal.note(f"written to {out}: runs.parquet has all numbers, and runs/ each run")
+    return ALL_RUN if result.failures.is_empty() else SOME_FAILED
+
+
+def _print(documents: list[Document], *, as_json: bool) -> None:
+    from forebay.summary import seeds_document, seeds_tables
+
+    if not documents:
+        return
+    if as_json:
+        terminal.write(json_text(seeds_document(documents)))
+    else:
+        terminal.show(*seeds_tables(documents, terminal.output().width))
+
+
+def _document(scenario: Scenario, seed: int, outcome: Outcome) -> Document:
+    return {
+        "scenario": scenario.name,
+        "duration_s": scenario.duration_s,
+        "warmup_s": scenario.warmup_s,
+        "seed": seed,
+        "digest": outcome.digest,
+        **{table: rows_of(columns) for table, columns in outcome.tables.items()},
+    }
