@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
-    from .sweep import PairedDifferences, Sweep, compare_sweeps, sweep
+    from .sweeps import PairedDifferences, Sweep, compare_sweeps, sweep
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
@@ -33,7 +33,7 @@ _HOMES = {
     "Engine": "result",
     "InputError": "errors",
     "InternalError": "errors",
-    "PairedDifferences": "sweep",
+    "PairedDifferences": "sweeps",
     "ReplayResult": "captures",
     "Result": "result",
     "RoutedFlow": "fair_rates",
@@ -41,11 +41,11 @@ _HOMES = {
     "ScenarioError": "errors",
     "Series": "result",
     "Stability": "fluid_model",
-    "Sweep": "sweep",
+    "Sweep": "sweeps",
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
-    "compare_sweeps": "sweep",
+    "compare_sweeps": "sweeps",
     "fair_shares": "ethernet",
     "judge_stability": "fluid_model",
     "link_prices": "fair_rates",
@@ -55,7 +55,7 @@ _HOMES = {
     "replay": "captures",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
-    "sweep": "sweep",
+    "sweep": "sweeps",
 }
 
 __all__ = [

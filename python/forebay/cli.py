@@ -163,7 +163,7 @@ def run(
     """Run a scenario and print what became of its flows, queues and links."""
     folder = _folder(out)
     if seeds is not None:
-        from .sweep.seeds import run_seeds
+        from .sweeps.seeds import run_seeds
 
         raise typer.Exit(run_seeds(scenario, _pairs(overrides), seed, seeds, jobs, as_json=as_json, out=folder))
     if jobs is not None:
@@ -351,7 +351,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .runs.workers import Where
-    from .sweep.command import Options, run_command
+    from .sweeps.command import Options, run_command
 
     options = Options(
         vary=vary or (),

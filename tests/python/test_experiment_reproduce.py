@@ -360,7 +360,8 @@ def test_few_jobs_are_submitted_however_long_one_takes(tmp_path: Path) -> None:
         time.sleep(0.6)
         return outcome()
 
-    runs = execute(jobs, store_of, slow, where=Where(1), on_done=lambda _job, _kept: None)
-    next(runs)
-    runs.close()
+    with Where(1).hire() as workers:
+        runs = execute(jobs, store_of, slow, workers=workers, on_done=lambda _job, _kept: None)
+        next(runs)
+        runs.close()
     assert submitted == [0, 1]

@@ -164,15 +164,16 @@ class Measurements:
         name = f"{self._scenario.name} ({label})"
         jobs = [Job(buffer, name, first + number, text) for number in numbers]
         self._meter.begin(label, len(jobs))
-        found = execute(
-            jobs,
-            lambda _: self.store,
-            self._simulate,
-            where=self._effort.where,
-            on_done=lambda job, _: self._meter.finish(job.seed),
-        )
-        with closing(found):
-            runs = [_reduce(outcome, job.seed) for job, outcome in found]
+        with self._effort.where.hire(len(jobs)) as workers:
+            found = execute(
+                jobs,
+                lambda _: self.store,
+                self._simulate,
+                workers=workers,
+                on_done=lambda job, _: self._meter.finish(job.seed),
+            )
+            with closing(found):
+                runs = [_reduce(outcome, job.seed) for job, outcome in found]
         return sorted(runs, key=lambda run: run.seed)
 
     def _simulate(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:

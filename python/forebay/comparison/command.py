@@ -10,9 +10,9 @@ from forebay import interrupt, terminal
 from forebay.errors import InputError
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
-from forebay.sweep.paired import compare_sweeps
-from forebay.sweep.result import is_sweep
-from forebay.sweep.table import paired_tables
+from forebay.sweeps.paired import compare_sweeps
+from forebay.sweeps.result import is_sweep
+from forebay.sweeps.table import paired_tables
 
 from .contenders import ALL, read_settings
 from .finished import compare_runs

@@ -15,7 +15,7 @@ from forebay.runs.job import Job
 from forebay.runs.measures import Measures, measure
 from forebay.runs.simulate import simulate_tables
 from forebay.runs.store import Store
-from forebay.runs.workers import Where
+from forebay.runs.workers import Where, Workers
 from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
 
@@ -89,8 +89,9 @@ def run_comparison(
     if not fit:
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
-    with kept_in(out) as folder:
-        rows = _rows(fit, place, scenario, numbers, where, folder / RUNS, progress or _no_progress)
+    # Nothing is written before there is something to run on.
+    with where.hire(len(fit) * len(numbers)) as workers, kept_in(out) as folder:
+        rows = _rows(fit, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
     return Comparison(
         scenario=scenario.name,
@@ -119,7 +120,7 @@ def _rows(
     place: Place,
     scenario: Scenario,
     seeds: range,
-    where: Where,
+    workers: Workers,
     folder: Path,
     progress: OnStep,
 ) -> list[Row]:
@@ -137,7 +138,7 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     store = Store(folder)
-    finished = execute(todo, lambda _: store, simulate_tables, where=where, on_done=step)
+    finished = execute(todo, lambda _: store, simulate_tables, workers=workers, on_done=step)
     with closing(finished):
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)

@@ -17,7 +17,7 @@ from forebay.runs.job import Job
 from forebay.runs.simulate import check
 from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
-from forebay.runs.workers import Where
+from forebay.runs.workers import Where, Workers
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
@@ -137,8 +137,6 @@ class _Session:
     def run(self, where: Where) -> int:
         """Runs every job, reports each experiment when its last job is done, and gives the exit status."""
         total = sum(len(plan.jobs) for plan in self.plans)
-        for plan in self.plans:
-            self._write_scenarios(plan)
         done = 0
 
         def on_done(_job: Job[Cell], kept: bool) -> None:
@@ -148,8 +146,12 @@ class _Session:
             self.bar.move(done, total)
 
         try:
-            with self.bar:
-                self._run_all(where, on_done)
+            # Nothing is written before there is something to run on.
+            with where.hire(total) as workers:
+                for plan in self.plans:
+                    self._write_scenarios(plan)
+                with self.bar:
+                    self._run_all(workers, on_done)
             self._summary()
         except KeyboardInterrupt:
             message = (
@@ -161,13 +163,13 @@ class _Session:
             raise self.unsaved
         return SOME_DO_NOT if any(claim.verdict == "not reproduced" for claim in self.claims) else ALL_HOLD
 
-    def _run_all(self, where: Where, on_done: Any) -> None:
+    def _run_all(self, workers: Workers, on_done: Any) -> None:
         missing = {plan.experiment.id: len(plan.jobs) for plan in self.plans}
         collected: dict[str, dict[Coordinates, dict[int, Outcome]]] = {plan.experiment.id: {} for plan in self.plans}
         due = list(self.plans)
         jobs = [job for plan in self.plans for job in plan.jobs]
         stores = {plan.experiment.id: Store(self._folder(plan.experiment.id) / "runs") for plan in self.plans}
-        results = execute(jobs, lambda job: stores[job.key.experiment], self.simulate, where=where, on_done=on_done)
+        results = execute(jobs, lambda job: stores[job.key.experiment], self.simulate, workers=workers, on_done=on_done)
         due = self._report_due(due, missing, collected)
         with closing(results):
             for job, outcome in results:

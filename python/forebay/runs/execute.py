@@ -12,7 +12,7 @@ from forebay.errors import InputError
 
 from .job import Job
 from .outcome import Failure, Outcome
-from .workers import Stop, Where, Workers
+from .workers import Stop, Workers
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,14 +44,14 @@ def execute(
     store_of: Callable[[Job[Key]], Store],
     simulate: Simulate,
     *,
-    where: Where,
+    workers: Workers,
     on_done: Callable[[Job[Key], bool], None],
 ) -> Generator[tuple[Job[Key], Outcome]]:
     """Yields each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
 
     A run that raises ends the call with its exception. For the rest see `execute_all`.
     """
-    for job, outcome in execute_all(jobs, store_of, simulate, where=where, on_done=on_done, keep_failures=False):
+    for job, outcome in execute_all(jobs, store_of, simulate, workers=workers, on_done=on_done, keep_failures=False):
         assert isinstance(outcome, Outcome)  # noqa: S101 - a failure was raised
         yield job, outcome
 
@@ -61,7 +61,7 @@ def execute_all(
     store_of: Callable[[Job[Key]], Store],
     simulate: Simulate,
     *,
-    where: Where,
+    workers: Workers,
     on_done: Callable[[Job[Key], bool], None],
     keep_failures: bool = True,
 ) -> Generator[tuple[Job[Key], Outcome | Failure]]:
@@ -77,35 +77,34 @@ def execute_all(
     swept: set[Path] = set()
     running: dict[Future[Outcome], tuple[Job[Key], Store]] = {}
     stop = Stop()
-    with where.hire(len(waiting)) as workers:
-        try:
-            while True:
-                while waiting and len(running) < 2 * workers.slots:
-                    job = waiting.popleft()
-                    store = store_of(job)
-                    if store.folder not in swept:
-                        swept.add(store.folder)
-                        store.sweep()
-                    stored = store.find(job)
-                    if stored is not None and (keep_failures or isinstance(stored, Outcome)):
-                        on_done(job, True)
-                        yield job, stored
-                    else:
-                        future = workers.executor.submit(_run, simulate, job.text, job.name, job.seed, stop)
-                        running[future] = job, store
-                if not running:
-                    return
-                # Python hears Ctrl-C in this thread only, which the system need not wake for it.
-                finished, _ = wait(running, timeout=_LISTEN_S, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    job, store = running[future]
-                    outcome = _outcome(future, keep_failures=keep_failures)
-                    kept = store.keep(job, outcome)
-                    del running[future]
-                    on_done(job, kept)
-                    yield job, outcome
-        finally:
-            _end(running, stop, workers)
+    try:
+        while True:
+            while waiting and len(running) < 2 * workers.slots:
+                job = waiting.popleft()
+                store = store_of(job)
+                if store.folder not in swept:
+                    swept.add(store.folder)
+                    store.sweep()
+                stored = store.find(job)
+                if stored is not None and (keep_failures or isinstance(stored, Outcome)):
+                    on_done(job, True)
+                    yield job, stored
+                else:
+                    future = workers.executor.submit(_run, simulate, job.text, job.name, job.seed, stop)
+                    running[future] = job, store
+            if not running:
+                return
+            # Python hears Ctrl-C in this thread only, which the system need not wake for it.
+            finished, _ = wait(running, timeout=_LISTEN_S, return_when=FIRST_COMPLETED)
+            for future in finished:
+                job, store = running[future]
+                outcome = _outcome(future, keep_failures=keep_failures)
+                kept = store.keep(job, outcome)
+                del running[future]
+                on_done(job, kept)
+                yield job, outcome
+    finally:
+        _end(running, stop, workers)
 
 
 def _run(simulate: Simulate, text: str, name: str, seed: int, stop: Stop) -> Outcome:

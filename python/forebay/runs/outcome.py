@@ -63,13 +63,13 @@ class Outcome:
         flows = self.tables["flows"]
         return [str(name) for name in flows["name"][flows["group"] == group]]
 
-    def to_frame(self) -> pl.DataFrame:
-        """One row: a list of rows for each table, and one of the time series."""
+    def to_lists(self) -> list[pl.Series]:
+        """A column of one value for each table, a list of its rows, and one for the time series."""
         lists = [_listed(table, columns) for table, columns in self.tables.items() if columns]
         if self.series:
             heads = {name: [getattr(one, name) for one in self.series] for name in _HEADS}
             lists.append(_listed(_SERIES, {**heads, "values": [one.values for one in self.series]}))
-        return pl.DataFrame(lists)
+        return lists
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Outcome:
@@ -94,8 +94,14 @@ _HEADS = ("of", "name", "quantity", "start_s", "interval_s")
 
 def _listed(name: str, columns: Mapping[str, Any]) -> pl.Series:
     """All rows of a table as one value."""
-    texts = {key: it.tolist() for key, it in columns.items() if isinstance(it, np.ndarray) and it.dtype.kind in "UO"}
-    return pl.Series(name, [pl.DataFrame({**columns, **texts}).to_struct()])
+    return pl.Series(name, [pl.DataFrame([_column(key, values) for key, values in columns.items()]).to_struct()])
+
+
+def _column(name: str, values: Any) -> pl.Series:
+    # A kind that is told need not be found out, which for a run of 50 ms is time that counts.
+    if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
+        return pl.Series(name, values.tolist(), dtype=pl.String)
+    return pl.Series(name, values)
 
 
 def _unlisted(frame: pl.DataFrame, name: str) -> list[pl.Series]:

@@ -79,17 +79,13 @@ def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
 
 
 def _frame(name: str, job: Job[Any], outcome: Outcome | Failure) -> pl.DataFrame:
-    facts = {
-        "run": name,
-        "scenario": job.name,
-        "seed": job.seed,
-        "version": version_key(),
-        "digest": outcome.digest if isinstance(outcome, Outcome) else None,
-        "error": outcome.to_text() if isinstance(outcome, Failure) else None,
-    }
-    texts: dict[str, Any] = dict.fromkeys(facts, pl.String)
-    frame = pl.DataFrame([facts], schema=texts | {"seed": pl.UInt64})
-    return frame.hstack(outcome.to_frame()) if isinstance(outcome, Outcome) else frame
+    digest = outcome.digest if isinstance(outcome, Outcome) else None
+    error = outcome.to_text() if isinstance(outcome, Failure) else None
+    texts = {"run": name, "scenario": job.name, "version": version_key(), "digest": digest, "error": error}
+    facts = [pl.Series(key, [value], dtype=pl.String) for key, value in texts.items()]
+    facts.insert(2, pl.Series("seed", [job.seed], dtype=pl.UInt64))
+    tables = outcome.to_lists() if isinstance(outcome, Outcome) else []
+    return pl.DataFrame([*facts, *tables])
 
 
 def _write(frame: pl.DataFrame, file: Path | io.BytesIO) -> None:

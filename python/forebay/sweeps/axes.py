@@ -11,7 +11,7 @@ from typing import Any
 from forebay.errors import InputError, ScenarioError
 
 Value = str | int | float | bool
-Vary = Mapping[str | tuple[str, ...], Sequence[Any] | str]
+Vary = Mapping[Any, Sequence[Any] | str]
 """By the path of a key: its values, or a text as on the command line. By several paths: tuples of values, which change
 together."""
 

@@ -136,10 +136,12 @@ def run_plan(
     """Runs a plan, with finished runs kept in `out`; its tables are not written there yet."""
     if plan.request.until is not None:
         plan.request.until.column(_possible_metrics(plan))
-    with sweep_folder(out, plan, command) as folder:
+    runs = len(plan.points) * plan.request.seeds
+    # Nothing is written before there is something to run on.
+    with where.hire(runs) as workers, sweep_folder(out, plan, command) as folder:
         session = _Session(plan, progress, on_outcome)
         store = Store(folder / RUNS)
-        finished = execute_all(session.waiting, lambda _: store, simulate, where=where, on_done=session.count)
+        finished = execute_all(session.waiting, lambda _: store, simulate, workers=workers, on_done=session.count)
         with closing(finished):
             for job, outcome in finished:
                 session.take(job, outcome)
