@@ -16,9 +16,9 @@ import tomli_w
 
 from experiment_samples import FILE, every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, reproduce
-from forebay.experiment.evaluate import Runs
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
+from forebay.experiment.runs import Runs
 from forebay.experiment.tables import measured_text, table_rows
 from forebay.runs.execute import StoppedError, execute
 from forebay.runs.job import Job

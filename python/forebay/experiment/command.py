@@ -20,12 +20,12 @@ from forebay.runs.store import Store
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
-from .evaluate import Runs
 from .figures import draw_figures
 from .judge import ClaimResult, judge_all
 from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
 from .report import count_line, experiment_json, write_page, write_summary
+from .runs import Runs
 from .tables import render_claims, render_table, table_rows
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from forebay.runs.statistics import Estimate
 
-    from .evaluate import Runs
+    from .runs import Runs
     from .schema import FairShareLine, Figure, FlowValues, Line, SeriesLine, Table
 
 _STYLES: dict[str, dict[str, Any]] = {

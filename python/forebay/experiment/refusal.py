@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from forebay import _core
 
 from .errors import ExperimentFileError
-from .metrics import METRIC_KINDS
+from .metrics import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +61,7 @@ def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], 
             return shown(message, f"expected {item['ctx']['expected']}", near)
         case "metric_kind" if isinstance(item["input"], dict) and "kind" in item["input"]:
             kind = str(item["input"]["kind"])
-            near = _did_you_mean(kind, list(METRIC_KINDS)) + f"kinds: {', '.join(METRIC_KINDS)}"
+            near = _did_you_mean(kind, list(KINDS)) + f"kinds: {', '.join(KINDS)}"
             return shown(f"unknown kind of metric `{kind}`", "there is no such kind", near, at=[*keys, "kind"])
         case "value_error":
             message = item["msg"].removeprefix("Value error, ")

@@ -13,7 +13,8 @@ from pydantic import Field, model_validator
 
 from forebay.ethernet import Fairness
 
-from .metrics import Metric, MetricRef, Strict, is_formula, metric_parts
+from .metrics import Metric, MetricRef
+from .strict import Strict
 
 Settings = dict[str, Any]
 """Key path in the scenario -> the value put there. A table replaces the table that stood there."""
@@ -455,14 +456,15 @@ class Experiment(Strict):
                 raise ValueError(message)
             self._check_metric(where, self.metrics[metric], (*path, metric))
             return
-        for variant in metric_parts(metric).variants:
+        parts = metric.parts()
+        for variant in parts.variants:
             if variant not in {known.name for known in self.variants}:
                 message = f"{where}: there is no variant `{variant}`"
                 raise ValueError(message)
-        if self.scenario is None and not metric_parts(metric).metrics and not is_formula(metric):
-            message = f"{where}: a metric of kind `{metric.kind}` needs runs, and the file has no [scenario]"
+        if self.scenario is None and metric.needs_runs:
+            message = f"{where}: a metric of kind `{metric.name_of_kind()}` needs runs, and the file has no [scenario]"
             raise ValueError(message)
-        for part in metric_parts(metric).metrics:
+        for part in parts.metrics:
             self._check_metric(where, part, path)
 
     def resolve(self, metric: MetricRef) -> Metric:
@@ -489,7 +491,7 @@ class Experiment(Strict):
 
     def _variants_of(self, metric: MetricRef) -> list[str]:
         """The variants that a metric, or one that it is made of, names."""
-        parts = metric_parts(self.resolve(metric))
+        parts = self.resolve(metric).parts()
         return [*parts.variants, *(name for part in parts.metrics for name in self._variants_of(part))]
 
     def points(self, quick: bool, variant: Variant | None = None) -> list[Point | None]:
