@@ -31,5 +31,9 @@ class MetricError(ExperimentError):
     """A run does not have what a metric asks for. The message says what, and not where the metric stands."""
 
 
-class NotRunError(ExperimentError):
+class NoSuchRunError(ExperimentError):
+    """There is no run at the variant and the value of the axis that a metric leads to."""
+
+
+class NotRunError(NoSuchRunError):
     """A value belongs to a run that this call leaves out: of a variant, or a value of the axis, that others run."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .errors import ExperimentError, MetricError, NotRunError
+from .errors import ExperimentError, MetricError, NoSuchRunError, NotRunError
 from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ class Runs:
         return [point.x for point in points if point is not None and (only is None or point.x in only)]
 
     def outcomes_at(self, at: Coordinates) -> list[Outcome]:
-        """One outcome for each seed. Raises NotRunError where this call leaves the runs out."""
+        """One outcome for each seed. Raises NoSuchRunError; NotRunError where it is this call that leaves them out."""
         try:
             return self.outcomes[at]
         except KeyError:
             message = f"{self.experiment.id}: there is no run at ({at.label()})"
             axis = [point.x if point else None for point in self.experiment.points(quick=False)]
-            raise (NotRunError if at.x in axis else ExperimentError)(message) from None
+            raise (NotRunError if at.x in axis else NoSuchRunError)(message) from None
 
     def number(self, ref: NumberRef, at: Coordinates) -> float:
         """A number that is given, or that of a name: the axis's value, or one of the variant's."""
@@ -76,6 +76,10 @@ class Runs:
         except MetricError as error:
             message = f"{self.experiment.id}: ({at.label()}) {error}"
             raise ExperimentError(message, full) from None
+        except NoSuchRunError as error:
+            # It is the outermost metric that led there.
+            error.part = full
+            raise
         except ExperimentError as error:
             # That of a metric within this one says so itself.
             error.part = error.part or full

@@ -7,9 +7,10 @@ part of the file to another (a variant, a named metric) are checked when the fil
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from forebay.ethernet import Fairness
 
@@ -361,6 +362,17 @@ class Experiment(Strict):
     figures: list[Figure] = Field(default_factory=list)
     claims: list[Claim] = Field(default_factory=list)
     """What is judged; nothing in an experiment that only shows what a choice does."""
+
+    _file: tuple[Path, str] | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> tuple[Path, str] | None:
+        """The file that it was read from and its text; None where there was none."""
+        return self._file
+
+    def model_post_init(self, context: Any) -> None:
+        """Keeps the file, which the reader gives as the context."""
+        self._file = context
 
     @model_validator(mode="after")
     def _references_resolve(self) -> Self:
