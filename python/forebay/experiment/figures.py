@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from forebay.runs.statistics import Estimate
 
+    from .figure_schema import FairShareLine, Figure, FlowValues, Line, SeriesLine
     from .runs import Runs
-    from .schema import FairShareLine, Figure, FlowValues, Line, SeriesLine, Table
+    from .schema import Table
 
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},
