@@ -20,7 +20,6 @@ from forebay.runs.store import Store
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
-from .figures import draw_figures
 from .judge import ClaimResult, judge_all
 from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
@@ -228,6 +227,9 @@ class _Session:
 
     def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
         """Draws the figures and writes the page; gives the figures."""
+        # matplotlib takes longer to load than all the rest: what only reads experiments does without.
+        from .figures import draw_figures
+
         folder = self._folder(plan.experiment.id)
         try:
             with staged(folder) as staging:
