@@ -158,6 +158,7 @@ def test_paths_exist(name: str) -> None:
         "crates/qdisc/src/blue.rs",
         "crates/switching/src/drrm.rs",
         "crates/switching/src/congestion/timely.rs",
+        "python/forebay/experiment/metrics/half_life.py",
     }
     assert paths
     assert sorted(path for path in paths - invented if not (ROOT / path).exists()) == []

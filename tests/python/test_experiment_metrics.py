@@ -13,12 +13,20 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from experiment_samples import every_outcome, outcome, sample
-from forebay.experiment import ExperimentError, computed
-from forebay.experiment.errors import NotRunError
-from forebay.experiment.evaluate import Runs, Value
+from forebay.experiment import ExperimentError
+from forebay.experiment.errors import MetricError, NotRunError
 from forebay.experiment.judge import places
-from forebay.experiment.metrics import DblCost, DblIdentificationBound, Metric, MetricRef
+from forebay.experiment.metrics import KINDS, Metric, MetricRef, OutcomeMetric, Value
+from forebay.experiment.metrics.dbl_collision import collision_probability
+from forebay.experiment.metrics.dbl_collision_measured import collision_share
+from forebay.experiment.metrics.dbl_identification_bound import DblIdentificationBound
+from forebay.experiment.metrics.sfb_best_levels import best_levels
+from forebay.experiment.metrics.sfb_crossing import single_level_from
+from forebay.experiment.metrics.sfb_misclassification import misclassification_probability
+from forebay.experiment.metrics.sfb_misclassification_measured import misclassified_share
+from forebay.experiment.metrics.trials import standard_error
 from forebay.experiment.plan import BASE, Coordinates
+from forebay.experiment.runs import Runs
 from forebay.experiment.schema import Check
 from forebay.runs.outcome import Outcome, Series
 from forebay.runs.statistics import crossing, estimate_mean, estimate_ratio, jain, student_t_quantile
@@ -175,21 +183,81 @@ def test_bounds_go_with_shares(fields: dict[str, Any]) -> None:
         metric(**fields)
 
 
+STAIRS: dict[str, Any] = {
+    "kind": "windows",
+    "of": "queue",
+    "name": "bottleneck",
+    "quantity": "dbl",
+    "first_s": 0.0,
+    "step_s": 2.0,
+    "count": 2,
+    "settle_s": 0.5,
+    "expected_first": 9.0,
+    "expected_step": -2.0,
+}
+
+
 def test_windows_are_a_staircase() -> None:
     runs = Runs(sample(), False, {AT: [outcome(dbl=(1, 9, 9, 9, 7, 7, 7, 7))]})
-    stairs = metric(
-        kind="windows",
-        of="queue",
-        name="bottleneck",
-        quantity="dbl",
-        first_s=0.0,
-        step_s=2.0,
-        count=2,
-        settle_s=0.5,
-        expected_first=9.0,
-        expected_step=-2.0,
-    )
-    assert [value.samples.tolist() for value in runs.evaluate(stairs, AT)] == [[0.0], [0.0]]
+    assert [value.samples.tolist() for value in runs.evaluate(metric(**STAIRS), AT)] == [[0.0], [0.0]]
+
+
+def alone(it: Outcome, **fields: Any) -> float:
+    """The value of a metric in one run, without an experiment."""
+    found = metric(**fields)
+    assert isinstance(found, OutcomeMetric)
+    return found.of_outcome(it)
+
+
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ({"kind": "column", "column": "goodput_bps", "name": "bf", "unit": "Mb/s"}, 70.0),
+        ({"kind": "column", "column": "classified_at_s", "table": "queue_flows", "group": "tcp"}, math.nan),
+        ({"kind": "series", "of": "queue", "name": "bottleneck", "quantity": "dbl", "reduce": "max"}, 9.0),
+        (
+            {
+                "kind": "convergence",
+                "of": "queue",
+                "name": "bottleneck",
+                "quantity": "dbl",
+                "average_s": 0.5,
+                "at_most": 4.0,
+                "unit": "ms",
+            },
+            1000.0,
+        ),
+        (
+            {
+                "kind": "e_folding",
+                "of": "flow",
+                "name": "bf",
+                "quantity": "goodput_bps",
+                "at_least": 5.0,
+                "at_most": 9.0,
+            },
+            math.nan,
+        ),
+    ],
+)
+def test_what_a_single_run_has_is_what_a_seed_has(fields: dict[str, Any], value: float) -> None:
+    assert alone(outcome(), **fields) == pytest.approx(one(**fields), nan_ok=True)
+    assert alone(outcome(), **fields) == pytest.approx(value, nan_ok=True)
+
+
+def test_of_windows_a_single_run_has_the_one_farthest_off() -> None:
+    assert alone(outcome(dbl=(1, 9, 9, 9, 4, 4, 4, 4)), **STAIRS) == -3.0
+    assert alone(outcome(dbl=(1, 9, 9, 10, 8, 8, 8, 8)), **STAIRS) == 1.0
+    assert math.isnan(alone(outcome(dbl=(1, 9, 9, 9)), **STAIRS))
+
+
+def test_what_a_single_run_does_not_have_is_named() -> None:
+    with pytest.raises(MetricError, match=r"^the table `flows` has no column `speed`; it has name, group"):
+        alone(outcome(), kind="column", column="speed")
+
+
+def test_each_kind_is_a_file_of_its_name() -> None:
+    assert {name: kind.__module__.rpartition(".")[2] for name, kind in KINDS.items()} == {name: name for name in KINDS}
 
 
 def test_recovery_compares_windows_around_a_release() -> None:
@@ -212,6 +280,9 @@ def test_recovery_compares_windows_around_a_release() -> None:
     assert value.estimate().mean == 9.0
     (nothing,) = Runs(sample(), False, {AT: [without]}).evaluate(released, AT)
     assert math.isnan(nothing.estimate().mean)
+    assert isinstance(released, OutcomeMetric)
+    assert released.of_outcome(with_release) == 9.0
+    assert math.isnan(released.of_outcome(without))
 
 
 def test_difference_and_ratio_between_variants(runs: Runs) -> None:
@@ -322,16 +393,17 @@ def test_a_run_that_is_not_there_is_named(runs: Runs) -> None:
 
 # The DBL paper, section 5: 0.97 %, 4.7 % and 0.03 %, which it cuts, not rounds.
 @pytest.mark.parametrize(
-    ("buckets", "flows", "percent"), [(4096, 40, 0.9719), (4096, 200, 4.766), (524288, 200, 0.03814)]
+    ("buckets", "flows", "percent"),
+    [(4096, 40, 0.9719), (4096, 200, 4.766), (524288, 200, 0.03814), (1, 1, 100), (1, 0, 0)],
 )
 def test_collision_formula(buckets: int, flows: int, percent: float) -> None:
-    assert 100 * computed.collision_probability(buckets, flows) == pytest.approx(percent, rel=1e-3)
+    assert 100 * collision_probability(buckets, flows) == pytest.approx(percent, rel=1e-3)
 
 
 def test_collisions_of_the_real_hash() -> None:
-    share = computed.collision_share(64, 10, 20_000, seed=1)
-    expected = computed.collision_probability(64, 10)
-    assert abs(share - expected) < 4 * computed.standard_error(expected, 20_000)
+    share = collision_share(64, 10, 20_000, seed=1)
+    expected = collision_probability(64, 10)
+    assert abs(share - expected) < 4 * standard_error(expected, 20_000)
 
 
 # The SFB paper, section III-C: 2.65 %, 8.96 %, 8.42 % and 16.12 %.
@@ -340,22 +412,22 @@ def test_collisions_of_the_real_hash() -> None:
     [(2, 23, 4, 2.654), (2, 23, 8, 8.955), (1, 46, 4, 8.416), (1, 46, 8, 16.12), (3, 23, 0, 0.0), (2, 1, 1, 100.0)],
 )
 def test_misclassification_formula(levels: int, bins: int, offenders: int, percent: float) -> None:
-    probability = computed.misclassification_probability(levels, bins, offenders)
+    probability = misclassification_probability(levels, bins, offenders)
     assert 100 * probability == pytest.approx(percent, rel=3e-4)
 
 
 @pytest.mark.parametrize(("levels", "bins", "offenders"), [(1, 46, 8), (2, 23, 8), (3, 10, 5)])
 def test_misclassification_of_the_real_hashes(levels: int, bins: int, offenders: int) -> None:
-    share = computed.misclassified_share(levels, bins, offenders, 50_000, seed=1)
-    expected = computed.misclassification_probability(levels, bins, offenders)
-    assert abs(share - expected) < 4 * computed.standard_error(expected, 50_000)
+    share = misclassified_share(levels, bins, offenders, 50_000, seed=1)
+    expected = misclassification_probability(levels, bins, offenders)
+    assert abs(share - expected) < 4 * standard_error(expected, 50_000)
 
 
 def test_one_level_is_best_from_about_half_the_bins() -> None:
     # For many bins the crossing is where u + u^2 = 1 with u = exp(-M / bins): M = 0.4812 bins.
-    assert computed.single_level_from(900) == 433
-    assert (computed.best_levels(900, 432), computed.best_levels(900, 433)) == (2, 1)
-    assert computed.best_levels(90, 1) == 30
+    assert single_level_from(900) == 433
+    assert (best_levels(900, 432), best_levels(900, 433)) == (2, 1)
+    assert best_levels(90, 1) == 30
 
 
 # The DBL paper, sections 3 and 5.1.
@@ -372,16 +444,15 @@ def test_one_level_is_best_from_about_half_the_bins() -> None:
         ("exact_match_over_dbl", "exact", 7.118),
     ],
 )
-def test_cost_model(quantity: Any, rounding: Any, value: float) -> None:
-    cost = DblCost(kind="dbl_cost", quantity=quantity, rounding=rounding)
-    assert computed.cost(cost) == pytest.approx(value, rel=1e-4)
+def test_cost_model(quantity: str, rounding: str, value: float) -> None:
+    assert one(kind="dbl_cost", quantity=quantity, rounding=rounding) == pytest.approx(value, rel=1e-4)
 
 
 def test_identification_bound_falls_towards_one_over_rate() -> None:
     bound = DblIdentificationBound(kind="dbl_identification_bound", input_rate_bps=1e9, ratio=2)
-    at_two = computed.identification_bound_s(bound, 1e9, 2)
-    assert computed.identification_bound_s(bound, 1e9, 10) < at_two
-    assert computed.identification_bound_s(bound, 2e9, 2) == pytest.approx(at_two / 2)
+    at_two = bound.bound_s(1e9, 2)
+    assert bound.bound_s(1e9, 10) < at_two
+    assert bound.bound_s(2e9, 2) == pytest.approx(at_two / 2)
 
 
 def test_a_value_of_one_seed_has_no_interval() -> None:

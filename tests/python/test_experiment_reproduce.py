@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import math
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +17,10 @@ import tomli_w
 
 from experiment_samples import FILE, every_outcome, outcome, sample
 from forebay.experiment import ExperimentError, reproduce
-from forebay.experiment.evaluate import Runs
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
+from forebay.experiment.refusal import refused_at_evaluation
+from forebay.experiment.runs import Runs
 from forebay.experiment.tables import measured_text, table_rows
 from forebay.runs.execute import StoppedError, execute
 from forebay.runs.job import Job
@@ -312,6 +314,72 @@ def test_bad_input_gives_status_2_and_writes_nothing(
     assert captured.out == ""
     assert captured.err.startswith("error: ")
     assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "message", "line"),
+    [
+        (
+            'column = "goodput_bps"',
+            'column = "speed"',
+            "(A, 1) the table `flows` has no column `speed`",
+            "[metrics.tcp]",
+        ),
+        (
+            'metric = "tcp"\nvariants',
+            'metric = { kind = "average", of = "steps" }\nvariants',
+            "a metric of metrics takes single values, no ratios",
+            'metric = { kind = "average", of = "steps" }',
+        ),
+        (
+            'metric = "tcp"\nvariants',
+            'metric = { kind = "ratio", of = "bf", over = "tcp", x = 9 }\nvariants',
+            "there is no run at (A, 9)",
+            'metric = { kind = "ratio", of = "bf", over = "tcp", x = 9 }',
+        ),
+        (
+            '{ metric = "tcp", label',
+            '{ metric = "steps", label',
+            "a table or line takes metrics of one value",
+            "[metrics.steps]",
+        ),
+        (
+            'name = "bottleneck"',
+            'name = "elsewhere"',
+            "there is no series queue elsewhere dbl",
+            '{ label = "dbl", of = "queue", name = "elsewhere", quantity = "dbl" },',
+        ),
+        (
+            'group = "tcp", variant',
+            'group = "tcp", column = "speed", variant',
+            "there is no column `speed`",
+            '{ label = "tcp", group = "tcp", column = "speed", variant = "B", x = 2 },',
+        ),
+    ],
+)
+def test_what_cannot_be_evaluated_is_shown_with_its_line(
+    folder: Path, capsys: pytest.CaptureFixture[str], right: str, wrong: str, message: str, line: str
+) -> None:
+    steps = {"steps": {"kind": "step", "of": "tcp"}}
+    text = tomli_w.dumps({**copy.deepcopy(FILE), "metrics": {**FILE["metrics"], **steps}})
+    assert right in text
+    text = text.replace(right, wrong, 1)
+    (folder / "experiments" / "sample" / "one.toml").write_text(text)
+    assert reproduce(["sample/one"], simulate=Simulator(), out=folder / "out", as_json=True) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in re.sub(r"\n +[│·]? *", " ", captured.err)
+    place = re.search(r"one\.toml:(\d+):", captured.err)
+    assert place is not None
+    assert text.splitlines()[int(place[1]) - 1].strip() == line
+
+
+def test_without_a_file_there_is_no_line() -> None:
+    experiment = sample(metrics={**FILE["metrics"], "tcp": {"kind": "column", "column": "speed"}})
+    runs = Runs(experiment, False, every_outcome(experiment, lambda *_: outcome()))
+    with pytest.raises(ExperimentError, match=r"^sample/one: \(A, 1\) the table") as caught:
+        judge_all(runs)
+    assert refused_at_evaluation(experiment, caught.value) is caught.value
 
 
 def test_a_folder_that_cannot_be_written_gives_status_2(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,12 +21,12 @@ from forebay.runs.workers import Where, Workers
 from forebay.seeds import MOST_SEEDS
 
 from .errors import ExperimentError
-from .evaluate import Runs
-from .figures import draw_figures
 from .judge import ClaimResult, judge_all
 from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
+from .refusal import refused_at_evaluation
 from .report import count_line, experiment_json, write_page, write_summary
+from .runs import Runs
 from .tables import render_claims, render_table, table_rows
 
 if TYPE_CHECKING:
@@ -190,7 +190,10 @@ class _Session:
                 at: [by_seed[seed] for seed in sorted(by_seed)]
                 for at, by_seed in collected.pop(due[0].experiment.id).items()
             }
-            self._report(due[0], Runs(due[0].experiment, due[0].quick, outcomes))
+            try:
+                self._report(due[0], Runs(due[0].experiment, due[0].quick, outcomes))
+            except ExperimentError as error:
+                raise refused_at_evaluation(due[0].experiment, error) from error
             due = due[1:]
         return due
 
@@ -224,6 +227,9 @@ class _Session:
 
     def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
         """Draws the figures and writes the page; gives the figures."""
+        # matplotlib takes longer to load than all the rest: what only reads experiments does without.
+        from .figures import draw_figures
+
         folder = self._folder(plan.experiment.id)
         try:
             with staged(folder) as staging:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from forebay.errors import InputError, ScenarioError
+
+if TYPE_CHECKING:
+    from .strict import Strict
 
 
 class ExperimentError(InputError):
     """An experiment cannot be used as asked. The message says which file and key, and what was expected."""
+
+    def __init__(self, message: str, part: Strict | None = None) -> None:
+        super().__init__(message)
+        self.part = part
+        """The part of the experiment that it is about, where only its evaluation showed what is wrong."""
 
 
 class ExperimentFileError(ExperimentError):
@@ -17,5 +27,13 @@ class ExperimentFileError(ExperimentError):
         self.coloured = shown.coloured
 
 
-class NotRunError(ExperimentError):
+class MetricError(ExperimentError):
+    """A run does not have what a metric asks for. The message says what, and not where the metric stands."""
+
+
+class NoSuchRunError(ExperimentError):
+    """There is no run at the variant and the value of the axis that a metric leads to."""
+
+
+class NotRunError(NoSuchRunError):
     """A value belongs to a run that this call leaves out: of a variant, or a value of the axis, that others run."""

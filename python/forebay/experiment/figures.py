@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
     from forebay.runs.statistics import Estimate
 
-    from .evaluate import Runs
-    from .schema import FairShareLine, Figure, FlowValues, Line, SeriesLine, Table
+    from .figure_schema import FairShareLine, Figure, FlowValues, Line, SeriesLine
+    from .runs import Runs
+    from .schema import Table
 
 _STYLES: dict[str, dict[str, Any]] = {
     "line": {"linestyle": "-", "marker": "o", "markersize": 3.5},
@@ -103,7 +104,7 @@ def _draw_fair_share(axes: Axes, runs: Runs, figure: Figure, line: FairShareLine
     names = [source.name for source in load.sources]
     if line.flow not in names:
         message = f"{runs.experiment.id}: figure `{figure.file}`: there is no flow {line.flow}"
-        raise ExperimentError(message)
+        raise ExperimentError(message, line)
     steps = load.fair_shares_over_time(line.fairness)
     times = [time for begin, end, _ in steps for time in (begin, end)]
     rates = [float(shares[names.index(line.flow)]) for _, _, shares in steps for _ in range(2)]
@@ -183,7 +184,7 @@ def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
                 message = (
                     f"{runs.experiment.id}: figure `{figure.file}`: there is no series {line.of} {name} {line.quantity}"
                 )
-                raise ExperimentError(message)
+                raise ExperimentError(message, line)
             axes.plot(
                 series.times() * figure.x_scale,
                 series.values * figure.y_scale,
@@ -252,6 +253,6 @@ def _flow_values(runs: Runs, values: FlowValues, figure: Figure) -> list[NDArray
         flows = outcome.tables["flows"]
         if values.column not in flows:
             message = f"{runs.experiment.id}: figure `{figure.file}`: there is no column `{values.column}`"
-            raise ExperimentError(message)
+            raise ExperimentError(message, values)
         found.append(flows[values.column][flows["group"] == values.group].astype(np.float64))
     return found

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from .errors import NotRunError
-from .metrics import SpreadMetric, StepMetric
 from .plan import BASE, Coordinates
 
 if TYPE_CHECKING:
     from forebay.runs.statistics import Estimate
 
-    from .evaluate import Runs, Value
+    from .metrics import Value
+    from .runs import Runs
     from .schema import Check, Claim
 
 Verdict = Literal["reproduced", "not reproduced", "not judged"]
@@ -174,9 +174,9 @@ def places(runs: Runs, check: Check, setting: str) -> list[Coordinates]:
     metric = runs.experiment.resolve(check.metric)
     run = [variant.name for variant in runs.experiment.variants_run(quick=runs.quick)]
     variants = [name for name in check.variants or run[:1] if name in run]
-    if isinstance(metric, StepMetric | SpreadMetric) and metric.variants is not None:
+    if (spanned := metric.spanned_variants()) is not None:
         # It goes along the variants by itself.
-        variants = [name for name in metric.variants[:1] if name in run]
+        variants = [name for name in spanned[:1] if name in run]
     found = []
     for variant in variants:
         xs: list[float | None] = [*runs.xs(setting, variant)]
@@ -186,7 +186,7 @@ def places(runs: Runs, check: Check, setting: str) -> list[Coordinates]:
             xs = [x for x in xs if x in check.x]
         if check.x_from is not None:
             xs = [x for x in xs if x is not None and x >= check.x_from]
-        if runs.spans_axis(metric):
+        if metric.spans_axis(runs):
             xs = xs[:1]
         found += [Coordinates(setting, variant, x) for x in xs]
     return found

@@ -133,7 +133,7 @@ def load_experiment(path: Path) -> Experiment:
     except tomllib.TOMLDecodeError as error:
         raise refused(path, text, [], f"this is not TOML: {error}") from error
     try:
-        experiment = Experiment.model_validate(data)
+        experiment = Experiment.model_validate(data, context=(path, text))
     except ValidationError as error:
         items = error.errors(include_url=False)
         # A misspelt key is missing under its right name too.

@@ -11,13 +11,15 @@ from pydantic import BaseModel
 
 from forebay import _core
 
-from .errors import ExperimentFileError
-from .metrics import METRIC_KINDS
+from .errors import ExperimentError, ExperimentFileError
+from .metrics import KINDS
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
+
+    from .schema import Experiment
 
 Key = str | int
 
@@ -35,6 +37,14 @@ _PARTS = {
 def refused(path: Path, text: str, keys: list[Key], message: str, label: str = "here") -> ExperimentFileError:
     """The error that shows what stands at `keys` of the file's text."""
     return ExperimentFileError(_core.error_in_toml(text, str(path), keys, message, label))
+
+
+def refused_at_evaluation(experiment: Experiment, error: ExperimentError) -> ExperimentError:
+    """The error with the line of the part that it is about; as it is where that is not known, or there is no file."""
+    if error.part is None or experiment.file is None:
+        return error
+    keys = _keys_to(error.part, experiment)
+    return error if keys is None else refused(*experiment.file, keys, str(error), _name_of(keys))
 
 
 def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], item: ErrorDetails) -> Exception:
@@ -61,7 +71,7 @@ def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], 
             return shown(message, f"expected {item['ctx']['expected']}", near)
         case "metric_kind" if isinstance(item["input"], dict) and "kind" in item["input"]:
             kind = str(item["input"]["kind"])
-            near = _did_you_mean(kind, list(METRIC_KINDS)) + f"kinds: {', '.join(METRIC_KINDS)}"
+            near = _did_you_mean(kind, list(KINDS)) + f"kinds: {', '.join(KINDS)}"
             return shown(f"unknown kind of metric `{kind}`", "there is no such kind", near, at=[*keys, "kind"])
         case "value_error":
             message = item["msg"].removeprefix("Value error, ")
@@ -122,7 +132,7 @@ def _part_of(data: dict[str, Any], message: str) -> Iterator[Key]:
             return
         yield from (section, key)
         wrong = re.search(r"no \w+(?: with the title)? `([^`]*)`", message)
-        yield from (_value(parts[key], wrong[1]) or ()) if wrong else ()
+        yield from (_keys_to(wrong[1], parts[key]) or ()) if wrong else ()
     elif (found := re.match(r"(\w+)[:,]", message)) and found[1] in data:
         yield found[1]
         if twice := re.search(r"`([^`]*)` is given twice", message):
@@ -130,13 +140,13 @@ def _part_of(data: dict[str, Any], message: str) -> Iterator[Key]:
             yield from parts[1:2]
 
 
-def _value(part: Any, wanted: str) -> list[Key] | None:
-    """The keys that lead to that text within a part of the file."""
-    if part == wanted:
+def _keys_to(wanted: str | BaseModel, part: Any) -> list[Key] | None:
+    """The keys that lead to that text, or to that very model, within a part of the file."""
+    if part is wanted or (isinstance(wanted, str) and part == wanted):
         return []
     inner = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
-    for key, value in inner:
-        if (rest := _value(value, wanted)) is not None:
+    for key, value in part if isinstance(part, BaseModel) else inner:
+        if (rest := _keys_to(wanted, value)) is not None:
             return [key, *rest]
     return None
 

@@ -19,8 +19,8 @@ from .tables import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from .evaluate import Runs
     from .plan import Plan
+    from .runs import Runs
 
 
 def experiment_json(plan: Plan, claims: list[ClaimResult]) -> dict[str, Any]:

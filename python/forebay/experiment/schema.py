@@ -7,13 +7,14 @@ part of the file to another (a variant, a named metric) are checked when the fil
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
-from forebay.ethernet import Fairness
-
-from .metrics import Metric, MetricRef, Strict, is_formula, metric_parts
+from .figure_schema import Figure
+from .metrics import Metric, MetricRef
+from .strict import Strict
 
 Settings = dict[str, Any]
 """Key path in the scenario -> the value put there. A table replaces the table that stood there."""
@@ -222,124 +223,6 @@ class Table(Strict):
         return self
 
 
-class PaperData(Strict):
-    """Points that the paper gives in numbers, drawn beside ours."""
-
-    label: str
-    x: list[float]
-    y: list[float]
-
-    @model_validator(mode="after")
-    def _same_length(self) -> Self:
-        if len(self.x) != len(self.y):
-            message = f"`x` has {len(self.x)} values and `y` {len(self.y)}"
-            raise ValueError(message)
-        return self
-
-
-class Line(Strict):
-    """A metric over the axis, or over variants that differ in a number."""
-
-    metric: MetricRef
-    label: str
-    variant: str | None = None
-    variants: list[str] | None = Field(None, min_length=2)
-    """The variants that are the line's points, in this order."""
-    number: str | None = None
-    """With `variants`: the number of theirs that is the x."""
-    style: Literal["line", "dashed", "points"] = "line"
-
-    @model_validator(mode="after")
-    def _variants_have_a_number(self) -> Self:
-        if (self.variants is None) != (self.number is None) or (self.variants and self.variant):
-            message = "a line over `variants` needs their `number`, and no `variant`"
-            raise ValueError(message)
-        return self
-
-
-class SeriesLine(Strict):
-    """A time series of the first seed's run."""
-
-    label: str
-    of: Literal["queue", "flow", "link", "queue_flow"]
-    name: str
-    """A component, or with `group` the queue whose flows are drawn."""
-    quantity: str
-    group: str | None = None
-    variant: str | None = None
-    x: float | None = None
-    style: Literal["line", "dashed", "points"] = "line"
-
-
-class FairShareLine(Strict):
-    """The fair rate of a flow in the course of the run, computed from the scenario; with `topology.ethernet`."""
-
-    label: str
-    flow: str
-    fairness: Fairness = "max_min"
-    variant: str | None = None
-    x: float | None = None
-
-
-class FlowValues(Strict):
-    """One value of each flow of a group."""
-
-    label: str
-    group: str
-    column: str = "goodput_bps"
-    variant: str | None = None
-    x: float | None = None
-
-
-class Level(Strict):
-    """A horizontal line."""
-
-    label: str
-    y: float
-
-
-class Figure(Strict):
-    """A figure in the paper's axes. Its kind decides which of `lines`, `series`, `table` and `flows` it draws.
-
-    `fair_shares` have the time on their x axis, as `series` do.
-    """
-
-    file: str = Field(pattern=r"^[a-z0-9-]+$")
-    title: str
-    kind: Literal["lines", "series", "bars", "flows", "histogram"]
-    """`flows` draws the value of each flow of the first seed's run, `histogram` how those of all seeds spread."""
-    x_label: str = ""
-    y_label: str
-    x_scale: float = 1.0
-    y_scale: float = 1.0
-    x_range: list[float] | None = Field(None, min_length=2, max_length=2)
-    y_range: list[float] | None = Field(None, min_length=2, max_length=2)
-    x_log: bool = False
-    y_log: bool = False
-    lines: list[Line] = Field(default_factory=list)
-    series: list[SeriesLine] = Field(default_factory=list)
-    levels: list[Level] = Field(default_factory=list)
-    fair_shares: list[FairShareLine] = Field(default_factory=list)
-    table: str | None = None
-    flows: list[FlowValues] = Field(default_factory=list)
-    bin_width: float | None = Field(None, gt=0)
-    """Of a histogram, on its x axis. Its `x_range` is cut into bins; what lies outside counts in those at the ends."""
-    paper: list[PaperData] = Field(default_factory=list)
-
-    @model_validator(mode="after")
-    def _kind_has_its_data(self) -> Self:
-        data = {"lines": "lines", "series": "series", "bars": "table", "flows": "flows", "histogram": "flows"}
-        needed = [data[self.kind], *(["bin_width", "x_range"] if self.kind == "histogram" else [])]
-        for key in needed:
-            if not getattr(self, key):
-                message = f"a figure of kind `{self.kind}` needs `{key}`"
-                raise ValueError(message)
-        if self.fair_shares and self.kind != "series":
-            message = "`fair_shares` belong to a figure of kind `series`"
-            raise ValueError(message)
-        return self
-
-
 class Experiment(Strict):
     """One experiment of one paper."""
 
@@ -360,6 +243,17 @@ class Experiment(Strict):
     figures: list[Figure] = Field(default_factory=list)
     claims: list[Claim] = Field(default_factory=list)
     """What is judged; nothing in an experiment that only shows what a choice does."""
+
+    _file: tuple[Path, str] | None = PrivateAttr(None)
+
+    @property
+    def file(self) -> tuple[Path, str] | None:
+        """The file that it was read from and its text; None where there was none."""
+        return self._file
+
+    def model_post_init(self, context: Any) -> None:
+        """Keeps the file, which the reader gives as the context."""
+        self._file = context
 
     @model_validator(mode="after")
     def _references_resolve(self) -> Self:
@@ -455,14 +349,15 @@ class Experiment(Strict):
                 raise ValueError(message)
             self._check_metric(where, self.metrics[metric], (*path, metric))
             return
-        for variant in metric_parts(metric).variants:
+        parts = metric.parts()
+        for variant in parts.variants:
             if variant not in {known.name for known in self.variants}:
                 message = f"{where}: there is no variant `{variant}`"
                 raise ValueError(message)
-        if self.scenario is None and not metric_parts(metric).metrics and not is_formula(metric):
-            message = f"{where}: a metric of kind `{metric.kind}` needs runs, and the file has no [scenario]"
+        if self.scenario is None and metric.needs_runs:
+            message = f"{where}: a metric of kind `{metric.name_of_kind()}` needs runs, and the file has no [scenario]"
             raise ValueError(message)
-        for part in metric_parts(metric).metrics:
+        for part in parts.metrics:
             self._check_metric(where, part, path)
 
     def resolve(self, metric: MetricRef) -> Metric:
@@ -489,7 +384,7 @@ class Experiment(Strict):
 
     def _variants_of(self, metric: MetricRef) -> list[str]:
         """The variants that a metric, or one that it is made of, names."""
-        parts = metric_parts(self.resolve(metric))
+        parts = self.resolve(metric).parts()
         return [*parts.variants, *(name for part in parts.metrics for name in self._variants_of(part))]
 
     def points(self, quick: bool, variant: Variant | None = None) -> list[Point | None]:

@@ -17,8 +17,8 @@ from .plan import BASE, Coordinates
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from .evaluate import Runs
     from .judge import CheckResult, ClaimResult, Finding
+    from .runs import Runs
     from .schema import Table, TableColumn
 
 

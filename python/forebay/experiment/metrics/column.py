@@ -1,0 +1,107 @@
+"""`column`: a column of a result table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from pydantic import model_validator
+
+from forebay.experiment.errors import MetricError
+from forebay.runs.outcome import data_rows
+
+from .names import matching
+from .outcome_metric import OutcomeMetric
+from .reduction import reduced, share_within
+from .unit import Unit, WithUnit
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from forebay.runs.outcome import Columns, Outcome
+
+    from .metric import Samples
+
+
+class ColumnMetric(OutcomeMetric, WithUnit):
+    """A column of a result table over the rows named, reduced to one value."""
+
+    kind: Literal["column"]
+    column: str
+    table: Literal["flows", "queues", "links", "ports", "queue_flows"] = "flows"
+    name: str | None = None
+    """The row: a flow, queue, link or port. A `*` stands for any characters, and takes all rows that match: `out-*`."""
+    group: str | None = None
+    """The rows: all flows of a group."""
+    queue: str | None = None
+    """The queue, in the table `queue_flows`, of which only the rows of data count."""
+    minus: str | None = None
+    """A column subtracted row by row; in `queue_flows` it may be a column of `flows`."""
+    per: str | None = None
+    """A column divided by, row by row."""
+    times: str | None = None
+    """A column multiplied by, row by row: drops per packets sent times the offered rate is the rate lost."""
+    unit: Unit = ""
+    reduce: Literal["mean", "min", "max", "sum", "jain", "count", "share"] = "mean"
+    """`count` counts the rows that have a value at all (are not NaN), `share` is the part of those in the bounds."""
+    at_least: float | None = None
+    """For `share`: the lower bound, in the column's own unit."""
+    at_most: float | None = None
+    """For `share`: the upper bound, in the column's own unit."""
+
+    @model_validator(mode="after")
+    def _bounds(self) -> Self:
+        bounded = self.at_least is not None or self.at_most is not None
+        if bounded != (self.reduce == "share"):
+            message = "`share` needs `at_least`, `at_most` or both, and nothing else takes them"
+            raise ValueError(message)
+        return self
+
+    def of_outcome(self, outcome: Outcome) -> float:
+        """The column of the rows, reduced. Raises MetricError where the run has no such row or column."""
+        rows = self._rows(outcome)
+        values = _column(outcome.tables[self.table], self.column, self.table)[rows].astype(np.float64)
+        if self.minus is not None:
+            values = values - self._beside(outcome, self.minus, rows)
+        if self.per is not None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values = values / self._beside(outcome, self.per, rows)
+        if self.times is not None:
+            values = values * self._beside(outcome, self.times, rows)
+        if self.reduce == "share":
+            return share_within(values, self.at_least, self.at_most) * self.scale
+        return reduced(values, self.reduce) * self.scale
+
+    def _rows(self, outcome: Outcome) -> NDArray[np.bool]:
+        """Which rows of the table are meant."""
+        table = outcome.tables[self.table]
+        names = _column(table, "flow" if self.table == "queue_flows" else "name", self.table)
+        rows = np.ones(len(names), dtype=bool)
+        if self.table == "queue_flows":
+            rows &= data_rows(table)
+        if self.name is not None:
+            rows &= matching(names, self.name) if "*" in self.name else names == self.name
+        if self.group is not None:
+            rows &= np.isin(names, outcome.group(self.group))
+        if self.queue is not None:
+            rows &= _column(table, "queue", self.table) == self.queue
+        if not rows.any():
+            message = f"no row of `{self.table}` matches {self.name or self.group or self.queue or 'this'}"
+            raise MetricError(message)
+        return rows
+
+    def _beside(self, outcome: Outcome, column: str, rows: NDArray[np.bool]) -> Samples:
+        """Another column for the same rows; for `queue_flows` also one of the flow's own table."""
+        table = outcome.tables[self.table]
+        if column not in table and self.table == "queue_flows":
+            flows = outcome.tables["flows"]
+            of_flow = dict(zip(flows["name"], _column(flows, column, "flows"), strict=True))
+            return np.array([float(of_flow[name]) for name in table["flow"][rows]])
+        return _column(table, column, self.table)[rows].astype(np.float64)
+
+
+def _column(table: Columns, column: str, name: str) -> NDArray[np.float64]:
+    if column not in table:
+        message = f"the table `{name}` has no column `{column}`; it has {', '.join(table) or 'none'}"
+        raise MetricError(message)
+    return table[column]

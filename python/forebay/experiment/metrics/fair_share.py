@@ -1,0 +1,49 @@
+"""`fair_share`: what a fair network would give."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from forebay.ethernet import EthernetLoad, Fairness
+from forebay.experiment.errors import MetricError
+from forebay.experiment.plan import scenario_at
+
+from .metric import Placed, Value
+from .names import matching
+from .reduction import reduced
+from .unit import Unit, WithUnit
+
+if TYPE_CHECKING:
+    from forebay.experiment.plan import Coordinates
+    from forebay.experiment.runs import Runs
+
+
+class FairShareMetric(Placed, WithUnit):
+    """The fair rate of flows at one time, computed from the scenario; only with `topology.ethernet`."""
+
+    kind: Literal["fair_share"]
+    fairness: Fairness = "max_min"
+    name: str | None = None
+    """The flow; a `*` in it stands for any characters."""
+    group: str | None = None
+    """The flows of a group. Without it and `name`: all flows."""
+    at_s: float = 0.0
+    reduce: Literal["mean", "min", "max", "sum"] = "mean"
+    unit: Unit = ""
+
+    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+        """One value, the same for every seed."""
+        load = EthernetLoad.from_toml(scenario_at(runs.experiment, at, quick=runs.quick))
+        names = np.array([source.name for source in load.sources])
+        rows = np.ones(len(names), dtype=bool)
+        if self.name is not None:
+            rows &= matching(names, self.name)
+        if self.group is not None:
+            rows &= np.array([source.group == self.group for source in load.sources])
+        if not rows.any():
+            message = f"no flow matches {self.name or self.group}"
+            raise MetricError(message)
+        rates = load.fair_shares_at(self.at_s, self.fairness)[rows]
+        return [Value(at.label(), np.array([reduced(rates, self.reduce) * self.scale]))]

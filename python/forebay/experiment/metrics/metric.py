@@ -1,0 +1,109 @@
+"""What every kind of metric has: the runs it is evaluated over, its unit, and what it refers to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, get_args
+
+from forebay.experiment.strict import Strict
+from forebay.runs.statistics import Estimate, estimate_mean, estimate_ratio
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from forebay.experiment.plan import Coordinates
+    from forebay.experiment.runs import Runs
+
+    from . import MetricRef
+
+    Samples = NDArray[np.float64]
+    """One value for each seed, or for each point of a series."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """One value of a metric: its samples, one for each seed, and where it was taken."""
+
+    label: str
+    samples: Samples
+    over: Samples | None = None
+    """For a ratio, the samples of its denominator."""
+
+    def estimate(self) -> Estimate:
+        """The mean over seeds with its confidence interval."""
+        if self.over is None:
+            return estimate_mean(self.samples)
+        return estimate_ratio(self.samples, self.over)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a metric refers to."""
+
+    metrics: list[MetricRef] = field(default_factory=list)
+    variants: list[str] = field(default_factory=list)
+
+    def beside(self, metric: MetricRef | None, variant: str | None) -> Parts:
+        """These, and that metric and that variant if there are any."""
+        return Parts(
+            self.metrics if metric is None else [*self.metrics, metric],
+            self.variants if variant is None else [*self.variants, variant],
+        )
+
+
+class Metric(Strict):
+    """A kind of metric: the keys that a file gives it, and how it is evaluated.
+
+    The literal that its key `kind` takes is the name of the kind.
+    """
+
+    needs_runs: ClassVar[bool] = True
+    """Whether it reads the runs of the file's scenario by itself: a formula does not, nor does a metric of metrics."""
+
+    @classmethod
+    def name_of_kind(cls) -> str:
+        """The value of `kind` that stands for this class in a file."""
+        name: str
+        (name,) = get_args(cls.model_fields["kind"].annotation)
+        return name
+
+    def place(self, at: Coordinates) -> Coordinates:
+        """Where it is evaluated if it stands at `at`."""
+        return at
+
+    @abstractmethod
+    def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
+        """Its value or values at `at`, in its unit. Raises ExperimentError where it has none."""
+
+    @abstractmethod
+    def unit_in(self, runs: Runs) -> str:
+        """The unit that its values are in."""
+
+    def parts(self) -> Parts:
+        """The metrics and variants that it refers to."""
+        return Parts()
+
+    def spans_axis(self, _runs: Runs) -> bool:
+        """Whether it goes along the axis by itself, so that it has the same value at every x."""
+        return False
+
+    def spanned_variants(self) -> list[str] | None:
+        """The variants that it goes along by itself; None where it stays in one."""
+        return None
+
+
+class Placed(Metric):
+    """A metric that may say where it is evaluated."""
+
+    variant: str | None = None
+    x: float | None = None
+
+    def place(self, at: Coordinates) -> Coordinates:
+        """Where it is evaluated: its own `variant` and `x` win."""
+        return replace(at, variant=self.variant or at.variant, x=at.x if self.x is None else self.x)
+
+    def parts(self) -> Parts:
+        """The variant that it names."""
+        return Parts(variants=[] if self.variant is None else [self.variant])
