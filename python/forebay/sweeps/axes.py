@@ -129,7 +129,7 @@ def _from_text(key: str, text: str, fits: Callable[[Mapping[str, Value]], object
     if colon and kind.strip() in _DISTRIBUTIONS:
         ends = _ends(key, text, rest.split(":"), positive=kind.strip() == "loguniform")
         logarithmic = kind.strip() == "loguniform"
-        middle = _between(ends.low, ends.high, 0.4, logarithmic=logarithmic)
+        middle = _between(ends.low, ends.high, math.sqrt(0.2), logarithmic=logarithmic)
         decimals = _decimals_that_fit(key, [middle], ends, fits)
         return Range(key, ends.low, ends.high, ends.unit, logarithmic, decimals)
     values = [part.strip() for part in text.split(",")]
