@@ -11,7 +11,6 @@ import time
 import tomllib
 from pathlib import Path
 
-import polars as pl
 import pytest
 import tomli_w
 
@@ -232,7 +231,7 @@ def test_an_outcome_that_cannot_be_written_leaves_no_part(monkeypatch: pytest.Mo
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, "no")
 
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
     assert not Store(tmp_path).keep(Job("key", "name", 1, "text"), Outcome({}))
     assert list(tmp_path.iterdir()) == []
 

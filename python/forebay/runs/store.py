@@ -58,13 +58,14 @@ class Store:
     def keep(self, job: Job[Any], outcome: Outcome | Failure) -> bool:
         """Writes it; whether it is there. On a full disk it is not, and the next call computes it again."""
         path = self.path(job)
-        frame = _frame(path.stem, job, outcome)
-        with suppress(OSError, InputError, pl.exceptions.PolarsError):
+        file = _file(path.stem, job, outcome)
+        with suppress(OSError, InputError):
             self.folder.mkdir(parents=True, exist_ok=True)
             with begun(self.folder, Path.touch) as partial:
-                _write(frame, partial)
+                partial.write_bytes(file.getbuffer())
                 partial.replace(path)
-        return path.exists()
+            return True
+        return False
 
     def path(self, job: Job[Any]) -> Path:
         """The file of that run."""
@@ -73,21 +74,17 @@ class Store:
 
 def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
     """How large the file of an outcome is."""
-    file = io.BytesIO()
-    _write(_frame("", job, outcome), file)
-    return file.tell()
+    return len(_file("", job, outcome).getbuffer())
 
 
-def _frame(name: str, job: Job[Any], outcome: Outcome | Failure) -> pl.DataFrame:
+def _file(name: str, job: Job[Any], outcome: Outcome | Failure) -> io.BytesIO:
+    """The file of a run, which is written once and hardly ever read: fast to make, in memory first, which is faster."""
     digest = outcome.digest if isinstance(outcome, Outcome) else None
     error = outcome.to_text() if isinstance(outcome, Failure) else None
     texts = {"run": name, "scenario": job.name, "version": version_key(), "digest": digest, "error": error}
     facts = [pl.Series(key, [value], dtype=pl.String) for key, value in texts.items()]
     facts.insert(2, pl.Series("seed", [job.seed], dtype=pl.UInt64))
     tables = outcome.to_lists() if isinstance(outcome, Outcome) else []
-    return pl.DataFrame([*facts, *tables])
-
-
-def _write(frame: pl.DataFrame, file: Path | io.BytesIO) -> None:
-    # A file is written once and hardly ever read: the fastest way.
-    frame.write_parquet(file, compression="lz4", statistics=False)
+    file = io.BytesIO()
+    pl.DataFrame([*facts, *tables]).write_parquet(file, compression="lz4", statistics=False)
+    return file
