@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from . import _core, catalogue, interrupt, terminal
+from . import _core, catalogue, completion, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_text
 from .errors import InputError, ScenarioError
@@ -44,6 +44,7 @@ Overrides = Annotated[
         "--set",
         metavar="KEY.PATH=VALUE",
         help="Replace a value; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
+        autocompletion=completion.paths,
     ),
 ]
 # Folders are texts: the path of an empty one would be the current folder.
@@ -71,6 +72,7 @@ Queues = Annotated[
         help="Disciplines to compare. With parameters one at a time: [bold]RED=red:gentle=false,wait=true[/]. "
         "Repeatable.",
         show_default=False,
+        autocompletion=completion.disciplines,
     ),
 ]
 QueueSettings = Annotated[
@@ -209,6 +211,7 @@ def reproduce(
             metavar="[EXPERIMENT…|all]",
             help="Experiments as `forebay list experiments` names them.",
             show_default=False,
+            autocompletion=completion.experiments,
         ),
     ] = None,
     seeds: Annotated[
@@ -297,6 +300,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
             help="Values: [bold]a,b,c[/] or [bold]lin:10 Mbps:100 Mbps:4[/] or [bold]log:1:1000:7[/]; for samples "
             "[bold]uniform:0:1[/] or [bold]loguniform:1 ms:1 s[/]. Repeatable.",
             show_default=False,
+            autocompletion=completion.paths,
         ),
     ] = None,
     in_step: Annotated[
@@ -328,6 +332,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
             "--until",
             metavar="RULE",
             help="Add seeds until half the 95 % interval of a metric is narrower: [bold]goodput < 2 %[/].",
+            autocompletion=completion.metrics,
         ),
     ] = None,
     max_seeds: Annotated[
@@ -476,7 +481,13 @@ def list_(
 @app.command()
 def explain(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A discipline, transport or topology.", show_default=False)
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="A discipline, transport or topology.",
+            show_default=False,
+            autocompletion=completion.names,
+        ),
     ],
 ) -> None:
     """Explain what a discipline does, its parameters with units and defaults, and its source."""

@@ -153,6 +153,12 @@ class Result:
 
         return Plots(self)
 
+    def _repr_html_(self) -> str:
+        from .notebook import html
+        from .summary import result_tables
+
+        return html(lambda width: result_tables(self.to_dict(series=False), width))
+
     def to_dict(self, *, series: bool = True) -> Document:
         """The whole result as plain values; what has no value is None. `series` says if series have values."""
         tables = {table: getattr(self, table).to_dicts() for table in TABLES}

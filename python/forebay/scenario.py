@@ -102,9 +102,22 @@ class Scenario:
         """The scenario as TOML, with its overrides in it."""
         return self._toml
 
+    def _repr_html_(self) -> str:
+        from rich.syntax import Syntax
+        from rich.text import Text
+
+        from .notebook import html
+
+        head = Text.assemble((self.name, "bold"), f"   {self._size()}")
+        about = [Text(self.description)] if self.description else []
+        return html(lambda _width: [head, *about, Syntax(self.to_toml(), "toml", background_color="default")])
+
     def __repr__(self) -> str:
+        return f"<Scenario {self.name!r}: {self._size()}>"
+
+    def _size(self) -> str:
         flows, links = self._counts
-        return f"<Scenario {self.name!r}: {flows} flows, {links} links, {self.duration_s:g} s>"
+        return f"{flows} flows, {links} links, {self.duration_s:g} s"
 
 
 def _read(path: Path) -> str:

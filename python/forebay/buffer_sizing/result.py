@@ -85,6 +85,13 @@ class BufferSize:
 
         return draw(self)
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import terminal_tables
+
+        return html(lambda _width: terminal_tables(self))
+
     def to_dict(self) -> Document:
         """All of it as plain values; what has no value is None."""
         facts = ("scenario", "description", "warmup_s", "duration_s", "key", "queue", "unit")

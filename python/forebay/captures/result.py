@@ -81,6 +81,13 @@ class ReplayResult:
 
         return ReplayPlots(self)
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import terminal_tables
+
+        return html(lambda width: terminal_tables(self.to_dict(), width))
+
     def to_dict(self, *, series: bool = False) -> Document:
         """The whole result as plain values; what has no value is None. `series` says if series have values."""
         facts = {name: getattr(self, name) for name in _FACTS}

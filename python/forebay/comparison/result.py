@@ -90,6 +90,13 @@ class Comparison:
         """The rows of one group, in the order of `table`."""
         return self.groups.filter(pl.col("group") == group)
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import terminal_tables
+
+        return html(lambda width: terminal_tables(self, width))
+
     def to_dict(self) -> Document:
         """All of it as plain values; what has no value is None."""
         facts = ("scenario", "description", "warmup_s", "duration_s", "rate_bps")

@@ -141,6 +141,13 @@ class Stability:
                 columns[f"packet_rate_bps_{name}"] = rates
         return pl.DataFrame(columns)
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import terminal_tables
+
+        return html(lambda _width: terminal_tables(self))
+
     def to_dict(self) -> Document:
         """All of it as plain values but the courses themselves, which are in `table`; what has no value is None."""
         ecm = self.model.ecm

@@ -33,6 +33,13 @@ class PairedDifferences:
     differences: pl.DataFrame = field(repr=False)
     """The same rows: the mean over pairs of second minus first, with half its 95 % interval in `…_ci95`."""
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import paired_tables
+
+        return html(lambda width: paired_tables(self, width))
+
     def to_dict(self) -> Document:
         """All of it as plain values; what has no value is None."""
         return {

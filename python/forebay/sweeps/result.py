@@ -74,6 +74,13 @@ class Sweep:
         """The full name of a metric, whose unit may be left out. Raises InputError if there is none of that name."""
         return metric_named(name, self.metrics, "metric")
 
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+
+        from .table import terminal_tables
+
+        return html(lambda width: terminal_tables(self, width))
+
     def to_dict(self) -> Document:
         """All of it as plain values; what has no value is None."""
         facts = ("scenario", "description", "command")
