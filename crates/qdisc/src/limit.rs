@@ -71,10 +71,17 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_exclude_nan() {
-        assert!(check_probability(f64::NAN, "p").is_err());
-        assert!(check_averaging_weight(f64::NAN, "w").is_err());
-        assert!(check_averaging_weight(0.0, "w").is_err());
-        assert!(check_averaging_weight(1.0, "w").is_ok());
+    fn probabilities_and_weights_have_bounds() {
+        for (value, probability, weight) in [
+            (0.0, true, false),
+            (f64::MIN_POSITIVE, true, true),
+            (1.0, true, true),
+            (1.0 + f64::EPSILON, false, false),
+            (-f64::MIN_POSITIVE, false, false),
+            (f64::NAN, false, false),
+        ] {
+            assert_eq!(check_probability(value, "p").is_ok(), probability, "{value}");
+            assert_eq!(check_averaging_weight(value, "w").is_ok(), weight, "{value}");
+        }
     }
 }

@@ -383,6 +383,12 @@ fn presets_fill_in_what_is_not_given() {
     assert_eq!((own.bf_credit_limit, own.mark_probability), (5, 0.15));
 }
 
+#[test]
+fn departures_have_to_be_told() {
+    // A flow's buffers are given back when its packets leave.
+    assert!(Dbl::new(&DblConfig::default(), LINK, 7).unwrap().watches_departures());
+}
+
 /// The limit of the only flow at an empty queue, where the bounds of the limit leave room for it: the reference length.
 fn reference(config: DblConfig) -> u32 {
     let config = DblConfig { dbl_min_cells: 1, dbl_max_cells: 16_382, ..config };
