@@ -250,8 +250,6 @@ impl<P: Packet> Cbq<P> {
             bucket.take(packet.len_bytes(), now);
         }
         class.backlogged = class.queue.backlog().packets > 0;
-        // A class that runs dry keeps its tag, and goes on from the larger of it and the virtual time.
-        class.competing &= class.backlogged;
         self.sending = Some(index);
     }
 }

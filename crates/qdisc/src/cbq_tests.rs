@@ -109,13 +109,12 @@ fn packets_of_unlisted_classes_go_to_the_default() {
     assert_eq!(bench.drain(), [7]);
 }
 
-#[test]
-fn an_inner_queue_learns_of_its_idle_time() {
-    // RED with weight 1 and one waiting packet; the idle millisecond has to wash the average out.
+/// RED of weight 0.5 in the only class: its average before it sends what it has, and after an idle millisecond.
+fn averages_about_an_idle_time(class: CbqClass<()>) -> [f64; 2] {
     let config = RedConfig { weight: 0.5, ..RedConfig::default() };
     let red: Box<dyn Admission> = Box::new(Red::new(&config, LINK, 0).unwrap());
     let fifo: Box<dyn Discipline<Labelled>> = Box::new(Fifo::new(red));
-    let config = CbqConfig { classes: vec![class(0)], default_class: None };
+    let config = CbqConfig { classes: vec![class], default_class: None };
     let mut bench = Bench::new(Cbq::new(&config, vec![fifo]).unwrap());
     let average = |bench: &Bench<Cbq<Labelled>>| {
         let mut average = f64::NAN;
@@ -130,10 +129,20 @@ fn an_inner_queue_learns_of_its_idle_time() {
         bench.enqueue(Labelled::new(label, 1, 500, 0));
     }
     let before = average(&bench);
-    bench.drain();
+    assert_eq!(bench.drain(), [0, 1, 2, 3]);
     bench.now += Span::from_milliseconds(1);
     bench.enqueue(Labelled::new(4, 1, 500, 0));
-    assert!(before > 2.0 && average(&bench) < 1e-6, "{before} {}", average(&bench));
+    [before, average(&bench)]
+}
+
+#[test]
+fn an_inner_queue_learns_of_its_idle_time() {
+    // The second is a class that may send nothing more for a while when its last packet leaves.
+    let shaped = CbqClass { rate: Some(Rate::megabits(1)), burst: Bytes(1999), ..class(0) };
+    for class in [class(0), shaped] {
+        let [before, after] = averages_about_an_idle_time(class);
+        assert!(before > 2.0 && after < 1e-6, "{before} {after}");
+    }
 }
 
 #[test]

@@ -30,3 +30,32 @@ pub(crate) fn weights_by_class(weights: &[ClassWeight]) -> Result<Vec<f64>, Para
     }
     Ok(by_class)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn by_class(weights: &[(u8, f64)]) -> Result<Vec<f64>, ParameterError> {
+        let weights: Vec<ClassWeight> = weights.iter().map(|&(class, weight)| ClassWeight { class, weight }).collect();
+        weights_by_class(&weights)
+    }
+
+    #[test]
+    fn every_class_has_the_weight_that_is_listed_or_1() {
+        let weights = by_class(&[(0, 2.0), (255, 0.5)]).unwrap();
+        assert_eq!((weights[0], weights[255], weights.len()), (2.0, 0.5, 256));
+        assert!(weights[1..255].iter().all(|weight| *weight == 1.0));
+    }
+
+    #[test]
+    fn weights_have_bounds_and_come_once() {
+        for weight in [1e-3, 1e6] {
+            assert!(by_class(&[(1, weight)]).is_ok(), "{weight}");
+        }
+        for weight in [1e-3 - 1e-9, 1e6 + 1e-3, 0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert_eq!(by_class(&[(1, weight)]).map_err(|error| error.field), Err("weights"), "{weight}");
+        }
+        assert!(by_class(&[(1, 2.0), (2, 2.0)]).is_ok());
+        assert_eq!(by_class(&[(1, 2.0), (2, 2.0), (1, 2.0)]).map_err(|error| error.field), Err("weights"));
+    }
+}

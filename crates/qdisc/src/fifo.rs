@@ -76,3 +76,32 @@ impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
         self.law.flow_gauges(flow, visit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use forebay_units::QueueSize;
+
+    use super::*;
+    use crate::test_support::{Bench, LINK, Labelled};
+    use crate::{DropReason, DropTail, DropTailConfig};
+
+    #[test]
+    fn a_packet_that_leaves_makes_room_for_as_many_bytes() {
+        let law = DropTail::new(&DropTailConfig { limit: QueueSize::Bytes(1000) }, LINK, 0).unwrap();
+        let mut bench = Bench::new(Fifo::new(Box::new(law)));
+        let packets = [(1, 600), (2, 400), (3, 40)].map(|(label, len_bytes)| Labelled::new(label, 1, len_bytes, 0));
+        packets.into_iter().for_each(|packet| bench.enqueue(packet));
+        assert_eq!(bench.dropped.0, [(packets[2], DropReason::Overflow, false)]);
+        assert_eq!(bench.discipline.backlog(), Backlog { packets: 2, bytes: 1000 });
+        assert_eq!(bench.dequeue(), Some(packets[0]));
+        assert_eq!(bench.discipline.backlog(), Backlog { packets: 1, bytes: 400 });
+        for packet in [Labelled::new(4, 1, 601, 0), Labelled::new(5, 1, 600, 0)] {
+            bench.enqueue(packet);
+        }
+        assert_eq!(bench.discipline.poll_at(), None, "a FIFO queue gives whatever it holds");
+        assert_eq!(bench.drain(), vec![2, 5]);
+        assert_eq!(bench.discipline.backlog(), Backlog::default());
+    }
+}

@@ -60,10 +60,28 @@ mod tests {
     }
 
     #[test]
-    fn probabilities_exclude_nan() {
-        assert!(check_probability(f64::NAN, "p").is_err());
-        assert!(check_averaging_weight(f64::NAN, "w").is_err());
-        assert!(check_averaging_weight(0.0, "w").is_err());
-        assert!(check_averaging_weight(1.0, "w").is_ok());
+    fn a_limit_may_be_reached_and_not_passed() {
+        let backlog = |packets, bytes| Backlog { packets, bytes };
+        let bytes = Limit::new(QueueSize::Bytes(1000), "limit").unwrap();
+        assert_eq!([400, 401].map(|len_bytes| bytes.fits(backlog(1, 600), len_bytes)), [true, false]);
+        assert_eq!([1000, 1001].map(|held| bytes.is_exceeded_by(backlog(1, held))), [false, true]);
+        let packets = Limit::new(QueueSize::Packets(2), "limit").unwrap();
+        assert_eq!([1, 2].map(|held| packets.fits(backlog(held, 0), 1000)), [true, false]);
+        assert_eq!([2, 3].map(|held| packets.is_exceeded_by(backlog(held, 0))), [false, true]);
+    }
+
+    #[test]
+    fn probabilities_and_weights_have_bounds() {
+        for (value, probability, weight) in [
+            (0.0, true, false),
+            (f64::MIN_POSITIVE, true, true),
+            (1.0, true, true),
+            (1.0 + f64::EPSILON, false, false),
+            (-f64::MIN_POSITIVE, false, false),
+            (f64::NAN, false, false),
+        ] {
+            assert_eq!(check_probability(value, "p").is_ok(), probability, "{value}");
+            assert_eq!(check_averaging_weight(value, "w").is_ok(), weight, "{value}");
+        }
     }
 }

@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
     use crate::test_support::rng;
-    use crate::{DropReason, DropTail, DropTailConfig, Ecn, Fifo, FlowKey, MarkReason};
+    use crate::{Backlog, DropReason, DropTail, DropTailConfig, Ecn, Fifo, FlowKey, MarkReason};
 
     /// A packet of a number and a length.
     #[derive(Clone, Copy, Debug, PartialEq)]
@@ -200,6 +200,86 @@ mod tests {
             line.run_until(at, &mut *queue, &mut rng, &mut log);
         }
         assert_eq!(log.events, [(99, -3), (100, 1), (150, 2), (200, 4)]);
+    }
+
+    #[test]
+    fn each_length_takes_its_own_time() {
+        let (mut queue, mut log, mut rng) = (drop_tail(5), Log::default(), rng());
+        let mut line = Line::new(Rate::megabits(8));
+        for (number, len_bytes) in [(1, 1), (2, 0), (3, 100), (4, 100), (5, 1)] {
+            line.arrive(Numbered(number, len_bytes), Time::ZERO, &mut *queue, &mut rng, &mut log);
+        }
+        line.run_until(Time::NEVER, &mut *queue, &mut rng, &mut log);
+        assert_eq!(log.events, [(1, 1), (1, 2), (101, 3), (201, 4), (202, 5)]);
+    }
+
+    /// Keeps its packet until `ready_at`, and wants to be asked at `poll_at`.
+    struct Shaper {
+        packet: Option<Numbered>,
+        ready_at: Time,
+        poll_at: Option<Time>,
+    }
+
+    impl Discipline<Numbered> for Shaper {
+        fn enqueue(&mut self, packet: Numbered, cx: &mut Cx<'_, Numbered>) {
+            match self.packet {
+                None if packet.len_bytes() > 0 => self.packet = Some(packet),
+                _ => cx.sink.dropped(packet, DropReason::Overflow, false),
+            }
+        }
+
+        fn dequeue(&mut self, cx: &mut Cx<'_, Numbered>) -> Option<Numbered> {
+            if cx.now < self.ready_at { None } else { self.packet.take() }
+        }
+
+        fn poll_at(&self) -> Option<Time> {
+            self.poll_at
+        }
+
+        fn backlog(&self) -> Backlog {
+            self.packet
+                .map_or_else(Backlog::default, |packet| Backlog { packets: 1, bytes: u64::from(packet.len_bytes()) })
+        }
+
+        fn state_bytes(&self) -> u64 {
+            0
+        }
+    }
+
+    fn at(microseconds: u64) -> Time {
+        Time::ZERO + Span::from_microseconds(microseconds)
+    }
+
+    #[test]
+    fn a_shaper_is_asked_when_it_wants() {
+        let mut shaper = Shaper { packet: None, ready_at: at(30), poll_at: Some(at(30)) };
+        let (mut log, mut rng, mut line) = (Log::default(), rng(), Line::new(Rate::megabits(8)));
+        line.arrive(Numbered(1, 100), at(10), &mut shaper, &mut rng, &mut log);
+        assert_eq!(line.next(), Some(at(30)));
+        line.run_until(at(29), &mut shaper, &mut rng, &mut log);
+        assert_eq!(line.next(), Some(at(30)));
+        line.run_until(at(30), &mut shaper, &mut rng, &mut log);
+        // Its packet is on the line; the time at which it wanted to be asked has passed.
+        assert_eq!(line.next(), Some(at(130)));
+        line.run_until(at(130), &mut shaper, &mut rng, &mut log);
+        assert_eq!((line.next(), log.events), (None, alloc::vec![(130, 1)]));
+    }
+
+    #[test]
+    fn a_queue_is_not_asked_again_at_once_nor_for_nothing() {
+        let mut rng = rng();
+        let mut next = |len_bytes, poll_at| {
+            let mut shaper = Shaper { packet: None, ready_at: Time::NEVER, poll_at };
+            let mut line = Line::new(Rate::megabits(8));
+            line.arrive(Numbered(1, len_bytes), at(10), &mut shaper, &mut rng, &mut Log::default());
+            line.next()
+        };
+        let soon = at(10) + Span::from_picoseconds(1);
+        for (poll_at, expected) in [(None, None), (Some(at(9)), None), (Some(at(10)), None), (Some(soon), Some(soon))] {
+            assert_eq!(next(100, poll_at), expected, "{poll_at:?}");
+        }
+        // Without a backlog there is nothing to ask for.
+        assert_eq!(next(0, Some(at(30))), None);
     }
 
     #[test]

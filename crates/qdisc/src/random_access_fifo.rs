@@ -179,5 +179,7 @@ mod tests {
         assert_eq!(below(&mut Script(vec![0, u64::MAX]), 3), 2);
         assert_eq!(below(&mut Script(vec![1]), 3), 0);
         assert_eq!(below(&mut Script(vec![u64::MAX / 2]), 3), 1);
+        // 3 times this is 2 * 2^64 + 1: the least product that is kept.
+        assert_eq!(below(&mut Script(vec![0xaaaa_aaaa_aaaa_aaab]), 3), 2);
     }
 }

@@ -303,6 +303,13 @@ mod tests {
     }
 
     #[test]
+    fn a_single_bucket_serves_all_flows() {
+        let mut bench = bench(&SfqRedConfig { buckets: 1, ..SfqRedConfig::default() });
+        (1..4).for_each(|flow| bench.enqueue(Labelled::new(flow, u64::from(flow), 1000, 0)));
+        assert_eq!(bench.drain(), [1, 2, 3]);
+    }
+
+    #[test]
     fn ns2s_placement_parts_consecutive_flows() {
         let mut bench = bench(&SfqRedConfig { placement: SfqPlacement::Ns2, ..SfqRedConfig::default() });
         for flow in 0..15 {

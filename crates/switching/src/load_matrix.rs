@@ -68,7 +68,7 @@ impl LoadPattern {
                     return Err(LoadError::HotSpot { ports });
                 }
                 let hot = *hot as usize - 1;
-                let others = (ports - 1).max(1) as f64;
+                let others = (ports - 1) as f64;
                 fill(&|_, output| if output == hot { *fraction } else { (1.0 - fraction) / others })
             }
             Self::Matrix(rows) => {
@@ -290,7 +290,9 @@ mod tests {
         }
         let hot = LoadPattern::HotSpot(HotSpot { output: 9, fraction: 0.5 });
         assert_eq!(hot.matrix(8, 1.0), Err(LoadError::HotSpot { ports: 8 }));
-        assert_eq!(LoadPattern::Uniform.matrix(65, 1.0), Err(LoadError::Ports { ports: 65 }));
+        for ports in [0, 65] {
+            assert_eq!(LoadPattern::Uniform.matrix(ports, 1.0), Err(LoadError::Ports { ports }));
+        }
         assert_eq!(LoadPattern::Uniform.matrix(2, -1.0), Err(LoadError::NotALoad { input: 0, output: 0 }));
     }
     #[test]
@@ -304,8 +306,10 @@ mod tests {
         }
         assert_eq!(loads.ports(), 4);
         assert_eq!(matrix(&hot_spot(1, 1.0), 1).load(0, 0), 1.0);
+        assert_eq!(matrix(&hot_spot(1, 0.25), 2).loads_of_input(1), [0.25, 0.75]);
         for (output, fraction) in [(0, 0.5), (5, 0.5), (1, -0.01), (1, 1.01)] {
-            assert!(hot_spot(output, fraction).matrix(4, 1.0).is_err(), "{output} {fraction}");
+            let expected = Err(LoadError::HotSpot { ports: 4 });
+            assert_eq!(hot_spot(output, fraction).matrix(4, 1.0), expected, "{output} {fraction}");
         }
         for (output, fraction) in [(1, 0.0), (4, 1.0)] {
             assert!(hot_spot(output, fraction).matrix(4, 1.0).is_ok(), "{output} {fraction}");

@@ -302,6 +302,19 @@ mod tests {
     }
 
     #[test]
+    fn an_output_at_its_dynamic_threshold_is_blocked() {
+        // "Blocked while the queue is at the threshold or above it" (Choudhury and Hahne): of 4000 B half are free.
+        let mut memory = memory(2, 2000, Some(OutputLimit::Dynamic(1.0)));
+        for input in [0, 0, 1] {
+            assert_eq!(memory.admit(input, 0, 0, 640), Ok(()));
+        }
+        assert_eq!((memory.of_output(0), memory.total()), (1920, 1920));
+        assert_eq!(memory.admit(1, 0, 0, 80), Ok(()), "80 B below the threshold");
+        assert_eq!(memory.admit(1, 0, 0, 1), Err(MemoryFull::Output), "at it");
+        assert_eq!(memory.admit(1, 0, 1, 1), Ok(()));
+    }
+
+    #[test]
     fn what_cannot_work_is_refused_by_name() {
         let field = |partition, output_limit| {
             let config = SharedMemoryConfig { partition: Bytes(partition), output_limit };
@@ -311,6 +324,9 @@ mod tests {
         assert_eq!(field(0, None), Some("memory"));
         assert_eq!(field(u64::MAX, None), Some("memory"));
         assert_eq!(field(1, Some(OutputLimit::Static(Bytes(0)))), Some("output_limit.static"));
+        for least in [OutputLimit::Static(Bytes(1)), OutputLimit::Dynamic(f64::MIN_POSITIVE)] {
+            assert_eq!(field(1, Some(least)), None, "{least:?}");
+        }
         for alpha in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(field(1, Some(OutputLimit::Dynamic(alpha))), Some("output_limit.dynamic"));
         }

@@ -135,6 +135,9 @@ mod tests {
         let windows = windows(&mut rounds, &[100, 113, 113, 113, 113, 113, 113]);
         // Seven ACKs at full speed in the second round, then a quarter; the first ACK of the seventh ends it.
         assert_eq!(windows[..3], [32.0, 32.0 + 7.0 + 25.0 / 4.0, 45.25 + 45.0 / 4.0]);
+        for round in 2..6 {
+            assert_eq!(windows[round], windows[round - 1] + windows[round - 1].floor() / 4.0, "round {round}");
+        }
         assert_eq!(windows[5], windows[6]);
         assert!(!rounds.is_in_slow_start());
     }

@@ -375,8 +375,18 @@ fn presets_fill_in_what_is_not_given() {
     assert_eq!((paper.bf_credit_limit, paper.bf_buffer_limit_cells, paper.mark_probability), (2, 16, 0.333));
     let catalyst = DblConfig::preset(DblPreset::Catalyst4500).resolve().unwrap();
     assert_eq!((catalyst.bf_credit_limit, catalyst.bf_buffer_limit_cells, catalyst.mark_probability), (10, 48, 0.15));
+    // The packet of 1000 or 1518 B to the byte.
+    let packets = [DblPreset::Paper, DblPreset::Catalyst4500]
+        .map(|preset| DblConfig { cell_size: Bytes(1), ..DblConfig::preset(preset) }.resolve().unwrap());
+    assert_eq!(packets.map(|resolved| resolved.bf_buffer_limit_cells), [1000, 2 * 1518]);
     let own = DblConfig { bf_credit_limit: Some(5), ..DblConfig::preset(DblPreset::Catalyst4500) }.resolve().unwrap();
     assert_eq!((own.bf_credit_limit, own.mark_probability), (5, 0.15));
+}
+
+#[test]
+fn departures_have_to_be_told() {
+    // A flow's buffers are given back when its packets leave.
+    assert!(Dbl::new(&DblConfig::default(), LINK, 7).unwrap().watches_departures());
 }
 
 /// The limit of the only flow at an empty queue, where the bounds of the limit leave room for it: the reference length.

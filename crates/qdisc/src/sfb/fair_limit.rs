@@ -56,11 +56,12 @@ impl FlowCount {
         ended
     }
 
-    /// -m ln(share of clear bits); a full map counts as one with half a bit clear.
+    /// -m ln(share of clear bits), more than 1 because a packet begins each interval; a full map counts as one with half
+    /// a bit clear.
     fn estimate(&self) -> f64 {
         let set: u32 = self.map.iter().map(|word| word.count_ones()).sum();
         let (bits, clear) = (f64::from(self.bits), f64::from(self.bits - set).max(0.5));
-        (-bits * libm::log(clear / bits)).max(1.0)
+        -bits * libm::log(clear / bits)
     }
 
     /// Bytes that it holds on the heap.
@@ -97,6 +98,21 @@ mod tests {
             let error = 3.0 * libm::sqrt(m * (libm::exp(n / m) - n / m - 1.0));
             let found = count.flows.unwrap();
             assert!((found - n).abs() <= error + 0.01, "{found} for {n}, error {error}");
+        }
+    }
+
+    #[test]
+    fn a_full_map_has_half_a_bit_clear() {
+        for flow_bits in [64, 65, 8192] {
+            let config = SfbFairLimit { flow_bits, ..SfbFairLimit::default() };
+            let mut count = FlowCount::new(&config, 11);
+            // Of so many flows none leaves a bit clear: e^-30 of them would.
+            for flow in 0..30 * u64::from(flow_bits) {
+                count.observe(FlowKey(flow), Time::ZERO);
+            }
+            count.observe(FlowKey(0), Time::ZERO + config.interval);
+            let m = f64::from(flow_bits);
+            assert_eq!(count.flows, Some(-m * libm::log(0.5 / m)), "{flow_bits}");
         }
     }
 

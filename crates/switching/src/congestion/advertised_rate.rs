@@ -258,6 +258,29 @@ mod tests {
     }
 
     #[test]
+    fn the_offer_follows_a_below_the_set_point_and_b_above() {
+        let control = QueueControl::Hyperbolic(Hyperbolic { empty: 2.0, steepness: 3.0, floor: 0.1 });
+        for (fill, expected) in [(0.0, 2.0), (0.96, 2.0 / 1.96), (1.0, 1.0), (1.04, 3.0 / 3.08), (2.0, 3.0 / 5.0)] {
+            let offer = control.offer((fill * 75_000.0) as u64, LAW.set_point);
+            assert!((offer - expected).abs() < 1e-12, "{fill}: {offer}");
+        }
+    }
+
+    #[test]
+    fn control_frames_are_part_of_the_load() {
+        let rate_after = |data_frames: u32, control_frames: u32| {
+            let (capacity, mut rng) = (Rate::megabits(10_000), rng(1));
+            let mut port = AdvertisedRate::new(LAW, 5e9);
+            (0..data_frames).for_each(|_| port.arrived(CONTROL_FRAME_BYTES));
+            (0..control_frames).for_each(|_| port.arrived_control());
+            port.update(LAW.set_point.0, &Context { now: port.update_at(), capacity, rng: &mut rng });
+            port.bps(capacity)
+        };
+        assert_eq!(rate_after(1900, 100), rate_after(2000, 0));
+        assert!(rate_after(1900, 100) < rate_after(1900, 0));
+    }
+
+    #[test]
     fn the_rate_is_divided_by_the_load_factor() {
         let capacity = Rate::megabits(10_000);
         // 125 000 B in 100 us are 10 Gb/s: at the set-point the load factor is 1, and with twice as much 2.

@@ -56,6 +56,23 @@ fn reports_begin_with_the_first_frame_and_end_when_the_source_has_rested() {
 }
 
 #[test]
+fn a_source_that_has_rested_for_just_the_expiry_is_reported_to_once_more() {
+    let (ms, mut rng) = (Span::from_milliseconds, rng(1));
+    let config = DbpConfig { interval: Some(ms(1)), expiry: Some(ms(2)), ..DbpConfig::default() };
+    let mut destination = config.reflector(LINE).unwrap();
+    destination.delivered(1500, false, &mut context(Time::ZERO, &mut rng));
+    let last_data = destination.poll_at();
+    assert!(destination.expire(&mut context(last_data, &mut rng)).is_some());
+    destination.delivered(1500, false, &mut context(last_data, &mut rng));
+    for (after, reports) in [(1, true), (2, true), (3, false)] {
+        let now = last_data + ms(after);
+        assert_eq!(destination.poll_at(), now);
+        assert_eq!(destination.expire(&mut context(now, &mut rng)).is_some(), reports, "{after} ms");
+    }
+    assert_eq!(destination.poll_at(), Time::NEVER);
+}
+
+#[test]
 fn a_source_does_as_it_is_told_and_is_free_or_slow_without_reports() {
     let mut rng = rng(1);
     let decaying = DbpConfig { silence: Silence::Decay, ..DbpConfig::default() };

@@ -1,0 +1,183 @@
+//! Tests of what all schemes of congestion management promise.
+
+use alloc::format;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::test_support::rng;
+
+const LINE: Rate = Rate::megabits(10_000);
+
+fn messages() -> impl Strategy<Value = Option<Message>> {
+    let from = CongestionPointId(3);
+    prop_oneof![
+        20 => Just(None),
+        1 => (-60_000..30_000, -9000..9000).prop_map(move |(offset_bytes, delta_bytes)| {
+            Some(Message::Bcn { offset_bytes, delta_bytes, from })
+        }),
+        1 => (1_u8..64).prop_map(move |feedback| {
+            Some(Message::Cnm { feedback, offset_bytes: -9000, delta_bytes: 0, from })
+        }),
+        1 => (10_u64..500).prop_map(|microseconds| {
+            let latency = Span::from_microseconds(microseconds);
+            Some(Message::ProbeReport { latency, throughput: Some(1e8) })
+        }),
+        1 => (1e8..2e10).prop_map(|rate_bps| Some(Message::RateReport { rate_bps })),
+        1 => Just(Some(Message::Cnp)),
+    ]
+}
+
+fn context(now: Time, rng: &mut dyn Rng) -> Context<'_> {
+    Context { now, capacity: LINE, rng }
+}
+
+fn find(name: &str) -> CongestionManagement {
+    CongestionManagement::every().into_iter().find(|scheme| scheme.name() == name).unwrap()
+}
+
+#[test]
+fn the_schemes_whose_switches_mark_frames_say_so() {
+    for scheme in CongestionManagement::every() {
+        let mut point = scheme.congestion_point(CongestionPointId(0), LINE);
+        let mut dice = rng(1);
+        let marks = (1..=1000).any(|frame| {
+            let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+            let arrival = Arrival { len_bytes: 1500, queue_bytes: 1500 * frame, limited_by: None };
+            point.arrived(arrival, &mut context) == Verdict::Mark
+        });
+        assert_eq!(scheme.marks_frames(), marks, "{scheme:?}");
+    }
+}
+
+#[test]
+fn what_is_sent_by_the_clock_is_what_was_asked_for() {
+    let [five, seven] = [5, 7].map(Span::from_milliseconds);
+    let fecn = fecn::FecnConfig { interval: Some(five), ..Default::default() };
+    let discovery = CongestionManagement::Fecn(fecn::FecnConfig { discovery_period: Some(seven), ..fecn.clone() });
+    let dbp = CongestionManagement::Dbp(DbpConfig { interval: Some(five), ..Default::default() });
+    for (scheme, field, interval, to_destination) in [
+        (CongestionManagement::Fecn(fecn), "interval", five, true),
+        (discovery, "discovery_period", seven, true),
+        (dbp, "interval", five, false),
+    ] {
+        let expected = PeriodicMessages { field, interval, to_destination };
+        assert_eq!(scheme.periodic_messages(LINE), Some(expected), "{scheme:?}");
+    }
+    for name in ["ecm", "e2cm", "qcn", "dcqcn"] {
+        assert_eq!(find(name).periodic_messages(LINE), None, "{name}");
+    }
+}
+
+/// The contract of [`CongestionPoint::take_unseen`].
+#[test]
+fn frames_that_need_not_be_shown_make_no_difference() {
+    for scheme in CongestionManagement::every() {
+        let [mut prompt, mut sparing] = [(); 2].map(|()| scheme.congestion_point(CongestionPointId(0), LINE));
+        let (mut dice, mut sparing_dice) = (rng(7), rng(7));
+        let mut unseen = 0;
+        for frame in 0..10_000_u64 {
+            // The queue rises to 1.5 MB and falls again.
+            let queue_bytes = 1500 * (frame % 2000).min(2000 - frame % 2000);
+            let arrival = Arrival { len_bytes: 1500, queue_bytes, limited_by: None };
+            let verdict = prompt.arrived(arrival, &mut context(Time::ZERO, &mut dice));
+            if unseen > 0 {
+                unseen -= 1;
+                assert_eq!(verdict, Verdict::Pass, "{scheme:?}");
+            } else {
+                let sparing_verdict = sparing.arrived(arrival, &mut context(Time::ZERO, &mut sparing_dice));
+                assert_eq!(sparing_verdict, verdict, "{scheme:?}");
+                unseen = sparing.take_unseen();
+            }
+        }
+    }
+}
+
+/// Checks that a part is due later than now whenever it has been called: `due` calls it at a time, if given one, and says
+/// when it is due next.
+fn assert_timer_moves_on(what: &str, mut due: impl FnMut(Option<Time>) -> Time) {
+    let mut at = due(None);
+    for _ in 0..5 {
+        if at == Time::NEVER {
+            return;
+        }
+        let next = due(Some(at));
+        assert!(next > at, "{what}: due at {at:?} and again at {next:?}");
+        at = next;
+    }
+}
+
+#[test]
+fn a_part_that_has_been_called_is_due_later_or_never() {
+    for scheme in CongestionManagement::every() {
+        let mut dice = rng(1);
+        let mut point = scheme.congestion_point(CongestionPointId(0), LINE);
+        assert_timer_moves_on(&format!("port of {}", scheme.name()), |now| {
+            if let Some(now) = now {
+                point.expire(0, &mut context(now, &mut dice));
+            }
+            point.poll_at()
+        });
+        let mut source = scheme.reaction_point(LINE, Time::ZERO);
+        assert_timer_moves_on(&format!("source of {}", scheme.name()), |now| {
+            now.and_then(|now| source.expire(&mut context(now, &mut dice)));
+            source.poll_at()
+        });
+        let Some(mut reflector) = scheme.reflector(LINE) else { continue };
+        assert_timer_moves_on(&format!("destination of {}", scheme.name()), |now| {
+            now.and_then(|now| reflector.expire(&mut context(now, &mut dice)));
+            reflector.poll_at()
+        });
+    }
+}
+
+/// The contract of [`Reflector::answers_data`].
+#[test]
+fn a_reflector_answers_data_only_if_it_says_so() {
+    for (name, expected) in [("e2cm", false), ("fecn", false), ("dbp", true), ("dcqcn", true)] {
+        let mut reflector = find(name).reflector(LINE).unwrap();
+        let (says_so, polled_at) = (reflector.answers_data(), reflector.poll_at());
+        let mut dice = rng(1);
+        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
+        let answer = (0..3).find_map(|_| reflector.delivered(1500, true, &mut context));
+        let answers = answer.is_some() || reflector.poll_at() != polled_at;
+        assert_eq!((answers, says_so), (expected, expected), "{name}");
+    }
+}
+
+proptest! {
+    /// The contract of [`ReactionPoint::silent_bytes`].
+    #[test]
+    fn what_is_only_counted_may_be_told_late_and_as_one(
+        steps in prop::collection::vec((1_u64..200, 64_u64..9000, messages()), 1..400)
+    ) {
+        for scheme in CongestionManagement::every() {
+            let mut prompt = (scheme.reaction_point(LINE, Time::ZERO), rng(7));
+            let mut late = (scheme.reaction_point(LINE, Time::ZERO), rng(7));
+            let (mut now, mut untold) = (Time::ZERO, 0);
+            for (microseconds, len_bytes, message) in &steps {
+                now = now.saturating_add(Span::from_microseconds(*microseconds));
+                let told = prompt.0.sent(*len_bytes, &mut Context { now, capacity: LINE, rng: &mut prompt.1 });
+                untold += len_bytes;
+                let is_due = prompt.0.poll_at() <= now;
+                if untold > late.0.silent_bytes() || message.is_some() || is_due {
+                    let mut context = Context { now, capacity: LINE, rng: &mut late.1 };
+                    prop_assert_eq!(late.0.sent(core::mem::take(&mut untold), &mut context), told, "{:?}", scheme);
+                } else {
+                    prop_assert_eq!(told, None, "{:?}", scheme);
+                }
+                for (point, rng) in [&mut prompt, &mut late] {
+                    let mut context = Context { now, capacity: LINE, rng };
+                    if let Some(message) = message {
+                        point.receive(message, &mut context);
+                    }
+                    if is_due {
+                        point.expire(&mut context);
+                    }
+                }
+                let state = |point: &dyn ReactionPoint| (point.rate_bps(), point.associated(), point.poll_at());
+                prop_assert_eq!(state(&*prompt.0), state(&*late.0), "{:?}", scheme);
+            }
+        }
+    }
+}
