@@ -11,12 +11,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import types
+    from . import portable, types
     from ._core import __version__
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
-    from .errors import CaptureError, InputError, InternalError, ScenarioError
+    from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
+    from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
     from .ethernet import fair_shares
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
+    "AdmissionLaw": "disciplines",
     "BufferSize": "buffer_sizing",
     "CaptureError": "errors",
     "Comparison": "comparison",
+    "DisciplineError": "errors",
     "Engine": "result",
     "InputError": "errors",
     "InternalError": "errors",
+    "QueueDiscipline": "disciplines",
     "ReplayResult": "captures",
     "Result": "result",
     "RoutedFlow": "fair_rates",
@@ -39,6 +43,7 @@ _HOMES = {
     "ScenarioError": "errors",
     "Series": "result",
     "Stability": "fluid_model",
+    "Verdict": "disciplines",
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
@@ -54,12 +59,15 @@ _HOMES = {
 }
 
 __all__ = [
+    "AdmissionLaw",
     "BufferSize",
     "CaptureError",
     "Comparison",
+    "DisciplineError",
     "Engine",
     "InputError",
     "InternalError",
+    "QueueDiscipline",
     "ReplayResult",
     "Result",
     "RoutedFlow",
@@ -67,6 +75,7 @@ __all__ = [
     "ScenarioError",
     "Series",
     "Stability",
+    "Verdict",
     "__version__",
     "compare",
     "compare_runs",
@@ -75,6 +84,7 @@ __all__ = [
     "link_prices",
     "load",
     "max_min_rates",
+    "portable",
     "proportional_rates",
     "replay",
     "run",
@@ -84,8 +94,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "types":
-        return import_module(".types", __name__)
+    if name in ("portable", "types"):
+        return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value

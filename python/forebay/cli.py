@@ -16,7 +16,7 @@ from rich.markup import escape
 from . import _core, catalogue, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_text
-from .errors import InputError, ScenarioError
+from .errors import DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, named
 from .scenario import Scenario
 from .seeds import LAST_SEED, MOST_SEEDS
@@ -55,6 +55,13 @@ Seed = Annotated[
     typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of all dice, instead of the scenario's."),
 ]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one a core.")]
+
+AllowPython = Annotated[
+    bool,
+    typer.Option(
+        "--allow-python", help="Import and run the Python code that the scenario names: only if you trust it."
+    ),
+]
 
 # The options of size-buffer alone.
 Utilization = Annotated[
@@ -130,12 +137,13 @@ def run(
     seed: Seed = None,
     as_json: AsJson = False,
     out: OutputFolder = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario and print what became of its flows, queues and links."""
     folder = _folder(out)
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
-    checked = Scenario.load(scenario, _pairs(overrides))
+    checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
     unsaved: NotWrittenError | None = None
     with terminal.progress(checked.name) as bar:
         if folder is None:
@@ -185,6 +193,7 @@ def reproduce(
         str | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
     ] = None,
     jobs: Jobs = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side.
 
@@ -198,12 +207,20 @@ def reproduce(
         from .manual import list_table
 
         terminal.show(list_table(Kind.experiments))
-    status = experiment.reproduce(experiments or [], seeds=seeds, quick=quick, out=folder, as_json=as_json, jobs=jobs)
+    status = experiment.reproduce(
+        experiments or [],
+        seeds=seeds,
+        quick=quick,
+        out=folder,
+        as_json=as_json,
+        jobs=jobs,
+        allow_python=allow_python,
+    )
     raise typer.Exit(status)
 
 
 @app.command()
-def compare(
+def compare(  # noqa: PLR0913 - typer makes an option of each
     what: Annotated[
         list[Path],
         typer.Argument(
@@ -212,6 +229,7 @@ def compare(
             show_default=False,
         ),
     ],
+    *,
     queues: Annotated[
         list[str] | None,
         typer.Option(
@@ -246,13 +264,14 @@ def compare(
         str | None,
         typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
     ] = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .comparison.command import Options, run_command
 
-    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, folder)
+    options = Options(queues or (), settings, at, _pairs(overrides), seeds, jobs, as_json, folder, allow_python)
     raise typer.Exit(run_command(what, options))
 
 
@@ -276,6 +295,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     jobs: Jobs = None,
     as_json: AsJson = False,
     out: SizeFolder = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
 
@@ -303,6 +323,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
         jobs=jobs,
         as_json=as_json,
         out=folder,
+        allow_python=allow_python,
     )
     raise typer.Exit(run_command(scenario, options))
 
@@ -499,7 +520,7 @@ def _status() -> int:
         app()
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else DONE
-    except (ScenarioError, InputError) as error:
+    except (ScenarioError, DisciplineError, InputError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
     except OSError as error:

@@ -61,8 +61,8 @@ struct Algorithms {
 }
 
 const ALGORITHMS: &[Algorithms] = &[
-    // The adapter that puts any law in front of a FIFO.
-    Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo"] },
+    // The adapters that put any law in front of a FIFO, and hold the packets of a guest.
+    Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo", "guest"] },
     Algorithms { folder: "crates/switching/src/", seams: &["Scheduler"], others: &[] },
 ];
 

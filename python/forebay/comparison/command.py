@@ -31,6 +31,7 @@ class Options:
     jobs: int | None
     as_json: bool
     out: Path | None
+    allow_python: bool = False
 
 
 def run_command(what: Sequence[Path], options: Options) -> int:
@@ -52,6 +53,7 @@ def _finished(folders: list[Path], options: Options) -> int:
         "--set": options.overrides,
         "--seeds": options.seeds,
         "--jobs": options.jobs,
+        "--allow-python": options.allow_python,
     }
     for option, value in given.items():
         if value:
@@ -65,7 +67,7 @@ def _finished(folders: list[Path], options: Options) -> int:
 
 
 def _scenario(path: Path, options: Options) -> int:
-    scenario = Scenario.load(path, options.overrides)
+    scenario = Scenario.load(path, options.overrides, allow_python=options.allow_python)
     settings = {} if options.settings is None else read_settings(options.settings)
     out = options.out or Path("out") / STEM / path.stem
     last = (0, 0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
+from forebay.guests import Guests, digest_of
 from forebay.runs.execute import default_threads, execute
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
@@ -28,7 +30,7 @@ OnStep = Callable[[int, int], object]
 """Told of the steps done and of all."""
 
 
-def compare(
+def compare(  # noqa: PLR0913 - each is an option of the command line
     scenario: Scenario | str | PathLike[str],
     queues: str | Iterable[str] | Mapping[str, object] = ALL,
     *,
@@ -39,6 +41,7 @@ def compare(
     jobs: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: OnStep | None = None,
+    allow_python: bool = False,
 ) -> Comparison:
     """Runs a scenario under several queue disciplines and gives their results side by side.
 
@@ -47,12 +50,14 @@ def compare(
     the path `at`, and keep its limit. `settings` are parameters by the name of a discipline. Each runs under `seeds`
     seeds, from the scenario's own on, `jobs` at a time (default: one a core). With `out`, tables, figure and page are
     written to that folder, and finished runs are kept there, so that the same call goes on where it was stopped.
-    `progress` is told of steps done and of all.
+    `progress` is told of steps done and of all. With `allow_python`, the classes that a scenario file names may be
+    imported and run; such runs take turns.
 
-    Raises InputError for what cannot be compared, and ScenarioError for a scenario that is not valid.
+    Raises InputError for what cannot be compared, ScenarioError for a scenario that is not valid, and DisciplineError
+    if a discipline written in Python fails.
     """
     if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+        scenario = Scenario.load(scenario, allow_python=allow_python)
     scenario = scenario.override(overrides) if overrides else scenario
     comparison = run_comparison(
         scenario, queues, out, at=at, settings=settings, seeds=seeds, jobs=jobs, progress=progress
@@ -116,7 +121,11 @@ def _rows(
 ) -> list[Row]:
     """Every contender under every seed, then the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
-    todo = [Job(label, f"{scenario.name} ({label})", seed, text) for label, text in texts.items() for seed in seeds]
+    guests = {name: plan for _, variant in fit for name, plan in variant.guests().items()}
+    code = digest_of(guests) if guests else ""
+    todo = [
+        Job(label, f"{scenario.name} ({label})", seed, text, code) for label, text in texts.items() for seed in seeds
+    ]
     steps, done = len(todo) + len(texts), 0
 
     def step(*_: object) -> None:
@@ -128,22 +137,22 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     store = Store(folder)
-    finished = execute(todo, lambda _: store, _simulate, threads=threads, on_done=step)
+    finished = execute(todo, lambda _: store, partial(_simulate, guests=guests), threads=threads, on_done=step)
     with closing(finished):
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
     for contender, variant in fit:
         runs = sorted(found[contender.label].items())
-        cost = measure_cost(texts[contender.label], place.links[0], runs)
+        cost = measure_cost(texts[contender.label], place.links[0], runs, guests)
         rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))
         step()
     return rows
 
 
-def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+def _simulate(text: str, name: str, seed: int, go_on: Callable[[], bool], *, guests: Guests) -> Outcome:
     """One run without its time series, which a comparison has no use for."""
-    return Outcome(simulate(text, name, seed, go_on).tables)
+    return Outcome(simulate(text, name, seed, go_on, guests=guests).tables)
 
 
 def _no_progress(_done: int, _steps: int) -> None:
