@@ -106,7 +106,7 @@ MOST_NS_A_SLOT = {"mwm": 20_000.0}
 GUESTS = "guests"
 """And how many decisions a second disciplines written in Python make."""
 
-LEAST_MDECISIONS = {"Threshold": 2.0}
+LEAST_MDECISIONS = {"Threshold": 2.0, "CompiledThreshold": 20.0}
 """Goals, in millions."""
 
 

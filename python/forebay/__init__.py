@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
+    from .compiled import CompiledLaw, draw
     from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
     from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
     from .ethernet import fair_shares
@@ -31,6 +32,7 @@ _HOMES = {
     "BufferSize": "buffer_sizing",
     "CaptureError": "errors",
     "Comparison": "comparison",
+    "CompiledLaw": "compiled",
     "DisciplineError": "errors",
     "Engine": "result",
     "InputError": "errors",
@@ -47,6 +49,7 @@ _HOMES = {
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
+    "draw": "compiled",
     "fair_shares": "ethernet",
     "judge_stability": "fluid_model",
     "link_prices": "fair_rates",
@@ -63,6 +66,7 @@ __all__ = [
     "BufferSize",
     "CaptureError",
     "Comparison",
+    "CompiledLaw",
     "DisciplineError",
     "Engine",
     "InputError",
@@ -79,6 +83,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_runs",
+    "draw",
     "fair_shares",
     "judge_stability",
     "link_prices",

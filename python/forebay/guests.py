@@ -19,6 +19,8 @@ from .errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .compiled import Compiled
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -30,6 +32,8 @@ class Plan:
     """The arguments that each of its methods asks for."""
     name: str
     """What results call it."""
+    compiled: Compiled | None
+    """What runs in its place, if it is a compiled law."""
     gauges: tuple[str, ...]
 
 
@@ -118,7 +122,14 @@ def _plan(name: str, guest: type) -> Plan:
         elif method in _NEEDED:
             message = f"{name} has no method `{method}`\nhint: `forebay explain python` says what a discipline needs"
             raise InputError(message)
-    return Plan(guest, base is AdmissionLaw, methods, guest.name or guest.__name__, tuple(guest.gauges))
+    compiled = None
+    # Only who has a compiled law has loaded that module.
+    if issubclass(guest, AdmissionLaw) and getattr(guest, "compiled", False):
+        from .compiled import CompiledLaw, compiled_form
+
+        if issubclass(guest, CompiledLaw):
+            compiled = compiled_form(guest, name, methods)
+    return Plan(guest, base is AdmissionLaw, methods, guest.name or guest.__name__, compiled, tuple(guest.gauges))
 
 
 def _arguments(method: str, defined: object, known: tuple[str, ...]) -> tuple[str, ...]:

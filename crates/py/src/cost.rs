@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::guests::{Plans, PythonGuests};
+use crate::guests::{Plans, PythonGuests, attached_for};
 use crate::progress::interruptibly;
 use crate::scenario::load;
 
@@ -41,10 +41,10 @@ pub(crate) fn queue_cost<'py>(
         if guests.is_empty() {
             return forebay_scenario::cost_in(&scenario, &name, &workload, None).map_err(refused);
         }
-        Python::attach(|py| {
-            let guests = PythonGuests::new(&guests);
-            let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&guests));
-            guests.error(py, scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
+        attached_for(&guests, || {
+            let made = PythonGuests::new(&guests);
+            let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
+            made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
         })
     })??;
     let Some(cost) = cost else {

@@ -4,6 +4,7 @@
 //! cost more than most decisions. It lets other threads in whenever Python code runs, and between the parts of a run.
 
 mod call;
+mod compiled;
 mod component;
 mod discipline;
 mod fault;
@@ -21,6 +22,7 @@ use pyo3::types::{PyDict, PyType};
 use serde_json::Value;
 
 use self::call::{Argument, Method};
+use self::compiled::{Compiled, CompiledLaw};
 pub(crate) use self::component::Component;
 use self::discipline::PythonDiscipline;
 pub(crate) use self::fault::DisciplineError;
@@ -37,6 +39,8 @@ pub(crate) struct Plan {
     methods: BTreeMap<String, Vec<String>>,
     /// What results call it.
     name: String,
+    /// What runs in its place, if it is a compiled law.
+    compiled: Option<Compiled>,
     /// Attributes that become time series.
     gauges: Vec<String>,
 }
@@ -50,6 +54,18 @@ pub(crate) struct PythonGuests<'a> {
     faults: Rc<Faults>,
 }
 
+/// Runs `work` for a run with such guests: attached to the interpreter, unless all are compiled and do without it.
+pub(crate) fn attached_for<T>(plans: &Plans, work: impl FnOnce() -> T) -> T {
+    if plans.values().all(|plan| plan.compiled.is_some()) { work() } else { Python::attach(|_| work()) }
+}
+
+/// Lets in whoever waits for the interpreter, if this thread is attached to it.
+pub(crate) fn yield_interpreter(plans: &Plans) {
+    if plans.values().any(|plan| plan.compiled.is_none()) {
+        Python::attach(|py| py.detach(|| ()));
+    }
+}
+
 impl<'a> PythonGuests<'a> {
     pub fn new(plans: &'a Plans) -> Self {
         Self { plans, faults: Rc::default() }
@@ -61,8 +77,8 @@ impl<'a> PythonGuests<'a> {
     }
 
     /// What the first that failed says, in a run of that scenario.
-    pub fn error(&self, py: Python<'_>, scenario: &ScenarioSpec) -> Option<PyErr> {
-        self.faults.take().map(|fault| fault.into_error(py, scenario))
+    pub fn error(&self, scenario: &ScenarioSpec) -> Option<PyErr> {
+        self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
     }
 
     fn make(&self, py: Python<'_>, plan: &Plan, queue: &PythonQueue, site: Site<'_>) -> PyResult<Guest> {
@@ -84,6 +100,9 @@ impl<'a> PythonGuests<'a> {
             queue: site.queue().to_owned(),
             gauges: plan.gauges.iter().map(|name| call::interned(name)).collect(),
         };
+        if let Some(compiled) = &plan.compiled {
+            return Ok(Guest::Law(Box::new(CompiledLaw::new(place, &guest, compiled, site.stream())?)));
+        }
         Ok(if plan.is_law {
             Guest::Law(Box::new(PythonLaw::new(place, guest.clone().unbind(), &method)?))
         } else {

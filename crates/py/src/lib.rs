@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
     #[pymodule_export]
-    use crate::portable::{exponential, logarithm, power};
+    use crate::portable::{draw_address, exponential, logarithm, power};
     #[pymodule_export]
     use crate::replay::replay;
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! Functions with the same bits everywhere: those that the built-in disciplines use.
+//! Functions for disciplines written in Python: mathematics with the same bits everywhere, as the built-in ones have
+//! it, and the dice of compiled ones.
 
 use pyo3::prelude::*;
 
@@ -18,4 +19,10 @@ pub(crate) fn logarithm(number: f64) -> f64 {
 #[pyfunction]
 pub(crate) fn power(base: f64, exponent: f64) -> f64 {
     libm::pow(base, exponent)
+}
+
+/// Where compiled laws find the function that draws for them.
+#[pyfunction]
+pub(crate) fn draw_address() -> usize {
+    forebay_compiled::draw_address()
 }

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{run_error, scenario_error};
-use crate::guests::{Plans, PythonGuests};
+use crate::guests::{Plans, PythonGuests, attached_for, yield_interpreter};
 use crate::progress::{Reins, interruptibly};
 use crate::results::{Form, RawResult};
 
@@ -55,8 +55,8 @@ pub(crate) fn flow_and_link_names(
 /// done; what it raises, and Ctrl-C, ends the call at once, whatever it is doing. Traces are written into `out_dir`, if
 /// one is given. Columns are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
 ///
-/// `guests` are the classes that the scenario names, by these names; it cannot name others. With any, the thread of the
-/// run holds the interpreter's lock.
+/// `guests` are the classes that the scenario names, by these names; it cannot name others. With any that is
+/// not compiled, the thread of the run holds the interpreter's lock.
 ///
 /// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
@@ -81,13 +81,12 @@ pub(crate) fn run(
             let run = forebay_scenario::run(&scenario, seed, out, &mut |fraction| reins.go_on(fraction));
             return run.map_err(|error| run_error(&error));
         }
-        Python::attach(|py| run_with_guests(py, &scenario, seed, out, reins, &guests))
+        attached_for(&guests, || run_with_guests(&scenario, seed, out, reins, &guests))
     })??;
     RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists })
 }
 
 fn run_with_guests(
-    py: Python<'_>,
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
@@ -96,11 +95,10 @@ fn run_with_guests(
 ) -> PyResult<RunResult> {
     let guests = PythonGuests::new(plans);
     let run = forebay_scenario::run_with(scenario, seed, out, Some(&guests), &mut |fraction| {
-        // Whoever waits for the interpreter may have it.
-        py.detach(|| ());
+        yield_interpreter(plans);
         reins.go_on(fraction) && !guests.have_failed()
     });
-    match guests.error(py, scenario.spec()) {
+    match guests.error(scenario.spec()) {
         Some(error) => Err(error),
         None => run.map_err(|error| run_error(&error)),
     }

@@ -24,7 +24,7 @@ macro_rules! arguments {
             }
         }
 
-        const ARGUMENTS: usize = [$($name,)*].len();
+        pub(super) const ARGUMENTS: usize = [$($name,)*].len();
     };
 }
 
@@ -61,6 +61,12 @@ impl Values {
         self.set(Argument::TrafficClass, arrival.class.into());
         self.set(Argument::InputPort, arrival.input_port.into());
         self
+    }
+
+    /// As a compiled function takes them; all are below 2^63.
+    #[inline]
+    pub fn signed(self) -> [i64; ARGUMENTS] {
+        self.0.map(u64::cast_signed)
     }
 
     #[inline]

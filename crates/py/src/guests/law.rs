@@ -45,9 +45,7 @@ impl PythonLaw {
         Python::attach(|py| {
             let sentence = verdict::returned(&self.admit.call(py, values)?)?;
             match sentence {
-                Sentence::Mark(_) if !arrival.ecn.is_capable() => {
-                    Err(PyValueError::new_err("it marked a packet that is not ECN-capable (`ecn` is 0)"))
-                }
+                Sentence::Mark(_) if !arrival.ecn.is_capable() => Err(PyValueError::new_err(verdict::NOT_CAPABLE)),
                 sentence => Ok(sentence),
             }
         })

@@ -8,6 +8,14 @@ use pyo3::types::PyBool;
 const MARK_REASONS: [MarkReason; 4] =
     [MarkReason::Early, MarkReason::Forced, MarkReason::FlowLimit, MarkReason::FairShare];
 
+/// What is said of a mark on a packet that cannot carry one.
+pub(super) const NOT_CAPABLE: &str = "it marked a packet that is not ECN-capable (`ecn` is 0)";
+
+/// What is said of a number that is no verdict.
+pub(super) fn is_none(number: i64) -> String {
+    format!("it returned {number}, which is no forebay.Verdict")
+}
+
 /// What is to become of a packet.
 #[derive(Clone, Copy)]
 pub(super) enum Sentence {
@@ -44,5 +52,5 @@ pub(super) fn returned(value: &Bound<'_, PyAny>) -> PyResult<Sentence> {
         let message = format!("it returned {}, which is neither True, False nor a forebay.Verdict", value.repr()?);
         return Err(PyTypeError::new_err(message));
     };
-    of(number).ok_or_else(|| PyValueError::new_err(format!("it returned {number}, which is no forebay.Verdict")))
+    of(number).ok_or_else(|| PyValueError::new_err(is_none(number)))
 }
