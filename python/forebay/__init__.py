@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import portable, types
+    from . import gym, portable, types
     from ._core import __version__
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
@@ -85,6 +85,7 @@ __all__ = [
     "compare_runs",
     "draw",
     "fair_shares",
+    "gym",
     "judge_stability",
     "link_prices",
     "load",
@@ -99,7 +100,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name in ("portable", "types"):
+    if name in ("gym", "portable", "types"):
         return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)

@@ -113,6 +113,24 @@ def _plan(name: str, guest: type) -> Plan:
     if not issubclass(guest, AdmissionLaw | QueueDiscipline):
         message = f"{name} is no discipline\nhint: derive it from forebay.AdmissionLaw or forebay.QueueDiscipline"
         raise InputError(message)
+    methods = methods_of(guest, name)
+    compiled = None
+    # Only who has a compiled law has loaded that module.
+    if issubclass(guest, AdmissionLaw) and getattr(guest, "compiled", False):
+        from .compiled import CompiledLaw, compiled_form
+
+        if issubclass(guest, CompiledLaw):
+            compiled = compiled_form(guest, name, methods)
+    return Plan(
+        guest, issubclass(guest, AdmissionLaw), methods, guest.name or guest.__name__, compiled, tuple(guest.gauges)
+    )
+
+
+def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[str, tuple[str, ...]]:
+    """The methods that a class has of those that the core calls, each with the arguments that it asks for.
+
+    Raises InputError for an argument that there is not, and if the class lacks a method that it needs.
+    """
     base = AdmissionLaw if issubclass(guest, AdmissionLaw) else QueueDiscipline
     methods = {}
     for method, known in _METHODS[base].items():
@@ -122,14 +140,7 @@ def _plan(name: str, guest: type) -> Plan:
         elif method in _NEEDED:
             message = f"{name} has no method `{method}`\nhint: `forebay explain python` says what a discipline needs"
             raise InputError(message)
-    compiled = None
-    # Only who has a compiled law has loaded that module.
-    if issubclass(guest, AdmissionLaw) and getattr(guest, "compiled", False):
-        from .compiled import CompiledLaw, compiled_form
-
-        if issubclass(guest, CompiledLaw):
-            compiled = compiled_form(guest, name, methods)
-    return Plan(guest, base is AdmissionLaw, methods, guest.name or guest.__name__, compiled, tuple(guest.gauges))
+    return methods
 
 
 def _arguments(method: str, defined: object, known: tuple[str, ...]) -> tuple[str, ...]:
