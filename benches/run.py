@@ -103,6 +103,13 @@ MOST_NS_A_SLOT = {"mwm": 20_000.0}
 """Goal at that number of ports."""
 
 
+GUESTS = "guests"
+"""And how many decisions a second disciplines written in Python make."""
+
+LEAST_MDECISIONS = {"Threshold": 2.0, "CompiledThreshold": 20.0}
+"""Goals, in millions."""
+
+
 class ProcessFailedError(Exception):
     """A measured process did not end well."""
 
@@ -254,6 +261,7 @@ class Report:
         self.skipped: list[str] = []
         self.disciplines: list[dict[str, Any]] = []
         self.schedulers: list[dict[str, Any]] = []
+        self.guests: list[dict[str, Any]] = []
 
     def add_forebay(self, scenario: Scenario, speed: Speed) -> None:
         """Forebay's row."""
@@ -291,6 +299,7 @@ class Report:
                 "rows": self.rows,
                 DISCIPLINES: self.disciplines,
                 SCHEDULERS: self.schedulers,
+                GUESTS: self.guests,
                 "skipped": self.skipped,
             }
             print(json.dumps(document, indent=2))
@@ -304,6 +313,8 @@ class Report:
             output.print(discipline_table(self.disciplines))
         if self.schedulers:
             output.print(scheduler_table(self.schedulers))
+        if self.guests:
+            output.print(guest_table(self.guests))
         for line in self.skipped:
             output.print(f"skipped: {line}", style="yellow", highlight=False)
 
@@ -318,8 +329,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "scenarios",
         nargs="*",
-        default=[*(s.name for s in SCENARIOS), DISCIPLINES, SCHEDULERS],
-        help="a, b, c, breathe, d, e, disciplines, schedulers; default: all",
+        default=[*(s.name for s in SCENARIOS), DISCIPLINES, SCHEDULERS, GUESTS],
+        help="a, b, c, breathe, d, e, disciplines, schedulers, guests; default: all",
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
@@ -359,13 +370,22 @@ def main() -> int:
     if SCHEDULERS in options.scenarios and not options.no_forebay:
         console.print("[bold]schedulers[/]: CPU time of each for a slot")
         report.schedulers = run_example("forebay-switching", SCHEDULERS)
+    if GUESTS in options.scenarios and not options.no_forebay:
+        console.print("[bold]guests[/]: decisions of disciplines written in Python")
+        report.guests = measured_by([sys.executable, str(HERE / "guests.py")], GUESTS)
     report.show(options.repeats, as_json=options.json)
     return 0
 
 
 def run_example(package: str, name: str) -> list[dict[str, Any]]:
     """What an example of a crate measured: the list under its name in the document that it prints."""
-    command = ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name]
+    return measured_by(
+        ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name], name
+    )
+
+
+def measured_by(command: list[str], name: str) -> list[dict[str, Any]]:
+    """What a command measured: the list under this name in the document that it prints."""
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE.parent)
     if done.returncode != 0:
         message = f"the benchmark of {name}: {explain_exit(done.returncode, done.stderr)}"
@@ -410,6 +430,21 @@ def scheduler_table(schedulers: list[dict[str, Any]]) -> Table:
             for cost in entry["costs"]
         ]
         table.add_row(entry["name"], entry["load"], *cells)
+    return table
+
+
+def guest_table(guests: list[dict[str, Any]]) -> Table:
+    """A row for each class; those short of their goal are marked."""
+    table = Table(title="Decisions of disciplines written in Python (goal)", title_justify="left")
+    table.caption = "100 Mb/s offered 1.2 times as much, from 16 flows; the queue behind the decision is part of it"
+    table.caption_justify = "left"
+    table.add_column("class", no_wrap=True)
+    table.add_column("ns a packet", justify="right", no_wrap=True)
+    table.add_column("millions a CPU second", justify="right", no_wrap=True)
+    for entry in guests:
+        goal = LEAST_MDECISIONS.get(entry["name"])
+        millions = 1e3 / entry["ns_per_packet"]
+        table.add_row(entry["name"], f"{entry['ns_per_packet']:.0f}", judged(millions, 1, goal))
     return table
 
 

@@ -11,12 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import types
+    from . import gym, portable, types
     from ._core import __version__
     from .buffer_sizing import BufferSize, size_buffer
     from .captures import ReplayResult, replay
     from .comparison import Comparison, compare, compare_runs
-    from .errors import CaptureError, InputError, InternalError, ScenarioError
+    from .compiled import CompiledLaw, draw
+    from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
+    from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
     from .ethernet import fair_shares
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
@@ -27,13 +29,17 @@ if TYPE_CHECKING:
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
+    "AdmissionLaw": "disciplines",
     "BufferSize": "buffer_sizing",
     "CaptureError": "errors",
     "Comparison": "comparison",
+    "CompiledLaw": "compiled",
+    "DisciplineError": "errors",
     "Engine": "result",
     "InputError": "errors",
     "InternalError": "errors",
     "PairedDifferences": "sweeps",
+    "QueueDiscipline": "disciplines",
     "ReplayResult": "captures",
     "Result": "result",
     "RoutedFlow": "fair_rates",
@@ -42,10 +48,12 @@ _HOMES = {
     "Series": "result",
     "Stability": "fluid_model",
     "Sweep": "sweeps",
+    "Verdict": "disciplines",
     "__version__": "_core",
     "compare": "comparison",
     "compare_runs": "comparison",
     "compare_sweeps": "sweeps",
+    "draw": "compiled",
     "fair_shares": "ethernet",
     "judge_stability": "fluid_model",
     "link_prices": "fair_rates",
@@ -59,13 +67,17 @@ _HOMES = {
 }
 
 __all__ = [
+    "AdmissionLaw",
     "BufferSize",
     "CaptureError",
     "Comparison",
+    "CompiledLaw",
+    "DisciplineError",
     "Engine",
     "InputError",
     "InternalError",
     "PairedDifferences",
+    "QueueDiscipline",
     "ReplayResult",
     "Result",
     "RoutedFlow",
@@ -74,15 +86,19 @@ __all__ = [
     "Series",
     "Stability",
     "Sweep",
+    "Verdict",
     "__version__",
     "compare",
     "compare_runs",
     "compare_sweeps",
+    "draw",
     "fair_shares",
+    "gym",
     "judge_stability",
     "link_prices",
     "load",
     "max_min_rates",
+    "portable",
     "proportional_rates",
     "replay",
     "run",
@@ -93,8 +109,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "types":
-        return import_module(".types", __name__)
+    if name in ("gym", "portable", "types"):
+        return import_module(f".{name}", __name__)
     if name in _HOMES:
         value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
         globals()[name] = value

@@ -1,25 +1,34 @@
 """Types of the extension module, written by hand; `mypy.stubtest` compares them with what was built."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
-from typing import Any, Final, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, Final, Self, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import disjoint_base
+
+from .guests import Plan
 
 __all__ = [
     "CaptureError",
+    "Component",
+    "DisciplineError",
     "InternalError",
     "RawResult",
     "ScenarioError",
     "__version__",
     "check",
     "choices",
+    "draw_address",
     "error_in_toml",
+    "exponential",
     "flow_and_link_names",
     "flow_table_entries",
     "json_schema",
+    "logarithm",
+    "power",
     "queue_cost",
     "replay",
     "run",
@@ -34,8 +43,26 @@ class ScenarioError(ValueError):
 class InternalError(RuntimeError): ...
 class CaptureError(ValueError): ...
 
+class DisciplineError(RuntimeError):
+    queue: str
+    packet: int | None
+    flow: str | None
+    time_s: float
+
+@disjoint_base
+class Component:
+    def __new__(cls, *_arguments: object, **_parameters: object) -> Self: ...
+    def random(self) -> float: ...
+    def random_bits(self) -> int: ...
+    @property
+    def link_rate_bps(self) -> int: ...
+    @property
+    def salt(self) -> int: ...
+    def _order(self, packet: int, verdict: int) -> None: ...
+
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
+_Guests: TypeAlias = Mapping[str, Plan]
 
 @type_check_only
 class _Series(TypedDict):
@@ -64,6 +91,7 @@ class _Facts(TypedDict):
     flow_count: int
     link_count: int
     toml: str
+    python_classes: list[str]
 
 @type_check_only
 class _Parameter(TypedDict):
@@ -142,6 +170,7 @@ def run(
     progress: Callable[[float], object] | None = None,
     out_dir: str | None = None,
     arrays: bool = True,
+    guests: _Guests = ...,
 ) -> RawResult: ...
 def queue_cost(
     text: str,
@@ -151,6 +180,7 @@ def queue_cost(
     flow_weights: Sequence[float],
     packet_bytes: int,
     load: float,
+    guests: _Guests = ...,
 ) -> _Cost: ...
 def error_in_toml(
     text: str,
@@ -162,6 +192,10 @@ def error_in_toml(
     hint: str | None = None,
     at_key: bool = False,
 ) -> ScenarioError: ...
+def draw_address() -> int: ...
+def exponential(exponent: float) -> float: ...
+def logarithm(number: float) -> float: ...
+def power(base: float, exponent: float) -> float: ...
 def json_schema() -> str: ...
 def choices() -> list[_Choice]: ...
 def replay(

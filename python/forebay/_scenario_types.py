@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from typing_extensions import TypeAliasType
@@ -1144,6 +1144,39 @@ class BreatheConfig(BaseModel):
 Class = TypeAliasType("Class", Annotated[int, Field(ge=0, le=255)])
 
 
+PythonQueue1 = TypeAliasType(
+    "PythonQueue1", Annotated[str, Field(pattern="^[\\w.]+:[\\w.]+$")]
+)
+"""
+A class written in Python, alone or with its parameters.
+"""
+
+
+class PythonQueue2(BaseModel):
+    """
+    A class written in Python, with its parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    class_: Annotated[str, Field(alias="class", pattern="^[\\w.]+:[\\w.]+$")]
+    """
+    Where the class is: `"module:Class"`.
+    """
+    parameters: dict[str, Any] = {}
+    """
+    What its constructor is called with, by name. Default: nothing.
+    """
+
+
+PythonQueue = TypeAliasType("PythonQueue", PythonQueue1 | PythonQueue2)
+"""
+A class written in Python, alone or with its parameters.
+"""
+
+
 HostCount1 = TypeAliasType("HostCount1", Annotated[int, Field(ge=1)])
 """
 A number of hosts, or "per-flow": each flow has one of its own.
@@ -2167,6 +2200,18 @@ class BreatheQueue(BaseModel):
         populate_by_name=True,
     )
     breathe: BreatheConfig
+
+
+class PythonQueueModel(BaseModel):
+    """
+    A discipline written in Python: a class, with its parameters.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    python: PythonQueue
 
 
 class DropTailConfig(BaseModel):
@@ -4330,6 +4375,7 @@ QueueSpec = TypeAliasType(
     | AfdQueue
     | BreatheQueue
     | CbqQueue
+    | PythonQueueModel
     | Literal[
         "drop_tail",
         "red",

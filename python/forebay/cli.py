@@ -16,7 +16,7 @@ from rich.markup import escape
 from . import _core, catalogue, completion, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_text
-from .errors import InputError, ScenarioError
+from .errors import DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, named
 from .scenario import Scenario
 from .seeds import LAST_SEED, MOST_SEEDS
@@ -78,6 +78,13 @@ Queues = Annotated[
 QueueSettings = Annotated[
     Path | None,
     typer.Option("--settings", metavar="FILE.toml", help="Parameters, in a table for each discipline."),
+]
+
+AllowPython = Annotated[
+    bool,
+    typer.Option(
+        "--allow-python", help="Import and run the Python code that the scenario names: only if you trust it."
+    ),
 ]
 
 # The options of size-buffer alone.
@@ -161,19 +168,21 @@ def run(
     jobs: Jobs = None,
     as_json: AsJson = False,
     out: OutputFolder = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario and print what became of its flows, queues and links."""
     folder = _folder(out)
     if seeds is not None:
         from .sweeps.seeds import run_seeds
 
-        raise typer.Exit(run_seeds(scenario, _pairs(overrides), seed, seeds, jobs, as_json=as_json, out=folder))
+        checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
+        raise typer.Exit(run_seeds(checked, seed, seeds, jobs, as_json=as_json, out=folder))
     if jobs is not None:
         message = "--jobs is of use with --seeds only\nhint: a single run uses one core"
         raise InputError(message)
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
-    checked = Scenario.load(scenario, _pairs(overrides))
+    checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
     unsaved: NotWrittenError | None = None
     with terminal.progress(checked.name) as bar:
         if folder is None:
@@ -225,6 +234,7 @@ def reproduce(
     ] = None,
     jobs: Jobs = None,
     dask: Dask = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side.
 
@@ -241,7 +251,15 @@ def reproduce(
     from .runs.workers import Where
 
     where = Where(jobs, dask=dask)
-    status = experiment.reproduce(experiments or [], seeds=seeds, quick=quick, out=folder, as_json=as_json, where=where)
+    status = experiment.reproduce(
+        experiments or [],
+        seeds=seeds,
+        quick=quick,
+        out=folder,
+        as_json=as_json,
+        where=where,
+        allow_python=allow_python,
+    )
     raise typer.Exit(status)
 
 
@@ -277,6 +295,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         str | None,
         typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
     ] = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario under several queue disciplines (default: all), or take finished runs; print them side by side."""
     folder = _folder(out)
@@ -284,7 +303,8 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     from .comparison.command import Options, run_command
     from .runs.workers import Where
 
-    options = Options(queues or (), settings, at, _pairs(overrides), seeds, Where(jobs, dask=dask), as_json, folder)
+    where = Where(jobs, dask=dask)
+    options = Options(queues or (), settings, at, _pairs(overrides), seeds, where, as_json, folder, allow_python)
     raise typer.Exit(run_command(what, options))
 
 
@@ -348,6 +368,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
         str | None,
         typer.Option("--out", metavar="DIR", help="Where tables and runs go. Default: out/sweep/<scenario>."),
     ] = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario at many points, each under several seeds, and print means with intervals.
 
@@ -374,6 +395,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
         dry_run=dry_run,
         as_json=as_json,
         out=folder,
+        allow_python=allow_python,
     )
     raise typer.Exit(run_command(scenario, options))
 
@@ -398,6 +420,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     jobs: Jobs = None,
     as_json: AsJson = False,
     out: SizeFolder = None,
+    allow_python: AllowPython = False,
 ) -> None:
     """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
 
@@ -425,6 +448,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
         jobs=jobs,
         as_json=as_json,
         out=folder,
+        allow_python=allow_python,
     )
     raise typer.Exit(run_command(scenario, options))
 
@@ -627,7 +651,7 @@ def _status() -> int:
         app()
     except SystemExit as exit_:
         return exit_.code if isinstance(exit_.code, int) else DONE
-    except (ScenarioError, InputError) as error:
+    except (ScenarioError, DisciplineError, InputError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
     except OSError as error:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,7 @@ from . import _core
 from .errors import InputError
 
 if TYPE_CHECKING:
+    from .guests import Guests
     from .types import Scenario as TypedScenario
 
 
@@ -26,39 +28,65 @@ class Scenario:
         link = types.LinkSpec(rate="100 Mbps", delay="1 ms")
         Scenario(duration="10 s", topology={"star": types.Star(access=link, bottleneck=link)}, flows=[...])
 
+    A class derived from `AdmissionLaw` or `QueueDiscipline` may stand where a scenario file has its name: `queue =
+    {"python": MyLaw}`, or `{"python": {"class": MyLaw, "parameters": {...}}}`.
+
     `Scenario.load` reads a file, `Scenario.from_toml` a text. All of them raise ScenarioError for what is not valid,
     with the place and what was expected.
     """
 
     def __init__(self, **keys: object) -> None:
+        self._code = _Code(allowed=True, given=dict(_classes_in(keys)))
         self._set(tomli_w.dumps(_plain(keys)), "scenario.toml", ())
 
     @classmethod
-    def load(cls, path: str | PathLike[str], overrides: Mapping[str, object] | None = None) -> Self:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        overrides: Mapping[str, object] | None = None,
+        *,
+        allow_python: bool = False,
+    ) -> Self:
         """Reads a scenario file.
 
-        `overrides` replaces values by the path of their key: `{"flows.tcp.count": 10}`. Raises InputError if the file
-        cannot be read.
+        `overrides` replaces values by the path of their key: `{"flows.tcp.count": 10}`. With `allow_python`, the
+        classes that the file names may be imported and run; modules beside the file come first. Raises InputError if
+        the file cannot be read.
         """
-        return cls.from_toml(_read(Path(path)), str(path), overrides)
+        code = _Code(allowed=allow_python, folder=Path(path).parent)
+        return cls._from_text(_read(Path(path)), str(path), overrides, code)
 
     @classmethod
     def from_toml(
-        cls, text: str, file_name: str = "scenario.toml", overrides: Mapping[str, object] | None = None
+        cls,
+        text: str,
+        file_name: str = "scenario.toml",
+        overrides: Mapping[str, object] | None = None,
+        *,
+        allow_python: bool = False,
     ) -> Self:
-        """Takes the text of a scenario file, whose name stands in messages and gives the scenario its default name."""
+        """Takes the text of a scenario file, whose name stands in messages and gives the scenario its default name.
+
+        With `allow_python`, the classes that it names may be imported and run.
+        """
+        return cls._from_text(text, file_name, overrides, _Code(allowed=allow_python))
+
+    @classmethod
+    def _from_text(cls, text: str, file_name: str, overrides: Mapping[str, object] | None, code: _Code) -> Self:
         scenario = cls.__new__(cls)
+        scenario._code = code.with_given(overrides)
         scenario._set(text, file_name, override_texts(overrides or {}))
         return scenario
 
     @classmethod
     def from_types(cls, typed: TypedScenario) -> Self:
         """Takes a `forebay.types.Scenario`."""
-        return cls.from_toml(tomli_w.dumps(_plain(typed)))
+        return cls.from_toml(tomli_w.dumps(_plain(typed)), allow_python=True)
 
     def override(self, values: Mapping[str, object]) -> Self:
         """The same scenario with other values, each named by the path of its key: `{"flows.tcp.count": 10}`."""
         scenario = self.__class__.__new__(self.__class__)
+        scenario._code = self._code.with_given(values)
         scenario._set(self.text, self.file_name, (*self.overrides, *override_texts(values)))
         return scenario
 
@@ -80,6 +108,8 @@ class Scenario:
         """What the result tables leave out at the start."""
         self.seed = facts["seed"]
         """The seed unless another is asked for."""
+        self.python_classes = facts["python_classes"]
+        """The classes written in Python that it names, as `"module:Class"`."""
         self._counts = facts["flow_count"], facts["link_count"]
         self._toml = facts["toml"]
 
@@ -97,6 +127,24 @@ class Scenario:
     def _names(self) -> tuple[list[str], list[str]]:
         # A run does not need them, and of a million flows they take hundreds of megabytes.
         return _core.flow_and_link_names(self.text, self.file_name, self.overrides)
+
+    def guests(self) -> Guests:
+        """The classes written in Python that the scenario names, as the core takes them.
+
+        Raises InputError for a class that is not there or is no discipline, and if a scenario file names one without
+        leave.
+        """
+        if not self.python_classes:
+            return {}
+        from .guests import plans_of
+
+        given = self._code.given
+        strangers = [name for name in self.python_classes if name not in given]
+        if strangers and not self._code.allowed:
+            message = f"{self.file_name} names Python code, {strangers[0]}, which runs only with your leave"
+            message += "\nhint: if you trust it, add --allow-python, or allow_python=True in Python"
+            raise InputError(message)
+        return plans_of(self.python_classes, given, self._code.folder)
 
     def to_toml(self) -> str:
         """The scenario as TOML, with its overrides in it."""
@@ -120,6 +168,39 @@ class Scenario:
         return f"{flows} flows, {links} links, {self.duration_s:g} s"
 
 
+@dataclass(frozen=True)
+class _Code:
+    """What a scenario may run of the Python code that it names."""
+
+    allowed: bool
+    folder: Path | None = None
+    """Where modules are looked for first."""
+    given: Mapping[str, type] = field(default_factory=dict)
+    """Classes that Python code has put into the scenario, by their names there."""
+
+    def with_given(self, values: object) -> _Code:
+        found = dict(_classes_in(values))
+        return replace(self, given={**self.given, **found}) if found else self
+
+
+def _classes_in(value: object) -> Iterator[tuple[str, type]]:
+    """Classes in values of a scenario, with the names that stand for them there."""
+    if isinstance(value, type):
+        yield _class_name(value), value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _classes_in(item)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for item in value:
+            yield from _classes_in(item)
+
+
+def _class_name(of: type) -> str:
+    from .guests import name_of
+
+    return name_of(of)
+
+
 def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -136,6 +217,8 @@ def _read(path: Path) -> str:
 
 def _plain(value: object) -> Any:
     """The value as tomli_w takes it: typed objects become tables of what was set, keys without a value vanish."""
+    if isinstance(value, type):
+        return _class_name(value)
     # A pydantic model; pydantic itself is loaded only by those who use it.
     if hasattr(value, "model_dump"):
         return _plain(value.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude_none=True))

@@ -29,21 +29,24 @@ def run(
     overrides: Mapping[str, object] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
+    allow_python: bool = False,
 ) -> Result:
     """Runs a scenario, or the scenario file of that path, and gives its results.
 
     `seed` replaces the scenario's own, `overrides` its values by the path of their key: `{"flows.tcp.count": 10}`.
     With `out`, results and packet traces are saved in that folder. `progress` is called now and then with the part of
-    the run that is done; an exception that it raises ends the call. Other Python threads go on meanwhile.
+    the run that is done; an exception that it raises ends the call. Other Python threads go on meanwhile. With
+    `allow_python`, the classes that a scenario file names may be imported and run.
 
-    Raises ScenarioError for a scenario that is not valid, and InputError for a seed that there is not, a file that
+    Raises ScenarioError for a scenario that is not valid, DisciplineError if a discipline written in Python fails, and
+    InputError for a seed that there is not, a file that
     cannot be read or a folder that cannot be written. If the disk is full at the end of the run, the error has the
     results as its attribute `result`.
     """
     from .result import Result
 
     if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario, overrides)
+        scenario = Scenario.load(scenario, overrides, allow_python=allow_python)
     elif overrides:
         scenario = scenario.override(overrides)
     if out is None:
@@ -78,4 +81,5 @@ def run_core(
         progress=progress,
         out_dir=None if traces is None else str(traces),
         arrays=arrays,
+        guests=scenario.guests(),
     )

@@ -4,10 +4,12 @@ A fence says after its language what its block is:
 
 - ```` ```toml NAME.toml ```` is a scenario, kept under that name for the blocks that follow;
 - ```` ```toml ```` is a scenario too, under a name of its own;
+- ```` ```toml NAME.toml python ```` is a scenario that names Python code, which is allowed;
 - ```` ```toml fragment ```` replaces what it names in the page's first scenario; the result has to be a scenario;
 - ```` ```toml invalid ```` is refused;
 - ```` ```toml comment ```` is TOML, and only shown;
-- ```` ```python ```` is run, with what earlier blocks of the page defined;
+- ```` ```python ```` is run, with what earlier blocks of the page defined; with `NAME.py` after it, it is kept under
+  that name as well;
 - ```` ```console ```` holds commands after `$`, each of which has to succeed.
 
 Other languages (`sh`, `rust`, plain) are only shown: what builds the project, takes long, or is no whole.
@@ -79,12 +81,18 @@ class Page:
                     fb.Scenario.from_toml(block.body)
             case ("toml", "fragment"):
                 self.simulate(tomli_w.dumps(tomllib.loads(self.scenario) | tomllib.loads(block.body)))
+            case ("toml", name) if name.endswith(" python"):
+                path = self.folder / name.removesuffix(" python")
+                path.write_text(block.body, encoding="utf-8")
+                assert fb.run(path, allow_python=True).flows.height > 0
             case ("toml", name):
                 self.scenario = self.scenario or block.body
                 if name:
                     (self.folder / name).write_text(block.body, encoding="utf-8")
                 self.simulate(block.body)
-            case ("python", _):
+            case ("python", name):
+                if name:
+                    (self.folder / name).write_text(block.body, encoding="utf-8")
                 with contextlib.chdir(self.folder), contextlib.redirect_stdout(io.StringIO()):
                     exec(compile(block.body, "page", "exec"), self.names)
             case ("console", _):

@@ -29,6 +29,7 @@ const SWITCHING: &str = "forebay-switching";
 const ENGINE: &str = "forebay-engine";
 const SCENARIO: &str = "forebay-scenario";
 const REPLAY: &str = "forebay-replay";
+const COMPILED: &str = "forebay-compiled";
 const TESTKIT: &str = "forebay-testkit";
 
 /// Every crate of the workspace has its row, present or planned.
@@ -40,7 +41,8 @@ const WALLS: &[Wall] = &[
     wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING]),
     wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE]),
     wall(REPLAY, false, &[UNITS, QDISC, ENGINE]),
-    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO, REPLAY]),
+    wall(COMPILED, false, &[]),
+    wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO, REPLAY, COMPILED]),
     wall("forebay-live", false, &[UNITS, QDISC, REPLAY]),
     wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
     wall("forebay-torture", false, &[UNITS, ENGINE, REPLAY, SCENARIO]),

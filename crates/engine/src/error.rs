@@ -28,6 +28,9 @@ pub enum RunError {
     /// It would take more memory than there is.
     #[error("{0}")]
     TooLarge(String),
+    /// A discipline from outside the simulator cannot be made, or has failed.
+    #[error("{0}")]
+    Guest(String),
     /// Packets were lost or made up: a fault in the simulator itself.
     #[error("the books do not balance, which is a fault in Forebay; please report it: {0}")]
     Invariant(String),

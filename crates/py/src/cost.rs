@@ -1,18 +1,22 @@
 //! What a discipline itself costs.
 
+use forebay_qdisc::ParameterError;
 use forebay_scenario::Workload;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::guests::{Plans, PythonGuests, attached_for};
 use crate::progress::interruptibly;
 use crate::scenario::load;
 
 /// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock:
 /// packets of `packet_bytes` come at `load` times the link's rate, from each flow as often as its weight says.
 ///
-/// Raises ScenarioError, and ValueError for a link without a queue of its own or numbers out of range.
+/// `guests` are as in `run`. Raises ScenarioError, DisciplineError, and ValueError for a link without a queue of its
+/// own or numbers out of range.
 #[pyfunction]
+#[pyo3(signature = (text, file_name, overrides, queue, flow_weights, packet_bytes, load, guests = Plans::new()))]
 #[expect(clippy::too_many_arguments, reason = "a scenario is three arguments, a workload three")]
 pub(crate) fn queue_cost<'py>(
     py: Python<'py>,
@@ -23,6 +27,7 @@ pub(crate) fn queue_cost<'py>(
     flow_weights: Vec<f64>,
     packet_bytes: u32,
     load: f64,
+    guests: Plans,
 ) -> PyResult<Bound<'py, PyDict>> {
     let scenario = self::load(py, text, file_name, overrides)?;
     let weighed = flow_weights.iter().all(|weight| weight.is_finite()) && flow_weights.iter().sum::<f64>() > 0.0;
@@ -31,8 +36,17 @@ pub(crate) fn queue_cost<'py>(
     }
     let workload = Workload { flow_weights, packet_bytes, load };
     let name = queue.to_owned();
-    let measured = interruptibly(py, None, move |_| forebay_scenario::cost_in(&scenario, &name, &workload))?;
-    let cost = measured.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let cost = interruptibly(py, None, move |_| {
+        let refused = |error: ParameterError| PyValueError::new_err(error.to_string());
+        if guests.is_empty() {
+            return forebay_scenario::cost_in(&scenario, &name, &workload, None).map_err(refused);
+        }
+        attached_for(&guests, || {
+            let made = PythonGuests::new(&guests);
+            let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
+            made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)
+        })
+    })??;
     let Some(cost) = cost else {
         return Err(PyValueError::new_err(format!("the scenario describes no queue `{queue}`")));
     };

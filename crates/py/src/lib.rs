@@ -4,7 +4,9 @@
 mod catalogue;
 mod cost;
 mod error;
+mod guests;
 mod hashing;
+mod portable;
 mod progress;
 mod replay;
 mod results;
@@ -22,7 +24,11 @@ mod _core {
     #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
     #[pymodule_export]
+    use crate::guests::{Component, DisciplineError};
+    #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
+    #[pymodule_export]
+    use crate::portable::{draw_address, exponential, logarithm, power};
     #[pymodule_export]
     use crate::replay::replay;
     #[pymodule_export]

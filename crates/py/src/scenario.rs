@@ -1,13 +1,15 @@
 //! Checking and running scenarios.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, names};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::error::{run_error, scenario_error};
-use crate::progress::interruptibly;
+use crate::guests::{Plans, PythonGuests, attached_for, yield_interpreter};
+use crate::progress::{Reins, interruptibly};
 use crate::results::{Form, RawResult};
 
 /// Validates a scenario and tells what is in it. Raises ScenarioError.
@@ -30,6 +32,7 @@ pub(crate) fn check<'py>(
     facts.set_item("flow_count", names::flow_count(spec))?;
     facts.set_item("link_count", names::link_count(spec))?;
     facts.set_item("toml", scenario.to_toml())?;
+    facts.set_item("python_classes", forebay_scenario::python_classes(spec))?;
     Ok(facts)
 }
 
@@ -52,10 +55,13 @@ pub(crate) fn flow_and_link_names(
 /// done; what it raises, and Ctrl-C, ends the call at once, whatever it is doing. Traces are written into `out_dir`, if
 /// one is given. Columns are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
 ///
-/// Raises ScenarioError, OSError if a trace cannot be written, and InternalError.
+/// `guests` are the classes that the scenario names, by these names; it cannot name others. With any that is
+/// not compiled, the thread of the run holds the interpreter's lock.
+///
+/// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
-    arrays = true))]
+    arrays = true, guests = Plans::new()))]
 #[expect(clippy::too_many_arguments, reason = "Python sees them as keywords with defaults")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -66,14 +72,35 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
     out_dir: Option<PathBuf>,
     arrays: bool,
+    guests: Plans,
 ) -> PyResult<RawResult> {
     let scenario = load(py, text, file_name, overrides)?;
-    let outcome = interruptibly(py, progress.as_ref(), move |reins| {
-        forebay_scenario::run(&scenario, seed, out_dir.as_deref(), &mut |fraction| reins.go_on(fraction))
-    })?;
-    match outcome {
-        Ok(result) => RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists }),
-        Err(error) => Err(run_error(&error)),
+    let result = interruptibly(py, progress.as_ref(), move |reins| {
+        let out = out_dir.as_deref();
+        if guests.is_empty() {
+            let run = forebay_scenario::run(&scenario, seed, out, &mut |fraction| reins.go_on(fraction));
+            return run.map_err(|error| run_error(&error));
+        }
+        attached_for(&guests, || run_with_guests(&scenario, seed, out, reins, &guests))
+    })??;
+    RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists })
+}
+
+fn run_with_guests(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    reins: &Reins,
+    plans: &Plans,
+) -> PyResult<RunResult> {
+    let guests = PythonGuests::new(plans);
+    let run = forebay_scenario::run_with(scenario, seed, out, Some(&guests), &mut |fraction| {
+        yield_interpreter(plans);
+        reins.go_on(fraction) && !guests.have_failed()
+    });
+    match guests.error(scenario.spec()) {
+        Some(error) => Err(error),
+        None => run.map_err(|error| run_error(&error)),
     }
 }
 

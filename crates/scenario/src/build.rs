@@ -13,8 +13,9 @@ use forebay_qdisc::{Queue, Rng, Time};
 use forebay_switching::{InputFifos, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
+use crate::guests::Guests;
 use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route, Source};
-use crate::schema::{self, Cells, Fabric, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
+use crate::schema::{self, Cells, Fabric, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
 /// Links or flows that are added between two calls of the control function.
 const STEPS_PER_CHECK: usize = 1 << 12;
@@ -22,11 +23,13 @@ const STEPS_PER_CHECK: usize = 1 << 12;
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
-/// If `control`, which is asked before each step, answers not to go on, or the file of a trace cannot be created.
+/// If `control`, which is asked before each step, answers not to go on, the file of a trace cannot be created, or
+/// `guests` cannot make one that is named.
 pub(crate) fn network(
     scenario: &ScenarioSpec,
     seed: u64,
     out: Option<&Path>,
+    guests: Option<&dyn Guests>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<Network, RunError> {
     let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
@@ -35,15 +38,15 @@ pub(crate) fn network(
     go_on()?;
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
-    let mut switches: BTreeMap<usize, Switch> = BTreeMap::new();
+    let mut switches: BTreeMap<usize, Switch<'_>> = BTreeMap::new();
     let watched = watched_flows(&layout, scenario);
     for (index, line) in layout.lines.iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let switch = switches.entry(line.node).or_default();
+        let switch = switches.entry(line.node).or_insert_with(|| Switch::new(seed, guests));
         let watched_flows = watched.get(line.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link(line, switch, watched_flows, scenario, seed, out)?);
+        builder.add_link(link(line, switch, guests, watched_flows, scenario, seed, out)?);
     }
     for fabric in &layout.fabrics {
         builder.add_fabric(self::fabric(fabric, scenario)?);
@@ -76,7 +79,8 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
 
 fn link(
     line: &Line,
-    switch: &mut Switch,
+    switch: &mut Switch<'_>,
+    guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
     scenario: &ScenarioSpec,
     seed: u64,
@@ -86,11 +90,15 @@ fn link(
     let shares_state = line.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
     let queue = match &line.spec.queue {
         Some(queue) => {
-            let built = queue.build_in(switch, line.spec.rate, salt);
-            // Validation has built every queue once before.
-            let built = built.map_err(|error| RunError::Invariant(error.to_string()))?;
+            switch.at_link(&line.name);
+            // Validation has built every queue once before, but for its guests.
+            let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", line.name));
+            let built = queue.build_in(switch, line.spec.rate, salt).map_err(refused)?;
             Some((
-                queue.name().to_owned(),
+                match (&**queue, guests) {
+                    (QueueSpec::Python(python), Some(guests)) => guests.name(python),
+                    _ => queue.name().to_owned(),
+                },
                 if shares_state { Queue::Discipline(built.into_discipline()) } else { built },
             ))
         }

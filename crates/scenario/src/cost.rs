@@ -7,14 +7,16 @@
 use cpu_time::ThreadTime;
 use forebay_engine::stream;
 use forebay_qdisc::{
-    Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Rate, Rng, Sink, Span, Time,
+    Discipline, DropReason, Ecn, FlowKey, Line, MarkReason, Packet, ParameterError, Queue, Rate, Rng, Sink, Span, Time,
     Watcher, uniform,
 };
 
+use crate::guests::Guests;
 use crate::layout::Layout;
 use crate::load::Scenario;
-use crate::schema::QueueSpec;
+use crate::schema::{QueueSpec, Switch};
 
+const COST_SEED: u64 = 1;
 /// Packets offered in one pass over the drawn sequence.
 const PASS: usize = 1 << 18;
 /// Gaps that are drawn; they come round and round.
@@ -59,11 +61,20 @@ pub struct Cost {
 ///
 /// # Errors
 /// If the queue cannot be built.
-pub fn cost_in(scenario: &Scenario, link: &str, workload: &Workload) -> Result<Option<Cost>, ParameterError> {
+pub fn cost_in(
+    scenario: &Scenario,
+    link: &str,
+    workload: &Workload,
+    guests: Option<&dyn Guests>,
+) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
     let line = Layout::new(spec, spec.seed).lines.into_iter().find(|line| line.name == link);
     match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
-        Some((queue, rate)) => cost(&queue, rate, workload).map(Some),
+        Some((queue, rate)) => {
+            let mut switch = Switch::new(COST_SEED, guests);
+            switch.at_link(link);
+            Ok(Some(measured(queue.build_in(&mut switch, rate, salt())?, rate, workload)))
+        }
         None => Ok(None),
     }
 }
@@ -73,11 +84,18 @@ pub fn cost_in(scenario: &Scenario, link: &str, workload: &Workload) -> Result<O
 /// # Errors
 /// If the queue cannot be built.
 pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, ParameterError> {
-    let salt = stream(1, "cost/salt").next_u64();
-    let mut discipline = queue.build(rate, salt)?.into_discipline();
+    Ok(measured(queue.build(rate, salt())?, rate, workload))
+}
+
+fn salt() -> u64 {
+    stream(COST_SEED, "cost/salt").next_u64()
+}
+
+fn measured(queue: Queue<Offered>, rate: Rate, workload: &Workload) -> Cost {
+    let mut discipline = queue.into_discipline();
     let sequence = Sequence::draw(rate, workload);
     let mut port = Port::new(&mut *discipline, rate);
-    let mut dice = stream(1, "cost/queue");
+    let mut dice = stream(COST_SEED, "cost/queue");
     // The first pass fills the queue, the tables and the caches.
     port.offer(&sequence, &mut dice);
     let (offered, dropped) = (port.offered, port.losses.0);
@@ -89,12 +107,12 @@ pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, 
         })
         .fold(f64::INFINITY, f64::min);
     let (offered, dropped) = (port.offered - offered, port.losses.0 - dropped);
-    Ok(Cost {
+    Cost {
         ns_per_packet: least_s * 1e9 / PASS as f64,
         drop_share: dropped as f64 / offered as f64,
         queued_packets: discipline.backlog().packets,
         state_bytes: discipline.state_bytes(),
-    })
+    }
 }
 
 /// The packets of one pass.
@@ -106,7 +124,7 @@ struct Sequence {
 
 impl Sequence {
     fn draw(rate: Rate, workload: &Workload) -> Self {
-        let mut dice = stream(1, "cost/arrivals");
+        let mut dice = stream(COST_SEED, "cost/arrivals");
         let mut total = 0.0;
         let cumulative: Vec<f64> = workload
             .flow_weights

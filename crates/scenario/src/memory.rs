@@ -171,7 +171,7 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
     let mut gauges = 0.0;
     let mut count = |_: &'static str, _: f64| gauges += 1.0;
     // Validation has built every queue once before.
-    let state_bytes = match queue.build::<Packet>(rate, 0) {
+    let state_bytes = match queue.build_without_guests::<Packet>(rate) {
         Ok(Queue::Law(law)) => {
             law.gauges(&mut count);
             law.state_bytes()

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use forebay_engine::{RunError, RunResult};
 
+use crate::guests::Guests;
 use crate::load::Scenario;
 use crate::{build, memory};
 
@@ -11,18 +12,34 @@ use crate::{build, memory};
 /// is done, and answers whether to go on. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
-/// If the run would take more memory than there is, `control` stops it, a trace cannot be written, or the simulator's
-/// books do not balance.
+/// If the run would take more memory than there is, `control` stops it, a trace cannot be written, the scenario names
+/// Python code, or the simulator's books do not balance.
 pub fn run(
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
+    run_with(scenario, seed, out, None, control)
+}
+
+/// As [`run`], with the disciplines that `guests` makes, if there is one who does.
+///
+/// A guest that fails keeps the error. Let `control` stop the run then, and look at the guests before the result.
+///
+/// # Errors
+/// As [`run`]; if `guests` makes none where one is named.
+pub fn run_with(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    guests: Option<&dyn Guests>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
     memory::check(scenario)?;
-    let network = build::network(spec, seed, out, control)?;
+    let network = build::network(spec, seed, out, guests, control)?;
     let mut result = network.run(control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;

@@ -37,6 +37,7 @@ class Options:
     jobs: int | None
     as_json: bool
     out: Path | None
+    allow_python: bool = False
 
 
 def run_command(path: Path, options: Options) -> int:
@@ -56,7 +57,7 @@ def run_command(path: Path, options: Options) -> int:
             bar.move(done, expected, f"buffer {size}")
 
         size = find_size(
-            Scenario.load(path, options.overrides),
+            Scenario.load(path, options.overrides, allow_python=options.allow_python),
             targets_of(options.utilization, options.drop_rate, delays),
             out,
             queue=options.queue,

@@ -46,6 +46,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
     jobs: int | None = None,
     out: str | PathLike[str] | None = None,
     progress: OnStep | None = None,
+    allow_python: bool = False,
 ) -> BufferSize:
     """Searches for the smallest buffer that reaches a target, by running the scenario with many.
 
@@ -63,12 +64,13 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
 
     `jobs` runs go on at a time (default: one a core). With `out`, tables and figure are written to that folder, and
     finished runs are kept there, so that the same call goes on where it was stopped. `progress` is told of runs done,
-    of how many there may be, and of the size that is measured.
+    of how many there may be, and of the size that is measured. With `allow_python`, the classes that a scenario file
+    names may be imported and run; such runs take turns.
 
     Raises InputError for what cannot be sized, and ScenarioError for a scenario that is not valid.
     """
     if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+        scenario = Scenario.load(scenario, allow_python=allow_python)
     scenario = scenario.override(overrides) if overrides else scenario
     delays = {"delay_p50_s": target_delay_p50, "delay_p95_s": target_delay_p95, "delay_p99_s": target_delay_p99}
     result = find_size(

@@ -35,6 +35,7 @@ class Options:
     where: Where
     as_json: bool
     out: Path | None
+    allow_python: bool = False
 
 
 def run_command(what: Sequence[Path], options: Options) -> int:
@@ -57,6 +58,7 @@ def _finished(folders: list[Path], options: Options) -> int:
         "--seeds": options.seeds,
         "--jobs": options.where.jobs,
         "--dask": options.where.dask,
+        "--allow-python": options.allow_python,
     }
     for option, value in given.items():
         if value:
@@ -88,7 +90,7 @@ def _paired(folders: list[Path], options: Options) -> int:
 
 
 def _scenario(path: Path, options: Options) -> int:
-    scenario = Scenario.load(path, options.overrides)
+    scenario = Scenario.load(path, options.overrides, allow_python=options.allow_python)
     settings = {} if options.settings is None else read_settings(options.settings)
     out = options.out or Path("out") / STEM / path.stem
     last = (0, 0)

@@ -21,6 +21,7 @@ from forebay.runs.statistics import estimate_mean
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
+    from forebay.guests import Guests
 
 STEM = "compare"
 """The files of a comparison are called so."""
@@ -135,7 +136,7 @@ class Comparison:
             save_figure(self.plot(), staging, STEM)
 
 
-def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]]) -> float:
+def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Guests) -> float:
     """CPU time of the queue in front of `link` for each packet, in ns, under what arrived there in the runs.
 
     Measured in a loop of its own, apart from the simulator: flows in the proportion in which their packets arrived, as
@@ -149,7 +150,7 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]]) -> 
     packet_bytes = float(np.mean([run.packet_bytes for run in measures]))
     if not (weights.sum() > 0 and math.isfinite(load) and load > 0 and math.isfinite(packet_bytes)):
         return math.nan
-    cost = _core.queue_cost(text, STEM, (), link, weights.tolist(), max(1, round(packet_bytes)), load)
+    cost = _core.queue_cost(text, STEM, (), link, weights.tolist(), max(1, round(packet_bytes)), load, guests)
     return cost["ns_per_packet"]
 
 

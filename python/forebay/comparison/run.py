@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
+from forebay.guests import digest_of
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
 from forebay.runs.measures import Measures, measure
@@ -42,6 +44,7 @@ def compare(  # noqa: PLR0913 - all but two are optional
     dask: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: OnStep | None = None,
+    allow_python: bool = False,
 ) -> Comparison:
     """Runs a scenario under several queue disciplines and gives their results side by side.
 
@@ -51,12 +54,14 @@ def compare(  # noqa: PLR0913 - all but two are optional
     seeds, from the scenario's own on, `jobs` at a time (default: one on each core), on threads, on an `executor` of
     yours, or on the Dask cluster whose scheduler has the address `dask`. With `out`, tables, figure and page are
     written to that folder, and finished runs are kept there, so that the same call goes on where it was stopped.
-    `progress` is told of steps done and of all.
+    `progress` is told of steps done and of all. With `allow_python`, the classes that a scenario file names may be
+    imported and run; such runs take turns.
 
-    Raises InputError for what cannot be compared, and ScenarioError for a scenario that is not valid.
+    Raises InputError for what cannot be compared, ScenarioError for a scenario that is not valid, and DisciplineError
+    if a discipline written in Python fails.
     """
     if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+        scenario = Scenario.load(scenario, allow_python=allow_python)
     scenario = scenario.override(overrides) if overrides else scenario
     where = Where(jobs, executor, dask)
     comparison = run_comparison(
@@ -126,7 +131,11 @@ def _rows(
 ) -> list[Row]:
     """Every contender under every seed, then the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
-    todo = [Job(label, f"{scenario.name} ({label})", seed, text) for label, text in texts.items() for seed in seeds]
+    guests = {name: plan for _, variant in fit for name, plan in variant.guests().items()}
+    code = digest_of(guests) if guests else ""
+    todo = [
+        Job(label, f"{scenario.name} ({label})", seed, text, code) for label, text in texts.items() for seed in seeds
+    ]
     steps, done = len(todo) + len(texts), 0
 
     def step(*_: object) -> None:
@@ -138,14 +147,14 @@ def _rows(
     measured_s = scenario.duration_s - scenario.warmup_s
     found: dict[str, dict[int, Measures]] = {label: {} for label in texts}
     store = Store(folder)
-    finished = execute(todo, lambda _: store, simulate_tables, workers=workers, on_done=step)
+    finished = execute(todo, lambda _: store, partial(simulate_tables, guests=guests), workers=workers, on_done=step)
     with closing(finished):
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
     for contender, variant in fit:
         runs = sorted(found[contender.label].items())
-        cost = measure_cost(texts[contender.label], place.links[0], runs)
+        cost = measure_cost(texts[contender.label], place.links[0], runs, guests)
         rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))
         step()
     return rows

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from forebay import interrupt, terminal
-from forebay.errors import InputError, ScenarioError
+from forebay.errors import DisciplineError, InputError, ScenarioError
 from forebay.folder import NotWrittenError, named, staged
 from forebay.interrupt import INTERRUPTED
 from forebay.runs.execute import Simulate, execute
 from forebay.runs.job import Job
-from forebay.runs.simulate import check
 from forebay.runs.simulate import simulate as simulate_with_core
 from forebay.runs.store import Store
 from forebay.runs.workers import Where, Workers
@@ -24,6 +24,7 @@ from .errors import ExperimentError
 from .judge import ClaimResult, judge_all
 from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
+from .python_code import checked
 from .refusal import refused_at_evaluation
 from .report import count_line, experiment_json, write_page, write_summary
 from .runs import Runs
@@ -52,6 +53,7 @@ def reproduce(
     out: Path | None = None,
     as_json: bool = False,
     where: Where = Where(),  # noqa: B008 - it cannot be changed
+    allow_python: bool = False,
     simulate: Simulate | None = None,
 ) -> int:
     """Runs the experiments that `ids` name and judges their claims.
@@ -63,6 +65,7 @@ def reproduce(
         out: Folder for results, figures and pages; by default `out/reproduce`.
         as_json: Print one JSON document to standard output and nothing else.
         where: Where the runs are computed; by default on threads, one for each core.
+        allow_python: Import and run the Python code that experiments name, modules beside their files first.
         simulate: What runs a scenario; by default the simulator itself.
 
     Returns:
@@ -82,12 +85,12 @@ def reproduce(
         plans = _plans(paths, quick=quick, seeds=seeds)
         if simulate is None:
             # Nothing runs before everything is known to be valid.
-            for text, name in {job.text: job.name for plan in plans for job in plan.jobs}.items():
-                check(text, name)
+            plans, guests = checked(plans, paths, allowed=allow_python)
+            simulate = partial(simulate_with_core, guests=guests)
         folder = Path("out") / "reproduce" if out is None else named(out)
-        session = _Session(plans, folder, as_json, simulate or simulate_with_core)
+        session = _Session(plans, folder, as_json, simulate)
         return session.run(where)
-    except (InputError, ScenarioError) as error:
+    except (InputError, ScenarioError, DisciplineError) as error:
         terminal.complain_of(error)
         return BAD_INPUT
     except BrokenPipeError:

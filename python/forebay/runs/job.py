@@ -20,11 +20,13 @@ class Job(Generic[Key]):
     """What messages call the scenario, in place of its file."""
     seed: int
     text: str
+    code: str = ""
+    """Names the Python code that the scenario runs; empty if it runs none."""
 
     def digest(self, version: str) -> str:
         """Names the outcome on disk: equal scenario, seed and version of Forebay give equal outcomes."""
         digest = hashlib.sha256()
-        for part in (version, str(self.seed), self.text):
+        for part in (version, str(self.seed), self.text, *filter(None, [self.code])):
             digest.update(part.encode())
             digest.update(b"\0")
         return digest.hexdigest()[:24]

@@ -15,6 +15,8 @@ from .outcome import Outcome, Series
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from forebay.guests import Guests
+
 
 def simulate(
     text: str,
@@ -22,10 +24,12 @@ def simulate(
     seed: int,
     go_on: Callable[[], bool],
     on_progress: Callable[[float], object] = lambda _fraction: None,
+    guests: Guests | None = None,
 ) -> Outcome:
     """Runs the scenario in `text`; `name` stands for its file in messages.
 
-    `on_progress` is told the part that is done. Raises ScenarioError, and StoppedError.
+    `on_progress` is told the part that is done; `guests` are the classes that the scenario names. Raises
+    ScenarioError, DisciplineError and StoppedError.
     """
 
     def progress(fraction: float) -> None:
@@ -33,7 +37,7 @@ def simulate(
             raise StoppedError
         on_progress(fraction)
 
-    raw = _core.run(text, name, seed=seed, progress=progress)
+    raw = _core.run(text, name, seed=seed, progress=progress, guests=guests or {})
     tables = {table: {column: np.asarray(values) for column, values in getattr(raw, table).items()} for table in TABLES}
     series = [
         Series(item["kind"], item["name"], item["quantity"], item["start_s"], item["interval_s"], item["values"])
@@ -42,12 +46,14 @@ def simulate(
     return Outcome(tables, series, raw.digest)
 
 
-def simulate_tables(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+def simulate_tables(
+    text: str, name: str, seed: int, go_on: Callable[[], bool], guests: Guests | None = None
+) -> Outcome:
     """As `simulate`, without the time series, for those who look at tables only."""
-    outcome = simulate(text, name, seed, go_on)
+    outcome = simulate(text, name, seed, go_on, guests=guests)
     return Outcome(outcome.tables, digest=outcome.digest)
 
 
-def check(text: str, name: str) -> None:
-    """Validates a scenario without running it. Raises ScenarioError."""
-    _core.check(text, name)
+def check(text: str, name: str) -> list[str]:
+    """Validates a scenario without running it, and gives the Python classes that it names. Raises ScenarioError."""
+    return _core.check(text, name)["python_classes"]

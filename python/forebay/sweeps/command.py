@@ -45,6 +45,7 @@ class Options:
     dry_run: bool
     as_json: bool
     out: Path | None
+    allow_python: bool
 
 
 def run_command(path: Path, options: Options) -> int:
@@ -52,7 +53,7 @@ def run_command(path: Path, options: Options) -> int:
     if not options.vary and not options.queues:
         message = "nothing varies\nhint: name a key, such as --vary flows.tcp.count=1,10,100, or --queues red,dbl"
         raise InputError(message)
-    plan = make_plan(Scenario.load(path, options.overrides), _request(options))
+    plan = make_plan(Scenario.load(path, options.overrides, allow_python=options.allow_python), _request(options))
     if options.dry_run:
         _show_effort(plan, estimate(plan, options.where), as_json=options.as_json)
         return ALL_RUN

@@ -44,7 +44,7 @@ class Effort:
 def estimate(plan: Plan, where: Where) -> Effort:
     """Tries a few points. Nothing is written."""
     step = max(1, -(-len(plan.points) // _TRIED))
-    tried = [_try(plan.jobs(point, plan.seeds[:1])[0]) for point in plan.points[::step]]
+    tried = [_try(plan, plan.jobs(point, plan.seeds[:1])[0]) for point in plan.points[::step]]
     run_s = sum(seconds for seconds, _ in tried) / len(tried)
     sizes = [size for _, size in tried if size is not None]
     runs = len(plan.points) * plan.request.seeds
@@ -61,7 +61,7 @@ def estimate(plan: Plan, where: Where) -> Effort:
     )
 
 
-def _try(job: Job[int]) -> tuple[float, int | None]:
+def _try(plan: Plan, job: Job[int]) -> tuple[float, int | None]:
     """The seconds that a run takes, and the size of its file if it ended."""
     begun = time.monotonic()
     share = 0.0
@@ -74,7 +74,7 @@ def _try(job: Job[int]) -> tuple[float, int | None]:
         return time.monotonic() - begun < _TRY_S or share == 0.0
 
     try:
-        outcome: Outcome = simulate(job.text, job.name, job.seed, go_on, progress)
+        outcome: Outcome = simulate(job.text, job.name, job.seed, go_on, progress, plan.guests)
     except StoppedError:
         return (time.monotonic() - begun) / share, None
     return time.monotonic() - begun, stored_bytes(job, outcome)

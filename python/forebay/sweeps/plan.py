@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from forebay.comparison.contenders import Contender, Place, contenders_of, find_place, fitting
 from forebay.errors import InputError, ScenarioError
+from forebay.guests import Guests, digest_of
 from forebay.runs.job import Job
 from forebay.scenario import Scenario
 from forebay.seeds import MOST_SEEDS, seeds_from
@@ -71,6 +72,8 @@ class Plan:
     points: tuple[Point, ...]
     left_out: tuple[str, ...]
     """Disciplines that were left out of "all", with the reason."""
+    guests: Guests
+    """The Python classes that the scenarios name."""
 
     @property
     def seeds(self) -> range:
@@ -85,7 +88,7 @@ class Plan:
     def jobs(self, point: Point, seeds: Iterable[int]) -> list[Job[int]]:
         """The runs of a point."""
         name = f"{self.scenario.name} ({point.label})" if point.label else self.scenario.name
-        return [Job(point.index, name, seed, point.text) for seed in seeds]
+        return [Job(point.index, name, seed, point.text, digest_of(self.guests)) for seed in seeds]
 
     def digest(self) -> str:
         """Identifies the scenario that is swept, before anything is varied."""
@@ -113,7 +116,8 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
         links = _watched(variant, request.at)
         for settings in found:
             points.append(_point(len(points), label, variant, settings, request, _Watch(links, moves)))
-    return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out))
+    guests = {name: guest for variant in variants.values() for name, guest in variant.guests().items()}
+    return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), guests)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
 from contextlib import closing
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -54,6 +55,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
     dask: str | None = None,
     out: str | PathLike[str] | None = None,
     progress: OnStep | None = None,
+    allow_python: bool = False,
 ) -> Sweep:
     """Runs a scenario at many points, each under several seeds.
 
@@ -80,6 +82,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         dask: The address of a Dask scheduler, in place of threads.
         out: A folder for tables and finished runs. The same call continues a stopped one there and repeats nothing.
         progress: Told of the runs done and of all that are known to be needed.
+        allow_python: Import and run the classes that a scenario file names; such runs take turns.
 
     Returns:
         Means, single runs and failures. A run that fails is kept with its error and stops no other.
@@ -91,7 +94,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
 
     """
     if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+        scenario = Scenario.load(scenario, allow_python=allow_python)
     scenario = scenario.override(overrides) if overrides else scenario
     request = Request(
         vary,
@@ -141,7 +144,8 @@ def run_plan(
     with where.hire(runs) as workers, sweep_folder(out, plan, command) as folder:
         session = _Session(plan, progress, on_outcome)
         store = Store(folder / RUNS)
-        finished = execute_all(session.waiting, lambda _: store, simulate, workers=workers, on_done=session.count)
+        run_one = partial(simulate, guests=plan.guests)
+        finished = execute_all(session.waiting, lambda _: store, run_one, workers=workers, on_done=session.count)
         with closing(finished):
             for job, outcome in finished:
                 session.take(job, outcome)

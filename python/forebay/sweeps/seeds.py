@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,7 @@ from .table import failures_text
 
 
 def run_seeds(
-    path: Path,
-    overrides: Mapping[str, str],
+    scenario: Scenario,
     seed: int | None,
     seeds: int,
     jobs: int | None,
@@ -32,7 +30,7 @@ def run_seeds(
     With `out`, the folder is that of a sweep.
     """
     first: dict[str, Any] = {} if seed is None else {"seed": seed}
-    scenario = Scenario.load(path, overrides).override(first)
+    scenario = scenario.override(first)
     found: dict[int, Document] = {}
 
     def take(_point: int, seed: int, outcome: Outcome) -> None:

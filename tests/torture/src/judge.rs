@@ -85,7 +85,8 @@ fn timed_run(scenario: &Scenario, out: Option<&Path>) -> Result<Result<RunResult
     match run(scenario, None, out, &mut |_| began.elapsed() < LONGEST_RUN) {
         Ok(result) => Ok(Ok(result)),
         Err(RunError::Stopped) => Ok(Err(Verdict::Stopped)),
-        Err(RunError::PathTooLong { .. } | RunError::TooLarge(_)) => Ok(Err(Verdict::Refused)),
+        // A class in Python is nothing that could be run here.
+        Err(RunError::PathTooLong { .. } | RunError::TooLarge(_) | RunError::Guest(_)) => Ok(Err(Verdict::Refused)),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -9,6 +9,7 @@ mod ethernet;
 mod flows;
 mod one_or_many;
 mod probes;
+mod python;
 mod queue;
 mod scenario;
 mod switch;
@@ -28,6 +29,7 @@ pub use flows::{
 };
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
+pub use python::PythonQueue;
 pub(crate) use queue::DISCIPLINES;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;

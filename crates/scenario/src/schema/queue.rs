@@ -2,16 +2,21 @@
 
 use forebay_qdisc as qdisc;
 use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
-use forebay_qdisc::{CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Packet, ParameterError, Queue, Rate, hash_flow};
+use forebay_qdisc::{
+    CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Guest, Packet, ParameterError, Queue, Rate, hash_flow,
+};
 use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema};
 
+use super::PythonQueue;
+use super::python::Parameters;
 use super::tagged::{self, Algorithm};
+use crate::guests::{Guests, Site, StandIns};
 
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
 /// with its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table
-/// with the switch's other queues, a discipline that holds its packets, or one that holds a queue for each class), and
-/// the file.
+/// with the switch's other queues, a discipline that holds its packets, one that holds a queue for each class, or a
+/// guest that others make), and the file.
 macro_rules! disciplines {
     ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal;)*) => {
         /// The queue discipline of a sending port: exactly one of these.
@@ -26,7 +31,7 @@ macro_rules! disciplines {
             $(Algorithm {
                 name: $name,
                 source: include_str!(concat!("../../../qdisc/src/", $file)),
-                parameters: <$config as JsonSchema>::json_schema,
+                parameters: schema!($seam $config),
             },)*
         ];
 
@@ -34,7 +39,7 @@ macro_rules! disciplines {
             let bare: Vec<&str> =
                 [$(($name, stringify!($seam))),*]
                 .into_iter()
-                .filter(|(_, seam)| *seam != "classes")
+                .filter(|(_, seam)| !["classes", "guest"].contains(seam))
                 .map(|(name, _)| name)
                 .collect();
             tagged::allow_bare(schema, &bare);
@@ -63,9 +68,21 @@ macro_rules! disciplines {
             /// of different queues.
             ///
             /// # Errors
-            /// The first parameter outside its bound.
+            /// The first parameter outside its bound; a guest, which only a run can have.
             pub fn build<P: Packet + 'static>(&self, link_rate: Rate, salt: u64) -> Result<Queue<P>, ParameterError> {
                 self.build_in(&mut Switch::default(), link_rate, salt)
+            }
+
+            /// As [`QueueSpec::build`], with drop-tail in the place of each guest: what can be said of a queue without
+            /// those who make its guests.
+            ///
+            /// # Errors
+            /// The first parameter outside its bound.
+            pub fn build_without_guests<P: Packet + 'static>(
+                &self,
+                link_rate: Rate,
+            ) -> Result<Queue<P>, ParameterError> {
+                self.build_in(&mut Switch::new(0, Some(&StandIns)), link_rate, 0)
             }
 
             /// Builds the queue for a link of `link_rate` beside the other queues of `switch`, with which it may share
@@ -75,7 +92,7 @@ macro_rules! disciplines {
             /// The first parameter outside its bound.
             pub fn build_in<P: Packet + 'static>(
                 &self,
-                switch: &mut Switch,
+                switch: &mut Switch<'_>,
                 link_rate: Rate,
                 salt: u64,
             ) -> Result<Queue<P>, ParameterError> {
@@ -87,9 +104,23 @@ macro_rules! disciplines {
     };
 }
 
+macro_rules! schema {
+    (guest $config:ty) => {
+        Parameters::json_schema
+    };
+    ($seam:ident $config:ty) => {
+        <$config as JsonSchema>::json_schema
+    };
+}
+
 macro_rules! limit {
     (classes $config:expr) => {{
         // Each class's queue has a limit of its own.
+        let _ = $config;
+        None
+    }};
+    (guest $config:expr) => {{
+        // A guest limits what it holds as it likes.
         let _ = $config;
         None
     }};
@@ -125,16 +156,41 @@ macro_rules! build {
         let queues = $switch.queues_of_classes::<$packet>($config, $link_rate, $salt)?;
         Ok(Queue::Discipline(Box::new(qdisc::$discipline::new($config, queues)?)))
     }};
+    (guest $guest:ident, $packet:ty, $config:expr, $switch:expr, $link_rate:expr, $salt:expr) => {
+        $switch.guest($config, $link_rate, $salt).map(qdisc::$guest::into_queue::<$packet>)
+    };
 }
 
-/// What the queues of one switch share: the flow tables of those that ask for a shared one.
-#[derive(Clone, Debug, Default)]
-pub struct Switch {
+/// What the queues of one switch share: the flow tables of those that ask for a shared one, and who makes guests.
+#[derive(Clone, Default)]
+pub struct Switch<'g> {
     /// Tables by their number of entries: queues that want the same number share one.
     tables: Vec<(u32, SharedFlowTable)>,
+    guests: Option<&'g dyn Guests>,
+    seed: u64,
+    /// The path of the queue that is built next.
+    path: String,
 }
 
-impl Switch {
+impl<'g> Switch<'g> {
+    /// A switch in a run under `seed` whose guests are made by `guests`.
+    #[must_use]
+    pub fn new(seed: u64, guests: Option<&'g dyn Guests>) -> Self {
+        Self { guests, seed, ..Self::default() }
+    }
+
+    /// The queue that is built next is that of this link.
+    pub fn at_link(&mut self, link: &str) {
+        self.path = format!("link/{link}");
+    }
+
+    fn guest(&self, queue: &PythonQueue, link_rate: Rate, salt: u64) -> Result<Guest, ParameterError> {
+        let error = |bound| ParameterError { field: "class", bound };
+        let guests = self.guests.ok_or(error("be run by `forebay run`, `forebay.run` or what calls them"))?;
+        let site = Site { seed: self.seed, path: &self.path, link_rate, salt };
+        guests.build(queue, site).ok_or(error("be a class that can be made with these parameters"))
+    }
+
     fn dbl(&mut self, config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Dbl, ParameterError> {
         if config.flow_table == FlowTableScope::PerQueue {
             return Dbl::new(config, link_rate, salt);
@@ -159,14 +215,18 @@ impl Switch {
         link_rate: Rate,
         salt: u64,
     ) -> Result<Vec<Box<dyn Discipline<P>>>, ParameterError> {
+        let path = self.path.clone();
         let classes = config.classes.iter().enumerate();
-        classes
+        let queues = classes
             .map(|(index, class)| {
                 let salt = hash_flow(FlowKey(index as u64), salt);
+                self.path = format!("{path}/class/{index}");
                 let queue = class.queue.build_in(self, config.class_rate(index, link_rate), salt)?;
                 Ok(queue.into_discipline())
             })
-            .collect()
+            .collect();
+        self.path = path;
+        queues
     }
 }
 
@@ -224,4 +284,6 @@ disciplines! {
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
     Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs";
+    /// A discipline written in Python: a class, with its parameters.
+    Python(PythonQueue) = "python", guest Guest, "../../scenario/src/schema/python.rs";
 }

@@ -112,7 +112,7 @@ fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
 }
 
 fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Validity {
-    if let Err(error) = queue.build::<forebay_engine::Packet>(link.rate, 0) {
+    if let Err(error) = queue.build_without_guests::<forebay_engine::Packet>(link.rate) {
         let (path, name) = at_fault(queue, link.rate, path, error);
         let message = format!("{name}: `{}` must {}", error.field, error.bound);
         return Err(Invalid::new(path, message, format!("must {}", error.bound)));
@@ -135,11 +135,11 @@ fn at_fault(queue: &QueueSpec, rate: Rate, path: &Path, error: ParameterError) -
     for (index, class) in cbq.classes.iter().enumerate() {
         let at = path.key("classes").index(index);
         let rate = cbq.class_rate(index, rate);
-        if let Err(error) = class.queue.build::<forebay_engine::Packet>(rate, 0) {
+        if let Err(error) = class.queue.build_without_guests::<forebay_engine::Packet>(rate) {
             return at_fault(&class.queue, rate, &at.key("queue"), error);
         }
         let alone = QueueSpec::Cbq(CbqConfig { classes: vec![class.clone()], default_class: None });
-        if alone.build::<forebay_engine::Packet>(rate, 0).is_err() {
+        if alone.build_without_guests::<forebay_engine::Packet>(rate).is_err() {
             return (at.key(error.field), queue.name());
         }
     }

@@ -1,0 +1,170 @@
+//! Disciplines written in Python: the guests of a run.
+//!
+//! A thread that runs a scenario with guests stays attached to the interpreter, since to attach for each decision would
+//! cost more than most decisions. It lets other threads in whenever Python code runs, and between the parts of a run.
+
+mod call;
+mod compiled;
+mod component;
+mod discipline;
+mod fault;
+mod law;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use forebay_qdisc::{Guest, Time};
+use forebay_scenario::schema::{PythonQueue, ScenarioSpec};
+use forebay_scenario::{Guests, Site};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use serde_json::Value;
+
+use self::call::{Argument, Method};
+use self::compiled::{Compiled, CompiledLaw};
+pub(crate) use self::component::Component;
+use self::discipline::PythonDiscipline;
+pub(crate) use self::fault::DisciplineError;
+use self::fault::{Faults, Place};
+use self::law::PythonLaw;
+
+/// A class that may be run, as the Python package has looked into it.
+#[derive(FromPyObject)]
+pub(crate) struct Plan {
+    discipline: Py<PyType>,
+    /// Whether it is an admission law.
+    is_law: bool,
+    /// The arguments that each method asks for, of those that the class has.
+    methods: BTreeMap<String, Vec<String>>,
+    /// What results call it.
+    name: String,
+    /// What runs in its place, if it is a compiled law.
+    compiled: Option<Compiled>,
+    /// Attributes that become time series.
+    gauges: Vec<String>,
+}
+
+/// The classes that a run may use, by the name that the scenario has for them.
+pub(crate) type Plans = BTreeMap<String, Plan>;
+
+/// Makes the guests of one run, and keeps what the first that fails says.
+pub(crate) struct PythonGuests<'a> {
+    plans: &'a Plans,
+    faults: Rc<Faults>,
+}
+
+/// Runs `work` for a run with such guests: attached to the interpreter, unless all are compiled and do without it.
+pub(crate) fn attached_for<T>(plans: &Plans, work: impl FnOnce() -> T) -> T {
+    if plans.values().all(|plan| plan.compiled.is_some()) { work() } else { Python::attach(|_| work()) }
+}
+
+/// Lets in whoever waits for the interpreter, if this thread is attached to it.
+pub(crate) fn yield_interpreter(plans: &Plans) {
+    if plans.values().any(|plan| plan.compiled.is_none()) {
+        Python::attach(|py| py.detach(|| ()));
+    }
+}
+
+impl<'a> PythonGuests<'a> {
+    pub fn new(plans: &'a Plans) -> Self {
+        Self { plans, faults: Rc::default() }
+    }
+
+    /// Whether one has failed.
+    pub fn have_failed(&self) -> bool {
+        self.faults.any()
+    }
+
+    /// What the first that failed says, in a run of that scenario.
+    pub fn error(&self, scenario: &ScenarioSpec) -> Option<PyErr> {
+        self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
+    }
+
+    fn make(&self, py: Python<'_>, plan: &Plan, queue: &PythonQueue, site: Site<'_>) -> PyResult<Guest> {
+        let class = plan.discipline.bind(py);
+        // Before its constructor runs, which may draw already.
+        let guest = class.call_method1("__new__", (class,))?;
+        let component: PyRef<'_, Component> = guest.extract()?;
+        component.settle(site);
+        drop(component);
+        class.call_method("__init__", (&guest,), Some(&keywords(py, queue)?))?;
+        let method = |name: &str| -> PyResult<Option<Method>> {
+            let Some(arguments) = plan.methods.get(name) else { return Ok(None) };
+            let arguments = arguments.iter().map(|it| Argument::of(it)).collect::<PyResult<_>>()?;
+            Ok(Some(Method::new(guest.getattr(name)?, arguments)))
+        };
+        let place = Place {
+            faults: Rc::clone(&self.faults),
+            class: queue.class.clone(),
+            queue: site.queue().to_owned(),
+            gauges: plan.gauges.iter().map(|name| call::interned(name)).collect(),
+        };
+        if let Some(compiled) = &plan.compiled {
+            return Ok(Guest::Law(Box::new(CompiledLaw::new(place, &guest, compiled, site.stream())?)));
+        }
+        Ok(if plan.is_law {
+            Guest::Law(Box::new(PythonLaw::new(place, guest.clone().unbind(), &method)?))
+        } else {
+            Guest::Discipline(Box::new(PythonDiscipline::new(place, guest.clone().unbind(), &method)?))
+        })
+    }
+}
+
+impl Guests for PythonGuests<'_> {
+    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest> {
+        // Whoever runs a scenario has looked that every class is there.
+        let plan = self.plans.get(&queue.class)?;
+        Python::attach(|py| match self.make(py, plan, queue, site) {
+            Ok(guest) => Some(guest),
+            Err(error) => {
+                self.faults.note(fault::Fault {
+                    method: queue.class.clone(),
+                    queue: site.queue().to_owned(),
+                    at: Time::ZERO,
+                    packet: None,
+                    flow: None,
+                    cause: error,
+                });
+                None
+            }
+        })
+    }
+
+    fn name(&self, queue: &PythonQueue) -> String {
+        self.plans.get(&queue.class).map_or_else(|| queue.class.clone(), |plan| plan.name.clone())
+    }
+}
+
+fn keywords<'py>(py: Python<'py>, queue: &PythonQueue) -> PyResult<Bound<'py, PyDict>> {
+    let keywords = PyDict::new(py);
+    for (name, value) in &queue.parameters {
+        keywords.set_item(name, plain(py, value)?)?;
+    }
+    Ok(keywords)
+}
+
+/// A value of a scenario as Python has it.
+fn plain<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::Number(number) => match (number.as_u64(), number.as_i64(), number.as_f64()) {
+            (Some(whole), _, _) => whole.into_pyobject(py)?.into_any(),
+            (_, Some(whole), _) => whole.into_pyobject(py)?.into_any(),
+            (_, _, fraction) => fraction.into_pyobject(py)?.into_any(),
+        },
+        Value::String(text) => text.into_pyobject(py)?.into_any(),
+        Value::Array(values) => {
+            let values = values.iter().map(|value| plain(py, value)).collect::<PyResult<Vec<_>>>()?;
+            values.into_pyobject(py)?.into_any()
+        }
+        Value::Object(entries) => {
+            let table = PyDict::new(py);
+            for (key, value) in entries {
+                table.set_item(key, plain(py, value)?)?;
+            }
+            table.into_any()
+        }
+    })
+}

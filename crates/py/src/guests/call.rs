@@ -1,0 +1,116 @@
+//! Calls of a guest's methods, with the arguments that each asks for.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use forebay_qdisc::{Arrival, Backlog, Ecn, Time};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Declares [`Argument`] with its names in Python, in the order of their places in [`Values`].
+macro_rules! arguments {
+    ($($variant:ident = $name:literal,)*) => {
+        /// What a method can ask for by the name of a parameter.
+        #[derive(Clone, Copy)]
+        pub(super) enum Argument { $($variant,)* }
+
+        impl Argument {
+            pub fn of(name: &str) -> PyResult<Self> {
+                match name {
+                    $($name => Ok(Self::$variant),)*
+                    _ => Err(PyValueError::new_err(format!("no argument is named {name}"))),
+                }
+            }
+        }
+
+        pub(super) const ARGUMENTS: usize = [$($name,)*].len();
+    };
+}
+
+arguments! {
+    Now = "now",
+    Packet = "packet",
+    Flow = "flow",
+    Length = "length",
+    Ecn = "ecn",
+    TrafficClass = "traffic_class",
+    InputPort = "input_port",
+    QueuePackets = "queue_packets",
+    QueueBytes = "queue_bytes",
+}
+
+/// What a call can be told, by [`Argument`]. Zero where the call has no such thing.
+#[derive(Clone, Copy)]
+pub(super) struct Values([u64; ARGUMENTS]);
+
+impl Values {
+    pub fn new(now: Time, backlog: Backlog) -> Self {
+        let mut values = Self([0; ARGUMENTS]);
+        values.set(Argument::Now, now.picoseconds());
+        values.set(Argument::QueuePackets, backlog.packets);
+        values.set(Argument::QueueBytes, backlog.bytes);
+        values
+    }
+
+    pub fn with_arrival(mut self, packet: u64, arrival: &Arrival) -> Self {
+        self.set(Argument::Packet, packet);
+        self.set(Argument::Flow, arrival.flow.0);
+        self.set(Argument::Length, arrival.len_bytes.into());
+        self.set(Argument::Ecn, codepoint(arrival.ecn));
+        self.set(Argument::TrafficClass, arrival.class.into());
+        self.set(Argument::InputPort, arrival.input_port.into());
+        self
+    }
+
+    /// As a compiled function takes them; all are below 2^63.
+    #[inline]
+    pub fn signed(self) -> [i64; ARGUMENTS] {
+        self.0.map(u64::cast_signed)
+    }
+
+    #[inline]
+    pub fn set(&mut self, argument: Argument, value: u64) {
+        self.0[argument as usize] = value;
+    }
+}
+
+/// The two bits of the IP header (RFC 3168, section 5).
+fn codepoint(ecn: Ecn) -> u64 {
+    match ecn {
+        Ecn::NotCapable => 0,
+        Ecn::Capable1 => 1,
+        Ecn::Capable0 => 2,
+        Ecn::CongestionExperienced => 3,
+    }
+}
+
+/// A bound method with the arguments that it asks for.
+pub(super) struct Method {
+    bound: Py<PyAny>,
+    arguments: Vec<Argument>,
+}
+
+impl Method {
+    pub fn new(bound: Bound<'_, PyAny>, arguments: Vec<Argument>) -> Self {
+        Self { bound: bound.unbind(), arguments }
+    }
+
+    #[inline]
+    pub fn call<'py>(&self, py: Python<'py>, values: &Values) -> PyResult<Bound<'py, PyAny>> {
+        let arguments = PyTuple::new(py, self.arguments.iter().map(|&argument| values.0[argument as usize]))?;
+        self.bound.bind(py).call1(arguments)
+    }
+}
+
+/// A name that lives for ever, as gauges have them. There are as many as the classes of a process declare.
+pub(super) fn interned(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(name.into());
+    names.insert(kept);
+    kept
+}

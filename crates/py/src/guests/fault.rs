@@ -1,0 +1,154 @@
+//! What a guest did wrong, with packet, time and flow.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use forebay_qdisc::{Backlog, FlowKey, Time};
+use forebay_scenario::names;
+use forebay_scenario::schema::{Application, FlowGroup, ScenarioSpec};
+use pyo3::create_exception;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+
+use super::call::{Method, Values};
+
+create_exception!(
+    forebay._core,
+    DisciplineError,
+    PyRuntimeError,
+    "A discipline written in Python failed, and its run was stopped. The message names class, queue, packet, flow and \
+     time; the exception that it raised is the cause. `queue`, `packet` (its number at this queue, from 0), `flow` and \
+     `time_s` are attributes; None where the call was about no packet."
+);
+
+/// The first fault of a run.
+pub(super) struct Fault {
+    /// Class and method.
+    pub method: String,
+    pub queue: String,
+    pub at: Time,
+    pub packet: Option<u64>,
+    pub flow: Option<FlowKey>,
+    pub cause: PyErr,
+}
+
+/// Keeps the first fault of a run.
+#[derive(Default)]
+pub(super) struct Faults(RefCell<Option<Fault>>);
+
+impl Faults {
+    pub fn note(&self, fault: Fault) {
+        self.0.borrow_mut().get_or_insert(fault);
+    }
+
+    pub fn any(&self) -> bool {
+        self.0.borrow().is_some()
+    }
+
+    pub fn take(&self) -> Option<Fault> {
+        self.0.borrow_mut().take()
+    }
+}
+
+/// Where a guest decides, and what it shows.
+pub(super) struct Place {
+    pub faults: Rc<Faults>,
+    pub class: String,
+    pub queue: String,
+    pub gauges: Vec<&'static str>,
+}
+
+impl Place {
+    pub fn fault(&self, method: &str, at: Time, packet: Option<u64>, flow: Option<FlowKey>, cause: PyErr) {
+        let (method, queue) = (format!("{}.{method}", self.class), self.queue.clone());
+        self.faults.note(Fault { method, queue, at, packet, flow, cause });
+    }
+
+    /// What `method` says that the guest takes of memory; nothing if it says nothing.
+    pub fn state_bytes(&self, method: Option<&Method>, at: Time) -> u64 {
+        let Some(method) = method.filter(|_| !self.faults.any()) else { return 0 };
+        let said = Python::attach(|py| method.call(py, &Values::new(at, Backlog::default()))?.extract::<u64>());
+        said.unwrap_or_else(|error| {
+            self.fault("state_bytes", at, None, None, error);
+            0
+        })
+    }
+
+    /// Shows the attributes of `guest` that are gauges.
+    pub fn show(&self, guest: &Py<PyAny>, at: Time, visit: &mut dyn FnMut(&'static str, f64)) {
+        if self.gauges.is_empty() || self.faults.any() {
+            return;
+        }
+        Python::attach(|py| {
+            for &name in &self.gauges {
+                match guest.bind(py).getattr(name).and_then(|value| value.extract::<f64>()) {
+                    Ok(value) => visit(name, value),
+                    Err(error) => self.fault(name, at, None, None, error),
+                }
+            }
+        });
+    }
+}
+
+impl Fault {
+    pub fn into_error(self, py: Python<'_>, scenario: &ScenarioSpec) -> PyErr {
+        let Self { method, queue, at, packet, flow, cause } = self;
+        let flow = flow.map(|key| flow_name(scenario, key));
+        let of_flow = flow.as_ref().map_or_else(String::new, |flow| format!(" of flow {flow}"));
+        let about = packet.map_or_else(String::new, |packet| format!("packet {packet}{of_flow}, "));
+        let raised = cause.value(py).str().map(|text| text.to_string()).unwrap_or_default();
+        let raised =
+            format!("{}: {raised}", cause.get_type(py).name().map_or_else(|_| String::new(), |it| it.to_string()));
+        let place = place_of(py, &cause).map_or_else(String::new, |place| format!("\n{place}"));
+        let message = format!(
+            "{method} in queue {queue} failed: {raised}\n{about}at {} s{place}",
+            at.since(Time::ZERO).seconds()
+        );
+        let error = DisciplineError::new_err(message);
+        let told = error.value(py).setattr("queue", &queue).and_then(|()| {
+            error.value(py).setattr("packet", packet)?;
+            error.value(py).setattr("flow", &flow)?;
+            error.value(py).setattr("time_s", at.since(Time::ZERO).seconds())
+        });
+        error.set_cause(py, Some(cause));
+        match told {
+            Ok(()) => error,
+            Err(fault) => fault,
+        }
+    }
+}
+
+/// The line that raised an exception: `file "laws.py", line 12`.
+fn place_of(py: Python<'_>, error: &PyErr) -> Option<String> {
+    let mut last = error.traceback(py)?.into_any();
+    while let Ok(next) = last.getattr("tb_next")
+        && !next.is_none()
+    {
+        last = next;
+    }
+    let line = last.getattr("tb_lineno").ok()?;
+    let file = last.getattr("tb_frame").ok()?.getattr("f_code").ok()?.getattr("co_filename").ok()?;
+    Some(format!("file \"{file}\", line {line}"))
+}
+
+/// The name of a flow as the results have it. Of each flow there is one number for its data and one for its ACKs; a
+/// conversation is two flows.
+fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
+    let (mut number, is_ack) = (key.0 >> 1, key.0 & 1 == 1);
+    let of = if is_ack { " (its ACKs)" } else { "" };
+    for group in &scenario.flows {
+        let each = flows_each(group);
+        let flows = names::flows_of(scenario, group).count() as u64;
+        if number < each * flows {
+            let name = names::flows_of(scenario, group).nth((number / each) as usize).unwrap_or_default();
+            let request = if number % each == 1 { "/request" } else { "" };
+            return format!("{name}{request}{of}");
+        }
+        number -= each * flows;
+    }
+    format!("number {}", key.0)
+}
+
+fn flows_each(group: &FlowGroup) -> u64 {
+    if matches!(group.app, Application::RequestResponse(_)) { 2 } else { 1 }
+}

@@ -1,0 +1,102 @@
+//! Disciplines that a scenario names and Forebay does not have: whoever runs the scenario makes them.
+
+use std::collections::BTreeSet;
+
+use forebay_engine::stream;
+use forebay_qdisc::{DropTail, DropTailConfig, Guest, Rate};
+use rand_pcg::Pcg64Mcg;
+
+use crate::schema::{GraphLink, LinkSpec, PythonQueue, QueueSpec, ScenarioSpec, Topology};
+
+/// Where a guest decides.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The seed of the run.
+    pub seed: u64,
+    /// The path of its place, `"link/bottleneck"`, or `"link/bottleneck/class/1"` within class-based queueing.
+    pub path: &'a str,
+    /// Rate of its link, or of its class.
+    pub link_rate: Rate,
+    /// Separates the flow hashes of different queues.
+    pub salt: u64,
+}
+
+impl Site<'_> {
+    /// The random stream of the place, which nothing else draws from. A built-in law alone at a port has the same.
+    #[must_use]
+    pub fn stream(&self) -> Pcg64Mcg {
+        stream(self.seed, self.path)
+    }
+
+    /// The name of its queue.
+    #[must_use]
+    pub fn queue(&self) -> &str {
+        let path = self.path.strip_prefix("link/").unwrap_or(self.path);
+        path.split_once("/class/").map_or(path, |(queue, _)| queue)
+    }
+}
+
+/// Makes guests.
+pub trait Guests {
+    /// The guest for that place; `None` if it cannot be made, for a reason that the maker keeps.
+    fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest>;
+
+    /// What results call the discipline.
+    fn name(&self, queue: &PythonQueue) -> String;
+}
+
+/// Puts drop-tail in the place of each guest, to see whether all else in a scenario can be built.
+pub(crate) struct StandIns;
+
+impl Guests for StandIns {
+    fn build(&self, _: &PythonQueue, site: Site<'_>) -> Option<Guest> {
+        let law = DropTail::new(&DropTailConfig::default(), site.link_rate, site.salt).ok()?;
+        Some(Guest::Law(Box::new(law)))
+    }
+
+    fn name(&self, queue: &PythonQueue) -> String {
+        queue.class.clone()
+    }
+}
+
+/// The classes written in Python that a scenario names, each once.
+#[must_use]
+pub fn python_classes(spec: &ScenarioSpec) -> BTreeSet<&str> {
+    let mut found = BTreeSet::new();
+    for queue in queues(spec) {
+        find_classes(queue, &mut found);
+    }
+    found
+}
+
+fn find_classes<'a>(queue: &'a QueueSpec, found: &mut BTreeSet<&'a str>) {
+    match queue {
+        QueueSpec::Python(python) => {
+            found.insert(&python.class);
+        }
+        QueueSpec::Cbq(cbq) => cbq.classes.iter().for_each(|class| find_classes(&class.queue, found)),
+        _ => {}
+    }
+}
+
+/// Every queue that a scenario describes.
+fn queues(spec: &ScenarioSpec) -> Vec<&QueueSpec> {
+    let mut links: Vec<Option<&LinkSpec>> = spec.flows.iter().map(|group| group.access.as_ref()).collect();
+    match &spec.topology {
+        Topology::Star(star) => links.extend([Some(&star.access), Some(&star.bottleneck), star.reverse.as_ref()]),
+        Topology::Dumbbell(dumbbell) => {
+            links.extend([Some(&dumbbell.access), Some(&dumbbell.bottleneck)]);
+            links.extend([dumbbell.sink_access.as_ref(), dumbbell.reverse.as_ref()]);
+        }
+        Topology::Chain(chain) => links.extend([Some(&chain.access), Some(&chain.link)]),
+        Topology::Switch(switch) => {
+            links.extend([switch.access.as_ref(), Some(&switch.input), Some(&switch.output), switch.back.as_ref()]);
+        }
+        Topology::Graph(graph) => links.extend(graph.links.iter().map(|link| link.reverse.as_ref())),
+        // Its switches have no disciplines.
+        Topology::Ethernet(_) => {}
+    }
+    let of_links = links.into_iter().flatten().filter_map(|link| link.queue.as_deref());
+    let of_graph: &[GraphLink] = if let Topology::Graph(graph) = &spec.topology { &graph.links } else { &[] };
+    of_links.chain(of_graph.iter().filter_map(|link| link.queue.as_deref())).collect()
+}

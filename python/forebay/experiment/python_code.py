@@ -1,0 +1,32 @@
+"""The Python code that the scenarios of experiments name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from forebay.errors import InputError
+from forebay.guests import Guests, digest_of, plans_of
+from forebay.runs.simulate import check
+
+from .plan import Plan
+
+
+def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> tuple[list[Plan], Guests]:
+    """Validates every scenario of these plans, which come from these files, and finds the classes that they name.
+
+    Gives the plans with the code noted in each run. Raises ScenarioError, and InputError for code that may not run.
+    """
+    found: Guests = {}
+    for plan, path in zip(plans, paths, strict=True):
+        names: set[str] = set()
+        for text, name in {job.text: job.name for job in plan.jobs}.items():
+            names.update(check(text, name))
+        if names and not allowed:
+            message = f"{path} names Python code, {min(names)}, which runs only with your leave"
+            message += "\nhint: if you trust it, add --allow-python"
+            raise InputError(message)
+        found = {**found, **plans_of(sorted(names), {}, path.parent)}
+    code = digest_of(found)
+    return [replace(plan, jobs=[replace(job, code=code) for job in plan.jobs]) for plan in plans], found

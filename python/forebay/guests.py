@@ -1,0 +1,156 @@
+"""The classes that a scenario names: found, looked into, and handed to the core."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import marshal
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from .disciplines import AdmissionLaw, QueueDiscipline
+from .errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .compiled import Compiled
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A class as the core takes it."""
+
+    discipline: type[AdmissionLaw | QueueDiscipline]
+    is_law: bool
+    methods: Mapping[str, tuple[str, ...]]
+    """The arguments that each of its methods asks for."""
+    name: str
+    """What results call it."""
+    compiled: Compiled | None
+    """What runs in its place, if it is a compiled law."""
+    gauges: tuple[str, ...]
+
+
+Guests: TypeAlias = Mapping[str, Plan]
+"""Plans by the names that a scenario has for their classes."""
+
+_OF_A_CALL = ("now", "queue_packets", "queue_bytes")
+_OF_A_DEPARTURE = (*_OF_A_CALL, "packet", "flow", "length")
+_OF_AN_ARRIVAL = (*_OF_A_DEPARTURE, "ecn", "traffic_class", "input_port")
+_METHODS = {
+    AdmissionLaw: {"admit": _OF_AN_ARRIVAL, "release": _OF_A_DEPARTURE, "idle": ("now",), "state_bytes": ()},
+    QueueDiscipline: {"enqueue": _OF_AN_ARRIVAL, "dequeue": _OF_A_CALL, "poll_at": _OF_A_CALL, "state_bytes": ()},
+}
+_NEEDED = {"admit", "enqueue", "dequeue"}
+
+
+def name_of(guest: type) -> str:
+    """The name of a class in a scenario: `"module:Class"`."""
+    return f"{guest.__module__}:{guest.__qualname__}".replace("<locals>.", "")
+
+
+def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> dict[str, Plan]:
+    """Finds the classes of these names, of which some are `given`; modules in `folder` come before others.
+
+    Raises InputError for a class that is not there or is no discipline.
+    """
+    return {name: _plan(name, given[name] if name in given else _imported(name, folder)) for name in names}
+
+
+def digest_of(guests: Guests) -> str:
+    """Names the code of these classes: of their methods, and of the modules they stand in. Empty without any."""
+    digest = hashlib.sha256()
+    for name in sorted(guests):
+        digest.update(name.encode())
+        for part in guests[name].discipline.__mro__:
+            for function in filter(inspect.isfunction, vars(part).values()):
+                digest.update(marshal.dumps(function.__code__))
+            # A class of a notebook stands in no file.
+            with suppress(OSError, TypeError, KeyError):
+                digest.update(inspect.getsource(sys.modules[part.__module__]).encode())
+    return digest.hexdigest() if guests else ""
+
+
+def _imported(name: str, folder: Path | None) -> type:
+    module_name, _, path = name.partition(":")
+    try:
+        with _first_on_the_path(folder):
+            found: object = importlib.import_module(module_name)
+    except Exception as error:
+        where = "where Python looks for modules" if folder is None else f"in {folder} and where Python looks"
+        message = f"{name}: cannot import {module_name}: {type(error).__name__}: {error}"
+        message += f"\nhint: the module is looked for {where}"
+        raise InputError(message) from error
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type):
+        message = f"{name}: the module {module_name} has no class {path}\nhint: write the class as module:Class"
+        raise InputError(message)
+    return found
+
+
+@contextmanager
+def _first_on_the_path(folder: Path | None) -> Iterator[None]:
+    if folder is None:
+        yield
+        return
+    entry = str(folder.resolve())
+    sys.path.insert(0, entry)
+    try:
+        yield
+    finally:
+        with suppress(ValueError):
+            sys.path.remove(entry)
+
+
+def _plan(name: str, guest: type) -> Plan:
+    if not issubclass(guest, AdmissionLaw | QueueDiscipline):
+        message = f"{name} is no discipline\nhint: derive it from forebay.AdmissionLaw or forebay.QueueDiscipline"
+        raise InputError(message)
+    methods = methods_of(guest, name)
+    compiled = None
+    # Only who has a compiled law has loaded that module.
+    if issubclass(guest, AdmissionLaw) and getattr(guest, "compiled", False):
+        from .compiled import CompiledLaw, compiled_form
+
+        if issubclass(guest, CompiledLaw):
+            compiled = compiled_form(guest, name, methods)
+    return Plan(
+        guest, issubclass(guest, AdmissionLaw), methods, guest.name or guest.__name__, compiled, tuple(guest.gauges)
+    )
+
+
+def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[str, tuple[str, ...]]:
+    """The methods that a class has of those that the core calls, each with the arguments that it asks for.
+
+    Raises InputError for an argument that there is not, and if the class lacks a method that it needs.
+    """
+    base = AdmissionLaw if issubclass(guest, AdmissionLaw) else QueueDiscipline
+    methods = {}
+    for method, known in _METHODS[base].items():
+        defined = getattr(guest, method)
+        if defined is not getattr(base, method):
+            methods[method] = _arguments(f"{name}.{method}", defined, known)
+        elif method in _NEEDED:
+            message = f"{name} has no method `{method}`\nhint: `forebay explain python` says what a discipline needs"
+            raise InputError(message)
+    return methods
+
+
+def _arguments(method: str, defined: object, known: tuple[str, ...]) -> tuple[str, ...]:
+    if not callable(defined):
+        message = f"{method} is no method\nhint: define it with `def`"
+        raise InputError(message)
+    parameters = list(inspect.signature(defined).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.name not in known or parameter.kind is not inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            remedy = f"it can ask for {', '.join(known)}" if known else "it takes no arguments"
+            message = f"{method}: there is no argument `{parameter}`\nhint: {remedy}"
+            raise InputError(message)
+    return tuple(parameter.name for parameter in parameters)

@@ -1,0 +1,173 @@
+"""The environments are runs of the scenario: the seed decides everything, and nothing hangs."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+from gymnasium.vector import VectorEnv
+
+import forebay as fb
+from forebay.gym import QUANTITIES, Observation, QueueEnv
+
+SCENARIO = """
+duration = "1 s"
+
+[topology.star]
+access = { rate = "100 Mbps", delay = "1 ms" }
+bottleneck = { rate = "10 Mbps", delay = "5 ms" }
+
+[[flows]]
+name = "tcp"
+count = 3
+transport.tcp = { ecn = true }
+
+[[flows]]
+name = "udp"
+transport.udp = { packet = "1000 B", poisson = { rate = "4 Mbps" } }
+"""
+
+
+class Threshold(fb.AdmissionLaw):
+    gauges = ("limit",)
+
+    def __init__(self, limit: float = 20.0) -> None:
+        self.limit = limit
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < self.limit
+
+
+def environment(**options: object) -> QueueEnv:
+    given: dict[str, object] = {"interval_s": 0.1, "reward": _sent, "num_envs": 2, **options}
+    return QueueEnv(fb.Scenario.from_toml(SCENARIO), **given)  # type: ignore[arg-type]
+
+
+def _sent(seen: Observation) -> float:
+    return seen["sent_bytes"] * 8 / (10e6 * 0.1)
+
+
+def episode(env: QueueEnv, seed: int, probability: float) -> np.ndarray:
+    seen, _ = env.reset(seed=seed)
+    all_seen = [seen]
+    for _ in range(25):
+        seen, *_ = env.step(np.full((env.num_envs, 1), probability))
+        all_seen.append(seen)
+    return np.array(all_seen)
+
+
+def test_it_is_a_vector_environment_and_rewards_are_of_the_function() -> None:
+    env = environment()
+    assert isinstance(env, VectorEnv)
+    seen, infos = env.reset(seed=1)
+    assert seen.shape == (2, len(QUANTITIES))
+    assert env.observation_space.contains(seen)
+    assert infos == {}
+    seen, rewards, terminated, truncated, _ = env.step(env.action_space.sample())
+    assert rewards == pytest.approx(seen[:, QUANTITIES.index("sent_bytes")] * 8 / 1e6)
+    assert not terminated.any()
+    assert not truncated.any()
+    env.close()
+
+
+def test_the_seed_decides_everything() -> None:
+    env = environment()
+    first, again, other = episode(env, 7, 0.01), episode(env, 7, 0.01), episode(env, 8, 0.01)
+    env.close()
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert np.array_equal(first[:9, 1], other[:9, 0])
+
+
+def test_steps_add_up_to_the_run() -> None:
+    """A law that is only watched decides as it does in a plain run."""
+    env = environment(num_envs=1, law=Threshold, actions={"limit": (1.0, 100.0)})
+    seen, _ = env.reset(seed=3)
+    total, truncated = seen.copy(), np.array([False])
+    while not truncated.all():
+        seen, _, _, truncated, _ = env.step(np.array([[20.0]]))
+        total += seen
+    env.close()
+    plain = fb.run(
+        fb.Scenario.from_toml(SCENARIO, overrides={"topology.star.bottleneck.queue": {"python": Threshold}}), seed=3
+    )
+    row = plain.queues.filter(name="bottleneck").to_dicts()[0]
+    assert total[0, QUANTITIES.index("arrived")] == row["packets_arrived"]
+    assert total[0, QUANTITIES.index("dropped")] == row["packets_dropped"]
+
+
+def test_actions_reach_the_law() -> None:
+    env = environment(law=Threshold, actions={"limit": (1.0, 100.0)}, num_envs=1)
+    env.reset(seed=1)
+    lengths = {}
+    for limit in (5.0, 50.0):
+        for _ in range(4):
+            seen, *_ = env.step(np.array([[limit]]))
+        lengths[limit] = seen[0, 0]
+        assert seen[0, -1] == limit
+    env.close()
+    assert lengths[5.0] <= 5 < lengths[50.0]
+
+
+def test_an_episode_is_truncated_at_the_end_of_the_run_and_the_next_begins() -> None:
+    env = environment(num_envs=1)
+    env.reset(seed=1)
+    ends = [bool(env.step(np.zeros((1, 1)))[3][0]) for _ in range(24)]
+    env.close()
+    assert [index for index, end in enumerate(ends) if end] == [8, 18]
+
+
+@pytest.mark.parametrize("steps", [0, 3, 9, 10])
+def test_reset_and_close_never_hang_and_leave_no_thread(steps: int) -> None:
+    before = threading.active_count()
+    env = environment()
+    for _ in range(2):
+        env.reset(seed=1)
+        for _ in range(steps):
+            env.step(np.zeros((2, 1)))
+    env.close()
+    assert threading.active_count() == before
+
+
+def test_a_queue_that_no_packet_reaches_ends_its_episode() -> None:
+    scenario = fb.Scenario.from_toml(SCENARIO, overrides={"flows.tcp.start": "900 ms", "flows.udp.start": "900 ms"})
+    env = QueueEnv(scenario, interval_s=0.1, reward=_sent)
+    seen, _ = env.reset(seed=1)
+    assert not seen.any()
+    truncated = np.array([False])
+    for _ in range(12):
+        if truncated.all():
+            break
+        truncated = env.step(np.zeros((1, 1)))[3]
+    env.close()
+    assert truncated.all()
+
+
+def test_an_exception_of_the_law_is_raised_by_step() -> None:
+    class Faulty(fb.AdmissionLaw):
+        limit = 1.0
+
+        def admit(self, packet: int) -> bool:
+            return bool(1 // (50 - packet))
+
+    env = environment(law=Faulty, actions={"limit": (0.0, 1.0)}, num_envs=1)
+    with pytest.raises(fb.DisciplineError, match="packet 50"):  # noqa: PT012
+        env.reset(seed=1)
+        for _ in range(10):
+            env.step(np.zeros((1, 1)))
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [({"interval_s": 0.0}, "interval_s"), ({"num_envs": 0}, "num_envs"), ({"at": "topology.star.x.queue"}, "no such")],
+)
+def test_what_cannot_be_is_refused(options: dict[str, object], expected: str) -> None:
+    with pytest.raises(fb.InputError, match=expected):
+        environment(**options)
+
+
+def test_step_wants_a_reset_first() -> None:
+    with pytest.raises(fb.InputError, match="before reset"):
+        environment().step(np.zeros((2, 1)))
