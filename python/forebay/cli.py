@@ -18,6 +18,40 @@ from .catalogue import Kind
 from .document import document_of, json_text
 from .errors import DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, named
+from .options import (
+    AllowPython,
+    AsJson,
+    Dask,
+    DelayP50,
+    DelayP95,
+    DelayP99,
+    DropRate,
+    DryRun,
+    InStep,
+    Jobs,
+    Least,
+    MaxSeeds,
+    Most,
+    OutputFolder,
+    Overrides,
+    PointMaxSeeds,
+    PointSeeds,
+    Precision,
+    Queues,
+    QueueSettings,
+    Samples,
+    Sampling,
+    Seed,
+    SizedKey,
+    SizedQueue,
+    SizeFolder,
+    SizeSeeds,
+    SweepFolder,
+    SweptQueue,
+    UntilRule,
+    Utilization,
+    Varied,
+)
 from .scenario import Scenario
 from .seeds import LAST_SEED, MOST_SEEDS
 from .simulate import run as run_scenario
@@ -36,107 +70,6 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output and nothing else.")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="KEY.PATH=VALUE",
-        help="Replace a value; elements of lists by their name: [bold]flows.tcp.count=10[/]. Repeatable.",
-        autocompletion=completion.paths,
-    ),
-]
-# Folders are texts: the path of an empty one would be the current folder.
-OutputFolder = Annotated[
-    str | None, typer.Option("--out", metavar="DIR", help="Save results there: Parquet, JSON, traces.")
-]
-Seed = Annotated[
-    int | None,
-    typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of all dice, instead of the scenario's."),
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one on each core.")
-]
-Dask = Annotated[
-    str | None,
-    typer.Option("--dask", metavar="ADDRESS", help="Run on the Dask cluster of this scheduler: tcp://host:8786."),
-]
-
-Queues = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--queue",
-        "--queues",
-        metavar="all|NAME,NAME…",
-        help="Disciplines to compare. With parameters one at a time: [bold]RED=red:gentle=false,wait=true[/]. "
-        "Repeatable.",
-        show_default=False,
-        autocompletion=completion.disciplines,
-    ),
-]
-QueueSettings = Annotated[
-    Path | None,
-    typer.Option("--settings", metavar="FILE.toml", help="Parameters, in a table for each discipline."),
-]
-
-AllowPython = Annotated[
-    bool,
-    typer.Option(
-        "--allow-python", help="Import and run the Python code that the scenario names: only if you trust it."
-    ),
-]
-
-# The options of size-buffer alone.
-Utilization = Annotated[
-    float | None,
-    typer.Option("--target-utilization", metavar="SHARE", help="The least share of its time that the link sends: 0.8."),
-]
-DropRate = Annotated[
-    float | None, typer.Option("--target-drop-rate", metavar="SHARE", help="The most packets that are dropped: 0.001.")
-]
-DelayP99 = Annotated[
-    str | None,
-    typer.Option("--target-delay-p99", metavar="TIME", help='The most that 99 % of one-way delays may be: "50 ms".'),
-]
-DelayP95 = Annotated[str | None, typer.Option("--target-delay-p95", metavar="TIME", help="The same of 95 %.")]
-DelayP50 = Annotated[str | None, typer.Option("--target-delay-p50", metavar="TIME", help="The same of half of them.")]
-SizedQueue = Annotated[
-    str | None, typer.Option("--queue", metavar="LINK", help="The queue that is sized. Default: the bottleneck's.")
-]
-SizedKey = Annotated[
-    str | None,
-    typer.Option("--key", metavar="PATH", help="The queue that is sized, by the path of its limit in the scenario."),
-]
-SizeSeeds = Annotated[
-    int | None,
-    typer.Option("--seeds", metavar="N", min=2, max=MOST_SEEDS, help="Seeds of each size at first. Default: 4."),
-]
-MaxSeeds = Annotated[
-    int | None,
-    typer.Option(
-        "--max-seeds",
-        metavar="N",
-        max=MOST_SEEDS,
-        help="Seeds of a size that stays undecided. Default: 4 times --seeds.",
-    ),
-]
-Least = Annotated[
-    int | None,
-    typer.Option("--min", metavar="N", min=1, help="The smallest size, in the unit of the limit. Default: a packet."),
-]
-Most = Annotated[
-    int | None,
-    typer.Option("--max", metavar="N", min=1, help="The largest size. Default: 4 RTT C, at least 1024 packets."),
-]
-Precision = Annotated[
-    float | None,
-    typer.Option("--precision", metavar="SHARE", help="Sizes nearer than this are not told apart. Default: 0.02."),
-]
-SizeFolder = Annotated[
-    str | None,
-    typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/size-buffer/<scenario>."),
-]
 
 
 def _version(asked: bool) -> None:
@@ -312,62 +245,22 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
 def sweep(  # noqa: PLR0913 - typer makes an option of each
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
     *,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="KEY.PATH=VALUES",
-            help="Values: [bold]a,b,c[/] or [bold]lin:10 Mbps:100 Mbps:4[/] or [bold]log:1:1000:7[/]; for samples "
-            "[bold]uniform:0:1[/] or [bold]loguniform:1 ms:1 s[/]. Repeatable.",
-            show_default=False,
-            autocompletion=completion.paths,
-        ),
-    ] = None,
-    in_step: Annotated[
-        bool, typer.Option("--in-step", help="All keys change together, in place of each value with each other.")
-    ] = False,
-    samples: Annotated[
-        int | None, typer.Option("--samples", metavar="N", min=1, help="Draw so many points, in place of a grid.")
-    ] = None,
-    sampling: Annotated[
-        str,
-        typer.Option("--sampling", metavar="latin|random", help="How they are drawn: as a Latin hypercube, or not."),
-    ] = "latin",
+    vary: Varied = None,
+    in_step: InStep = False,
+    samples: Samples = None,
+    sampling: Sampling = "latin",
     queues: Queues = None,
     settings: QueueSettings = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at", metavar="PATH", help="The queue that --queues replaces, as a key. Default: the bottleneck's."
-        ),
-    ] = None,
+    at: SweptQueue = None,
     overrides: Overrides = None,
-    seeds: Annotated[
-        int,
-        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each point; with --until at first."),
-    ] = 3,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            "--until",
-            metavar="RULE",
-            help="Add seeds until half the 95 % interval of a metric is narrower: [bold]goodput < 2 %[/].",
-            autocompletion=completion.metrics,
-        ),
-    ] = None,
-    max_seeds: Annotated[
-        int, typer.Option("--max-seeds", metavar="N", min=1, max=MOST_SEEDS, help="The most runs of a point.")
-    ] = 100,
+    seeds: PointSeeds = 3,
+    until: UntilRule = None,
+    max_seeds: PointMaxSeeds = 100,
     jobs: Jobs = None,
     dask: Dask = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say how many runs it would be, how long and how large, and run nothing.")
-    ] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Where tables and runs go. Default: out/sweep/<scenario>."),
-    ] = None,
+    out: SweepFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario at many points, each under several seeds, and print means with intervals.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+import tomli_w
 
 import forebay as fb
 from conftest import Command
@@ -50,6 +52,8 @@ class Limit(fb.AdmissionLaw):
     def admit(self, queue_packets):
         return queue_packets < self.packets
 """
+
+LIMITS = [("short", 5), ("long", 50)]
 
 FILE = SCENARIO.replace('"drop_tail"', '{ python = { class = "laws:Limit", parameters = { packets = 7 } } }')
 
@@ -377,3 +381,25 @@ def test_a_law_works_by_itself() -> None:
     assert not DropTail(limit=3).admit(queue_packets=3)
     assert 0.0 <= Blue().share < 1.0
     assert Blue().random() == Blue().random()
+
+
+def test_an_experiment_names_a_class(tmp_path: Path, forebay: Command) -> None:
+    (tmp_path / "laws.py").write_text(LAW)
+    experiment = {
+        "id": "sample/limit",
+        "title": "A limit in Python",
+        "paper": "None",
+        "where": "Table 1",
+        "seeds": 1,
+        "scenario": tomllib.loads(FILE),
+        "variants": [{"name": name, "set": {f"{QUEUE}.python.parameters.packets": limit}} for name, limit in LIMITS],
+        "metrics": {"udp": {"kind": "column", "name": "udp", "column": "goodput_bps", "unit": "Mb/s"}},
+        "tables": [{"title": "Goodput", "columns": [{"label": "udp", "metric": "udp"}]}],
+    }
+    (tmp_path / "limit.toml").write_text(tomli_w.dumps(experiment))
+    refused = forebay("reproduce", "limit.toml")
+    assert (refused.returncode, "--allow-python" in refused.stderr) == (2, True)
+    done = forebay("reproduce", "limit.toml", "--allow-python", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "Goodput" in done.stdout
+    assert len(list((tmp_path / "out/sample/limit/runs").glob("*.npz"))) == 2

@@ -189,10 +189,14 @@ def test_a_dead_scheduler_is_one_clear_error(forebay: Command, tmp_path: Path) -
     office = tmp_path / "office.toml"
     office.write_text(SCENARIO)
     arguments = ["sweep", str(office), "--vary", "flows.tcp.count=1", "--out", str(tmp_path / "out")]
-    for address in ("tcp://127.0.0.1:1", "nowhere"):
+    said = {
+        "tcp://127.0.0.1:1": "there is no Dask scheduler at tcp://127.0.0.1:1",
+        "nowhere": "--dask nowhere: this is no",
+    }
+    for address, message in said.items():
         result = forebay(*arguments, "--dask", address)
         assert result.returncode == 2, result.stderr
-        assert result.stderr.startswith(f"error: there is no Dask scheduler at {address}")
+        assert result.stderr.startswith(f"error: {message}")
         assert len(result.stderr.splitlines()) == 2
         assert not (tmp_path / "out").exists()
 

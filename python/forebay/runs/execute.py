@@ -90,8 +90,7 @@ def execute_all(
                     on_done(job, True)
                     yield job, stored
                 else:
-                    future = workers.executor.submit(_run, simulate, job.text, job.name, job.seed, stop)
-                    running[future] = job, store
+                    running[_submit(workers, simulate, job, stop)] = job, store
             if not running:
                 return
             # Python hears Ctrl-C in this thread only, which the system need not wake for it.
@@ -107,6 +106,18 @@ def execute_all(
         _end(running, stop, workers)
 
 
+def _submit(workers: Workers, simulate: Simulate, job: Job[Key], stop: Stop) -> Future[Outcome]:
+    try:
+        return workers.executor.submit(_run, simulate, job.text, job.name, job.seed, stop)
+    except BrokenExecutor as error:
+        raise InputError(_gone(error)) from error
+
+
+def _gone(error: BaseException) -> str:
+    message = f"the workers are gone: {str(error) or type(error).__name__}\n"
+    return message + "hint: finished runs are kept, and the same command continues; does a run need too much memory?"
+
+
 def _run(simulate: Simulate, text: str, name: str, seed: int, stop: Stop) -> Outcome:
     return simulate(text, name, seed, stop.go_on)
 
@@ -115,9 +126,7 @@ def _outcome(future: Future[Outcome], *, keep_failures: bool) -> Outcome | Failu
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
-        message = f"the workers are gone: {str(error) or type(error).__name__}\n"
-        message += "hint: finished runs are kept, and the same command continues; does a run need too much memory?"
-        raise InputError(message) from error
+        raise InputError(_gone(error)) from error
     except Exception as error:
         if not keep_failures or isinstance(error, StoppedError):
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
@@ -138,8 +139,14 @@ def _begin(stopped: Event) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
+_ADDRESS = re.compile(r"(\w+://)?[^\s:/]+:\d+|(\w+://)?\[[0-9a-fA-F:.]+\]:\d+")
+
+
 @contextmanager
 def _cluster(address: str, jobs: int | None) -> Iterator[Workers]:
+    if not _ADDRESS.fullmatch(address):
+        message = f"--dask {address}: this is no address of a scheduler\nhint: write host and port: tcp://host:8786"
+        raise InputError(message)
     try:
         from distributed import Client
     except ImportError:

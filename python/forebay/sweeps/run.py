@@ -63,9 +63,8 @@ def sweep(  # noqa: PLR0913 - all but two are optional
 
     Args:
         scenario: A scenario, or the path of its file.
-        vary: Values by the path of a key; a text is a range as on the command line: `"lin:10 Mbps:100 Mbps:4"` and
-            `"log:1:1000:7"` for values, `"uniform:0:1"` and `"loguniform:1 ms:1 s"` for samples. Several paths
-            together take a list of tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
+        vary: Values by the path of a key; a text is a range as on the command line, such as `"log:1:1000:7"`. Several
+            paths together take a list of tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
         in_step: All keys change together, in place of a grid.
         samples: Draw so many points in place of a grid, with the scenario's seed.
         sampling: How they are drawn: `"latin"` (Latin hypercube) or `"random"`.
@@ -74,10 +73,9 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         settings: Parameters by the name of a discipline.
         overrides: Values that hold at every point, by the path of the key.
         seeds: Runs of each point, from the scenario's seed on; with `until` at first.
-        until: A rule such as `"goodput < 2 %"`: seeds are added to each point until half the 95 % interval of that
-            metric's mean is narrower, in percent of the mean or in a unit of the metric.
+        until: A rule such as `"goodput < 2 %"`: each point gets more seeds until half the 95 % interval is narrower.
         max_seeds: The most runs of a point, whether or not the rule is met.
-        jobs: Runs at a time. Default: one on each core; of a cluster, one on each of its threads.
+        jobs: Runs at a time. Default: one on each core, or on each thread of a cluster.
         executor: Where to run, in place of threads: any executor, which stays open.
         dask: The address of a Dask scheduler, in place of threads.
         out: A folder for tables and finished runs. The same call continues a stopped one there and repeats nothing.
@@ -88,8 +86,8 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         Means, single runs and failures. A run that fails is kept with its error and stops no other.
 
     Raises:
-        InputError: For a path that there is not, an empty range, a metric that there is not, a folder that holds
-            another sweep or cannot be written, or a scheduler that does not answer.
+        InputError: For a path or a metric that there is not, an empty range, a folder that holds another sweep or
+            cannot be written, or a scheduler that does not answer.
         ScenarioError: For a scenario that is not valid.
 
     """
