@@ -78,7 +78,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         jobs: Runs at a time. Default: one on each core, or on each thread of a cluster.
         executor: Where to run, in place of threads: any executor, which stays open.
         dask: The address of a Dask scheduler, in place of threads.
-        out: A folder for tables and finished runs. The same call continues a stopped one there and repeats nothing.
+        out: A folder for tables and finished runs, where the same call continues a stopped one and repeats nothing.
         progress: Told of the runs done and of all that are known to be needed.
         allow_python: Import and run the classes that a scenario file names; such runs take turns.
 
@@ -94,17 +94,9 @@ def sweep(  # noqa: PLR0913 - all but two are optional
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, allow_python=allow_python)
     scenario = scenario.override(overrides) if overrides else scenario
-    request = Request(
-        vary,
-        way_of(in_step=in_step, samples=samples, sampling=sampling),
-        samples,
-        queues,
-        at,
-        settings,
-        seeds,
-        None if until is None else Until.parse(until),
-        max_seeds,
-    )
+    way = way_of(in_step=in_step, samples=samples, sampling=sampling)
+    rule = None if until is None else Until.parse(until)
+    request = Request(vary, way, samples, queues, at, settings, seeds, rule, max_seeds)
     folder = None if out is None else named(out)
     result = run_plan(make_plan(scenario, request), folder, where=Where(jobs, executor, dask), progress=progress)
     if folder is not None:
