@@ -402,4 +402,4 @@ def test_an_experiment_names_a_class(tmp_path: Path, forebay: Command) -> None:
     done = forebay("reproduce", "limit.toml", "--allow-python", "--out", "out")
     assert done.returncode == 0, done.stderr
     assert "Goodput" in done.stdout
-    assert len(list((tmp_path / "out/sample/limit/runs").glob("*.npz"))) == 2
+    assert len(list((tmp_path / "out/sample/limit/runs").glob("*.parquet"))) == 2
