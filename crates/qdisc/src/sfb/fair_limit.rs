@@ -56,8 +56,8 @@ impl FlowCount {
         ended
     }
 
-    /// -m ln(share of clear bits), more than 1 because a packet begins each interval; a full map counts as one with half
-    /// a bit clear.
+    /// -m ln(share of clear bits), more than 1 because a packet begins each interval; a full map counts as one with
+    /// half a bit clear.
     fn estimate(&self) -> f64 {
         let set: u32 = self.map.iter().map(|word| word.count_ones()).sum();
         let (bits, clear) = (f64::from(self.bits), f64::from(self.bits - set).max(0.5));

@@ -93,8 +93,8 @@ fn frames_that_need_not_be_shown_make_no_difference() {
     }
 }
 
-/// Checks that a part is due later than now whenever it has been called: `due` calls it at a time, if given one, and says
-/// when it is due next.
+/// Checks that a part is due later than now whenever it has been called: `due` calls it at a time, if given one, and
+/// says when it is due next.
 fn assert_timer_moves_on(what: &str, mut due: impl FnMut(Option<Time>) -> Time) {
     let mut at = due(None);
     for _ in 0..5 {
