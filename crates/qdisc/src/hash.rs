@@ -44,7 +44,7 @@ mod tests {
         let hash = |salt: u64| hash_flow(FlowKey(salt), salt);
         assert_eq!(hash(0), mix(GAMMA));
         for salt in [1_u64, 1 << 31, 1 << 32, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef] {
-            let halves_swapped = salt << 32 | salt >> 32;
+            let halves_swapped = salt.rotate_right(32);
             assert_eq!(hash(salt), mix(halves_swapped ^ GAMMA), "{salt:x}");
             assert_eq!(hash_flow(FlowKey(0), salt), mix(mix(salt).wrapping_add(halves_swapped ^ GAMMA)), "{salt:x}");
         }
