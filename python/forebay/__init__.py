@@ -7,7 +7,9 @@ result.flows                        # one row a flow, as a Polars frame
 result.plot.queue("bottleneck")     # a matplotlib figure
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from .ethernet import fair_shares
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
+    from .report import report
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
@@ -51,6 +54,7 @@ _HOMES = {
     "max_min_rates": "fair_rates",
     "proportional_rates": "fair_rates",
     "replay": "captures",
+    "report": "report",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
     "sweep": "sweep",
@@ -81,6 +85,7 @@ __all__ = [
     "max_min_rates",
     "proportional_rates",
     "replay",
+    "report",
     "run",
     "size_buffer",
     "sweep",
@@ -101,3 +106,14 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Python makes an imported `forebay.sweep` an attribute here, and would hide the function `fb.sweep` by it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _HOMES):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
