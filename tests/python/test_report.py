@@ -103,6 +103,9 @@ def test_a_sweep_is_drawn_along_its_axes_with_intervals(folders: dict[str, Path]
     rows = sweep.points.filter(pl.col("queue") == "red").select(keys).rows()
     known = {(count, rate): value for count, rate, value in rows}
     assert heat.values.tolist() == [[known[count, f"{rate} Mbps"] for count in (1, 2)] for rate in (5, 10, 20)]
+    other = charts["Jain: drop_tail"]
+    assert isinstance(other, Heat)
+    assert other.span == heat.span == (sweep.points.get_column("jain").min(), sweep.points.get_column("jain").max())
     assert "Queue bottleneck over time" in charts
     assert len(tables_of(section)["Single runs"].rows) == 24
 
@@ -129,6 +132,8 @@ def test_claims_have_their_verdicts(folders: dict[str, Path]) -> None:
     ]
     assert tables["Values behind the claims"].rows[1][-1].text == "12"
     assert section.repeat == "forebay reproduce paper/table1 --seeds 3 --quick"
+    # Without a figure the page needs no script that draws.
+    assert len(html_of("claims", [section])) < 50_000
 
 
 def test_a_replay_is_reported(tmp_path: Path) -> None:

@@ -117,7 +117,9 @@ def _draw_lines(chart: Lines) -> tuple[Any, list[Swatch]]:
     if chart.shade_to > 0:
         plot.add_layout(BoxAnnotation(right=chart.shade_to, fill_color="#888888", fill_alpha=0.15, line_color=None))
     if chart.y_from_zero and not chart.y_log:
-        plot.y_range.start = min(0.0, _least(chart.lines))
+        # A line along zero is seen above the frame.
+        least, greatest = _ends(chart.lines)
+        plot.y_range.start = min(0.0, least) - 0.02 * (greatest - min(0.0, least))
     if chart.x_names:
         _name_axis(plot.xaxis[0], chart.x_names)
         plot.x_range.range_padding = 0.08
@@ -235,7 +237,7 @@ def _draw_heat(chart: Heat) -> Any:
         "x_name": [chart.x_names[at] for at in x[known]],
         "y_name": [chart.y_names[at] for at in y[known]],
     }
-    low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 0.0)
+    low, high = chart.span
     mapper = LinearColorMapper(palette=Cividis256, low=low, high=high if high > low else low + 1.0)
     colour: Any = {"field": "value", "transform": mapper}
     cells = Rect(x="x", y="y", width=1, height=1, fill_color=colour, line_color=colour)
@@ -296,9 +298,11 @@ def _format_axis(axis: Any) -> None:
         axis.formatter = NumeralTickFormatter(format="0,0.[0000]")
 
 
-def _least(lines: Sequence[Line]) -> float:
-    found = [float(np.nanmin(line.y)) for line in lines if np.isfinite(line.y).any()]
-    return min(found, default=0.0)
+def _ends(lines: Sequence[Line]) -> tuple[float, float]:
+    """The least and the greatest value of all lines; zeros where there is none."""
+    every = np.concatenate([line.y for line in lines])
+    known = every[np.isfinite(every)]
+    return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
 
 
 def _small(values: Values) -> Any:

@@ -22,6 +22,7 @@ from .thin import fitted
 
 def html_of(title: str, sections: Sequence[Section]) -> str:
     """The page."""
+    has_charts = any(isinstance(part, Charts) for section in sections for part in section.parts)
     return (
         _environment()
         .get_template("page.html")
@@ -30,8 +31,7 @@ def html_of(title: str, sections: Sequence[Section]) -> str:
             sections=fitted(sections),
             style=_own("page.css"),
             script=_own("page.js"),
-            # Its parts for widgets, tables and formulas are thrice as large, and not used.
-            bokeh=[Markup(text) for text in Resources(mode="inline", components=["bokeh"]).js_raw],  # noqa: S704
+            bokeh=_bokeh() if has_charts else [],
             version=_core.__version__,
         )
     )
@@ -53,6 +53,11 @@ def _environment() -> Environment:
 
 def _own(name: str) -> Markup:
     return Markup(files(__package__).joinpath(name).read_text(encoding="utf-8"))  # noqa: S704 - a file of ours
+
+
+def _bokeh() -> list[Markup]:
+    # Its parts for widgets, tables and formulas are twice as large, and not used.
+    return [Markup(text) for text in Resources(mode="inline", components=["bokeh"]).js_raw]  # noqa: S704
 
 
 def _drawings(part: Charts) -> list[Drawing]:

@@ -91,6 +91,8 @@ class Heat:
     halves: Values
     """Half the 95 % intervals; NaN where there is none."""
     unit: str
+    span: tuple[float, float]
+    """The values at the ends of the colours: common to maps that are compared."""
     note: str = ""
 
 

@@ -148,6 +148,7 @@ def _maps(view: _View, x: Axis, y: Axis, metric: str, unit: Scale) -> Iterator[H
     quantity = metric.rpartition(".")[2]
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     x_ranks, y_ranks = x.ranks(), y.ranks()
+    span = (float(np.nanmin(values)), float(np.nanmax(values)))
     groups = view.groups([x, y])
     for index, (name, members) in enumerate(groups.items()):
         if index == _MOST_MAPS:
@@ -160,7 +161,7 @@ def _maps(view: _View, x: Axis, y: Axis, metric: str, unit: Scale) -> Iterator[H
         left = len(groups) - _MOST_MAPS if index == _MOST_MAPS - 1 else 0
         note = f"{left} more combinations are in the table." if left > 0 else ""
         heading = f"{title(quantity)}: {name}" if name else title(quantity)
-        yield Heat(heading, x.label, y.label, x.names, y.names, table, spread, unit.unit, note)
+        yield Heat(heading, x.label, y.label, x.names, y.names, table, spread, unit.unit, span, note)
 
 
 def _over_time(view: _View, folder: Path) -> list[Chart]:
