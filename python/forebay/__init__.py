@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .ethernet import fair_shares
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
+    from .reporting import report
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
@@ -61,6 +62,7 @@ _HOMES = {
     "max_min_rates": "fair_rates",
     "proportional_rates": "fair_rates",
     "replay": "captures",
+    "report": "reporting",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
     "sweep": "sweeps",
@@ -101,6 +103,7 @@ __all__ = [
     "portable",
     "proportional_rates",
     "replay",
+    "report",
     "run",
     "size_buffer",
     "sweep",

@@ -437,6 +437,31 @@ def plot(
 
 
 @app.command()
+def report(
+    folders: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR…",
+            help="Folders that `run`, `replay`, `sweep`, `compare` or `reproduce` wrote.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option("--out", metavar="FILE.html", help="The page. Default: report.html in the first folder."),
+    ] = None,
+    title: Annotated[
+        str | None, typer.Option("--title", metavar="TEXT", help="Its heading. Default: the folders' names.")
+    ] = None,
+) -> None:
+    """Write one HTML page about finished results: tables, interactive figures, verdicts, and how to repeat them."""
+    interrupt.tells(lambda: "stopped; no page was written")
+    from .reporting import report as write_report
+
+    terminal.write(str(write_report(folders, out, title=title)))
+
+
+@app.command()
 def replay(  # noqa: PLR0913 - typer makes an option of each
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file; gzip will do.")],
     *,

@@ -35,21 +35,17 @@ _PANELS = {
 """The panels, and how wide each is beside the others."""
 
 
-def draw(comparison: Comparison, *, narrow: bool = False) -> Figure:
-    """Goodput, fairness, loss, delay, the link, state and CPU time beside each other; if `narrow`, below each other."""
+def draw(comparison: Comparison) -> Figure:
+    """Goodput, fairness, loss, delay, the link, state and CPU time beside each other."""
     columns = columns_of(comparison, every=True)
     by_section = {section: [it for it in columns if it.section == section] for section in _sections(columns)}
     names = comparison.table.get_column("queue").to_list()
     with style():
-        if narrow:
-            figure = new_figure(figsize=(4.4, 1.2 + len(_PANELS) * (0.9 + 0.24 * len(names))))
-            all_axes = figure.subplots(len(_PANELS), 1, sharey=True)
-        else:
-            figure = new_figure(figsize=(14.0, 2.0 + 0.26 * len(names)))
-            all_axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=list(_PANELS.values()))
-        for axes, title in zip(np.atleast_1d(all_axes), _PANELS, strict=True):
+        figure = new_figure(figsize=(14.0, 2.0 + 0.26 * len(names)))
+        all_axes = figure.subplots(1, len(_PANELS), sharey=True, width_ratios=list(_PANELS.values()))
+        for axes, title in zip(all_axes, _PANELS, strict=True):
             _prepare(axes, title, len(names))
-            axes.tick_params(labelleft=narrow or axes is all_axes[0])
+            axes.tick_params(labelleft=axes is all_axes[0])
         goodput, fairness, loss, delay, used, state, cpu = all_axes
         _dots(goodput, by_section["Goodput of a flow"], "per flow")
         _even_share(goodput, comparison, by_section["Goodput of a flow"][0])
@@ -63,15 +59,10 @@ def draw(comparison: Comparison, *, narrow: bool = False) -> Figure:
         goodput.set_ylim(len(names) - 0.4, -0.6)
         handles, labels = goodput.get_legend_handles_labels()
         more = delay.get_legend_handles_labels()
-        handles, labels = handles + more[0], labels + more[1]
-        if narrow:
-            figure.legend(handles, labels, loc="outside upper left", ncols=2)
-        else:
-            figure.legend(handles, labels, loc="outside lower center", ncols=7)
+        figure.legend(handles + more[0], labels + more[1], loc="outside lower center", ncols=7)
         figure.align_xlabels()
-        if not narrow:
-            heading = f"{comparison.scenario}:  {measured_text(comparison).replace('   ', ',  ')}"
-            figure.suptitle(literal(heading), x=0.01, ha="left")
+        heading = f"{comparison.scenario}:  {measured_text(comparison).replace('   ', ',  ')}"
+        figure.suptitle(literal(heading), x=0.01, ha="left")
     return figure
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
 
 from forebay import _core
 from forebay.document import Document, json_text
+from forebay.errors import InputError
 from forebay.folder import staged_beside_runs
 from forebay.frames import write_csv
 from forebay.quantity import CI
@@ -25,6 +28,10 @@ if TYPE_CHECKING:
 
 STEM = "compare"
 """The files of a comparison are called so."""
+
+
+_NESTED = ("parameters", "groups")
+_FACTS = ("scenario", "description", "warmup_s", "duration_s", "rate_bps", "toml")
 
 
 @dataclass(frozen=True)
@@ -100,12 +107,11 @@ class Comparison:
 
     def to_dict(self) -> Document:
         """All of it as plain values; what has no value is None."""
-        facts = ("scenario", "description", "warmup_s", "duration_s", "rate_bps")
         rows = []
         for row in self.table.to_dicts():
             groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
             rows.append({**row, "parameters": self.parameters[row["queue"]], "groups": groups})
-        document = {name: getattr(self, name) for name in facts}
+        document = {name: getattr(self, name) for name in _FACTS}
         return document | {"queues": rows, "runs": self.runs.to_dicts(), "left_out": list(self.left_out)}
 
     def to_json(self) -> str:
@@ -119,10 +125,35 @@ class Comparison:
         return markdown(self)
 
     def to_html(self) -> str:
-        """A page of its own with table and figure in it; it needs nothing beside it."""
-        from .page import html_page
+        """A page of its own with table and figures in it, as `forebay report` writes; it needs nothing beside it."""
+        # Imported here: it takes longer to load than many a run.
+        from forebay.reporting.comparisons import comparison_section, title_of
+        from forebay.reporting.page import html_of
 
-        return html_page(self)
+        return html_of(title_of(self), [comparison_section(self)])
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> Self:
+        """Reads the `compare.json` that `save` wrote. Raises InputError if the folder holds none."""
+        path = Path(folder) / f"{STEM}.json"
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+            facts: dict[str, Any] = {"toml": "", **{name: document[name] for name in _FACTS if name in document}}
+            table, groups, runs = _frames_of(document)
+            return cls(
+                **facts,
+                table=table,
+                groups=groups,
+                runs=runs,
+                parameters={row["queue"]: row["parameters"] for row in document["queues"]},
+                left_out=tuple(document["left_out"]),
+            )
+        except FileNotFoundError:
+            message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"
+            raise InputError(message) from None
+        except (OSError, ValueError, KeyError, TypeError, IndexError, pl.exceptions.PolarsError) as error:
+            message = f"cannot read {path}: {error}\nhint: compare again"
+            raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Writes `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`. Raises InputError if it cannot."""
@@ -170,6 +201,14 @@ def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataF
             for seed, run in row.runs
         ]
     return _frame(table), _frame(groups), _frame(runs)
+
+
+def _frames_of(document: Document) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+    """The frames of a comparison that was written as one document."""
+    heads = [{name: row[name] for name in ("queue", "discipline")} for row in document["queues"]]
+    table = [{name: value for name, value in row.items() if name not in _NESTED} for row in document["queues"]]
+    groups = [head | group for head, row in zip(heads, document["queues"], strict=True) for group in row["groups"]]
+    return _frame(table), _frame(groups), _frame(document["runs"])
 
 
 def _frame(rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -1,0 +1,69 @@
+"""The axes of a sweep: which keys are numbers, which points lie on one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from forebay.sweeps.axes import number_of
+from forebay.sweeps.result import Sweep
+
+from .parts import Values
+
+_SPREAD = 20.0
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key of a sweep, with the place of each point on it."""
+
+    key: str
+    label: str
+    """The key with its unit, if its values have one."""
+    places: Values
+    """Of each point: its number, or the rank of its name."""
+    names: Sequence[str]
+    """The distinct values, in order."""
+    is_number: bool
+    log: bool
+
+    def ranks(self) -> dict[float, int]:
+        """The rank of each place."""
+        return {float(place): rank for rank, place in enumerate(np.unique(self.places))}
+
+
+def axes_of(sweep: Sweep) -> list[Axis]:
+    """All axes, in the order of the sweep's keys."""
+    return [_axis(key, sweep.points.get_column(key)) for key in sweep.keys]
+
+
+def is_grid(axes: Sequence[Axis], points: int) -> bool:
+    """Whether every value of each axis was run with every value of each other."""
+    return bool(np.prod([len(axis.names) for axis in axes]) == points)
+
+
+def goes_along(axis: Axis, members: Sequence[int]) -> bool:
+    """Whether these points, in their order, go along the axis in one direction, so that a line may join them."""
+    steps = np.diff(axis.places[list(members)])
+    return bool((steps > 0).all() or (steps < 0).all())
+
+
+def _axis(key: str, values: pl.Series) -> Axis:
+    short = key.rsplit(".", 1)[-1] if key.count(".") < 2 else ".".join(key.split(".")[-2:])
+    plain = values.to_list()
+    numbers = [number_of(value) for value in plain]
+    found = [number for number in numbers if number is not None]
+    units = {unit for _, unit in found}
+    if len(found) == len(plain) and len(units) == 1:
+        unit = units.pop()
+        places = np.array([number for number, _ in found])
+        distinct = np.unique(places)
+        log = bool(len(distinct) > 2 and distinct[0] > 0 and distinct[-1] > _SPREAD * distinct[0])
+        names = [f"{place:.6g}" for place in distinct]
+        return Axis(key, f"{short} ({unit})" if unit else short, places, names, True, log)
+    texts = [str(value) for value in plain]
+    order = {text: rank for rank, text in enumerate(dict.fromkeys(texts))}
+    return Axis(key, short, np.array([float(order[text]) for text in texts]), list(order), False, False)

@@ -1,0 +1,133 @@
+"""Time series as charts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+
+from forebay.quantity import SECONDS, label, scale, title
+from forebay.runs.statistics import jain
+
+from .parts import MOST_LINES, Line, Lines, Values
+
+_WINDOWS = 200
+
+
+class Sampled(Protocol):
+    """A quantity of a component, sampled at equal intervals."""
+
+    @property
+    def name(self) -> str:
+        """The component."""
+
+    @property
+    def quantity(self) -> str:
+        """What was sampled, with its unit last."""
+
+    @property
+    def start_s(self) -> float:
+        """Time of the first value."""
+
+    @property
+    def interval_s(self) -> float:
+        """From one value to the next."""
+
+    @property
+    def values(self) -> Values:
+        """The values."""
+
+
+def over_time(
+    heading: str, entries: Sequence[Sampled], *, warmup_s: float = 0.0, groups: Mapping[str, str] | None = None
+) -> Lines:
+    """One quantity of several components; more than can be told apart become a band for each group of them."""
+    unit = scale(entries[0].quantity, max((_peak(entry.values) for entry in entries), default=0.0))
+    label_of_unit = label(entries[0].quantity, unit)
+    if len(entries) > MOST_LINES:
+        bands = _bands(entries, groups or {}, unit.divisor)
+        note = f"{len(entries):,} series: the median of each group, with the range around it."
+        return Lines(heading, "Time (s)", label_of_unit, bands, "band", shade_to=warmup_s, note=note)
+    lines = [Line(entry.name, times(entry), entry.values / unit.divisor) for entry in entries]
+    return Lines(heading, "Time (s)", label_of_unit, lines, shade_to=warmup_s)
+
+
+def fairness_over_time(goodput: Sequence[Sampled], flows: pl.DataFrame, name: str) -> tuple[Line, float] | None:
+    """Jain's index of the goodputs of the flows that have begun and not ended, and the length of its windows in s.
+
+    None where there is at most one flow.
+    """
+    first = goodput[0] if goodput else None
+    alike = [one for one in goodput if first is not None and len(one.values) == len(first.values)]
+    if first is None or len(alike) < 2:
+        return None
+    together = max(1, len(first.values) // _WINDOWS)
+    windows = len(first.values) // together
+    cut = np.vstack([np.nan_to_num(one.values[: windows * together]) for one in alike])
+    rates = cut.reshape(len(alike), windows, together).mean(axis=2)
+    ends = times(first)[together - 1 : windows * together : together]
+    begun, over = _lifetimes(flows)
+    alive = np.vstack([(begun.get(one.name, 0.0) <= ends) & (ends <= over.get(one.name, np.inf)) for one in alike])
+    found = [jain(column[there]) if there.sum() > 1 else np.nan for column, there in zip(rates.T, alive.T, strict=True)]
+    return Line(name, ends, np.array(found)), together * first.interval_s
+
+
+def total(entries: Sequence[Sampled], name: str) -> Line | None:
+    """The sum of series that were sampled at the same times, in their own unit; None of none."""
+    alike = [one for one in entries if len(one.values) == len(entries[0].values)]
+    if not alike:
+        return None
+    return Line(name, times(alike[0]), np.nansum([one.values for one in alike], axis=0))
+
+
+def times(entry: Sampled) -> Values:
+    """The time of each value in seconds."""
+    found: Values = entry.start_s + entry.interval_s * np.arange(len(entry.values), dtype=np.float64)
+    return found
+
+
+def heading_of(kind: str, quantity: str) -> str:
+    """The heading of a chart: "Congestion window of flows"."""
+    whose = {"queue": "queues", "flow": "flows", "link": "links", "queue_flow": "flows at their queues"}
+    return f"{title(quantity)} of {whose.get(kind, kind)}"
+
+
+def time_text(seconds: float) -> str:
+    """A time in the unit that fits: "20 ms"."""
+    unit = scale("time_s", seconds) if seconds else SECONDS
+    return f"{unit.text(seconds)} {unit.unit}"
+
+
+def _bands(entries: Sequence[Sampled], groups: Mapping[str, str], divisor: float) -> list[Line]:
+    members: dict[str, list[Sampled]] = {}
+    for entry in entries:
+        members.setdefault(groups.get(entry.name, "all"), []).append(entry)
+    if len(members) > MOST_LINES:
+        members = {"all": list(entries)}
+    bands = []
+    for group, of in members.items():
+        alike = [entry for entry in of if len(entry.values) == len(of[0].values)]
+        values = np.vstack([entry.values for entry in alike]) / divisor
+        filled = ~np.isnan(values).all(axis=0)
+        known = values[:, filled]
+        ends = [np.full(values.shape[1], np.nan) for _ in range(3)]
+        for end, found in zip(ends, (np.nanmedian(known, 0), np.nanmin(known, 0), np.nanmax(known, 0)), strict=True):
+            end[filled] = found
+        name = f"{group} ({len(alike)})" if len(alike) > 1 else group
+        bands.append(Line(name, times(of[0]), *ends))
+    return bands
+
+
+def _lifetimes(flows: pl.DataFrame) -> tuple[dict[str, float], dict[str, float]]:
+    if not {"start_s", "finished_s"} <= set(flows.columns):
+        return {}, {}
+    rows = flows.select("name", "start_s", "finished_s").rows()
+    begun = {name: start for name, start, _ in rows if start is not None}
+    return begun, {name: end for name, _, end in rows if end is not None}
+
+
+def _peak(values: Values) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.abs(finite).max()) if finite.size else 0.0

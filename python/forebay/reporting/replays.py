@@ -1,0 +1,36 @@
+"""A replay of a capture as a section."""
+
+from __future__ import annotations
+
+from forebay.captures.result import ReplayResult
+from forebay.quantity import scale, title
+
+from .over_time import over_time, time_text
+from .parts import Chart, Charts, Part, Section
+from .tables import table_of
+
+_FIRST = ("length_mean_packets", "delay_mean_s", "delivered_bps", "packets_dropped")
+
+
+def replay_section(replay: ReplayResult, heading: str) -> Section:
+    """Each queue over time, and the tables of queues and flows."""
+    quantities = dict.fromkeys(one.quantity for one in replay.all_series)
+    first = [_chart(replay, quantity) for quantity in _FIRST if quantity in quantities]
+    more = [_chart(replay, quantity) for quantity in quantities if quantity not in _FIRST]
+    parts: list[Part] = [Charts("Figures", first)]
+    if more:
+        parts.append(Charts("More over time", more, folded=True))
+    parts += [table_of(replay.queues, "Queues"), table_of(replay.flows, "Flows", "flows.parquet")]
+    rate = scale("rate_bps", replay.rate_bps)
+    facts = [
+        ("Capture", replay.capture),
+        ("Rate", f"{rate.text(replay.rate_bps)} {rate.unit}"),
+        ("Seed", str(replay.seed)),
+        ("Packets", f"{replay.packets:,}"),
+        ("Until", time_text(replay.duration_s)),
+    ]
+    return Section(heading, facts=facts, parts=parts)
+
+
+def _chart(replay: ReplayResult, quantity: str) -> Chart:
+    return over_time(title(quantity), [one for one in replay.all_series if one.quantity == quantity])

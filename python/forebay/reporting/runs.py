@@ -1,0 +1,255 @@
+"""A finished run as a section, and several beside each other."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from forebay.quantity import Scale, label, scale
+from forebay.result import Result, Series
+from forebay.runs.measures import QUEUE_METRICS, measure
+from forebay.runs.statistics import jain
+from forebay.simulate import SCENARIO_FILE
+
+from .over_time import fairness_over_time, heading_of, over_time, time_text, total
+from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Text, Values
+from .tables import number_text, table_of
+
+_TABLES = {
+    "flows": "Flows",
+    "queues": "Queues",
+    "links": "Links",
+    "ports": "Ports",
+    "queue_flows": "Flows at queues",
+}
+_MOST_ROWS = 40
+_PERCENTILES = (("delay_p50_s", 50.0), ("delay_p95_s", 95.0), ("delay_p99_s", 99.0), ("delay_max_s", 100.0))
+_DELAY_NOTE = "Through the median, the 95th and 99th percentile and the greatest delay, with straight lines between."
+
+
+def run_section(result: Result, heading: str, folder: Path) -> Section:
+    """All of a run: its series and percentiles as charts, its tables whole."""
+    scenario = scenario_of(folder)
+    parts: list[Part] = [_charts(result)]
+    more = _more_series(result)
+    if more:
+        parts.append(Charts("More over time", more, folded=True))
+    for name, title in _TABLES.items():
+        frame: pl.DataFrame = getattr(result, name)
+        if frame.height:
+            parts.append(table_of(frame, title, str(folder / f"{name}.parquet")))
+    if scenario is not None:
+        parts.append(Text("Scenario", SCENARIO_FILE, scenario))
+    return Section(
+        heading,
+        facts=_facts(result),
+        warnings=_warnings(result),
+        repeat=_repeat(result, folder) if scenario is not None else "",
+        parts=parts,
+    )
+
+
+def runs_beside(results: Mapping[str, Result]) -> Section:
+    """Several runs on common axes, and their totals in one table."""
+    rows = [{"run": name, **_totals(result)} for name, result in results.items()]
+    frame = pl.DataFrame(rows, schema_overrides={"seed": pl.UInt64})
+    note = f"The first {MOST_LINES} of {len(results)} runs." if len(results) > MOST_LINES else ""
+    shown = dict(list(results.items())[:MOST_LINES])
+    charts = [*_lines_beside(shown), *_delays_beside(shown)]
+    parts: list[Part] = [table_of(frame, "Totals")]
+    if charts:
+        parts.insert(0, Charts("On common axes", charts, note))
+    return Section("The runs beside each other", parts=parts)
+
+
+def scenario_of(folder: Path) -> str | None:
+    """The scenario as it was run; None where it was not kept."""
+    try:
+        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
+def _facts(result: Result) -> list[tuple[str, str]]:
+    flows = result.flows
+    facts = [
+        ("Scenario", result.scenario),
+        ("Seed", str(result.seed)),
+        ("Measured", f"{time_text(result.warmup_s)} to {time_text(result.duration_s)}"),
+        ("Flows", f"{flows.height:,}"),
+    ]
+    if flows.height > 1:
+        facts.append(("Jain's index of goodputs", number_text(jain(_column(flows, "goodput_bps")))))
+    facts.append(("Packet-hops", f"{result.engine.packet_hops:,}"))
+    facts.append(("CPU time", time_text(result.engine.cpu_s)))
+    return [*facts, ("Digest", result.digest)]
+
+
+def _warnings(result: Result) -> list[str]:
+    if result.deadlock is None:
+        return []
+    ring = " waits for ".join([*result.deadlock.links, result.deadlock.links[0]])
+    return [f"Deadlock since {time_text(result.deadlock.since_s)}: {ring}."]
+
+
+def _repeat(result: Result, folder: Path) -> str:
+    return f"forebay run {shlex.quote(str(folder / SCENARIO_FILE))} --seed {result.seed}"
+
+
+def _charts(result: Result) -> Charts:
+    charts: list[Chart] = []
+    goodput = _series(result, "flow", "goodput_bps")
+    if goodput:
+        charts.append(_flows_over_time(result, "Goodput over time", goodput))
+    if queues := _series(result, "queue", "length_packets"):
+        charts.append(over_time("Queues over time", queues, warmup_s=result.warmup_s))
+    charts += _delay_charts(_delay_lines(result))
+    if (fairness := fairness_over_time(goodput, result.flows, "all flows")) is not None:
+        charts.append(fairness_chart([fairness[0]], fairness[1], result.warmup_s))
+    charts.append(_goodput_rows(result.flows))
+    note = ""
+    if not goodput or not queues:
+        note = 'What the scenario does not record is not drawn over time: [probes] series = ["queues", "flows"].'
+    return Charts("Figures", charts, note)
+
+
+def _more_series(result: Result) -> list[Chart]:
+    drawn = {("flow", "goodput_bps"), ("queue", "length_packets")}
+    kinds = dict.fromkeys((one.kind, one.quantity) for one in result.all_series)
+    return [
+        _flows_over_time(result, heading_of(kind, quantity), _series(result, kind, quantity))
+        for kind, quantity in kinds
+        if (kind, quantity) not in drawn
+    ]
+
+
+def _flows_over_time(result: Result, heading: str, entries: Sequence[Series]) -> Lines:
+    groups = dict(result.flows.select("name", "group").rows())
+    # A flow at a queue is called `queue/flow`.
+    groups |= {entry.name: groups.get(entry.name.split("/")[-1], "all") for entry in entries if "/" in entry.name}
+    return over_time(heading, entries, warmup_s=result.warmup_s, groups=groups)
+
+
+def _series(result: Result, kind: str, quantity: str) -> list[Series]:
+    return [one for one in result.all_series if (one.kind, one.quantity) == (kind, quantity) and len(one.values)]
+
+
+def fairness_chart(lines: Sequence[Line], window_s: float, warmup_s: float) -> Lines:
+    """Jain's index over time."""
+    note = f"Of the flows alive, over windows of {time_text(window_s)}."
+    return Lines("Fairness over time", "Time (s)", "Jain's index", lines, shade_to=warmup_s, note=note)
+
+
+def _goodput_rows(flows: pl.DataFrame) -> Rows:
+    """A bar for each flow; of many flows one for each group, with the least and the greatest."""
+    rate = pl.col("goodput_bps")
+    named = flows.select(pl.col("name").alias("row"), rate, rate.alias("least"), rate.alias("most"))
+    note = ""
+    if flows.height > _MOST_ROWS:
+        grouped = flows.group_by("group", maintain_order=True)
+        named = grouped.agg(rate.mean(), rate.min().alias("least"), rate.max().alias("most"), pl.len().alias("count"))
+        named = named.with_columns(pl.format("{} ({})", "group", "count").alias("row"))
+        note = "The mean of each group, with the least and the greatest of its flows."
+    unit = scale("goodput_bps", float(np.max(_column(named, "most"), initial=0.0)))
+    value, least, most = (_column(named, name) / unit.divisor for name in ("goodput_bps", "least", "most"))
+    mark = Mark("goodput", value, least, most)
+    names = named.get_column("row").to_list()
+    return Rows("Goodput", label("goodput_bps", unit), names, [mark], "bars", note=note)
+
+
+def _delay_lines(result: Result, name: str | None = None) -> list[Line]:
+    """The share of packets with no more than a delay, in seconds: of each flow, of each group, or of all as `name`."""
+    flows = result.flows
+    if not {column for column, _ in _PERCENTILES} <= set(flows.columns):
+        return []
+    flows = flows.drop_nulls([column for column, _ in _PERCENTILES]).filter(pl.col("packets_delivered") > 0)
+    by = "name" if flows.height <= MOST_LINES else "group"
+    parts = {name: flows} if name else {key: flows.filter(pl.col(by) == key) for key in dict.fromkeys(flows[by])}
+    lines = []
+    for key, part in parts.items():
+        if part.is_empty():
+            continue
+        weights = _column(part, "packets_delivered")
+        delays = [float(np.average(_column(part, column), weights=weights)) for column, _ in _PERCENTILES]
+        lines.append(Line(str(key), np.array(delays), np.array([share for _, share in _PERCENTILES])))
+    return lines
+
+
+def _delay_charts(lines: Sequence[Line]) -> list[Chart]:
+    if not lines or len(lines) > MOST_LINES:
+        return []
+    every = np.concatenate([line.x for line in lines])
+    unit: Scale = scale("delay_s", float(every.max()))
+    scaled = [Line(line.name, line.x / unit.divisor, line.y) for line in lines]
+    log = bool(every.min() > 0 and every.max() > 20 * every.min())
+    return [
+        Lines(
+            "Delay: cumulative distribution",
+            f"One-way delay ({unit.unit})",
+            "Packets with no more (%)",
+            scaled,
+            "marked",
+            x_log=log,
+            y_from_zero=False,
+            note=_DELAY_NOTE,
+        )
+    ]
+
+
+def _delays_beside(results: Mapping[str, Result]) -> list[Chart]:
+    return _delay_charts([line for name, result in results.items() for line in _delay_lines(result, name)])
+
+
+def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
+    """The goodput of all flows together, a queue that all runs have, and fairness, over time."""
+    charts: list[Chart] = []
+    sums = [total(_series(result, "flow", "goodput_bps"), name) for name, result in results.items()]
+    if lines := [line for line in sums if line is not None]:
+        unit = scale("goodput_bps", max(float(np.nanmax(line.y)) for line in lines))
+        scaled = [Line(line.name, line.x, line.y / unit.divisor) for line in lines]
+        charts.append(Lines("Goodput of all flows over time", "Time (s)", label("goodput_bps", unit), scaled))
+    queues: dict[str, list[Line]] = {}
+    for name, result in results.items():
+        for one in _series(result, "queue", "length_packets"):
+            queues.setdefault(one.name, []).append(Line(name, one.time_s, one.values))
+    for queue, lines in list(queues.items())[:MOST_LINES]:
+        if len(lines) > 1:
+            charts.append(Lines(f"Queue {queue} over time", "Time (s)", "Length (packets)", lines))
+    found = {name: _fairness(result, name) for name, result in results.items()}
+    if fair := [pair for pair in found.values() if pair is not None]:
+        charts.append(fairness_chart([line for line, _ in fair], fair[0][1], 0.0))
+    return charts
+
+
+def _fairness(result: Result, name: str) -> tuple[Line, float] | None:
+    return fairness_over_time(_series(result, "flow", "goodput_bps"), result.flows, name)
+
+
+def _totals(result: Result) -> dict[str, Any]:
+    """What comparisons and sweeps look at, of all flows and all queues."""
+    tables = {
+        table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
+        for table, frame in (
+            ("flows", result.flows),
+            ("queues", result.queues),
+            ("links", result.links),
+            ("queue_flows", result.queue_flows),
+        )
+    }
+    facts: dict[str, Any] = {"scenario": result.scenario, "seed": result.seed, "flows": result.flows.height}
+    names = result.queues.get_column("name").to_list() if "name" in result.queues.columns else []
+    if not names:
+        rates = _column(result.flows, "goodput_bps")
+        return facts | {"goodput_bps": float(rates.mean()), "jain": jain(rates)}
+    found = measure(tables, names, result.duration_s - result.warmup_s).queue
+    return facts | {name: found[name] if np.isfinite(found[name]) else None for name in QUEUE_METRICS}
+
+
+def _column(frame: pl.DataFrame, name: str) -> Values:
+    values: Values = frame.get_column(name).to_numpy().astype(np.float64)
+    return values

@@ -1,0 +1,66 @@
+"""From frames to tables with units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from forebay.quantity import scale, title
+
+from .parts import Cell, Head, Table
+
+NONE = Cell("-")
+
+
+def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence[str] = ()) -> Table:
+    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go beside their metric's.
+
+    Columns of `group.metric` stand below the name of the group; `keys` are shown as they are.
+    """
+    shown = [name for name in frame.columns if not _is_interval(name, frame)]
+    heads, columns = [], []
+    for name in shown:
+        values = frame.get_column(name)
+        halves = frame.get_column(f"{name}_ci95") if f"{name}_ci95" in frame.columns else None
+        group, _, quantity = ("", "", name) if name in keys else name.rpartition(".")
+        head, cells = _column(quantity, values, halves)
+        heads.append(replace(head, name=name if name in keys else head.name, section=group))
+        columns.append(cells)
+    return Table(heading, heads, list(zip(*columns, strict=True)), source)
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    """A number of so many significant digits, with separators where it is large."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
+
+
+def name_cell(name: str, hint: str = "") -> Cell:
+    """A cell that holds a text."""
+    return Cell(name, name, hint=hint)
+
+
+def _is_interval(name: str, frame: pl.DataFrame) -> bool:
+    return name.endswith("_ci95") and name.removesuffix("_ci95") in frame.columns
+
+
+def _column(name: str, values: pl.Series, halves: pl.Series | None) -> tuple[Head, list[Cell]]:
+    if not values.dtype.is_numeric():
+        return Head(title(name), is_text=True), [
+            NONE if value is None else name_cell(str(value)) for value in values.to_list()
+        ]
+    numbers = values.to_list()
+    unit = scale(name, max((abs(it) for it in numbers if it is not None), default=0.0))
+    intervals = [None] * len(numbers) if halves is None else halves.to_list()
+    whole = values.dtype.is_integer() and unit.divisor == 1.0
+    cells = []
+    for value, half in zip(numbers, intervals, strict=True):
+        if value is None:
+            cells.append(NONE)
+            continue
+        # Seeds and counters are shown whole.
+        text = f"{value:,}" if whole and name != "seed" else str(value) if whole else number_text(value / unit.divisor)
+        cells.append(Cell(text, value, "" if half is None else number_text(half / unit.divisor, 2)))
+    # "Packets sent" says its unit itself.
+    return Head(title(name), "" if unit.unit in title(name).lower().split() else unit.unit), cells

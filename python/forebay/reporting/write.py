@@ -1,0 +1,61 @@
+"""Writing a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike, fspath
+from pathlib import Path
+
+from forebay.errors import InputError
+from forebay.folder import begun, named, writing_to
+
+REPORT_FILE = "report.html"
+
+
+def report(
+    folders: str | PathLike[str] | Sequence[str | PathLike[str]],
+    out: str | PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+) -> Path:
+    """Writes one HTML page about finished results; it needs no other file and no network.
+
+    Args:
+        folders: One folder or several, each with what `run`, `replay`, `sweep`, `compare` or `reproduce` wrote.
+        out: The file. Default: `report.html` in the first folder.
+        title: The page's heading. Default: the names of the folders.
+
+    Returns:
+        The path of the file.
+
+    Raises:
+        InputError: For a folder that holds nothing known or cannot be read, and for a file that cannot be written.
+
+    """
+    given = [folders] if isinstance(folders, str | PathLike) else list(folders)
+    if not given:
+        message = "there is nothing to report on\nhint: name a folder that `forebay run --out` wrote"
+        raise InputError(message)
+    paths = [named(folder) for folder in given]
+    target = paths[0] / REPORT_FILE if out is None else Path(out)
+    if target.is_dir() or not fspath(target.name):
+        message = f"{target} is a folder\nhint: name a file: {target / REPORT_FILE}"
+        raise InputError(message)
+    # Imported here: together they take longer to load than many a run.
+    from .folders import labels, sections_of
+    from .page import html_of
+
+    sections = sections_of(paths)
+    heading = sections[0].heading if len(sections) == 1 else ", ".join(labels(paths).values())
+    _write(target, html_of(title or heading, sections))
+    return target
+
+
+def _write(target: Path, page: str) -> None:
+    folder = target.parent
+    if not folder.is_dir():
+        message = f"{folder}: there is no such folder for {target.name}\nhint: make it first, or name another file"
+        raise InputError(message)
+    with writing_to(folder), begun(folder, Path.touch) as partial:
+        partial.write_text(page, encoding="utf-8")
+        partial.replace(target)

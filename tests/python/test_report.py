@@ -1,0 +1,257 @@
+"""What a report takes from folders, before anything of it is drawn."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import forebay as fb
+from conftest import SMALL, Command
+from forebay.reporting.folders import labels, sections_of
+from forebay.reporting.over_time import fairness_over_time, over_time
+from forebay.reporting.page import html_of
+from forebay.reporting.parts import Charts, Heat, Line, Lines, Rows, Section, Table
+from forebay.reporting.tables import table_of
+from forebay.reporting.thin import MOST_CELLS, fitted, thinned
+from forebay.sweeps.axes import Vary
+from report_folders import HOSTILE, write_folders
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return write_folders(tmp_path_factory.mktemp("finished"))
+
+
+def charts_of(section: Section) -> dict[str, Lines | Rows | Heat]:
+    """By their titles; of those of single groups of flows, which are folded, none."""
+    parts = [part for part in section.parts if isinstance(part, Charts) and not part.heading.startswith("Flows of")]
+    return {chart.title: chart for part in parts for chart in part.charts}
+
+
+def tables_of(section: Section) -> dict[str, Table]:
+    return {part.heading: part for part in section.parts if isinstance(part, Table)}
+
+
+def test_a_run_has_all_its_rows_and_columns_and_its_series(folders: dict[str, Path]) -> None:
+    (section,) = sections_of([folders["plain"]])
+    result = fb.load(folders["plain"])
+    tables = tables_of(section)
+    assert len(tables["Flows"].rows) == result.flows.height
+    assert len(tables["Flows"].heads) == result.flows.width
+    assert [row[0].text for row in tables["Flows"].rows] == result.flows.get_column("name").to_list()
+    charts = charts_of(section)
+    (series,) = result.find_series("queue", "bottleneck", "length_packets")
+    queue = charts["Queues over time"]
+    assert isinstance(queue, Lines)
+    line = next(line for line in queue.lines if line.name == "bottleneck")
+    assert np.array_equal(line.y, series.values)
+    assert queue.shade_to == 0.5
+    drawn = sum(
+        len(chart.lines) for chart in charts.values() if isinstance(chart, Lines) and "Delay" not in chart.title
+    )
+    assert drawn == len([one for one in result.all_series if len(one.values)]) + 1  # and fairness
+    assert section.repeat == f"forebay run {folders['plain']}/scenario.toml --seed 1"
+
+
+def test_what_repeats_a_run_repeats_it(folders: dict[str, Path], forebay: Command, tmp_path: Path) -> None:
+    (section,) = sections_of([folders["red"]])
+    words = section.repeat.split()[1:]
+    assert forebay(*words, "--out", "again").returncode == 0
+    assert fb.load(tmp_path / "again").digest == fb.load(folders["red"]).digest
+
+
+def test_several_runs_stand_beside_each_other(folders: dict[str, Path]) -> None:
+    together, *single = sections_of([folders["plain"], folders["red"]])
+    assert [section.heading for section in single] == ["plain", "red"]
+    totals = tables_of(together)["Totals"]
+    assert [row[0].text for row in totals.rows] == ["plain", "red"]
+    queue = charts_of(together)["Queue bottleneck over time"]
+    assert isinstance(queue, Lines)
+    assert [line.name for line in queue.lines] == ["plain", "red"]
+    goodput = charts_of(together)["Goodput of all flows over time"]
+    assert isinstance(goodput, Lines)
+    rates = [one.values for one in fb.load(folders["red"]).find_series("flow", None, "goodput_bps")]
+    assert goodput.lines[1].y * 1e6 == pytest.approx(np.sum(rates, axis=0))
+
+
+def test_a_sweep_is_drawn_along_its_axes_with_intervals(folders: dict[str, Path]) -> None:
+    (section,) = sections_of([folders["sweep"]])
+    sweep = fb.Sweep.load(folders["sweep"])
+    charts = charts_of(section)
+    jain = charts["Jain against count"]
+    assert isinstance(jain, Lines)
+    assert [line.name for line in jain.lines] == [
+        f"{queue}, rate {rate} Mbps" for queue in ("drop_tail", "red") for rate in (5, 10, 20)
+    ]
+    row = sweep.points.row(9, named=True)
+    assert (row["queue"], row["flows.tcp.count"]) == ("red", 2)
+    line = next(line for line in jain.lines if line.name == f"red, rate {row['topology.star.bottleneck.rate']}")
+    assert line.x.tolist() == [1.0, 2.0]
+    assert line.y[1] == row["jain"]
+    assert line.low is not None
+    assert line.y[1] - line.low[1] == pytest.approx(row["jain_ci95"])
+    heat = charts["Jain: red"]
+    assert isinstance(heat, Heat)
+    assert (list(heat.x_names), list(heat.y_names)) == (["1", "2"], ["5", "10", "20"])
+    keys = ("flows.tcp.count", "topology.star.bottleneck.rate", "jain")
+    rows = sweep.points.filter(pl.col("queue") == "red").select(keys).rows()
+    known = {(count, rate): value for count, rate, value in rows}
+    assert heat.values.tolist() == [[known[count, f"{rate} Mbps"] for count in (1, 2)] for rate in (5, 10, 20)]
+    other = charts["Jain: drop_tail"]
+    assert isinstance(other, Heat)
+    assert other.span == heat.span == (sweep.points.get_column("jain").min(), sweep.points.get_column("jain").max())
+    assert "Queue bottleneck over time" in charts
+    assert len(tables_of(section)["Single runs"].rows) == 24
+
+
+def test_samples_are_points_and_failures_are_told(tmp_path: Path) -> None:
+    short = fb.Scenario.from_toml(SMALL).override({"duration": "2 s", "traces": [], "probes.series": []})
+    vary: Vary = {
+        "flows.bf.transport.udp.constant.rate": "uniform:1000001 bps:20000000 bps",
+        "flows.tcp.count": "uniform:1:9",
+    }
+    fb.sweep(short, vary, samples=5, seeds=1, out=tmp_path)
+    charts = charts_of(sections_of([tmp_path])[0])
+    against = [chart for title, chart in charts.items() if title.startswith("Jain against")]
+    assert {chart.shape for chart in against if isinstance(chart, Lines)} == {"points"}
+    assert len(against) == 2
+
+
+def test_claims_have_their_verdicts(folders: dict[str, Path]) -> None:
+    (section,) = sections_of([folders["claims"]])
+    tables = tables_of(section)
+    assert [(row[0].text, row[-1].text, row[-1].tone) for row in tables["Claims"].rows] == [
+        ("paper/fair", "reproduced", "good"),
+        ("paper/fast", "not reproduced", "bad"),
+    ]
+    assert tables["Values behind the claims"].rows[1][-1].text == "12"
+    assert section.repeat == "forebay reproduce paper/table1 --seeds 3 --quick"
+    # Without a figure the page needs no script that draws.
+    assert len(html_of("claims", [section])) < 50_000
+
+
+def test_a_replay_is_reported(tmp_path: Path) -> None:
+    capture = Path(__file__).resolve().parents[2] / "examples/belligerent.pcap.gz"
+    fb.replay(capture, rate="1 Mbps", queue=["dbl", "red"], out=tmp_path)
+    (section,) = sections_of([tmp_path])
+    assert [row[0].text for row in tables_of(section)["Queues"].rows] == ["dbl", "red"]
+    assert "Length mean" in charts_of(section)
+
+
+def test_thinning_keeps_every_peak() -> None:
+    values = np.zeros(100_003)
+    values[77_777], values[5], values[100_002] = 9.0, -4.0, 2.0
+    values[50:60] = np.nan
+    line = thinned(Line("one", np.arange(100_003.0), values), 1000)
+    assert len(line.x) <= 1000
+    assert (np.nanmax(line.y), np.nanmin(line.y), line.y[-1]) == (9.0, -4.0, 2.0)
+    assert line.x[np.nanargmax(line.y)] == 77_777
+    assert (np.diff(line.x) > 0).all()
+    short = Line("two", np.arange(9.0), np.arange(9.0))
+    assert thinned(short, 100) is short
+
+
+def test_a_large_page_says_what_it_left_out() -> None:
+    frame = pl.DataFrame({"name": [f"flow-{index}" for index in range(50_000)], "packets_sent": range(50_000)})
+    long = Lines("Long", "Time (s)", "Length", [Line("one", np.arange(1e6), np.arange(1e6))])
+    (section,) = fitted([Section("large", parts=[table_of(frame, "Flows", "flows.parquet"), Charts("All", [long])])])
+    table, charts = section.parts
+    assert isinstance(table, Table)
+    assert len(table.rows) == MOST_CELLS // 2
+    assert table.note == "The first 30,000 of 50,000 rows: all are in flows.parquet."
+    assert isinstance(charts, Charts)
+    assert "Thinned from 1,000,000 to 4,000 values" in charts.charts[0].note
+    page = html_of("large", [section])
+    assert len(page) < 10_000_000
+
+
+def test_many_flows_become_bands_of_groups() -> None:
+    result = fb.run(fb.Scenario.from_toml(SMALL, overrides={"flows.tcp.count": 20, "duration": "2 s"}))
+    entries = result.find_series("flow", None, "goodput_bps")
+    groups = dict(result.flows.select("name", "group").rows())
+    chart = over_time("Goodput", entries, groups=groups)
+    assert {line.name for line in chart.lines} == {"tcp (20)", "bf"}
+    of_tcp = np.vstack([one.values for one in entries if groups[one.name] == "tcp"]) / 1e6
+    first = next(line for line in chart.lines if line.name == "tcp (20)")
+    assert first.high is not None
+    assert first.high == pytest.approx(of_tcp.max(axis=0))
+    assert first.y == pytest.approx(np.median(of_tcp, axis=0))
+
+
+def test_fairness_is_that_of_the_flows_alive(result: fb.Result) -> None:
+    found = fairness_over_time(result.find_series("flow", None, "goodput_bps"), result.flows, "all")
+    assert found is not None
+    line, window_s = found
+    assert window_s == pytest.approx(0.1)
+    # Before the UDP flow begins, three flows of TCP share.
+    rates = [one.values[6] for one in result.find_series("flow", None, "goodput_bps") if one.name != "bf"]
+    assert line.y[6] == pytest.approx(np.sum(rates) ** 2 / (3 * np.sum(np.square(rates))))
+
+
+def test_names_cannot_break_the_page(folders: dict[str, Path], tmp_path: Path) -> None:
+    page = fb.report([folders["hostile"]], tmp_path / "page.html", title="</title><script>boom()</script>").read_text()
+    assert "<img src=x" not in page
+    assert "<script>boom" not in page
+    assert "&lt;img src=x onerror=boom()&gt;" in page
+
+
+def test_labels_are_distinct(tmp_path: Path) -> None:
+    a, b = tmp_path / "a" / "run", tmp_path / "b" / "run"
+    assert list(labels([a, b, a]).values()) == [str(a), str(b)]
+    assert list(labels([a, tmp_path / "b"]).values()) == ["run", "b"]
+
+
+def test_the_command(folders: dict[str, Path], forebay: Command, tmp_path: Path) -> None:
+    shutil.copytree(folders["plain"], tmp_path / "plain")
+    done = forebay("report", "plain", folders["red"], "--title", "Two & more")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "plain/report.html\n", "")
+    assert "<h1>Two &amp; more</h1>" in (tmp_path / "plain/report.html").read_text(encoding="utf-8")
+    done = forebay("report", "plain", "--out", "other.html")
+    assert (done.returncode, done.stdout) == (0, "other.html\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["nothing"], "nothing: there is no such folder"),
+        (["empty"], "empty holds no run, replay, sweep, comparison or claims"),
+        (["plain", "--out", "empty"], "empty is a folder"),
+        (["plain", "--out", "no/such/page.html"], "no/such: there is no such folder"),
+        (["damaged"], "damaged"),
+        ([""], "no name"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    folders: dict[str, Path], forebay: Command, tmp_path: Path, arguments: list[str], named: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    shutil.copytree(folders["plain"], tmp_path / "plain")
+    shutil.copytree(folders["claims"], tmp_path / "damaged")
+    (tmp_path / "damaged/claims.json").write_text('{"experiments": [{}]}')
+    done = forebay("report", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert named in done.stderr
+    assert "hint:" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.glob("**/*.html"))
+
+
+def test_nothing_of_it_is_loaded_before_it_is_asked_for() -> None:
+    program = "import sys, forebay.cli, forebay; forebay.run; assert not {'bokeh', 'jinja2'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_functions_are_not_hidden_by_modules_of_their_name() -> None:
+    program = "from forebay.sweeps.result import Sweep; import forebay.reporting.page, forebay as fb; "
+    program += "assert Sweep is fb.Sweep and fb.report.__name__ == 'report' and callable(fb.sweep)"
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_the_hostile_name_is_that_of_a_flow(folders: dict[str, Path]) -> None:
+    assert HOSTILE in fb.load(folders["hostile"]).flows.get_column("group").to_list()
