@@ -139,6 +139,13 @@ def test_samples_fill_a_latin_hypercube_and_depend_on_the_seed_alone(scenario: f
     assert all(isinstance(point["flows.tcp.count"], int) for point in drawn)
 
 
+@pytest.mark.parametrize("ends", ["5 Mbps:20 Mbps", "1 Mbps:9 Mbps", "1:40 Mbps", "0.5 Mbps:2 Mbps"])
+@pytest.mark.parametrize("kind", ["uniform", "loguniform"])
+def test_samples_have_the_decimals_that_their_key_can_have(scenario: fb.Scenario, ends: str, kind: str) -> None:
+    vary = {RATE: f"{kind}:{ends}", "topology.star.bottleneck.delay": f"{kind}:1 ms:9 ms"}
+    assert len(settings(scenario, vary=vary, way="random", samples=50)) == 50
+
+
 def test_disciplines_are_an_axis_and_keep_the_limit_of_the_queue(scenario: fb.Scenario) -> None:
     plan = make_plan(scenario, Request({"flows.tcp.count": [1, 2]}, queues="red,drop_tail"))
     assert plan.keys == ["queue", "flows.tcp.count"]

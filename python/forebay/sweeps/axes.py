@@ -19,6 +19,10 @@ MOST_VALUES = 100_000
 """Of one axis, and of a whole sweep."""
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d].*?)?\s*")
+# With how many numbers it is tried which decimals a key can have, and where in a range that samples are drawn from: one
+# number alone may by chance have few.
+_TRIED = 4
+_SOME_SHARES = (1 / 3, 1 / 7, 0.2**0.5, 1 / 11)
 _SPACINGS = ("lin", "log")
 _DISTRIBUTIONS = ("uniform", "loguniform")
 _FORMS = "a,b,c or lin:FIRST:LAST:COUNT or log:FIRST:LAST:COUNT, or for samples uniform:LOW:HIGH or loguniform:LOW:HIGH"
@@ -129,8 +133,8 @@ def _from_text(key: str, text: str, fits: Callable[[Mapping[str, Value]], object
     if colon and kind.strip() in _DISTRIBUTIONS:
         ends = _ends(key, text, rest.split(":"), positive=kind.strip() == "loguniform")
         logarithmic = kind.strip() == "loguniform"
-        middle = _between(ends.low, ends.high, math.sqrt(0.2), logarithmic=logarithmic)
-        decimals = _decimals_that_fit(key, [middle], ends, fits)
+        some = [_between(ends.low, ends.high, share, logarithmic=logarithmic) for share in _SOME_SHARES]
+        decimals = _decimals_that_fit(key, some, ends, fits)
         return Range(key, ends.low, ends.high, ends.unit, logarithmic, decimals)
     values = [part.strip() for part in text.split(",")]
     if not text.strip() or not all(values):
@@ -171,15 +175,14 @@ def _decimals_that_fit(
 ) -> int:
     """How many decimals the key can have: none of a count of flows, six of a rate in Mb/s.
 
-    Found by trying the first number that is not whole. Where none of them fits, the scenario says what is wrong.
+    Found by trying some of the numbers that are not whole. Where none of them fits, the scenario says what is wrong.
     """
     most = 12
-    fraction = next((number for number in numbers if number != round(number)), None)
-    if fraction is None:
-        return most
+    fractions = [number for number in numbers if number != round(number)][:_TRIED]
     for decimals in (most, 6, 3, 0) if ends.whole else (most, 6, 3):
         try:
-            fits({key: _written(round(fraction, decimals), ends.unit)})
+            for fraction in fractions:
+                fits({key: _written(round(fraction, decimals), ends.unit)})
         except ScenarioError:
             continue
         return decimals
