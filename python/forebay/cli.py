@@ -95,7 +95,7 @@ def run(
     seeds: Annotated[
         int | None,
         typer.Option(
-            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under so many seeds; print means with intervals."
+            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under N seeds; print means with intervals."
         ),
     ] = None,
     jobs: Jobs = None,
@@ -183,7 +183,7 @@ def reproduce(
         terminal.show(list_table(Kind.experiments))
     from .runs.workers import Where
 
-    where = Where(jobs, dask=dask)
+    where = Where(jobs, dask=dask, may_start_processes=True)
     status = experiment.reproduce(
         experiments or [],
         seeds=seeds,
@@ -236,7 +236,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     from .comparison.command import Options, run_command
     from .runs.workers import Where
 
-    where = Where(jobs, dask=dask)
+    where = Where(jobs, dask=dask, may_start_processes=True)
     options = Options(queues or (), settings, at, _pairs(overrides), seeds, where, as_json, folder, allow_python)
     raise typer.Exit(run_command(what, options))
 
@@ -284,7 +284,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
         seeds=seeds,
         until=until,
         max_seeds=max_seeds,
-        where=Where(jobs, dask=dask),
+        where=Where(jobs, dask=dask, may_start_processes=True),
         dry_run=dry_run,
         as_json=as_json,
         out=folder,

@@ -121,10 +121,10 @@ def _keys(place: Any, there: Any) -> list[str]:
 
 
 def _end(place: Any, key: str) -> str:
-    """A dot where the path goes on, an equals sign where it ends."""
+    """A dot where the path continues, an equals sign where it ends."""
     below = _below(place, key)
-    goes_on = any("properties" in shape or shape.get("type") == "array" for shape in _shapes(below))
-    return "." if goes_on else "="
+    continues = any("properties" in shape or shape.get("type") == "array" for shape in _shapes(below))
+    return "." if continues else "="
 
 
 def _values(place: Any) -> Iterator[str]:

@@ -7,11 +7,11 @@ import importlib
 import inspect
 import marshal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from .disciplines import AdmissionLaw, QueueDiscipline
 from .errors import InputError
@@ -37,15 +37,44 @@ class Plan:
     gauges: tuple[str, ...]
 
 
-Guests: TypeAlias = Mapping[str, Plan]
-"""Plans by the names that a scenario has for their classes."""
+class Guests(dict[str, Plan]):
+    """Plans by the names that a scenario has for their classes. Sent to another process, they are found anew there."""
 
+    def __init__(self, plans: Mapping[str, Plan], given: Mapping[str, type], folders: frozenset[Path | None]) -> None:
+        super().__init__(plans)
+        self._given = {name: given[name] for name in plans if name in given}
+        self._folders = folders
+
+    @classmethod
+    def together(cls, parts: Iterable[Guests]) -> Guests:
+        """Those of several scenarios."""
+        found = cls({}, {}, frozenset())
+        for part in parts:
+            given = {**found._given, **part._given}
+            found = cls({**found, **part}, given, found._folders | part._folders)
+        return found
+
+    @property
+    def take_turns(self) -> bool:
+        """Whether runs with them hold the interpreter's lock, so that threads do not help."""
+        return any(plan.compiled is None for plan in self.values())
+
+    @property
+    def can_move(self) -> bool:
+        """Whether another process finds them: a class that Python code has given may be one of a notebook."""
+        return not self._given and len(self._folders) <= 1
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return plans_of, (tuple(self), self._given, next(iter(self._folders), None))
+
+
+# Which arguments a method can ask for.
 _OF_A_CALL = ("now", "queue_packets", "queue_bytes")
-_OF_A_DEPARTURE = (*_OF_A_CALL, "packet", "flow", "length")
-_OF_AN_ARRIVAL = (*_OF_A_DEPARTURE, "ecn", "traffic_class", "input_port")
+OF_A_DEPARTURE = (*_OF_A_CALL, "packet", "flow", "length")
+OF_AN_ARRIVAL = (*OF_A_DEPARTURE, "ecn", "traffic_class", "input_port")
 _METHODS = {
-    AdmissionLaw: {"admit": _OF_AN_ARRIVAL, "release": _OF_A_DEPARTURE, "idle": ("now",), "state_bytes": ()},
-    QueueDiscipline: {"enqueue": _OF_AN_ARRIVAL, "dequeue": _OF_A_CALL, "poll_at": _OF_A_CALL, "state_bytes": ()},
+    AdmissionLaw: {"admit": OF_AN_ARRIVAL, "release": OF_A_DEPARTURE, "idle": ("now",), "state_bytes": ()},
+    QueueDiscipline: {"enqueue": OF_AN_ARRIVAL, "dequeue": _OF_A_CALL, "poll_at": _OF_A_CALL, "state_bytes": ()},
 }
 _NEEDED = {"admit", "enqueue", "dequeue"}
 
@@ -55,15 +84,16 @@ def name_of(guest: type) -> str:
     return f"{guest.__module__}:{guest.__qualname__}".replace("<locals>.", "")
 
 
-def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> dict[str, Plan]:
+def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> Guests:
     """Finds the classes of these names, of which some are `given`; modules in `folder` come before others.
 
     Raises InputError for a class that is not there or is no discipline.
     """
-    return {name: _plan(name, given[name] if name in given else _imported(name, folder)) for name in names}
+    plans = {name: _plan(name, given[name] if name in given else _imported(name, folder)) for name in names}
+    return Guests(plans, given, frozenset({folder}) if plans else frozenset())
 
 
-def digest_of(guests: Guests) -> str:
+def digest_of(guests: Mapping[str, Plan]) -> str:
     """Names the code of these classes: of their methods, and of the modules they stand in. Empty without any."""
     digest = hashlib.sha256()
     for name in sorted(guests):

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .comparison.contenders import find_place
 from .disciplines import AdmissionLaw, Verdict
 from .errors import DisciplineError, InputError
-from .guests import methods_of
+from .guests import OF_A_DEPARTURE, OF_AN_ARRIVAL, methods_of
 from .scenario import Scenario
 from .simulate import run_core
 
@@ -255,10 +255,8 @@ class _Episode:
 def _steered(law: type[AdmissionLaw], interval_ps: int, turn: Callable[[Any], None]) -> type[AdmissionLaw]:
     """The law, with books for observations, that takes turns with whoever steers it."""
     methods = methods_of(law, law.__name__)
-    arrival = ("now", "packet", "flow", "length", "ecn", "traffic_class", "input_port", "queue_packets", "queue_bytes")
-    departure = ("now", "packet", "flow", "length", "queue_packets", "queue_bytes")
-    admits = [arrival.index(name) for name in methods["admit"]]
-    releases = [departure.index(name) for name in methods["release"]] if "release" in methods else None
+    admits = [OF_AN_ARRIVAL.index(name) for name in methods["admit"]]
+    releases = [OF_A_DEPARTURE.index(name) for name in methods["release"]] if "release" in methods else None
 
     class Steered(law):  # type: ignore[valid-type, misc]
         """At one queue of one run."""
@@ -300,7 +298,7 @@ def _steered(law: type[AdmissionLaw], interval_ps: int, turn: Callable[[Any], No
             queue_bytes: int,
         ) -> int:
             self._until(now)
-            told = (now, packet, flow, length, ecn, traffic_class, input_port, queue_packets, queue_bytes)
+            told = (now, queue_packets, queue_bytes, packet, flow, length, ecn, traffic_class, input_port)
             verdict: int = super().admit(*[told[index] for index in admits])
             self._counts["arrived"] += 1.0
             self._counts["marked"] += verdict > 1
@@ -318,7 +316,7 @@ def _steered(law: type[AdmissionLaw], interval_ps: int, turn: Callable[[Any], No
             self._counts["sent_bytes"] += length
             self._counts["wait_s"] += (now - self._arrivals.pop(packet)) * 1e-12
             if releases is not None:
-                told = (now, packet, flow, length, queue_packets, queue_bytes)
+                told = (now, queue_packets, queue_bytes, packet, flow, length)
                 super().release(*[told[index] for index in releases])
 
     return Steered

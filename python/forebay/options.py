@@ -127,7 +127,7 @@ InStep = Annotated[
     bool, typer.Option("--in-step", help="All keys change together, in place of each value with each other.")
 ]
 Samples = Annotated[
-    int | None, typer.Option("--samples", metavar="N", min=1, help="Draw so many points, in place of a grid.")
+    int | None, typer.Option("--samples", metavar="N", min=1, help="Draw N points, in place of a grid.")
 ]
 Sampling = Annotated[
     str,

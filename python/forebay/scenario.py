@@ -134,8 +134,6 @@ class Scenario:
         Raises InputError for a class that is not there or is no discipline, and if a scenario file names one without
         leave.
         """
-        if not self.python_classes:
-            return {}
         from .guests import plans_of
 
         given = self._code.given

@@ -22,6 +22,14 @@ SCENARIO_FILE = "scenario.toml"
 Progress = Callable[[float], object]
 
 
+def scenario_text(folder: Path) -> str | None:
+    """The scenario of a saved run as it was run; None where it was not kept."""
+    try:
+        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
+    except OSError:
+        return None
+
+
 def run(
     scenario: Scenario | str | PathLike[str],
     *,
@@ -81,5 +89,6 @@ def run_core(
         progress=progress,
         out_dir=None if traces is None else str(traces),
         arrays=arrays,
-        guests=scenario.guests(),
+        # The usual run starts without what looks into classes.
+        guests=scenario.guests() if scenario.python_classes else {},
     )

@@ -164,6 +164,13 @@ def test_a_queue_keeps_the_limit_it_replaces_and_settings_come_on_top(scenario: 
     assert '"7 packets"' in with_queue(scenario, place, plain, {}).to_toml()
 
 
+def test_a_comparison_records_no_traces_and_no_series(scenario: fb.Scenario, tmp_path: Path) -> None:
+    # The scenario has a trace, which each of the runs would write.
+    fb.compare(scenario, "red", seeds=2, out=tmp_path)
+    assert list(tmp_path.glob("**/*.pcapng")) == []
+    assert all("series" not in pl.read_parquet_schema(path) for path in tmp_path.glob("runs/*.parquet"))
+
+
 def test_contenders() -> None:
     assert [it.label for it in contenders_of("red,dbl")] == ["red", "dbl"]
     everything = [it.label for it in contenders_of("all")]

@@ -110,6 +110,17 @@ def test_a_sweep_is_drawn_along_its_axes_with_intervals(folders: dict[str, Path]
     assert len(tables_of(section)["Single runs"].rows) == 24
 
 
+def test_points_with_equal_results_are_both_drawn_over_time(tmp_path: Path) -> None:
+    scenario = fb.Scenario.from_toml(SMALL).override({"duration": "2 s", "traces": []})
+    swept = fb.sweep(scenario, {"description": ["one", "two"]}, seeds=1, out=tmp_path)
+    assert swept.runs.get_column("digest").n_unique() == 1
+    (section,) = sections_of([tmp_path])
+    (over_time,) = [part for part in section.parts if isinstance(part, Charts) and part.heading == "Over time"]
+    lines = [chart for chart in over_time.charts if isinstance(chart, Lines)]
+    assert lines
+    assert all([line.name for line in chart.lines] == ["description one", "description two"] for chart in lines)
+
+
 def test_samples_are_points_and_failures_are_told(tmp_path: Path) -> None:
     short = fb.Scenario.from_toml(SMALL).override({"duration": "2 s", "traces": [], "probes.series": []})
     vary: Vary = {

@@ -218,6 +218,7 @@ def test_a_saved_sweep_is_read_back_and_its_runs_say_what_they_are(scenario: fb.
     kept = pl.concat([pl.read_parquet(path) for path in (tmp_path / "runs").glob("*.parquet")])
     assert set(kept.get_column("digest")) == set(swept.runs.get_column("digest"))
     assert sorted(kept.get_column("seed")) == [1] * 4 + [2] * 4
+    assert set(kept.get_column("run")) == set(swept.runs.get_column("run"))
     flows = kept.select("run", "flows").explode("flows").unnest("flows")
     assert flows.height == 2 * 2 * (2 + 3)
     assert (tmp_path / "points.csv").read_text().startswith("point,flows.tcp.count,")

@@ -21,6 +21,7 @@ import pytest
 
 import forebay as fb
 from conftest import Command
+from forebay.guests import plans_of
 from forebay.runs.execute import execute, execute_all
 from forebay.runs.job import Job
 from forebay.runs.outcome import Failure, Outcome
@@ -69,10 +70,49 @@ def collected(store: Store, jobs: list[Job[int]], where: Where) -> dict[int, Out
         return {job.seed: outcome for job, outcome in runs}
 
 
+LAW = """
+import os
+import forebay as fb
+from pathlib import Path
+
+class Slow(fb.AdmissionLaw):
+    def __init__(self):
+        (Path(__file__).parent / f"{os.getpid()}.pid").touch()
+
+    def admit(self, queue_packets):
+        return queue_packets < 30
+"""
+
+
+def _law_beside(folder: Path) -> Path:
+    (folder / "laws.py").write_text(LAW)
+    return folder
+
+
+def test_disciplines_in_python_run_in_processes_of_the_command(tmp_path: Path, expected: pl.DataFrame) -> None:
+    _law_beside(tmp_path)
+    office = tmp_path / "office.toml"
+    office.write_text(SCENARIO.replace('queue.drop_tail = { limit = "30 packets" }', 'queue.python = "laws:Slow"'))
+    command = [sys.executable, "-m", "forebay", "sweep", str(office), "--vary", "flows.tcp.count=1,2", "--json"]
+    command += ["--allow-python", "--jobs", "2", "--out", str(tmp_path / "out")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said, complaint = process.communicate(timeout=120)
+    assert process.returncode == 0, complaint
+    pids = {int(path.stem) for path in tmp_path.glob("*.pid")}
+    assert pids
+    assert process.pid not in pids
+    goodput = [run["goodput_bps"] for run in json.loads(said)["runs"]]
+    built_in = expected.filter((pl.col("point") < 2) & (pl.col("seed") <= 3)).get_column("goodput_bps")
+    assert goodput == built_in.to_list()
+
+
 def test_processes_stop_when_the_call_ends_and_keep_what_has_finished(tmp_path: Path, scenario: fb.Scenario) -> None:
     long = scenario.override({"duration": "100000 s"}).to_toml()
     jobs = [Job(0, "short", 1, scenario.to_toml()), *(Job(0, "long", seed, long) for seed in range(2, 6))]
-    with Where(2, processes=True).hire() as workers:
+    guests = plans_of(["laws:Slow"], {}, _law_beside(tmp_path))
+    assert guests.can_move
+    with Where(2, may_start_processes=True).hire(None, guests) as workers:
+        assert isinstance(workers.executor, ProcessPoolExecutor)
         runs = execute_all(jobs, lambda _: Store(tmp_path), simulate, workers=workers, on_done=lambda _job, _kept: None)
         job, outcome = next(runs)
         assert job.name == "short"

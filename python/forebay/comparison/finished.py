@@ -9,16 +9,15 @@ from collections.abc import Sequence
 from itertools import takewhile
 from os import PathLike
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE
 from forebay.result import Result
-from forebay.runs.measures import Measures, measure
+from forebay.runs.measures import Measures, measure_result
 from forebay.scenario import Scenario
-from forebay.simulate import SCENARIO_FILE
+from forebay.simulate import SCENARIO_FILE, scenario_text
 
 from .contenders import queue_before
 from .result import Comparison, Row, frames_of, measure_cost
@@ -40,7 +39,7 @@ def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = 
     name = _queue_name(results, queue)
     together: dict[tuple[str, float, float] | Path, list[Path]] = {}
     for path, result in results.items():
-        text = _scenario_text(path)
+        text = scenario_text(path)
         key = path if text is None else (text, result.warmup_s, result.duration_s)
         together.setdefault(key, []).append(path)
     rows = []
@@ -48,7 +47,7 @@ def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = 
         rows.append(_row(label, members, results, name))
     first = results[paths[0]]
     names = list(dict.fromkeys(result.scenario for result in results.values()))
-    texts = {_scenario_text(path) for path in paths}
+    texts = {scenario_text(path) for path in paths}
     table, groups, runs = frames_of(rows)
     return Comparison(
         scenario=", ".join(names),
@@ -113,22 +112,13 @@ def _row(label: str, members: list[Path], results: dict[Path, Result], queue: st
     runs: list[tuple[int, Measures]] = []
     for path in members:
         result = results[path]
-        tables: dict[str, Any] = {
-            table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
-            for table, frame in (
-                ("flows", result.flows),
-                ("queues", result.queues),
-                ("links", result.links),
-                ("queue_flows", result.queue_flows),
-            )
-        }
-        if "state_bytes" not in tables["queues"]:
+        if "state_bytes" not in result.queues.columns:
             message = f"{path} was written by an older version: it has no state_bytes\nhint: run the scenario again"
             raise InputError(message)
-        runs.append((result.seed, measure(tables, [queue], result.duration_s - result.warmup_s)))
+        runs.append((result.seed, measure_result(result, [queue])))
     first = results[members[0]].queues
     discipline = str(first.row(first.get_column("name").to_list().index(queue), named=True)["discipline"])
-    text = _scenario_text(members[0])
+    text = scenario_text(members[0])
     if text is None:
         return Row(label, discipline, discipline, runs, math.nan)
     scenario = Scenario.from_toml(text, str(members[0] / SCENARIO_FILE))
@@ -136,11 +126,3 @@ def _row(label: str, members: list[Path], results: dict[Path, Result], queue: st
     is_measured = "ethernet" not in tomllib.loads(text)["topology"] and not scenario.python_classes
     cost = measure_cost(text, queue, runs, {}) if is_measured else math.nan
     return Row(label, discipline, queue_before(scenario, queue) or discipline, runs, cost)
-
-
-def _scenario_text(folder: Path) -> str | None:
-    """The scenario as it was run; None where it was not kept."""
-    try:
-        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
-    except OSError:
-        return None

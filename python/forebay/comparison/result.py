@@ -24,7 +24,7 @@ from forebay.runs.statistics import estimate_mean
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
-    from forebay.guests import Guests
+    from forebay.guests import Plan
 
 STEM = "compare"
 """The files of a comparison are called so."""
@@ -167,7 +167,7 @@ class Comparison:
             save_figure(self.plot(), staging, STEM)
 
 
-def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Guests) -> float:
+def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Mapping[str, Plan]) -> float:
     """CPU time of the queue in front of `link` for each packet, in ns, under what arrived there in the runs.
 
     Measured in a loop of its own, apart from the simulator: flows in the proportion in which their packets arrived, as

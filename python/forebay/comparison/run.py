@@ -11,7 +11,7 @@ from pathlib import Path
 
 from forebay.errors import InputError
 from forebay.folder import kept_in
-from forebay.guests import digest_of
+from forebay.guests import Guests, digest_of
 from forebay.runs.execute import execute
 from forebay.runs.job import Job
 from forebay.runs.measures import Measures, measure
@@ -95,8 +95,9 @@ def run_comparison(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     # Nothing is written before there is something to run on.
-    with where.hire(len(fit) * len(numbers)) as workers, kept_in(out) as folder:
-        rows = _rows(fit, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
+    guests = Guests.together(variant.guests() for _, variant in fit)
+    with where.hire(len(fit) * len(numbers), guests) as workers, kept_in(out) as folder:
+        rows = _rows(fit, guests, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
     return Comparison(
         scenario=scenario.name,
@@ -122,6 +123,7 @@ def _unrecorded(scenario: Scenario) -> Scenario:
 
 def _rows(
     fit: list[tuple[Contender, Scenario]],
+    guests: Guests,
     place: Place,
     scenario: Scenario,
     seeds: range,
@@ -131,8 +133,7 @@ def _rows(
 ) -> list[Row]:
     """Every contender under every seed, then the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
-    guests = {name: plan for _, variant in fit for name, plan in variant.guests().items()}
-    code = digest_of(guests) if guests else ""
+    code = digest_of(guests)
     todo = [
         Job(label, f"{scenario.name} ({label})", seed, text, code) for label, text in texts.items() for seed in seeds
     ]
@@ -161,4 +162,4 @@ def _rows(
 
 
 def _no_progress(_done: int, _steps: int) -> None:
-    """Nobody wants to know how far it is."""
+    """For a caller who does not ask how far it is."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from forebay.guests import Guests
     from forebay.runs.outcome import Outcome
 
     from .schema import Experiment
@@ -87,8 +88,10 @@ def reproduce(
             # Nothing runs before everything is known to be valid.
             plans, guests = checked(plans, paths, allowed=allow_python)
             simulate = partial(simulate_with_core, guests=guests)
+        else:
+            guests = None
         folder = Path("out") / "reproduce" if out is None else named(out)
-        session = _Session(plans, folder, as_json, simulate)
+        session = _Session(plans, folder, as_json, simulate, guests)
         return session.run(where)
     except (InputError, ScenarioError, DisciplineError) as error:
         terminal.complain_of(error)
@@ -124,8 +127,9 @@ def _load_all(paths: list[Path]) -> list[Experiment]:
 class _Session:
     """One call of `reproduce`."""
 
-    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate) -> None:
+    def __init__(self, plans: list[Plan], out: Path, as_json: bool, simulate: Simulate, guests: Guests | None) -> None:
         self.plans = plans
+        self.guests = guests
         self.out = out
         self.as_json = as_json
         self.simulate = simulate
@@ -150,7 +154,7 @@ class _Session:
 
         try:
             # Nothing is written before there is something to run on.
-            with where.hire(total) as workers:
+            with where.hire(total, self.guests) as workers:
                 for plan in self.plans:
                     self._write_scenarios(plan)
                 with self.bar:

@@ -18,7 +18,7 @@ def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> t
 
     Gives the plans with the code noted in each run. Raises ScenarioError, and InputError for code that may not run.
     """
-    found: Guests = {}
+    found = Guests.together(())
     for plan, path in zip(plans, paths, strict=True):
         names: set[str] = set()
         for text, name in {job.text: job.name for job in plan.jobs}.items():
@@ -27,6 +27,6 @@ def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> t
             message = f"{path} names Python code, {min(names)}, which runs only with your leave"
             message += "\nhint: if you trust it, add --allow-python"
             raise InputError(message)
-        found = {**found, **plans_of(sorted(names), {}, path.parent)}
+        found = Guests.together((found, plans_of(sorted(names), {}, path.parent)))
     code = digest_of(found)
     return [replace(plan, jobs=[replace(job, code=code) for job in plan.jobs]) for plan in plans], found

@@ -11,9 +11,7 @@ import polars as pl
 from forebay.sweeps.axes import number_of
 from forebay.sweeps.result import Sweep
 
-from .parts import Values
-
-_SPREAD = 20.0
+from .parts import Values, is_wide
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ def _axis(key: str, values: pl.Series) -> Axis:
         unit = units.pop()
         places = np.array([number for number, _ in found])
         distinct = np.unique(places)
-        log = bool(len(distinct) > 2 and distinct[0] > 0 and distinct[-1] > _SPREAD * distinct[0])
+        log = len(distinct) > 2 and is_wide(distinct)
         names = [f"{place:.6g}" for place in distinct]
         return Axis(key, f"{short} ({unit})" if unit else short, places, names, True, log)
     texts = [str(value) for value in plain]

@@ -11,7 +11,7 @@ from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, measured_text
 from forebay.measured import Column
 
-from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
+from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values, is_wide
 from .tables import NONE, name_cell
 
 _MEANINGS = {
@@ -28,8 +28,6 @@ _MEANINGS = {
     "load as in the runs",
     "±": "half the 95 % confidence interval of the mean over seeds (Student's t)",
 }
-# Values that lie further apart are drawn on a logarithmic axis.
-_SPREAD = 20.0
 
 
 def title_of(comparison: Comparison) -> str:
@@ -111,7 +109,7 @@ def _marks(
         x_label,
         names,
         marks,
-        x_log=columns[0].most is None and _is_wide(every),
+        x_log=columns[0].most is None and is_wide(np.concatenate(every)),
         most=columns[0].most,
         level=level,
         note=note,
@@ -130,7 +128,7 @@ def _spans(names: Sequence[str], columns: Sequence[Column]) -> Rows:
     for median, tail in pairs:
         name = median.heading.removeprefix("p50").strip() or "all flows"
         marks.append(Mark(name, _numbers(median.values), None, _numbers(tail.values)))
-    wide = _is_wide([mark.values for mark in marks] + [mark.high for mark in marks if mark.high is not None])
+    wide = is_wide(np.concatenate([ends for mark in marks for ends in (mark.values, mark.high) if ends is not None]))
     unit = columns[0].unit
     return Rows("Delay: median to 99th percentile", f"One-way delay ({unit})", names, marks, "spans", x_log=wide)
 
@@ -150,13 +148,6 @@ def _with_interval(column: Column) -> tuple[Values, Values, Values]:
 
 def _numbers(values: Sequence[float | None]) -> Values:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def _is_wide(values: Sequence[Values]) -> bool:
-    """Whether a logarithmic axis shows more: a zero has no place on one."""
-    known = np.concatenate(list(values))
-    known = known[np.isfinite(known)]
-    return bool(known.size and known.min() > 0 and known.max() > _SPREAD * known.min())
 
 
 def _table(comparison: Comparison, columns: Sequence[Column]) -> Table:

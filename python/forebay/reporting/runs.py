@@ -12,12 +12,12 @@ import polars as pl
 
 from forebay.quantity import Scale, label, scale
 from forebay.result import Result, Series
-from forebay.runs.measures import QUEUE_METRICS, measure
+from forebay.runs.measures import QUEUE_METRICS, measure_result
 from forebay.runs.statistics import jain
-from forebay.simulate import SCENARIO_FILE
+from forebay.simulate import SCENARIO_FILE, scenario_text
 
 from .over_time import fairness_over_time, heading_of, over_time, time_text, total
-from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Text, Values
+from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Text, Values, is_wide
 from .tables import number_text, table_of
 
 _TABLES = {
@@ -34,7 +34,7 @@ _DELAY_NOTE = "Through the median, the 95th and 99th percentile and the greatest
 
 def run_section(result: Result, heading: str, folder: Path) -> Section:
     """All of a run: its series and percentiles as charts, its tables whole."""
-    scenario = scenario_of(folder)
+    scenario = scenario_text(folder)
     parts: list[Part] = [_charts(result)]
     more = _more_series(result)
     if more:
@@ -65,14 +65,6 @@ def runs_beside(results: Mapping[str, Result]) -> Section:
     if charts:
         parts.insert(0, Charts("On common axes", charts, note))
     return Section("The runs beside each other", parts=parts)
-
-
-def scenario_of(folder: Path) -> str | None:
-    """The scenario as it was run; None where it was not kept."""
-    try:
-        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
-    except OSError:
-        return None
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
@@ -186,7 +178,7 @@ def _delay_charts(lines: Sequence[Line]) -> list[Chart]:
     every = np.concatenate([line.x for line in lines])
     unit: Scale = scale("delay_s", float(every.max()))
     scaled = [Line(line.name, line.x / unit.divisor, line.y) for line in lines]
-    log = bool(every.min() > 0 and every.max() > 20 * every.min())
+    log = is_wide(every)
     return [
         Lines(
             "Delay: cumulative distribution",
@@ -232,21 +224,12 @@ def _fairness(result: Result, name: str) -> tuple[Line, float] | None:
 
 def _totals(result: Result) -> dict[str, Any]:
     """What comparisons and sweeps look at, of all flows and all queues."""
-    tables = {
-        table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
-        for table, frame in (
-            ("flows", result.flows),
-            ("queues", result.queues),
-            ("links", result.links),
-            ("queue_flows", result.queue_flows),
-        )
-    }
     facts: dict[str, Any] = {"scenario": result.scenario, "seed": result.seed, "flows": result.flows.height}
     names = result.queues.get_column("name").to_list() if "name" in result.queues.columns else []
     if not names:
         rates = _column(result.flows, "goodput_bps")
         return facts | {"goodput_bps": float(rates.mean()), "jain": jain(rates)}
-    found = measure(tables, names, result.duration_s - result.warmup_s).queue
+    found = measure_result(result, names).queue
     return facts | {name: found[name] if np.isfinite(found[name]) else None for name in QUEUE_METRICS}
 
 

@@ -11,6 +11,7 @@ import polars as pl
 
 from forebay.quantity import CI, Scale, label, scale, title
 from forebay.runs.outcome import Outcome
+from forebay.runs.store import Store
 from forebay.sweeps.manifest import RUNS
 from forebay.sweeps.plan import QUEUE
 from forebay.sweeps.result import Sweep
@@ -169,8 +170,8 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
     points = view.sweep.points.select("point", *view.sweep.keys).rows()
     names = {point: _named(view.axes, values) for point, *values in points}
     firsts = view.sweep.runs.filter(pl.col("digest").is_not_null()).group_by("point", maintain_order=True).first()
-    wanted = dict(firsts.select("digest", "point").head(MOST_LINES).rows())
-    outcomes = dict(sorted(_outcomes(folder / RUNS, wanted).items()))
+    wanted = dict(firsts.select("point", "run").head(MOST_LINES).rows())
+    outcomes = _outcomes(Store(folder / RUNS), wanted)
     left = len(names) - len(outcomes)
     note = f"The first {len(outcomes)} of {len(names)} points." if left > 0 else ""
     charts: list[Chart] = []
@@ -194,17 +195,7 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
     return charts
 
 
-def _outcomes(folder: Path, wanted: Mapping[str, int]) -> dict[int, Outcome]:
-    """The outcomes of those digests, by their points; without the folder, none."""
-    found = {}
-    for path in sorted(folder.glob("*.parquet")) if wanted else []:
-        try:
-            with path.open("rb") as file:
-                frame = pl.read_parquet(file, columns=["digest"])
-            digest = frame.item(0, "digest")
-            if digest in wanted and wanted[digest] not in found:
-                with path.open("rb") as file:
-                    found[wanted[digest]] = Outcome.from_frame(pl.read_parquet(file))
-        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
-            continue  # A damaged file is one that a later call of the sweep writes again.
-    return found
+def _outcomes(store: Store, wanted: Mapping[int, str]) -> dict[int, Outcome]:
+    """The outcomes of those files, by their points; of a file that is gone or damaged, none."""
+    found = {point: store.read(file) for point, file in wanted.items()}
+    return {point: outcome for point, outcome in found.items() if isinstance(outcome, Outcome)}

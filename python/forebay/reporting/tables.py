@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from forebay.quantity import scale, title
+from forebay.quantity import CI, scale, title
 
 from .parts import Cell, Head, Table
 
@@ -23,7 +23,7 @@ def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence
     heads, columns = [], []
     for name in shown:
         values = frame.get_column(name)
-        halves = frame.get_column(f"{name}_ci95") if f"{name}_ci95" in frame.columns else None
+        halves = frame.get_column(name + CI) if name + CI in frame.columns else None
         group, _, quantity = ("", "", name) if name in keys else name.rpartition(".")
         head, cells = _column(quantity, values, halves)
         heads.append(replace(head, name=name if name in keys else head.name, section=group))
@@ -32,7 +32,7 @@ def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number of so many significant digits, with separators where it is large."""
+    """A number with `digits` significant digits, with separators where it is large."""
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
@@ -42,7 +42,7 @@ def name_cell(name: str, hint: str = "") -> Cell:
 
 
 def _is_interval(name: str, frame: pl.DataFrame) -> bool:
-    return name.endswith("_ci95") and name.removesuffix("_ci95") in frame.columns
+    return name.endswith(CI) and name.removesuffix(CI) in frame.columns
 
 
 def _column(name: str, values: pl.Series, halves: pl.Series | None) -> tuple[Head, list[Cell]]:

@@ -15,6 +15,8 @@ from forebay.runs.statistics import jain
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from forebay.result import Result
+
     Tables = Mapping[str, Mapping[str, NDArray[Any]]]
 
 QUEUE_METRICS = (
@@ -97,6 +99,20 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
         packet_bytes=packet_bytes,
         rate_bps=_mean(wires["rate_bps"]),
     )
+
+
+def measure_result(result: Result, links: Sequence[str]) -> Measures:
+    """The same of a saved run."""
+    tables = {
+        table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
+        for table, frame in (
+            ("flows", result.flows),
+            ("queues", result.queues),
+            ("links", result.links),
+            ("queue_flows", result.queue_flows),
+        )
+    }
+    return measure(tables, links, result.duration_s - result.warmup_s)
 
 
 def _flows_at(tables: Tables, links: Sequence[str]) -> dict[str, tuple[float, float]]:

@@ -45,7 +45,11 @@ class Store:
 
     def find(self, job: Job[Any]) -> Outcome | Failure | None:
         """What became of the job; None where that is not known or the file is damaged, and then the job simply runs."""
-        path = self.path(job)
+        return self.read(self.path(job).stem)
+
+    def read(self, name: str) -> Outcome | Failure | None:
+        """What the file of that name holds, without its ending; None where there is none or it is damaged."""
+        path = self.folder / f"{name}.parquet"
         try:
             # Polars would look for a pattern in the name of a folder.
             with path.open("rb") as file:

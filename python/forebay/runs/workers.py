@@ -17,6 +17,8 @@ from forebay.errors import InputError
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Event
 
+    from forebay.guests import Guests
+
 # More threads than any machine has cores only take memory.
 _MOST_THREADS = 256
 # How long to look for a Dask scheduler.
@@ -71,8 +73,9 @@ class Where:
     """The caller's own, which is left open. What it runs must be able to import Forebay."""
     dask: str | None = None
     """The address of a Dask scheduler: `tcp://host:8786`."""
-    processes: bool = False
-    """Processes in place of threads, for runs that hold Python's lock: those with a discipline written in Python."""
+    may_start_processes: bool = False
+    """Whether processes may take the place of threads for runs that hold Python's lock, those with a discipline written
+    in Python. The command may; a script whose file a process imports again may not."""
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
@@ -83,8 +86,11 @@ class Where:
             raise InputError(message)
 
     @contextmanager
-    def hire(self, runs: int | None = None) -> Iterator[Workers]:
-        """The workers for about that many runs, let go at the end. Raises InputError if there are none."""
+    def hire(self, runs: int | None = None, guests: Guests | None = None) -> Iterator[Workers]:
+        """The workers for about that many runs with these guests, let go at the end.
+
+        Raises InputError if there are none.
+        """
         if self.executor is not None:
             yield Workers(self.executor, self.jobs or _slots_of(self.executor))
         elif self.dask is not None:
@@ -92,7 +98,8 @@ class Where:
                 yield workers
         else:
             count = min(self.jobs or cores(), _MOST_THREADS, max(1, _MOST_THREADS if runs is None else runs))
-            with (_processes if self.processes else _threads)(count) as workers:
+            apart = self.may_start_processes and guests is not None and guests.take_turns and guests.can_move
+            with (_processes if apart and count > 1 else _threads)(count) as workers:
                 yield workers
 
 

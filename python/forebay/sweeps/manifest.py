@@ -19,8 +19,6 @@ from .result import SWEEP_FILE
 RUNS = "runs"
 """The folder of finished runs within that of a sweep."""
 
-_FORMAT = 1
-
 
 @contextmanager
 def sweep_folder(out: Path | None, plan: Plan, command: str) -> Iterator[Path]:
@@ -72,7 +70,6 @@ def _write(folder: Path, plan: Plan, command: str) -> None:
 
 def _manifest(plan: Plan, command: str) -> dict[str, Any]:
     return {
-        "format": _FORMAT,
         "version": version_key(),
         "scenario": plan.scenario.name,
         "description": plan.scenario.description,

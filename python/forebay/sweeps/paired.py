@@ -81,9 +81,8 @@ def compare_sweeps(first: str | PathLike[str], second: str | PathLike[str]) -> P
         for name, values in above.items():
             row[name], row[name + CI] = _mean(values)
         differences.append(row)
-    return PairedDifferences(
-        (str(first), str(second)), one.keys, tuple(metrics), pl.DataFrame(means), pl.DataFrame(differences)
-    )
+    frames = [pl.DataFrame(rows, infer_schema_length=None) for rows in (means, differences)]
+    return PairedDifferences((str(first), str(second)), one.keys, tuple(metrics), *frames)
 
 
 def _pairs(one: Sweep, two: Sweep, metrics: list[str]) -> dict[tuple[Any, ...], list[tuple[Any, Any]]]:

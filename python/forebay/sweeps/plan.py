@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from forebay.comparison.contenders import Contender, Place, contenders_of, find_place, fitting
 from forebay.errors import InputError, ScenarioError
@@ -88,7 +89,12 @@ class Plan:
     def jobs(self, point: Point, seeds: Iterable[int]) -> list[Job[int]]:
         """The runs of a point."""
         name = f"{self.scenario.name} ({point.label})" if point.label else self.scenario.name
-        return [Job(point.index, name, seed, point.text, digest_of(self.guests)) for seed in seeds]
+        return [Job(point.index, name, seed, point.text, self._code) for seed in seeds]
+
+    @cached_property
+    def _code(self) -> str:
+        """Names the Python code that the runs execute."""
+        return digest_of(self.guests)
 
     def digest(self) -> str:
         """Identifies the scenario that is swept, before anything is varied."""
@@ -116,7 +122,7 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
         links = _watched(variant, request.at)
         for settings in found:
             points.append(_point(len(points), label, variant, settings, request, _Watch(links, moves)))
-    guests = {name: guest for variant in variants.values() for name, guest in variant.guests().items()}
+    guests = Guests.together(variant.guests() for variant in variants.values())
     return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), guests)
 
 

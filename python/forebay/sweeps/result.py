@@ -27,7 +27,7 @@ from .until import metric_named
 POINTS_FILE = "points.parquet"
 RUNS_FILE = "runs.parquet"
 SWEEP_FILE = "sweep.json"
-"""Written first, with what was asked for, and again at the end, with what came out."""
+"""Written first, with what was asked for."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,8 @@ class Run:
     values: Mapping[str, float]
     """By the name of the metric, NaN where there is none; empty if the run failed."""
     digest: str
+    file: str
+    """The name of its file, without the ending."""
     failure: Failure | None = None
 
 
@@ -57,7 +59,8 @@ class Sweep:
     """One row a point: `point`, a column for each key, `seeds`, `failed` (runs without a result), and each metric with
     its `…_ci95`."""
     runs: pl.DataFrame = field(repr=False)
-    """One row a run: `point`, the keys, `seed`, each metric, `digest`, and `error` where the run failed."""
+    """One row a run: `point`, the keys, `seed`, each metric, `digest`, `run` (the name of its file), and `error`
+    where the run failed."""
     toml: str = field(repr=False)
     """The scenario before anything is varied."""
     command: str = field(default="", repr=False)
@@ -190,13 +193,16 @@ def _runs_frame(plan: Plan, by_point: Mapping[int, Sequence[Run]], metrics: Sequ
             "seed": run.seed,
             **{name: _known(run.values.get(name)) for name in metrics},
             "digest": run.digest or None,
+            "run": run.file,
             "error": run.failure.to_text() if run.failure else None,
         }
         for point in plan.points
         for run in by_point[point.index]
     ]
     kinds: dict[str, Any] = dict.fromkeys(metrics, pl.Float64)
-    return _frame(rows, plan.points, {"seed": pl.UInt64, **kinds, "digest": pl.String, "error": pl.String})
+    return _frame(
+        rows, plan.points, {"seed": pl.UInt64, **kinds, "digest": pl.String, "run": pl.String, "error": pl.String}
+    )
 
 
 def _frame(rows: list[dict[str, Any]], points: Sequence[Point], kinds: Mapping[str, Any]) -> pl.DataFrame:

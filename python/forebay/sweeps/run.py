@@ -18,7 +18,7 @@ from forebay.runs.job import Job
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, measure
 from forebay.runs.outcome import Failure, Outcome
 from forebay.runs.simulate import simulate
-from forebay.runs.store import Store
+from forebay.runs.store import Store, version_key
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
@@ -66,7 +66,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         vary: Values by the path of a key; a text is a range as on the command line, such as `"log:1:1000:7"`. Several
             paths together take a list of tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
         in_step: All keys change together, in place of a grid.
-        samples: Draw so many points in place of a grid, with the scenario's seed.
+        samples: The number of points to draw, with the scenario's seed, in place of a grid.
         sampling: How they are drawn: `"latin"` (Latin hypercube) or `"random"`.
         queues: Disciplines in place of the bottleneck's, as `compare` takes them: one more axis.
         at: The path of the queue that they replace.
@@ -131,7 +131,7 @@ def run_plan(
         plan.request.until.column(_possible_metrics(plan))
     runs = len(plan.points) * plan.request.seeds
     # Nothing is written before there is something to run on.
-    with where.hire(runs) as workers, sweep_folder(out, plan, command) as folder:
+    with where.hire(runs, plan.guests) as workers, sweep_folder(out, plan, command) as folder:
         session = _Session(plan, progress, on_outcome)
         store = Store(folder / RUNS)
         run_one = partial(simulate, guests=plan.guests)
@@ -170,13 +170,13 @@ class _Session:
 
     def take(self, job: Job[int], outcome: Outcome | Failure) -> None:
         """Takes what became of a run, and adds seeds to its point where it takes more."""
-        point = self._plan.points[job.key]
+        point, file = self._plan.points[job.key], job.digest(version_key())
         if isinstance(outcome, Outcome):
-            self.runs[job.key].append(Run(job.key, job.seed, values_of(point, outcome), outcome.digest))
+            self.runs[job.key].append(Run(job.key, job.seed, values_of(point, outcome), outcome.digest, file))
             if self._on_outcome is not None:
                 self._on_outcome(job.key, job.seed, outcome)
         else:
-            self.runs[job.key].append(Run(job.key, job.seed, {}, "", outcome))
+            self.runs[job.key].append(Run(job.key, job.seed, {}, "", file, outcome))
         if self._plan.request.until is not None and len(self.runs[job.key]) == self._goals[job.key]:
             self._extend(point, self._plan.request.until)
 

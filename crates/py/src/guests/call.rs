@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use forebay_qdisc::{Arrival, Backlog, Ecn, Time};
+use forebay_qdisc::{Arrival, Backlog, Ecn, FlowKey, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -63,6 +63,13 @@ impl Values {
         self
     }
 
+    pub fn with_departure(mut self, packet: u64, flow: FlowKey, len_bytes: u32) -> Self {
+        self.set(Argument::Packet, packet);
+        self.set(Argument::Flow, flow.0);
+        self.set(Argument::Length, len_bytes.into());
+        self
+    }
+
     /// As a compiled function takes them; all are below 2^63.
     #[inline]
     pub fn signed(self) -> [i64; ARGUMENTS] {
@@ -70,7 +77,7 @@ impl Values {
     }
 
     #[inline]
-    pub fn set(&mut self, argument: Argument, value: u64) {
+    fn set(&mut self, argument: Argument, value: u64) {
         self.0[argument as usize] = value;
     }
 }
@@ -103,7 +110,8 @@ impl Method {
     }
 }
 
-/// A name that lives for ever, as gauges have them. There are as many as the classes of a process declare.
+/// A name that is kept until the process ends, as gauges have them. There are as many as the classes of a process
+/// declare.
 pub(super) fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,13 +1,13 @@
 //! An admission law that Numba compiled.
 
 use forebay_compiled::{ARGUMENTS, FAILED, Function, Record, State};
-use forebay_qdisc::{Admission, Arrival, Backlog, DropReason, Offer, Ticket, Time, Verdict};
+use forebay_qdisc::{Admission, Arrival, Backlog, DropReason, FlowKey, Offer, Ticket, Time, Verdict};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use rand_pcg::Pcg64Mcg;
 use std::collections::{BTreeMap, VecDeque};
 
-use super::call::{Argument, Values};
+use super::call::Values;
 use super::fault::Place;
 use super::verdict::{self, Sentence};
 
@@ -32,7 +32,7 @@ pub(super) struct CompiledLaw {
     shown: Vec<(&'static str, usize)>,
     arrived: u64,
     /// The packets let in and not yet released, if releases are told: numbers and flows.
-    waiting: VecDeque<(u64, u64)>,
+    waiting: VecDeque<(u64, FlowKey)>,
 }
 
 impl CompiledLaw {
@@ -92,7 +92,7 @@ impl Admission for CompiledLaw {
             }
         };
         if self.release.is_some() {
-            self.waiting.push_back((packet, arrival.flow.0));
+            self.waiting.push_back((packet, arrival.flow));
         }
         verdict
     }
@@ -103,10 +103,7 @@ impl Admission for CompiledLaw {
         if self.place.faults.any() {
             return;
         }
-        let mut values = Values::new(now, backlog);
-        values.set(Argument::Packet, packet);
-        values.set(Argument::Flow, flow);
-        values.set(Argument::Length, len_bytes.into());
+        let values = Values::new(now, backlog).with_departure(packet, flow, len_bytes);
         if release.call(&mut self.state, &mut self.stream, values.signed()) == FAILED {
             self.fail("release", now, Some(packet), None, RAISED.to_owned());
         }

@@ -7,7 +7,7 @@ use forebay_qdisc::{Admission, Arrival, Backlog, DropReason, FlowKey, Offer, Tic
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use super::call::{Argument, Method, Values};
+use super::call::{Method, Values};
 use super::fault::Place;
 use super::verdict::{self, Sentence};
 
@@ -83,10 +83,7 @@ impl Admission for PythonLaw {
         if self.place.faults.any() {
             return;
         }
-        let mut values = Values::new(now, backlog);
-        values.set(Argument::Packet, packet);
-        values.set(Argument::Flow, flow.0);
-        values.set(Argument::Length, len_bytes.into());
+        let values = Values::new(now, backlog).with_departure(packet, flow, len_bytes);
         if let Err(error) = Python::attach(|py| release.call(py, &values).map(drop)) {
             self.place.fault("release", now, Some(packet), Some(flow), error);
         }

@@ -106,7 +106,7 @@ mod tests {
         for flow_bits in [64, 65, 8192] {
             let config = SfbFairLimit { flow_bits, ..SfbFairLimit::default() };
             let mut count = FlowCount::new(&config, 11);
-            // Of so many flows none leaves a bit clear: e^-30 of them would.
+            // With 30 flows to a bit, the share of clear bits is e^-30: none.
             for flow in 0..30 * u64::from(flow_bits) {
                 count.observe(FlowKey(flow), Time::ZERO);
             }

@@ -25,7 +25,7 @@
 //!
 //! # Cost
 //! That of a Python call for each decision, a few hundred nanoseconds, and of whatever the method does. Only one such
-//! run at a time makes progress within a process.
+//! run at a time makes progress within a process; commands that run many start processes.
 //!
 //! # Parameters
 //! See [`PythonQueue`]. The bare text, `queue.python = "module:Class"`, stands for a class without parameters.
