@@ -21,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -87,27 +87,20 @@ SCENARIOS = (
 )
 
 
-DISCIPLINES = "disciplines"
-"""Also measured: what each queue discipline takes for a packet."""
-
 JUDGED_FLOWS = 1000
 MOST_NS = {"sfb": 60.0, "dbl": 60.0}
 MOST_NS_OF_OTHERS = 150.0
-"""Goals at that number of flows."""
-
-SCHEDULERS = "schedulers"
-"""And what each crossbar scheduler takes for a slot."""
+"""Goals of disciplines at that number of flows."""
 
 JUDGED_PORTS = 32
 MOST_NS_A_SLOT = {"mwm": 20_000.0}
-"""Goal at that number of ports."""
-
-
-GUESTS = "guests"
-"""And how many decisions a second disciplines written in Python make."""
+"""Goal of schedulers at that number of ports."""
 
 LEAST_MDECISIONS = {"Threshold": 2.0, "CompiledThreshold": 20.0}
-"""Goals, in millions."""
+"""Goals of disciplines written in Python, in millions."""
+
+MOST_PERCENT = 5.0
+"""Goal of a sweep above its bare runs."""
 
 
 class ProcessFailedError(Exception):
@@ -259,9 +252,7 @@ class Report:
             self.table.add_column(column, justify="right", no_wrap=True)
         self.rows: list[dict[str, Any]] = []
         self.skipped: list[str] = []
-        self.disciplines: list[dict[str, Any]] = []
-        self.schedulers: list[dict[str, Any]] = []
-        self.guests: list[dict[str, Any]] = []
+        self.parts: dict[str, list[dict[str, Any]]] = {}
 
     def add_forebay(self, scenario: Scenario, speed: Speed) -> None:
         """Forebay's row."""
@@ -297,9 +288,7 @@ class Report:
             document = {
                 "repeats": repeats,
                 "rows": self.rows,
-                DISCIPLINES: self.disciplines,
-                SCHEDULERS: self.schedulers,
-                GUESTS: self.guests,
+                **self.parts,
                 "skipped": self.skipped,
             }
             print(json.dumps(document, indent=2))
@@ -309,12 +298,8 @@ class Report:
             output.width = 160
         if self.rows:
             output.print(self.table)
-        if self.disciplines:
-            output.print(discipline_table(self.disciplines))
-        if self.schedulers:
-            output.print(scheduler_table(self.schedulers))
-        if self.guests:
-            output.print(guest_table(self.guests))
+        for name, entries in self.parts.items():
+            output.print(PARTS[name].table(entries))
         for line in self.skipped:
             output.print(f"skipped: {line}", style="yellow", highlight=False)
 
@@ -329,8 +314,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "scenarios",
         nargs="*",
-        default=[*(s.name for s in SCENARIOS), DISCIPLINES, SCHEDULERS, GUESTS],
-        help="a, b, c, breathe, d, e, disciplines, schedulers, guests; default: all",
+        default=[*(s.name for s in SCENARIOS), *PARTS],
+        help=f"{', '.join([*(s.name for s in SCENARIOS), *PARTS])}; default: all",
     )
     parser.add_argument("--repeats", type=int, default=3, help="runs of each, of which the median counts (default 3)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
@@ -363,25 +348,12 @@ def main() -> int:
                 forebay = bench_forebay(scenario, options.repeats, bare_mb)
                 report.add_forebay(scenario, forebay)
             bench_peers(scenario, peers, forebay, options.repeats, report)
-    if DISCIPLINES in options.scenarios and not options.no_forebay:
-        console.print("[bold]disciplines[/]: CPU time of each for a packet")
-        # See crates/scenario/src/cost.rs.
-        report.disciplines = run_example("forebay-scenario", DISCIPLINES)
-    if SCHEDULERS in options.scenarios and not options.no_forebay:
-        console.print("[bold]schedulers[/]: CPU time of each for a slot")
-        report.schedulers = run_example("forebay-switching", SCHEDULERS)
-    if GUESTS in options.scenarios and not options.no_forebay:
-        console.print("[bold]guests[/]: decisions of disciplines written in Python")
-        report.guests = measured_by([sys.executable, str(HERE / "guests.py")], GUESTS)
+    for name, part in PARTS.items():
+        if name in options.scenarios and not options.no_forebay:
+            console.print(f"[bold]{name}[/]: {part.description}")
+            report.parts[name] = measured_by(part.command, name)
     report.show(options.repeats, as_json=options.json)
     return 0
-
-
-def run_example(package: str, name: str) -> list[dict[str, Any]]:
-    """What an example of a crate measured: the list under its name in the document that it prints."""
-    return measured_by(
-        ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name], name
-    )
 
 
 def measured_by(command: list[str], name: str) -> list[dict[str, Any]]:
@@ -446,6 +418,50 @@ def guest_table(guests: list[dict[str, Any]]) -> Table:
         millions = 1e3 / entry["ns_per_packet"]
         table.add_row(entry["name"], f"{entry['ns_per_packet']:.0f}", judged(millions, 1, goal))
     return table
+
+
+def sweep_table(sweeps: list[dict[str, Any]]) -> Table:
+    """What a sweep adds to its runs."""
+    table = Table(title="CPU time of a sweep above that of its bare runs (goal)", title_justify="left")
+    table.caption = (
+        "examples/first.toml for 60 s, 34 time series of 1200 samples, one thread; median over blocks of runs"
+    )
+    table.caption_justify = "left"
+    for column in ("runs", "ms a bare run", "percent"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for entry in sweeps:
+        percent = judged(100 * (entry["ratio"] - 1), 1, MOST_PERCENT, at_least=False)
+        table.add_row(f"{entry['runs']:,}", f"{entry['ms_per_bare_run']:.1f}", percent)
+    return table
+
+
+@dataclass(frozen=True)
+class Part:
+    """A benchmark of its own, which prints a JSON document with a list under its name."""
+
+    description: str
+    command: list[str]
+    table: Callable[[list[dict[str, Any]]], Table]
+
+
+def example(package: str, name: str) -> list[str]:
+    """The command that runs an example of a crate."""
+    return ["cargo", "run", "--release", "--locked", "--quiet", "--package", package, "--example", name]
+
+
+def script(name: str) -> list[str]:
+    """The command that runs a script beside this one."""
+    return [sys.executable, str(HERE / name)]
+
+
+PARTS = {
+    # See crates/scenario/src/cost.rs.
+    "disciplines": Part("CPU time of each for a packet", example("forebay-scenario", "disciplines"), discipline_table),
+    "schedulers": Part("CPU time of each for a slot", example("forebay-switching", "schedulers"), scheduler_table),
+    "guests": Part("decisions of disciplines written in Python", script("guests.py"), guest_table),
+    "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table),
+}
+"""Also measured."""
 
 
 def bench_peers(

@@ -32,6 +32,7 @@ __all__ = [
     "queue_cost",
     "replay",
     "run",
+    "run_file",
     "sfb_bins",
 ]
 
@@ -172,6 +173,10 @@ def run(
     arrays: bool = True,
     guests: _Guests = ...,
 ) -> RawResult: ...
+def run_file(
+    facts: Sequence[tuple[str, str | int | None]],
+    tables: Sequence[tuple[str, Sequence[tuple[str, NDArray[Any] | Sequence[str] | Sequence[NDArray[np.float64]]]]]],
+) -> bytes: ...
 def queue_cost(
     text: str,
     file_name: str,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import tomli_w
 import forebay as fb
 from conftest import Command
 from experiment_samples import SCENARIO
-from forebay.folder import PARTIAL, begun, staged, sweep
+from forebay.folder import PARTIAL, begun, put, staged, sweep
 from forebay.runs.job import Job
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store
@@ -228,12 +229,40 @@ def test_partial_outcomes_are_swept_but_not_those_being_written(tmp_path: Path) 
 
 
 def test_an_outcome_that_cannot_be_written_leaves_no_part(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def full(*_: object, **__: object) -> None:
+    def full(*_: object, **__: object) -> int:
         raise OSError(errno.ENOSPC, "no")
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(os, "write", full)
     assert not Store(tmp_path).keep(Job("key", "name", 1, "text"), Outcome({}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_is_put_whole_however_little_the_system_takes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    content = bytes(range(256))
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, rest: write(file, rest[:100]))
+    put(tmp_path / "file", content)
+    assert (tmp_path / "file").read_bytes() == content
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_a_file_that_another_call_sweeps_away_is_put_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    opened = os.open
+    swept: list[str] = []
+
+    def open_and_sweep(path: str, flags: int, mode: int = 0o777) -> int:
+        file = opened(path, flags, mode)
+        if PARTIAL in str(path) and not swept:
+            swept.append(path)
+            sweep(tmp_path)
+        return file
+
+    monkeypatch.setattr(os, "open", open_and_sweep)
+    put(tmp_path / "file", b"whole")
+    assert len(swept) == 1
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("file", b"whole")]
+    with pytest.raises(FileNotFoundError):
+        put(tmp_path / "absent" / "file", b"")
 
 
 def test_a_folder_can_be_written_twice_at_a_time(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ mod portable;
 mod progress;
 mod replay;
 mod results;
+mod run_file;
 mod scenario;
 
 use pyo3::prelude::*;
@@ -33,6 +34,8 @@ mod _core {
     use crate::replay::replay;
     #[pymodule_export]
     use crate::results::RawResult;
+    #[pymodule_export]
+    use crate::run_file::run_file;
     #[pymodule_export]
     use crate::scenario::{check, flow_and_link_names, json_schema, run};
 

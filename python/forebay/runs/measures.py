@@ -119,16 +119,19 @@ def _flows_at(tables: Tables, links: Sequence[str]) -> dict[str, tuple[float, fl
     """Arrivals and drops of each flow's data at the queues together."""
     table = tables["queue_flows"]
     found: dict[str, tuple[float, float]] = {}
+    wanted = frozenset(links)
     columns = (table["queue"], table["flow"], table["packets_arrived"], table["packets_dropped"])
-    for is_data, queue, flow, arrived, dropped in zip(data_rows(table), *columns, strict=True):
-        if is_data and str(queue) in links:
-            before = found.get(str(flow), (0.0, 0.0))
-            found[str(flow)] = (before[0] + float(arrived), before[1] + float(dropped))
+    rows = zip(data_rows(table).tolist(), *(column.tolist() for column in columns), strict=True)
+    for is_data, queue, flow, arrived, dropped in rows:
+        if is_data and queue in wanted:
+            before = found.get(flow, (0.0, 0.0))
+            found[flow] = (before[0] + float(arrived), before[1] + float(dropped))
     return found
 
 
 def _rows(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
-    chosen = np.isin(table["name"].astype(str), list(names))
+    wanted = frozenset(names)
+    chosen = np.array([str(name) in wanted for name in table["name"]], dtype=bool)
     return {column: values[chosen] for column, values in table.items()}
 
 

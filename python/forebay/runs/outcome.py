@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Columns = dict[str, "NDArray[Any]"]
+StoredColumn: TypeAlias = "NDArray[Any] | list[str] | list[NDArray[np.float64]]"
+StoredTable: TypeAlias = tuple[str, list[tuple[str, StoredColumn]]]
 
 
 def data_rows(queue_flows: Mapping[str, NDArray[Any]]) -> NDArray[np.bool]:
@@ -63,13 +65,19 @@ class Outcome:
         flows = self.tables["flows"]
         return [str(name) for name in flows["name"][flows["group"] == group]]
 
-    def to_lists(self) -> list[pl.Series]:
-        """A column of one value for each table, a list of its rows, and one for the time series."""
-        lists = [_listed(table, columns) for table, columns in self.tables.items() if columns]
+    def to_tables(self) -> list[StoredTable]:
+        """The tables that have columns, and the time series as one more, as `_core.run_file` takes them."""
+        tables: list[StoredTable] = []
+        for table, columns in self.tables.items():
+            if columns:
+                tables.append((table, [(name, _plain(values)) for name, values in columns.items()]))
         if self.series:
-            heads = {name: [getattr(one, name) for one in self.series] for name in _HEADS}
-            lists.append(_listed(_SERIES, {**heads, "values": [one.values for one in self.series]}))
-        return lists
+            rows: list[tuple[str, StoredColumn]] = [
+                (name, _plain(np.array([getattr(one, name) for one in self.series]))) for name in _HEADS
+            ]
+            rows.append(("values", [one.values for one in self.series]))
+            tables.append((_SERIES, rows))
+        return tables
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Outcome:
@@ -92,16 +100,8 @@ _SERIES = "series"
 _HEADS = ("of", "name", "quantity", "start_s", "interval_s")
 
 
-def _listed(name: str, columns: Mapping[str, Any]) -> pl.Series:
-    """All rows of a table as one value."""
-    return pl.Series(name, [pl.DataFrame([_column(key, values) for key, values in columns.items()]).to_struct()])
-
-
-def _column(name: str, values: Any) -> pl.Series:
-    # A kind that is told need not be found out, which for a run of 50 ms is time that counts.
-    if isinstance(values, np.ndarray) and values.dtype.kind in "UO":
-        return pl.Series(name, values.tolist(), dtype=pl.String)
-    return pl.Series(name, values)
+def _plain(values: NDArray[Any]) -> StoredColumn:
+    return values.tolist() if values.dtype.kind == "U" else np.ascontiguousarray(values)
 
 
 def _unlisted(frame: pl.DataFrame, name: str) -> list[pl.Series]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from forebay import _core
-from forebay.errors import InputError
-from forebay.folder import begun, sweep
+from forebay.folder import put, sweep
 
 from .outcome import Failure, Outcome
 
@@ -63,11 +61,12 @@ class Store:
         """Writes it; whether it is there. On a full disk it is not, and the next call computes it again."""
         path = self.path(job)
         file = _file(path.stem, job, outcome)
-        with suppress(OSError, InputError):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with begun(self.folder, Path.touch) as partial:
-                partial.write_bytes(file.getbuffer())
-                partial.replace(path)
+        with suppress(OSError):
+            try:
+                put(path, file)
+            except FileNotFoundError:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                put(path, file)
             return True
         return False
 
@@ -78,17 +77,17 @@ class Store:
 
 def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
     """How large the file of an outcome is."""
-    return len(_file("", job, outcome).getbuffer())
+    return len(_file("", job, outcome))
 
 
-def _file(name: str, job: Job[Any], outcome: Outcome | Failure) -> io.BytesIO:
-    """The file of a run, which is written once and hardly ever read: fast to make, in memory first, which is faster."""
-    digest = outcome.digest if isinstance(outcome, Outcome) else None
-    error = outcome.to_text() if isinstance(outcome, Failure) else None
-    texts = {"run": name, "scenario": job.name, "version": version_key(), "digest": digest, "error": error}
-    facts = [pl.Series(key, [value], dtype=pl.String) for key, value in texts.items()]
-    facts.insert(2, pl.Series("seed", [job.seed], dtype=pl.UInt64))
-    tables = outcome.to_lists() if isinstance(outcome, Outcome) else []
-    file = io.BytesIO()
-    pl.DataFrame([*facts, *tables]).write_parquet(file, compression="lz4", statistics=False)
-    return file
+def _file(name: str, job: Job[Any], outcome: Outcome | Failure) -> bytes:
+    """The file of a run."""
+    facts: list[tuple[str, str | int | None]] = [
+        ("run", name),
+        ("scenario", job.name),
+        ("seed", job.seed),
+        ("version", version_key()),
+        ("digest", outcome.digest if isinstance(outcome, Outcome) else None),
+        ("error", outcome.to_text() if isinstance(outcome, Failure) else None),
+    ]
+    return _core.run_file(facts, outcome.to_tables() if isinstance(outcome, Outcome) else [])
