@@ -207,6 +207,10 @@ wheel: $(VENV)/.installed ## Build a wheel into dist
 	$(BIN)/maturin build --release --locked --quiet --out dist
 	@ls dist/*.whl
 
+.PHONY: wheel-test
+wheel-test: wheel ## Build a wheel, install it into a clean environment and use it there without Rust
+	$(PYTHON) tests/wheel/run.py dist
+
 .PHONY: clean
 clean: ## Remove what was built, .venv included
 	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target

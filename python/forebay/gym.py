@@ -12,10 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any
 
-import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode
 from numpy.typing import NDArray
+
+try:
+    import gymnasium
+    from gymnasium.vector import AutoresetMode
+except ModuleNotFoundError as absent:
+    message = "forebay.gym needs Gymnasium, which is not installed\nhint: pip install 'forebay[gym]'"
+    raise ModuleNotFoundError(message, name=absent.name) from absent
 
 from .comparison.contenders import find_place
 from .disciplines import AdmissionLaw, Verdict
