@@ -423,9 +423,7 @@ def guest_table(guests: list[dict[str, Any]]) -> Table:
 def sweep_table(sweeps: list[dict[str, Any]]) -> Table:
     """What a sweep adds to its runs."""
     table = Table(title="CPU time of a sweep above that of its bare runs (goal)", title_justify="left")
-    table.caption = (
-        "examples/first.toml for 60 s, 34 time series of 1200 samples, one thread; median over blocks of runs"
-    )
+    table.caption = "examples/first.toml for 60 s, 34 time series of 1200 samples, one thread"
     table.caption_justify = "left"
     for column in ("runs", "ms a bare run", "percent"):
         table.add_column(column, justify="right", no_wrap=True)
