@@ -153,6 +153,9 @@ UntilRule = Annotated[
 PointMaxSeeds = Annotated[
     int, typer.Option("--max-seeds", metavar="N", min=1, max=MOST_SEEDS, help="The most runs of a point.")
 ]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Run again what failed before, in place of keeping its error.")
+]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Say how many runs it would be, how long and how large, and run nothing.")
 ]

@@ -206,6 +206,10 @@ def test_a_run_that_fails_is_kept_with_its_error_and_stops_no_other(
         assert swept.points.select("seeds", "failed").rows() == [(2, 1), (2, 1)]
         assert swept.points.get_column("jain").null_count() == 0
     assert len(calls) == 6
+    monkeypatch.undo()
+    swept = fb.sweep(scenario, {"flows.tcp.count": [1, 2]}, seeds=3, out=tmp_path / "out", retry_failed=True)
+    assert swept.failures.is_empty()
+    assert swept.points.get_column("seeds").to_list() == [3, 3]
 
 
 def test_a_saved_sweep_is_read_back_and_its_runs_say_what_they_are(scenario: fb.Scenario, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from forebay.errors import InputError
 
@@ -27,6 +27,10 @@ class Simulate(Protocol):
 
     def __call__(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
         """The outcome; raises ScenarioError for a scenario that is not valid."""
+
+
+Failures = Literal["keep", "retry", "raise"]
+"""A run that fails is kept with its error, and so it stays; or is run again by the next call; or ends the call."""
 
 
 class StoppedError(Exception):
@@ -51,7 +55,7 @@ def execute(
 
     A run that raises ends the call with its exception. For the rest see `execute_all`.
     """
-    for job, outcome in execute_all(jobs, store_of, simulate, workers=workers, on_done=on_done, keep_failures=False):
+    for job, outcome in execute_all(jobs, store_of, simulate, workers=workers, on_done=on_done, failures="raise"):
         assert isinstance(outcome, Outcome)  # noqa: S101 - a failure was raised
         yield job, outcome
 
@@ -63,7 +67,7 @@ def execute_all(
     *,
     workers: Workers,
     on_done: Callable[[Job[Key], bool], None],
-    keep_failures: bool = True,
+    failures: Failures = "keep",
 ) -> Generator[tuple[Job[Key], Outcome | Failure]]:
     """Yields each job with its outcome, or with the failure that it ended in.
 
@@ -86,7 +90,7 @@ def execute_all(
                     swept.add(store.folder)
                     store.sweep()
                 stored = store.find(job)
-                if stored is not None and (keep_failures or isinstance(stored, Outcome)):
+                if isinstance(stored, Outcome) or (stored is not None and failures == "keep"):
                     on_done(job, True)
                     yield job, stored
                 else:
@@ -97,7 +101,7 @@ def execute_all(
             finished, _ = wait(running, timeout=_LISTEN_S, return_when=FIRST_COMPLETED)
             for future in finished:
                 job, store = running[future]
-                outcome = _outcome(future, keep_failures=keep_failures)
+                outcome = _outcome(future, failures)
                 kept = store.keep(job, outcome)
                 del running[future]
                 on_done(job, kept)
@@ -122,13 +126,13 @@ def _run(simulate: Simulate, text: str, name: str, seed: int, stop: Stop) -> Out
     return simulate(text, name, seed, stop.go_on)
 
 
-def _outcome(future: Future[Outcome], *, keep_failures: bool) -> Outcome | Failure:
+def _outcome(future: Future[Outcome], failures: Failures) -> Outcome | Failure:
     try:
         return future.result()
     except (BrokenExecutor, CancelledError) as error:
         raise InputError(_gone(error)) from error
     except Exception as error:
-        if not keep_failures or isinstance(error, StoppedError):
+        if failures == "raise" or isinstance(error, StoppedError):
             raise
         return Failure(type(error).__name__, str(error))
 

@@ -42,6 +42,7 @@ class Options:
     until: str | None
     max_seeds: int
     where: Where
+    retry_failed: bool
     dry_run: bool
     as_json: bool
     out: Path | None
@@ -58,7 +59,7 @@ def run_command(path: Path, options: Options) -> int:
         _show_effort(plan, estimate(plan, options.where), as_json=options.as_json)
         return ALL_RUN
     out = options.out or Path("out") / "sweep" / path.stem
-    result = run_shown(plan, out, options.where)
+    result = run_shown(plan, out, options.where, retry_failed=options.retry_failed)
     # What took long is shown, whether or not it can be saved.
     if options.as_json:
         terminal.write(result.to_json())
@@ -69,7 +70,14 @@ def run_command(path: Path, options: Options) -> int:
     return ALL_RUN if result.failures.is_empty() else SOME_FAILED
 
 
-def run_shown(plan: Plan, out: Path | None, where: Where, on_outcome: OnOutcome | None = None) -> Sweep:
+def run_shown(
+    plan: Plan,
+    out: Path | None,
+    where: Where,
+    *,
+    retry_failed: bool = False,
+    on_outcome: OnOutcome | None = None,
+) -> Sweep:
     """Runs a plan with a progress bar, and says after Ctrl-C how to go on."""
     last = (0, 0)
 
@@ -86,7 +94,15 @@ def run_shown(plan: Plan, out: Path | None, where: Where, on_outcome: OnOutcome 
             bar.move(done, runs)
 
         command = shlex.join(["forebay", *sys.argv[1:]])
-        return run_plan(plan, out, where=where, command=command, progress=progress, on_outcome=on_outcome)
+        return run_plan(
+            plan,
+            out,
+            where=where,
+            command=command,
+            retry_failed=retry_failed,
+            progress=progress,
+            on_outcome=on_outcome,
+        )
 
 
 def _request(options: Options) -> Request:

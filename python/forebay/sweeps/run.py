@@ -54,6 +54,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
     executor: Executor | None = None,
     dask: str | None = None,
     out: str | PathLike[str] | None = None,
+    retry_failed: bool = False,
     progress: OnStep | None = None,
     allow_python: bool = False,
 ) -> Sweep:
@@ -79,6 +80,7 @@ def sweep(  # noqa: PLR0913 - all but two are optional
         executor: Where to run, in place of threads: any executor, which stays open.
         dask: The address of a Dask scheduler, in place of threads.
         out: A folder for tables and finished runs, where the same call continues a stopped one and repeats nothing.
+        retry_failed: Run again what failed in an earlier call, for want of memory, say, in place of keeping the error.
         progress: Told of the runs done and of all that are known to be needed.
         allow_python: Import and run the classes that a scenario file names; such runs take turns.
 
@@ -98,7 +100,8 @@ def sweep(  # noqa: PLR0913 - all but two are optional
     rule = None if until is None else Until.parse(until)
     request = Request(vary, way, samples, queues, at, settings, seeds, rule, max_seeds)
     folder = None if out is None else named(out)
-    result = run_plan(make_plan(scenario, request), folder, where=Where(jobs, executor, dask), progress=progress)
+    plan, where = make_plan(scenario, request), Where(jobs, executor, dask)
+    result = run_plan(plan, folder, where=where, retry_failed=retry_failed, progress=progress)
     if folder is not None:
         result.save(folder)
     return result
@@ -123,6 +126,7 @@ def run_plan(
     *,
     where: Where,
     command: str = "",
+    retry_failed: bool = False,
     progress: OnStep | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Sweep:
@@ -135,7 +139,14 @@ def run_plan(
         session = _Session(plan, progress, on_outcome)
         store = Store(folder / RUNS)
         run_one = partial(simulate, guests=plan.guests)
-        finished = execute_all(session.waiting, lambda _: store, run_one, workers=workers, on_done=session.count)
+        finished = execute_all(
+            session.waiting,
+            lambda _: store,
+            run_one,
+            workers=workers,
+            on_done=session.count,
+            failures="retry" if retry_failed else "keep",
+        )
         with closing(finished):
             for job, outcome in finished:
                 session.take(job, outcome)

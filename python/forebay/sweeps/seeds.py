@@ -36,7 +36,9 @@ def run_seeds(
     def take(_point: int, seed: int, outcome: Outcome) -> None:
         found[seed] = _document(scenario, seed, outcome)
 
-    result = run_shown(make_plan(scenario, Request({}, seeds=seeds)), out, Where(jobs, may_start_processes=True), take)
+    result = run_shown(
+        make_plan(scenario, Request({}, seeds=seeds)), out, Where(jobs, may_start_processes=True), on_outcome=take
+    )
     documents = [found[seed] for seed in sorted(found)]
     _print(documents, as_json=as_json)
     if failures := failures_text(result):
