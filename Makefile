@@ -100,7 +100,7 @@ test-rust: ## The tests of the crates
 
 .PHONY: test-python
 test-python: build ## The tests of the package, the command line and the guide
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: lint
 lint: fmt walls tidy bare deny clippy ruff mypy generated ## Formatting, walls, tidy, lints, types, licences, generated files
