@@ -112,6 +112,19 @@ def test_a_variant_that_a_quick_run_leaves_out() -> None:
         judge_all(Runs(wrong, False, every_outcome(wrong, lambda *_: outcome())))
 
 
+@pytest.mark.parametrize("index", [2, 3, 4])
+def test_a_figure_leaves_out_what_a_quick_run_does(index: int) -> None:
+    figure = FILE["figures"][index]
+    lines = "series" if figure["kind"] == "series" else "flows"
+    figure = {**figure, "levels": [], lines: [{**line, "variant": "B", "x": 2} for line in figure[lines]]}
+    experiment = sample(figures=[figure], vary={**FILE["vary"], "quick": [1]})
+    quick = Runs(experiment, True, every_outcome(experiment, lambda *_: outcome(), quick=True))
+    full = Runs(experiment, False, every_outcome(experiment, lambda *_: outcome()))
+    drawn = [draw_figure(runs, experiment.figures[0]).axes[0] for runs in (quick, full)]
+    points = [sum(np.asarray(line.get_xdata()).size for line in axes.lines) + len(axes.patches) for axes in drawn]
+    assert points[0] == 0 < points[1]
+
+
 def claims_page(folder: Path) -> str:
     return (folder / "out" / "sample" / "one" / "report.md").read_text()
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
+    from forebay.runs.outcome import Outcome
     from forebay.runs.statistics import Estimate
 
     from .figure_schema import FairShareLine, Figure, FlowValues, Line, SeriesLine
@@ -177,7 +178,9 @@ def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
         base = runs.base()
         at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
         # One run is shown, that of the first seed: a mean over seeds would smear the steps that matter.
-        outcome = runs.outcomes[at][0]
+        outcome = next(iter(_outcomes(runs, at)), None)
+        if outcome is None:
+            continue
         for index, name in enumerate(_series_names(line, outcome.group(line.group) if line.group else [])):
             series = outcome.find_series(line.of, name, line.quantity)
             if series is None:
@@ -194,6 +197,16 @@ def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
                 color=colour,
                 label=line.label if index == 0 else None,
             )
+
+
+def _outcomes(runs: Runs, at: Coordinates) -> list[Outcome]:
+    """The outcomes there, one for each seed; none where a quick run leaves them out."""
+    try:
+        return runs.outcomes_at(at)
+    except NotRunError:
+        if not runs.quick:
+            raise
+        return []
 
 
 def _series_names(line: SeriesLine, flows: list[str]) -> list[str]:
@@ -227,7 +240,7 @@ def _draw_bars(axes: Axes, table: Table, rows: list[Row], figure: Figure) -> Non
 def _draw_flows(axes: Axes, runs: Runs, figure: Figure) -> None:
     """A point for each flow of the first seed's run, in the order of the flows."""
     for values, colour in zip(figure.flows, itertools.cycle(_COLOURS)):
-        first = _flow_values(runs, values, figure)[0]
+        first = next(iter(_flow_values(runs, values, figure)), np.empty(0))
         numbers = np.arange(1, len(first) + 1)
         axes.plot(numbers, first * figure.y_scale, ".", markersize=3.5, color=colour, label=values.label)
 
@@ -239,7 +252,10 @@ def _draw_histogram(axes: Axes, runs: Runs, figure: Figure) -> None:
     bins = max(1, round((high - low) / (figure.bin_width or 1.0)))
     edges = np.linspace(low, high, bins + 1)
     for values, colour in zip(figure.flows, itertools.cycle(_COLOURS)):
-        pooled = np.concatenate(_flow_values(runs, values, figure)) * figure.x_scale
+        found = _flow_values(runs, values, figure)
+        if not found:
+            continue
+        pooled = np.concatenate(found) * figure.x_scale
         counts, _ = np.histogram(np.clip(pooled, low, high), edges)
         axes.stairs(counts / len(pooled) * figure.y_scale, edges, color=colour, label=values.label, linewidth=1.4)
 
@@ -249,7 +265,7 @@ def _flow_values(runs: Runs, values: FlowValues, figure: Figure) -> list[NDArray
     base = runs.base()
     at = Coordinates(base.setting, values.variant or base.variant, base.x if values.x is None else values.x)
     found = []
-    for outcome in runs.outcomes[at]:
+    for outcome in _outcomes(runs, at):
         flows = outcome.tables["flows"]
         if values.column not in flows:
             message = f"{runs.experiment.id}: figure `{figure.file}`: there is no column `{values.column}`"
