@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING
@@ -126,7 +127,7 @@ def _text(content: RenderableType) -> Text:
 def _broken(text: Text) -> str:
     """One or several lines of text; spaces that set parts of a line apart stay."""
     lines = text.split("\n", allow_blank=True)
-    return "<br>".join(_inline(line).replace("   ", "&ensp;&ensp;") for line in lines)
+    return "<br>".join(re.sub(" {2,}", "&ensp;&ensp;", _inline(line)) for line in lines)
 
 
 def _inline(text: Text) -> str:
