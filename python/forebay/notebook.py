@@ -67,12 +67,15 @@ def _table(table: Table) -> str:
     rows = zip(table.rows, zip(*(column.cells for column in table.columns), strict=True), strict=True)
     body = []
     for row, cells in rows:
-        inner = "".join(
-            _cell("td", column, cell, str(row.style or "")) for column, cell in zip(table.columns, cells, strict=True)
-        )
-        body.append(f"<tr>{inner}</tr>")
+        style = str(row.style or "")
+        body.append(_row(_cell("td", *cell, style) for cell in zip(table.columns, cells, strict=True)))
     lines = "\n".join(body)
     return title + _TABLE.format(f"\n<thead>\n{_head(table.columns)}\n</thead>\n<tbody>\n{lines}\n</tbody>\n")
+
+
+def _row(cells: Iterable[str]) -> str:
+    """A row, each cell on a line of its own: of a stored notebook, a difference shows the cells that changed."""
+    return "\n".join(["<tr>", *cells, "</tr>"])
 
 
 def _head(columns: Sequence[Column]) -> str:
@@ -89,30 +92,27 @@ def _head(columns: Sequence[Column]) -> str:
         else:
             sections.append(_inline(heading[0]))
             sizes.append(1)
-    spans = "".join(_SECTION.format(columns=size, text=text) for text, size in zip(sections, sizes, strict=True))
+    spans = (_SECTION.format(columns=size, text=text) for text, size in zip(sections, sizes, strict=True))
     below = _headings(columns, [heading[1:] for heading in headings])
-    return f"<tr><th></th>{spans}</tr>\n{below}"
+    return _row(["<th></th>", *spans]) + "\n" + below
 
 
 def _headings(columns: Sequence[Column], headings: Sequence[Sequence[Text]]) -> str:
     from rich.text import Text
 
-    cells = (_cell("th", column, Text("\n").join(heading)) for column, heading in zip(columns, headings, strict=True))
-    return f"<tr>{''.join(cells)}</tr>"
+    texts = [Text("\n").join(heading) for heading in headings]
+    return _row(_cell("th", column, text) for column, text in zip(columns, texts, strict=True))
 
 
 def _cell(tag: str, column: Column, content: RenderableType, style: str = "") -> str:
-    """A cell; numbers keep to the right and to one line, also where a page removes styles."""
+    """A cell; numbers keep to the right, also where a page removes styles, and to one line."""
     text = _text(content).copy()
     text.stylize_before(style)
-    is_text = column.justify != "right"
-    looks = ["text-align: left" if is_text else "text-align: right", "vertical-align: " + _VERTICAL[tag]]
+    side = "right" if column.justify == "right" else "left"
+    looks = [f"text-align: {side}"]
+    looks += ["vertical-align: bottom"] if tag == "th" else ["vertical-align: top"] if side == "left" else []
     looks += ["white-space: nowrap"] if column.no_wrap else []
-    align = "left" if is_text else "right"
-    return f'<{tag} align="{align}" style="{"; ".join(looks)}">{_broken(text)}</{tag}>'
-
-
-_VERTICAL = {"th": "bottom", "td": "top"}
+    return f'<{tag} align="{side}" style="{"; ".join(looks)}">{_broken(text)}</{tag}>'
 
 
 def _text(content: RenderableType) -> Text:

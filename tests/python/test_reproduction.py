@@ -37,6 +37,7 @@ EXPERIMENT: dict[str, Any] = {
             {"name": "flood", "transport": {"udp": {"packet": "1000 B", "constant": {"rate": "20 Mbps"}}}},
         ],
     },
+    "choices": [{"what": "the buffer", "value": "20 packets", "why": "Not given."}],
     "variants": [
         {"name": "drop-tail", "set": {"topology.star.bottleneck.queue.drop_tail.limit": "20 packets"}},
         {"name": "DRR", "set": {"topology.star.bottleneck.queue": "drr"}},
@@ -83,6 +84,7 @@ def test_an_experiment_runs_and_its_claims_are_judged(file: Path) -> None:
     assert (fair["holds"], starved["holds"], fair["unit"]) == (True, False, "Mb/s")
     assert done.tables.select("row", "paper").rows() == [("drop-tail", None), ("DRR", 5.0)]
     assert done.tables["measured"].to_list() == [starved["value"], fair["value"]]
+    assert done.choices.rows() == [("the buffer", "20 packets", "Not given.")]
     assert repr(done) == "<Reproduction 'mine/flood': 2 claims: 1 reproduced, 1 not reproduced>"
 
 

@@ -1,4 +1,4 @@
-"""`fb.reproduce`: an experiment of a paper from Python, with its claims, tables and figures."""
+"""Run an experiment of a paper from Python: its claims, tables and figures."""
 
 from __future__ import annotations
 
@@ -37,14 +37,25 @@ if TYPE_CHECKING:
     from forebay.runs.outcome import Outcome
 
 OnStep = Callable[[int, int], object]
-"""Told of the runs done and of all."""
+"""Called with the number of runs done and the number of all runs."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
     """An experiment of a paper with what was measured, and a verdict on each of the paper's claims.
 
-    Measured numbers are means over seeds, with half their 95 % confidence intervals beside them.
+    Measured numbers are means over seeds. A column `ci95` holds half the width of the 95 % confidence interval, or null
+    with fewer than two seeds.
+
+    Example:
+        >>> bound = fb.reproduce("dbl/fig3", quick=True, seeds=1)
+        >>> bound.title
+        'Time to identify a belligerent flow'
+        >>> bound.claims.select("claim", "verdict").rows()
+        [('dbl/fig3-bound', 'reproduced')]
+        >>> bound.figures
+        ('fig3',)
+
     """
 
     _plan: Plan
@@ -53,37 +64,37 @@ class Reproduction:
 
     @property
     def experiment(self) -> str:
-        """The experiment's id: `dbl/table2`."""
+        """Name of the experiment: `dbl/table2`."""
         return self._plan.experiment.id
 
     @property
     def title(self) -> str:
-        """What the experiment shows."""
+        """Title of the experiment."""
         return self._plan.experiment.title
 
     @property
     def about(self) -> str:
-        """What is run, in a sentence or two."""
+        """Description of what is run, in a sentence or two."""
         return self._plan.experiment.about.strip()
 
     @property
     def paper(self) -> str:
-        """The paper: authors, title, year."""
+        """The paper: its authors, its title and the year."""
         return self._plan.experiment.paper
 
     @property
     def where(self) -> str:
-        """The place in the paper: table, figure or section."""
+        """Place in the paper: table, figure or section."""
         return self._plan.experiment.where
 
     @property
     def quick(self) -> bool:
-        """Whether it ran in its quick form: fewer seeds, and shorter runs where the experiment says so."""
+        """Whether the quick form ran: fewer seeds, and shorter runs where the experiment says so."""
         return self._plan.quick
 
     @property
     def seeds(self) -> int:
-        """How many seeds each run had."""
+        """Number of seeds of each run."""
         return self._plan.seeds
 
     @property
@@ -93,7 +104,7 @@ class Reproduction:
 
     @cached_property
     def claims(self) -> pl.DataFrame:
-        """One row a claim: `claim`, `where`, `paper`, `band`, `measured`, `verdict`, `reason`.
+        """One row per claim: `claim`, `where`, `paper`, `band`, `measured`, `verdict`, `reason`.
 
         `paper` is the paper's own word or number, `band` the range in which the claim counts as reproduced. The verdict
         is "reproduced", "not reproduced" or "not judged"; the `reason` says why a claim is not judged.
@@ -115,7 +126,7 @@ class Reproduction:
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """One row a value that decides a claim: `claim`, `check`, `at`, `band`, `value`, `ci95`, `unit`, `holds`.
+        """One row per value that decides a claim: `claim`, `check`, `at`, `band`, `value`, `ci95`, `unit`, `holds`.
 
         `at` is the variant and the value of the axis. A value `holds` if it lies in the band.
         """
@@ -140,7 +151,7 @@ class Reproduction:
 
     @cached_property
     def tables(self) -> pl.DataFrame:
-        """One row a cell of the experiment's tables: `table`, `row`, `column`, `unit`, `paper`, `measured`, `ci95`.
+        """One row per cell of the experiment's tables: `table`, `row`, `column`, `unit`, `paper`, `measured`, `ci95`.
 
         `paper` is the paper's number, null where it has none.
         """
@@ -161,13 +172,24 @@ class Reproduction:
         kinds: dict[str, Any] = dict.fromkeys(("table", "row", "column", "unit"), pl.String)
         return pl.DataFrame(rows, schema=kinds | dict.fromkeys(("paper", "measured", "ci95"), pl.Float64))
 
+    @cached_property
+    def choices(self) -> pl.DataFrame:
+        """One row per parameter that the paper leaves open: `what`, the `value` taken, and `why`."""
+        rows = [choice.model_dump() for choice in self._plan.experiment.choices]
+        return pl.DataFrame(rows, schema=dict.fromkeys(("what", "value", "why"), pl.String))
+
     @property
     def figures(self) -> tuple[str, ...]:
-        """The names of the experiment's figures, which `plot` takes."""
+        """Names of the experiment's figures, which `plot` takes."""
         return tuple(figure.file for figure in self._plan.experiment.figures)
 
     def plot(self, name: str | None = None) -> Figure:
-        """A figure in the paper's axes; without a name the first one. Raises InputError if there is no such figure."""
+        """Draw a figure in the paper's axes; without a name the first one.
+
+        Raises:
+            InputError: If there is no such figure.
+
+        """
         # Imported here: matplotlib takes longer to load than many a run.
         from .figures import draw_figure
 
@@ -184,20 +206,23 @@ class Reproduction:
     def _repr_html_(self) -> str:
         from forebay.notebook import html
 
-        return html(lambda width: render_experiment(self._plan, self._runs, list(self._results), width))
+        # The words of claims are wrapped by the page, so there is room for their verdicts beside them.
+        return html(lambda width: render_experiment(self._plan, self._runs, list(self._results), width + 40))
 
     def to_dict(self) -> Document:
-        """The claims with every value behind them as plain values; what has no value is None."""
+        """Return the claims with every value behind them as plain values, with None for a value that does not exist."""
         return experiment_json(self._plan, list(self._results))
 
     def to_json(self) -> str:
-        """The same as one JSON document: an element of the list `experiments` of `forebay reproduce --json`."""
+        """Return the same as JSON: an element of the list `experiments` of `forebay reproduce --json`."""
         return json_text(self.to_dict())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes what `forebay reproduce --out` does: page, figures and scenarios, and the claims of the folder.
+        """Write what `forebay reproduce --out` writes: page, figures, scenarios and claims.
 
-        Raises InputError if the folder cannot be written.
+        Raises:
+            InputError: If the folder cannot be written.
+
         """
         path = named(folder)
         results = list(self._results)
@@ -219,28 +244,34 @@ def reproduce(
     progress: OnStep | None = None,
     allow_python: bool = False,
 ) -> Reproduction:
-    """Runs an experiment of a paper and judges the paper's claims.
-
-        fb.reproduce("dbl/table2", quick=True).claims
+    """Run an experiment of a paper and judge the paper's claims.
 
     Args:
-        experiment: The name of an experiment, as `list_experiments` has it, or the path of an experiment's TOML file.
-        quick: Fewer seeds, and shorter runs where the experiment says so.
-        seeds: Seeds of each run, in place of the number that the experiment gives.
-        jobs: Runs at a time. Default: one on each core, or on each thread of a cluster.
+        experiment: The name of an experiment, as `list_experiments` has it, or the path of an experiment file.
+        quick: Run fewer seeds, and shorter runs where the experiment says so.
+        seeds: Seeds of each run, in place of the number in the experiment.
+        jobs: Runs at a time. Default: one per core, or one per thread of a cluster.
         executor: Where to run, in place of threads: any executor, which stays open.
-        dask: The address of a Dask scheduler, in place of threads.
-        out: A folder for page, figures and finished runs, as `forebay reproduce --out` writes it; the same call
-            continues a stopped one and repeats nothing.
-        progress: Told of the runs done and of all.
-        allow_python: Import and run the Python code that the experiment's file names.
+        dask: The address of a Dask scheduler, in place of threads: `"tcp://host:8786"`.
+        out: A folder for page, figures and claims, as `forebay reproduce --out` writes them. It also keeps finished
+            runs: the same call continues a stopped one.
+        progress: Called with the number of runs done and the number of all runs.
+        allow_python: Import and run the Python classes that the experiment file names.
 
     Returns:
         The claims with their verdicts, the tables and the figures.
 
     Raises:
-        InputError: For an experiment that there is not or whose file is wrong, and a folder that cannot be written.
-        ScenarioError: For a scenario that is not valid.
+        InputError: If there is no such experiment, if its file is wrong, or if the folder cannot be written.
+        ScenarioError: If a scenario is not valid.
+        DisciplineError: If a discipline written in Python fails.
+
+    Example:
+        >>> bound = fb.reproduce("dbl/fig3", quick=True, seeds=1)
+        >>> bound.all_hold
+        True
+        >>> bound.values.select("check", "band", "holds").row(0)
+        ('measured / formula', '<= 1', True)
 
     """
     return run_experiment(
@@ -265,7 +296,7 @@ def run_experiment(
     allow_python: bool,
     simulate: Simulate | None = None,
 ) -> Reproduction:
-    """As `reproduce`; `simulate` runs a scenario in place of the simulator."""
+    """Do the same as `reproduce`; `simulate` runs a scenario in place of the simulator."""
     path = _only(name)
     if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
         message = f"seeds: must be from 1 to {MOST_SEEDS}, and is {seeds}"
@@ -305,7 +336,16 @@ def run_experiment(
 
 
 def list_experiments() -> pl.DataFrame:
-    """The experiments that `reproduce` runs: `experiment` (the name), `title`, `paper`, `where`, number of `claims`."""
+    """Return the experiments that `reproduce` runs, one row per experiment.
+
+    The columns are `experiment` (the name), `title`, `paper`, `where` and `claims` (their number).
+
+    Example:
+        >>> listed = fb.list_experiments()
+        >>> listed.filter(experiment="dbl/table2")["where"].item()
+        'Table 2, section 4.2'
+
+    """
     rows = [
         {"experiment": one.id, "title": one.title, "paper": one.paper, "where": one.where, "claims": one.claims}
         for one in list_all()
@@ -315,7 +355,7 @@ def list_experiments() -> pl.DataFrame:
 
 
 def _only(name: str) -> Path:
-    """The file of the one experiment of that name."""
+    """Return the file of the one experiment of that name."""
     paths = select_experiments([name])
     if len(paths) > 1:
         names = ", ".join(f"{path.parent.name}/{path.stem}" for path in paths)
@@ -325,5 +365,5 @@ def _only(name: str) -> Path:
 
 
 def _number(cell: float | str | None) -> float | None:
-    """A cell of the paper's table, which may hold text such as "-"."""
+    """Return a cell of the paper's table as a number; it may hold text such as "-"."""
     return None if cell is None or isinstance(cell, str) else float(cell)
