@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
     from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
     from .ethernet import fair_shares
+    from .experiment.reproduction import Reproduction, list_experiments, reproduce
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
     from .fluid_model import Stability, judge_stability
     from .reporting import report
@@ -42,6 +43,7 @@ _HOMES = {
     "PairedDifferences": "sweeps",
     "QueueDiscipline": "disciplines",
     "ReplayResult": "captures",
+    "Reproduction": "experiment.reproduction",
     "Result": "result",
     "RoutedFlow": "fair_rates",
     "Scenario": "scenario",
@@ -58,11 +60,13 @@ _HOMES = {
     "fair_shares": "ethernet",
     "judge_stability": "fluid_model",
     "link_prices": "fair_rates",
+    "list_experiments": "experiment.reproduction",
     "load": "result",
     "max_min_rates": "fair_rates",
     "proportional_rates": "fair_rates",
     "replay": "captures",
     "report": "reporting",
+    "reproduce": "experiment.reproduction",
     "run": "simulate",
     "size_buffer": "buffer_sizing",
     "sweep": "sweeps",
@@ -81,6 +85,7 @@ __all__ = [
     "PairedDifferences",
     "QueueDiscipline",
     "ReplayResult",
+    "Reproduction",
     "Result",
     "RoutedFlow",
     "Scenario",
@@ -98,12 +103,14 @@ __all__ = [
     "gym",
     "judge_stability",
     "link_prices",
+    "list_experiments",
     "load",
     "max_min_rates",
     "portable",
     "proportional_rates",
     "replay",
     "report",
+    "reproduce",
     "run",
     "size_buffer",
     "sweep",

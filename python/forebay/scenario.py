@@ -149,14 +149,13 @@ class Scenario:
         return self._toml
 
     def _repr_html_(self) -> str:
-        from rich.syntax import Syntax
         from rich.text import Text
 
-        from .notebook import html
+        from .notebook import html, toml
 
         head = Text.assemble((self.name, "bold"), f"   {self._size()}")
         about = [Text(self.description)] if self.description else []
-        return html(lambda _width: [head, *about, Syntax(self.to_toml(), "toml", background_color="default")])
+        return html(lambda _width: [head, *about, toml(self.to_toml())])
 
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r}: {self._size()}>"

@@ -1,4 +1,4 @@
-"""What a notebook shows of each result: the terminal's tables, as HTML that is safe to look at."""
+"""What a notebook shows of each result: the terminal's tables, as HTML that is safe to look at, on light and dark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.text import Text
 
 import forebay as fb
+from forebay import folding, notebook
 from test_sweep import SCENARIO
 
 ROOT = Path(__file__).resolve().parents[2]
 EVIL = "<script>alert(1)"
+ALLOWED = {"b", "br", "code", "div", "pre", "span", "table", "tbody", "td", "th", "thead", "tr"}
 
 
 class Tags(HTMLParser):
@@ -28,6 +31,8 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, _attributes: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        # Cells and lines are words apart.
+        self.text += " " if tag in ("br", "div", "td", "th") else ""
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -63,7 +68,35 @@ SHOWN: dict[str, tuple[Callable[[Path], Any], list[str]]] = {
 @pytest.mark.parametrize(("make", "expected"), SHOWN.values(), ids=SHOWN)
 def test_a_notebook_shows_the_tables(make: Callable[[Path], Any], expected: list[str], tmp_path: Path) -> None:
     page = Tags(make(tmp_path)._repr_html_())
-    assert page.tags <= {"pre", "span", "a"}
+    assert page.tags <= ALLOWED
     words = re.sub(r"\s+", " ", page.text)
     for word in expected:
         assert word in words
+
+
+def test_a_section_stands_above_all_of_its_columns() -> None:
+    columns = [
+        folding.Column("all\n%", ["1"], "Loss"),
+        folding.Column("tcp\n%", ["2"], "Loss"),
+        folding.Column("index\n", ["3"], "Fairness"),
+    ]
+    page = notebook.html(lambda width: folding.folded("queue", ["red"], columns, width))
+    assert re.findall(r'<th colspan="(\d)"[^>]*>([^<]*)<', page) == [("2", "Loss"), ("1", "Fairness")]
+    assert page.count("<th ") == 2 + 4
+    numbers = re.findall(r'<td align="(\w+)"[^>]*>([^<]*)<', page)
+    assert numbers == [("left", "red"), ("right", "1"), ("right", "2"), ("right", "3")]
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("style", ["green", "red", "yellow", "cyan"])
+def test_colours_are_legible_on_light_and_on_dark_pages(style: str) -> None:
+    page = notebook.html(lambda _width: [Text("failed", style)])
+    (colour,) = re.findall(r"color: (#\w{6})", page)
+    for paper in ("#ffffff", "#111111"):
+        lighter, darker = sorted((luminance(colour), luminance(paper)), reverse=True)
+        assert (lighter + 0.05) / (darker + 0.05) > 4

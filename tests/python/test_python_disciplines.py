@@ -292,6 +292,14 @@ def test_compare_takes_a_class(tmp_path: Path, forebay: Command) -> None:
     assert [row["queue"] for row in json.loads(done.stdout)["queues"]] == ["red", "mine"]
 
 
+def test_compare_takes_a_queue_as_a_scenario_has_it(scenario: fb.Scenario) -> None:
+    queues = {"bare": {"python": DropTail}, "long": {"python": {"class": DropTail, "parameters": {"limit": 60}}}}
+    compared = fb.compare(scenario, queues, seeds=1)
+    bare, longer = compared.table["length_mean_packets"]
+    assert 0 < bare < longer
+    assert fb.sweep(scenario, {}, queues=queues, seeds=1).points["length_mean_packets"].to_list() == [bare, longer]
+
+
 def test_stored_runs_are_those_of_the_code_that_made_them() -> None:
     def digest(limit: int) -> str:
         guest = _law(lambda self, queue_packets: queue_packets < limit)

@@ -99,6 +99,8 @@ def _from_scenario(label: str, queue: object) -> Contender:
     match queue:
         case Mapping() if len(queue) == 1:
             ((name, parameters),) = queue.items()
+            if name == "python" and isinstance(parameters, str | type):
+                parameters = {"class": parameters}
             if isinstance(parameters, Mapping):
                 return Contender(label, known(str(name), label), dict(parameters))
     message = f'{label}: expected a queue as in a scenario: "red", or {{"red": {{"min_threshold": "64 packets"}}}}'

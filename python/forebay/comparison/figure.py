@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from forebay.figure import COLOURS, Figure, literal, new_figure, style
@@ -171,6 +171,8 @@ def _spans(axes: Axes, columns: list[Column]) -> None:
     known = known[np.isfinite(known) & (known > 0)]
     if known.size and known.max() > _SPREAD * known.min():
         axes.set_xscale("log")
+        # Between powers of ten there is no room for numbers.
+        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
     axes.set_xlabel(f"{columns[0].unit} one way")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -26,9 +25,9 @@ from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
 from .python_code import checked
 from .refusal import refused_at_evaluation
-from .report import count_line, experiment_json, write_page, write_summary
+from .report import count_line, experiment_json, write_experiment, write_scenarios, write_summary
 from .runs import Runs
-from .tables import render_claims, render_table, table_rows
+from .tables import render_claims, render_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -156,7 +155,7 @@ class _Session:
             # Nothing is written before there is something to run on.
             with where.hire(total, self.guests) as workers:
                 for plan in self.plans:
-                    self._write_scenarios(plan)
+                    write_scenarios(plan, self._folder(plan.experiment.id))
                 with self.bar:
                     self._run_all(workers, on_done)
             self._summary()
@@ -216,15 +215,7 @@ class _Session:
 
     def _print_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult], figures: list[Path]) -> None:
         self.console.print()
-        self.console.print(f"[bold]{plan.experiment.id}[/]  {plan.experiment.title} ({plan.experiment.where})")
-        if plan.quick:
-            self.console.print(f"quick: {plan.seeds} seeds. {plan.experiment.quick.why}".rstrip(), markup=False)
-        for table in plan.experiment.tables:
-            # A quick run may leave out every row.
-            if rows := table_rows(runs, table):
-                self._print(render_table(table, rows, self.console.width))
-        if claims:
-            self._print(render_claims(claims, "Claims", self.console.width))
+        self._print(render_experiment(plan, runs, claims, self.console.width))
         for path in figures:
             if path.suffix == ".png":
                 self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
@@ -234,18 +225,11 @@ class _Session:
 
     def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
         """Draws the figures and writes the page; gives the figures."""
-        # matplotlib takes longer to load than all the rest: what only reads experiments does without.
-        from .figures import draw_figures
-
-        folder = self._folder(plan.experiment.id)
         try:
-            with staged(folder) as staging:
-                figures = draw_figures(runs, staging)
-                write_page(staging / "report.md", runs, plan, claims, figures)
+            return write_experiment(self._folder(plan.experiment.id), plan, runs, claims)
         except NotWrittenError as error:
             self.unsaved = error
             return []
-        return [folder / figure.name for figure in figures]
 
     def _summary(self) -> None:
         try:
@@ -265,13 +249,3 @@ class _Session:
 
     def _folder(self, experiment_id: str) -> Path:
         return self.out / experiment_id
-
-    def _write_scenarios(self, plan: Plan) -> None:
-        """Every scenario as a file of its own, so that any single run can be repeated with `forebay run`."""
-        if not plan.jobs:
-            return
-        with staged(self._folder(plan.experiment.id) / "scenarios") as staging:
-            for job in plan.jobs:
-                if job.seed == 1:
-                    name = re.sub(r"[^a-z0-9.]+", "-", job.key.at.label().lower()).strip("-")
-                    (staging / f"{name}.toml").write_text(job.text, encoding="utf-8")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
-from matplotlib.figure import Figure as Canvas
 
 from forebay.ethernet import EthernetLoad
+from forebay.figure import Figure as Canvas
 
 from .errors import ExperimentError, NotRunError
 from .plan import Coordinates, scenario_at
@@ -64,8 +64,9 @@ def draw_figures(runs: Runs, folder: Path) -> list[Path]:
     return written
 
 
+@mpl.rc_context(_RC)
 def draw_figure(runs: Runs, figure: Figure) -> Canvas:
-    """One figure. It belongs to no window, so that threads and notebooks do not meet."""
+    """One figure. It belongs to no window, so that threads do not meet; a notebook shows it by itself."""
     canvas = Canvas(figsize=(6.0, 3.8), layout="constrained")
     axes = canvas.add_subplot()
     match figure.kind:

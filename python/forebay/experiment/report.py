@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
+
+from forebay.folder import staged
 
 from .judge import ClaimResult, judge_all
 from .tables import (
@@ -40,6 +43,28 @@ def count_line(claims: list[ClaimResult]) -> str:
     order = ("reproduced", "not reproduced", "not judged")
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
     return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}{': ' if parts else ''}{parts}"
+
+
+def write_scenarios(plan: Plan, folder: Path) -> None:
+    """Every scenario as a file of its own, so that any single run can be repeated with `forebay run`."""
+    if not plan.jobs:
+        return
+    with staged(folder / "scenarios") as staging:
+        for job in plan.jobs:
+            if job.seed == 1:
+                name = re.sub(r"[^a-z0-9.]+", "-", job.key.at.label().lower()).strip("-")
+                (staging / f"{name}.toml").write_text(job.text, encoding="utf-8")
+
+
+def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
+    """Draws the figures and writes the page; gives the figures."""
+    # matplotlib takes longer to load than all the rest: what only reads experiments does without.
+    from .figures import draw_figures
+
+    with staged(folder) as staging:
+        figures = draw_figures(runs, staging)
+        write_page(staging / "report.md", runs, plan, claims, figures)
+    return [folder / figure.name for figure in figures]
 
 
 def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], figures: list[Path]) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from .judge import CheckResult, ClaimResult, Finding
+    from .plan import Plan
     from .runs import Runs
     from .schema import Table, TableColumn
 
@@ -61,6 +62,19 @@ def _cell(runs: Runs, column: TableColumn, at: Coordinates) -> Estimate | None:
         return runs.evaluate_one_estimate(column.metric, replace(at, variant=column.variant or at.variant))
     except NotRunError:
         return None
+
+
+def render_experiment(plan: Plan, runs: Runs, claims: list[ClaimResult], width: int) -> list[RenderableType]:
+    """What the experiment is, its tables and its claims, for lines of that width."""
+    experiment = plan.experiment
+    parts: list[RenderableType] = [Text.assemble((experiment.id, "bold"), f"  {experiment.title} ({experiment.where})")]
+    if plan.quick:
+        parts.append(Text(f"quick: {plan.seeds} seed{'' if plan.seeds == 1 else 's'}. {experiment.quick.why}".rstrip()))
+    for table in experiment.tables:
+        # A quick run may leave out every row.
+        if rows := table_rows(runs, table):
+            parts += render_table(table, rows, width)
+    return parts + (render_claims(claims, "Claims", width) if claims else [])
 
 
 def render_table(table: Table, rows: list[Row], width: int) -> list[RenderableType]:
