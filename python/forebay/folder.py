@@ -53,10 +53,10 @@ def named(folder: str | PathLike[str]) -> Path:
 
 
 class NotWrittenError(InputError):
-    """A folder cannot be written: the disk is full, say."""
+    """A folder that cannot be written, because the disk is full for example."""
 
     result: Result | None = None
-    """What could not be kept there, if the run was over."""
+    """The results that could not be kept there, if the run had ended."""
 
 
 @contextmanager

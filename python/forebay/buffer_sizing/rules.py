@@ -1,4 +1,4 @@
-"""The rules of thumb for the size of a buffer, with what they need to know of a scenario."""
+"""The rules of thumb for the size of a buffer, and what they need to know of a scenario."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the rules of thumb say, in the unit of the buffer, and what they say it from."""
+    """The rules of thumb in the unit of the buffer, with the quantities that they use."""
 
     flows: float
-    """N: TCP flows through one link behind the queue, the mean over these links."""
+    """N: the number of TCP flows through one link behind the queue, the mean over these links."""
     rtt_s: float
-    """RTT: two-way propagation, the mean over these flows; of distributions the mean. Nothing waits in it."""
+    """RTT: two-way propagation in seconds without any queueing, the mean over these flows; of a distribution, its
+    mean."""
     rate_bps: float
-    """C: rate of the link."""
+    """C: rate of the link in bit/s."""
     packet_bytes: float
-    """A full segment on the wire, the mean over these flows."""
+    """Length of a full segment on the wire in bytes, the mean over these flows."""
     window_packets: float
     """W: the largest window that the flows may have, in segments, the mean over these flows."""
     bandwidth_delay: float
-    """RTT C: keeps a link busy while the window of a single flow is halved (Villamizar and Song, 1994)."""
+    """RTT·C: it keeps a link busy while the window of a single flow is halved (Villamizar and Song, 1994)."""
     bandwidth_delay_over_sqrt_flows: float
-    """RTT C / sqrt(N): the same for many flows out of step (Appenzeller, Keslassy and McKeown, 2004)."""
+    """RTT·C/√N: the same for many flows out of step (Appenzeller, Keslassy and McKeown, 2004)."""
     log_window: float
-    """ln W packets: the order O(log W) that will do for some utilisation below 1 if packets of a flow are spaced out
-    (Enachescu, Ganjali, Goel, McKeown and Roughgarden, 2006), with a constant of 1 in front."""
+    """ln W packets: the order O(log W) that suffices for some utilisation below 1 if packets of a flow are spaced out
+    (Enachescu, Ganjali, Goel, McKeown and Roughgarden, 2006), with a constant of 1."""
 
     @property
     def window_load(self) -> float:
-        """The most that the windows let the flows send without a queue, as a part of the link's rate: N W / (RTT C)."""
+        """The largest share of the link's rate that the windows let the flows send without a queue: N·W/(RTT·C)."""
         if self.rtt_s == 0.0:
             return math.inf
         return self.flows * self.window_packets * self.packet_bytes * 8.0 / (self.rtt_s * self.rate_bps)
 
     def to_dict(self) -> dict[str, float]:
-        """All of it by name."""
+        """Return all of it by name."""
         return asdict(self)
 
 

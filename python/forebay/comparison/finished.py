@@ -1,4 +1,4 @@
-"""Finished runs beside each other."""
+"""Comparison of finished runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,29 @@ from .result import Comparison, Row, frames_of, measure_cost
 
 
 def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = None) -> Comparison:
-    """Compares finished runs, each a folder that `forebay run --out` or `Result.save` wrote.
+    """Compare finished runs.
 
-    `queue` is the name of the queue that is looked at, `bottleneck` by default, or the only one that they all have.
-    Runs of one and the same scenario under several seeds become one row.
+    Runs of the same scenario under several seeds become one row.
 
-    Raises InputError for a folder without a complete result and for runs that have no such queue.
+    Args:
+        folders: Folders that `forebay run --out` or `Result.save` wrote.
+        queue: The name of the queue to compare. Default: `bottleneck`, or the only one that all runs have.
+
+    Returns:
+        One row per scenario. Fewer than two seeds give means without intervals.
+
+    Raises:
+        InputError: If a folder holds no complete result, or a run has no such queue.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> for seed in (1, 2):
+        ...     result = fb.run(
+        ...         "examples/first.toml", seed=seed, overrides=short, out=f"out/{seed}"
+        ...     )
+        >>> fb.compare_runs(["out/1", "out/2"]).table["seeds"].to_list()
+        [2]
+
     """
     if not folders:
         message = "there is nothing to compare\nhint: name folders that `forebay run --out` wrote"
