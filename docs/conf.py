@@ -39,6 +39,7 @@ default_role = "py:obj"
 autosummary_generate = False
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {"NDArray": "NDArray", "Array": "NDArray"}
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"
 python_maximum_signature_line_length = 100

@@ -35,8 +35,8 @@ Example:
 DisciplineError.__doc__ = """A discipline written in Python failed, and its run was stopped.
 
 The message names class, queue, packet, flow and time. The attributes hold the same: `queue`, the name of the queue;
-`packet`, the number of the packet there, or None; `flow`, the name of its flow, or None; and `time_s`, the simulated time
-in seconds. An exception that the discipline raised is the error's `__cause__`.
+`packet`, the number of the packet there, or None; `flow`, the name of its flow, or None; and `time_s`, the simulated
+time in seconds. An exception that the discipline raised is the error's `__cause__`.
 
 Example:
     >>> class Faulty(fb.AdmissionLaw):
