@@ -198,7 +198,7 @@ class QueueDiscipline(Component):
 
         """
         if verdict > 0:
-            message = f"{verdict!r} is no drop"
+            message = f"{verdict!r} is not a drop"
             raise ValueError(message)
         self._order(packet, verdict)
 
@@ -214,6 +214,6 @@ class QueueDiscipline(Component):
 
         """
         if verdict < 2:
-            message = f"{verdict!r} is no mark"
+            message = f"{verdict!r} is not a mark"
             raise ValueError(message)
         self._order(packet, verdict)

@@ -190,7 +190,7 @@ class _Network:
             self._neighbours[other].append(one)
 
     def links(self) -> list[str]:
-        """The names of all links."""
+        """Return the names of all links."""
         pairs = [(node, switch) for node, switch in self.switch_of.items()]
         pairs += [pair[::-1] for pair in pairs]
         pairs += [(switch, other) for switch, others in self._neighbours.items() for other in others]
@@ -219,7 +219,7 @@ class _Network:
 
 
 def _sources(group: Mapping[str, Any], network: _Network) -> list[Source]:
-    """The flows of a group, in the order and with the names that the simulator gives them."""
+    """Return the flows of a group, in the order and with the names of the simulator."""
     frames = group["transport"]["frames"]
     froms, tos = _names(group["from"]), _names(group["to"])
     others = tos == ["others"]

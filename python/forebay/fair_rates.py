@@ -147,7 +147,7 @@ def link_prices(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]
 
 
 def _checked(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> tuple[Array, Array, Array, Array]:
-    """Which link (row) each flow (column) uses, the links' capacities, and the flows' demands and weights."""
+    """Return which link (row) each flow (column) uses, the links' capacities, and the flows' demands and weights."""
     links = list(dict.fromkeys(link for flow in flows for link in flow.path))
     for link in links:
         capacity = capacities_bps.get(link)
@@ -215,7 +215,7 @@ class _Problem:
     weights: Array
 
     def solve(self) -> tuple[Array, Array]:
-        """The rates, and the multipliers of the capacities, by the primal-dual interior-point method."""
+        """Return the rates, and the multipliers of the capacities, by the primal-dual interior-point method."""
         # Half of an equal share on every link, or of the demand: strictly within all limits.
         shares = np.divide(self.capacities, self.uses.sum(axis=1))
         on_path = np.where(self.uses > 0.0, shares[:, None], np.inf).min(axis=0, initial=np.inf)
@@ -247,7 +247,7 @@ class _Problem:
         return point.links @ self.uses + point.demands - self.weights / point.rates
 
     def _distance(self, point: _Point, target: float, scale: Array) -> float:
-        """The norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`.
+        """Return the norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`.
 
         `scale` weighs the dual residuals, so that those of slow flows and of fast ones count alike.
         """
@@ -260,7 +260,7 @@ class _Problem:
         return float(np.linalg.norm(np.concatenate(residuals)))
 
     def _towards(self, point: _Point, target: float) -> _Point | None:
-        """A Newton step towards the conditions with complementarity relaxed to `target`; None if none gets closer."""
+        """Take a Newton step to the conditions with complementarity relaxed to `target`; None if none gets closer."""
         room, spare = self._room(point.rates), self._spare(point.rates)
         limited = np.isfinite(self.demands)
         if min(room.min(initial=np.inf), spare.min(initial=np.inf)) <= 0.0:

@@ -30,7 +30,7 @@ from .scenario import Scenario
 from .simulate import run_core
 
 Observation = dict[str, float]
-"""What was seen at the queue in one interval, by the names in `QUANTITIES` and of the law's gauges."""
+"""Values seen at the queue in one interval, by the names in `QUANTITIES` and of the law's gauges."""
 
 QUANTITIES = ("queue_packets", "queue_bytes", "arrived", "dropped", "marked", "sent", "sent_bytes", "wait_s")
 """Names of the first columns of an observation. `queue_packets` and `queue_bytes` are the queue at the end of the
@@ -121,7 +121,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
             raise InputError(message)
         place = find_place(scenario, at)
         if len(place.links) != 1:
-            message = f"{place.path} stands for {len(place.links)} queues\nhint: name a single one with `at`"
+            message = f"{place.path} is the key of {len(place.links)} queues\nhint: choose a single one with `at`"
             raise InputError(message)
         self.names = (*QUANTITIES, *law.gauges)
         self.num_envs = num_envs
@@ -157,10 +157,10 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
 
         """
         if options:
-            message = f"there are no options of a reset, and {', '.join(options)} was given"
+            message = f"reset has no options, and {', '.join(options)} was given"
             raise InputError(message)
         if seed is not None and not isinstance(seed, int):
-            message = "seed: give one number, from which all environments count on"
+            message = "seed: expected one integer, from which all environments count"
             raise InputError(message)
         self.close_extras()
         if seed is not None:

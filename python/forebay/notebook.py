@@ -15,7 +15,7 @@ _FRAME = '<pre style="white-space: pre; overflow-x: auto; line-height: 1.25; fon
 
 
 def html(tables: Callable[[int], Iterable[RenderableType]]) -> str:
-    """The tables for lines of some width as HTML. What is in names is text there."""
+    """Return the tables for lines of some width as HTML. What is in names is text there."""
     from rich.console import Console
 
     console = Console(record=True, width=_WIDTH, file=io.StringIO(), highlight=False, color_system="standard")

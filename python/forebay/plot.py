@@ -176,7 +176,7 @@ class Plots:
         axes.set_xlabel("Time (s)")
 
     def _shade_warmup(self, axes: Axes) -> None:
-        """The tables leave out what lies in the shade."""
+        """Shade the warm-up, which the tables leave out."""
         if self._result.warmup_s > 0:
             axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
 

@@ -317,7 +317,7 @@ class Result:
 
 
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
-    """A table that was written, which one without rows need not have been."""
+    """Return a table that was written, which one without rows need not have been."""
     return _read_parquet(path) if rows or path.exists() else pl.DataFrame()
 
 
@@ -329,7 +329,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 
 
 def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
-    """The series of that file; `entries` are their heads."""
+    """Return the series of that file; `entries` are their heads."""
     entries = list(entries)
     if not entries:
         return ()

@@ -49,7 +49,7 @@ class Scenario:
     name: str
     """Name of the scenario; by default that of its file without the ending."""
     description: str | None
-    """What the scenario shows, if its file says so."""
+    """Description of the scenario, if its file has one."""
     duration_s: float
     """Simulated time in seconds."""
     warmup_s: float
@@ -185,8 +185,8 @@ class Scenario:
         given = self._code.given
         strangers = [name for name in self.python_classes if name not in given]
         if strangers and not self._code.allowed:
-            message = f"{self.file_name} names Python code, {strangers[0]}, which runs only with your leave"
-            message += "\nhint: if you trust it, add --allow-python, or allow_python=True in Python"
+            message = f"{self.file_name} names Python code, {strangers[0]}, which does not run without permission"
+            message += "\nhint: if you trust that code, add --allow-python, or allow_python=True in Python"
             raise InputError(message)
         return plans_of(self.python_classes, given, self._code.folder)
 
@@ -252,15 +252,15 @@ def _read(path: Path) -> str:
         message = f"there is no file {path}\nhint: give the path of a scenario file, such as examples/first.toml"
         raise InputError(message) from None
     except UnicodeDecodeError as error:
-        message = f"{path} is no text: byte {error.start} is not UTF-8\nhint: a scenario is a TOML file"
+        message = f"{path} is not text: byte {error.start} is not UTF-8\nhint: a scenario is a TOML file"
         raise InputError(message) from None
     except OSError as error:
-        message = f"cannot read {path}: {error.strerror}\nhint: is it a file, and may you read it?"
+        message = f"cannot read {path}: {error.strerror}\nhint: give a file that you can read"
         raise InputError(message) from None
 
 
 def _plain(value: object) -> Any:
-    """The value as tomli_w takes it: typed objects become tables of what was set, keys without a value vanish."""
+    """Return the value as tomli_w takes it: typed objects become tables of what was set, keys without value vanish."""
     if isinstance(value, type):
         return _class_name(value)
     # A pydantic model; pydantic itself is loaded only by those who use it.
@@ -281,7 +281,7 @@ def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ..
 
 
 def _toml_value(value: Any) -> str:
-    """A value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
+    """Return a value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -26,6 +26,7 @@ struct Exception {
 const EXCEPTIONS: &[Exception] = &[
     Exception { path: "python/forebay/_scenario_types.py", item: "", reason: "generated from the schema" },
     Exception { path: "python/forebay/buffer_sizing/run.py", item: "size_buffer", reason: "18 arguments" },
+    Exception { path: "python/forebay/sweeps/run.py", item: "sweep", reason: "20 arguments" },
 ];
 
 /// Names that say nothing about what is inside.

@@ -127,11 +127,11 @@ class Measurements:
         self.points: dict[int, Point] = {}
 
     def expect(self, sizes: int) -> None:
-        """Says how many sizes may still be measured, for the progress bar."""
+        """Say how many sizes may still be measured, for the progress bar."""
         self._meter.expect(sizes)
 
     def at(self, buffer: int) -> Point:
-        """Measures a size, or gives what was measured. Raises InputError for one that the scenario cannot have."""
+        """Measure a size, or return what was measured. Raises InputError for one that the scenario cannot have."""
         known = self.points.get(buffer)
         if known is not None:
             return known
@@ -144,7 +144,7 @@ class Measurements:
             goal = min(2 * goal, self._effort.max_seeds)
 
     def extend(self, buffer: int, seeds: int) -> Point:
-        """Sees to it that a size has been run under this many seeds. Raises InputError as `at` does."""
+        """See to it that a size has been run under this many seeds. Raises InputError as `at` does."""
         known = self.points.get(buffer)
         runs = [] if known is None else list(known.runs)
         runs += self._run(buffer, self.text(buffer), range(len(runs), seeds))
@@ -155,7 +155,7 @@ class Measurements:
         return {target.metric.more_buffer_helps for target in self._targets}
 
     def text(self, buffer: int) -> str:
-        """The scenario with a buffer of that size. Raises InputError if it cannot have that."""
+        """Return the scenario with a buffer of that size. Raises InputError if it cannot have that."""
         try:
             return self._scenario.override({self._place.key: self._place.limit_text(buffer)}).to_toml()
         except ScenarioError as error:
@@ -203,7 +203,7 @@ def _rows(columns: Mapping[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> dic
 
 
 def _reduce(outcome: Outcome, seed: int) -> Run:
-    """The numbers of a run, of which `_simulate` kept the queues that are sized and the links behind them."""
+    """Return the numbers of a run, of which `_simulate` kept the queues that are sized and the links behind them."""
     flows, queues, links = (outcome.tables[table] for table in ("flows", "queues", "links"))
     at_queue = outcome.tables["queue_flows"]
     arrived, dropped = int(queues["packets_arrived"].sum()), int(queues["packets_dropped"].sum())
@@ -228,7 +228,7 @@ def _reduce(outcome: Outcome, seed: int) -> Run:
 
 
 def _delay(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_], column: str) -> float:
-    """The quantile of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
+    """Return the quantile of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
     weights = flows["packets_delivered"][members].astype(np.float64)
     values = flows[column][members].astype(np.float64)
     known = np.isfinite(values)

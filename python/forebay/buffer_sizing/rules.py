@@ -55,7 +55,7 @@ class Rules:
 
 
 def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, float], rate_bps: float) -> Rules | None:
-    """The rules for the buffer at `place`; None if no TCP flow goes through it.
+    """Return the rules for the buffer at `place`; None if no TCP flow goes through it.
 
     `flows_by_group` counts the flows of each group at all queues of the place together. Where several queues hold what
     waits for one link, each has its part of what the rules give for the link.
@@ -91,7 +91,7 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
 
 
 def packet_bytes(scenario: Scenario) -> float:
-    """The longest packet of any group of flows, the mean where lengths are drawn: a smaller buffer would hold none."""
+    """Return the longest packet of any group of flows, of drawn lengths the mean: a smaller buffer holds none."""
     lengths = [1.0]
     for group in tomllib.loads(scenario.to_toml())["flows"]:
         match group["transport"]:
@@ -111,7 +111,7 @@ def _tcp_defaults() -> dict[str, str]:
 
 
 def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """The mean two-way propagation of the flows of a group."""
+    """Return the mean two-way propagation of the flows of a group."""
     if kind == "graph":
         return _graph_rtt_s(topology, group)
     own = group.get("access") or topology.get("access") or {}
@@ -131,7 +131,7 @@ def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
 
 
 def _hops(topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """How many links of a chain the flows of a group take, on average."""
+    """Return how many links of a chain the flows of a group take, on average."""
     hops, enters = int(topology["hops"]), group.get("enters", 1)
     if enters != "each":
         return float(hops - int(enters) + 1)
@@ -156,7 +156,7 @@ def _graph_rtt_s(topology: dict[str, Any], group: dict[str, Any]) -> float:
 
 
 def _delay_s(ways: Mapping[str, Sequence[tuple[str, int, float]]], hosts: set[str], start: str, end: str) -> float:
-    """The propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
+    """Return the propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
     ahead = [(0, 0.0, start)]
     done: set[str] = set()
     while ahead:

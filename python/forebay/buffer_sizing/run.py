@@ -184,12 +184,12 @@ class _Search:
             self.short = self._boundary(self.sizes, more_buffer_helps=False)
 
     def result(self) -> BufferSize:
-        """What the measured sizes show."""
+        """Return what the measured sizes show."""
         points = tuple(self.points)
         evidence = Evidence(points, self.targets, self.sizes, self.place, self.rules, self.enough, self.short)
         found = answer_of(evidence)
         if self.scenario.warmup_s == 0.0:
-            found.notes.append("The scenario has no warm-up: the start of the flows counts in every number.")
+            found.notes.append("The scenario has no warm-up: every number includes the start of the flows.")
         return BufferSize(
             scenario=self.scenario.name,
             description=self.scenario.description,
@@ -212,9 +212,9 @@ class _Search:
         )
 
     def _find_enough(self) -> None:
-        """Measures what it takes to know the smallest size that does, and that twice and four times as much does too.
+        """Measure what it takes to know the smallest size that does, and that twice and four times as much does too.
 
-        Where one of these fails, the curve turns back, and the search begins anew from there.
+        Where one of these fails, the curve turns back, and the search starts again from there.
         """
         sizes = self.sizes
         while True:
@@ -225,7 +225,7 @@ class _Search:
             sizes = replace(sizes, least=failed)
 
     def _boundary(self, sizes: Sizes, *, more_buffer_helps: bool) -> int | None:
-        """Measures what it takes to know the boundary; gives the size there that surely reaches its targets, if any.
+        """Measure what it takes to know the boundary; return the size there that surely reaches its targets, if any.
 
         That size has to stand the number of seeds that any other needed: a few that happen to agree decide too easily,
         and looking again and again until they do makes it likelier that they happen to.
@@ -248,7 +248,7 @@ class _Search:
                 return found
 
     def _exhausted(self, size: int) -> bool:
-        """Whether neither this size nor half of it made a run drop a packet: a larger one has no more to hold."""
+        """Return whether neither this size nor half of it made a run drop a packet: a larger one holds no more."""
         points = self.measurements.points
         halves = [it for it in points if it <= size // 2]
         return bool(halves) and not points[max(halves)].drops and not points[size].drops
@@ -256,7 +256,7 @@ class _Search:
     def _look_beyond(self, found: int | None) -> int | None:
         """Twice and four times the size found should do no worse: a test of what the search took for granted.
 
-        Gives the larger of them that surely fails, if one does.
+        Returns the larger of them that surely fails, if one does.
         """
         if found is None:
             return None
@@ -294,10 +294,10 @@ def _effort(first: int, seeds: int, max_seeds: int | None, jobs: int | None) -> 
 
 
 def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None, precision: float) -> Sizes:
-    """The sizes that may be measured; a most of 0 is found out later."""
+    """Return the sizes that may be measured; a most of 0 is found out later."""
     for name, value in (("min", least), ("max", most)):
         if value is not None and value < 1:
-            message = f"--{name}: must be at least 1, and is {value}\nhint: a buffer holds a packet at least"
+            message = f"--{name}: must be at least 1, and is {value}\nhint: a buffer holds at least one packet"
             raise InputError(message)
     if not 0.0 <= precision < 1.0:
         message = f"precision: must be at least 0 and below 1, and is {precision:g}\nhint: 0.02 is 2 %"
@@ -312,4 +312,4 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
 
 
 def _no_progress(_done: float, _expected: int, _size: str) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore the progress."""

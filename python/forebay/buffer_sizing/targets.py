@@ -142,8 +142,6 @@ def targets_of(
         if given is not None:
             targets.append(Target(metric, seconds(given, f"target {metric.title}")))
     if not targets:
-        message = (
-            "there is no target\nhint: say what the buffer has to reach, with a target utilization of 0.8 for example"
-        )
+        message = "there is no target\nhint: say what the buffer must reach: a target utilization of 0.8, for example"
         raise InputError(message)
     return tuple(targets)

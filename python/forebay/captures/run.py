@@ -77,7 +77,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
     wanted = [_files_of(path, contenders, Path(capture)) for path in (capture_out, drops_out)]
     targets = [path for paths in wanted for path in paths if path is not None]
     if len(set(targets)) < len(targets):
-        message = "two captures would be written to one file\nhint: give them different names, and queues labels"
+        message = "two captures would be written to one file\nhint: give them different names, and give queues labels"
         raise InputError(message)
     with _appearing(targets) as partial:
         files = [[None if path is None else partial[path] for path in paths] for paths in wanted]
@@ -109,7 +109,7 @@ def _replay(
     try:
         raw = _core.replay(capture, rate, queues, destination=address, seed=seed, interval=interval, progress=progress)
     except OSError as error:
-        message = f"cannot write the captures: {error.strerror or error}\nhint: name files where there is room for them"
+        message = f"cannot write the captures: {error.strerror or error}\nhint: name files on a disk with enough room"
         raise InputError(message) from None
     except CaptureError as error:
         message = f"{os.fspath(capture)}: {error}"
@@ -126,7 +126,7 @@ def _address(destination: str | None) -> IPv4Address | IPv6Address | None:
     try:
         return None if destination is None else ip_address(destination)
     except ValueError:
-        message = f"{destination} is no address\nhint: give an IPv4 or IPv6 address that stands in the capture"
+        message = f"{destination} is not an address\nhint: give an IPv4 or IPv6 address that occurs in the capture"
         raise InputError(message) from None
 
 
@@ -173,10 +173,10 @@ def _files_of(path: str | PathLike[str] | None, contenders: Sequence[Contender],
         files = [target.with_stem(f"{target.stem}-{_file_part(it.label)}") for it in contenders]
     for file in files:
         if file.is_dir():
-            message = f"{file} is a folder, not a file\nhint: name the capture that is to be written"
+            message = f"{file} is a folder, not a file\nhint: name the capture to write"
             raise InputError(message)
         if file.exists() and capture.exists() and file.samefile(capture):
-            message = f"{file} is the capture that is read\nhint: name another file to write"
+            message = f"{file} is the capture to be replayed\nhint: name another file to write"
             raise InputError(message)
     return list(files)
 

@@ -33,7 +33,7 @@ def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = 
         queue: The name of the queue to compare. Default: `bottleneck`, or the only one that all runs have.
 
     Returns:
-        One row per scenario. Fewer than two seeds give means without intervals.
+        One row per scenario. With one seed, means have no intervals.
 
     Raises:
         InputError: If a folder holds no complete result, or a run has no such queue.
@@ -81,7 +81,7 @@ def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = 
 
 
 def is_run(path: Path) -> bool:
-    """Whether the path is a folder with a result."""
+    """Return whether the path is a folder with a result."""
     return (path / RESULT_FILE).is_file()
 
 
@@ -98,8 +98,8 @@ def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
     if wanted in shared:
         return wanted
     lacking = next(path for path, those in names.items() if wanted not in those)
-    there = f"they all have {', '.join(shared[:8])}" if shared else "there is no queue that they all have"
-    message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}: say which with --at"
+    there = f"all runs have {', '.join(shared[:8])}" if shared else "no queue is in all runs"
+    message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}; choose one with --at"
     raise InputError(message)
 
 
@@ -108,7 +108,7 @@ def _names(queues: pl.DataFrame) -> list[str]:
 
 
 def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
-    """A name for each row: that of its folder; of several, what their names begin with."""
+    """Return a name for each row: that of its folder; of several, what their names begin with."""
     labels: dict[str, list[Path]] = {}
     for members in groups:
         label = _shared_start([path.resolve().name for path in members]).rstrip("-_. ")
@@ -119,7 +119,7 @@ def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
 
 
 def _shared_start(names: list[str]) -> str:
-    """What all of them begin with."""
+    """Return what all of them begin with."""
     return "".join(
         letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     )

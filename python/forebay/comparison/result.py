@@ -225,7 +225,7 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], gue
 
 
 def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames `table`, `groups` and `runs` of a comparison."""
+    """Return the frames `table`, `groups` and `runs` of a comparison."""
     table, groups, runs = [], [], []
     for row in rows:
         head = {"queue": row.label, "discipline": row.discipline}
@@ -243,7 +243,7 @@ def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataF
 
 
 def _frames_of(document: Document) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames of a comparison that was written as one document."""
+    """Return the frames of a comparison that was written as one document."""
     heads = [{name: row[name] for name in ("queue", "discipline")} for row in document["queues"]]
     table = [{name: value for name, value in row.items() if name not in _NESTED} for row in document["queues"]]
     groups = [head | group for head, row in zip(heads, document["queues"], strict=True) for group in row["groups"]]

@@ -107,7 +107,7 @@ def run_comparison(
 ) -> Comparison:
     """Compare as `compare` does, keep finished runs in `out`, and write nothing else there."""
     if seeds < 1:
-        message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more give an interval"
+        message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more make an interval"
         raise InputError(message)
     numbers = seeds_from(scenario.seed, seeds)
     contenders = contenders_of(queues)

@@ -142,7 +142,7 @@ class OperatingPoint:
     decrease: Loop
     """The loop where the queue asks for less."""
     cycle_gain: float
-    """What is left of a small deviation after a cycle: below 1 it dies out; 0 if it does not oscillate."""
+    """Share of a small deviation that is left after a cycle: below 1 it dies out; 0 if it does not oscillate."""
 
     @property
     def stable(self) -> bool:
@@ -206,7 +206,7 @@ def _crossing(
 
 
 def _phase_at(loop: Transfer, omega: float, phases: NDArray[np.float64], omegas: NDArray[np.float64]) -> float:
-    """The phase in radians, in the turn that the grid's phases are in there."""
+    """Return the phase in radians, in the turn that the grid's phases are in there."""
     near = float(phases[min(int(np.searchsorted(omegas, omega)), len(omegas) - 1)])
     phase = cmath.phase(loop(complex(0.0, omega)))
     return phase + 2.0 * math.pi * round((near - phase) / (2.0 * math.pi))
@@ -230,7 +230,7 @@ def operating_points(model: FluidModel, duration_s: float) -> tuple[OperatingPoi
             points.append(_point(model, demands, service_bps, (begin_s, end_s)))
         seen.add(state)
     if not points:
-        message = "the queue is never congested: no more comes to it than can leave"
+        message = "the queue is never congested: its link carries all that arrives"
         message += "\nhint: without congestion there is no loop to judge; name another queue, or raise the load"
         raise InputError(message)
     return tuple(points)
@@ -270,7 +270,7 @@ def _point(
 
 
 def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float) -> float:
-    """The max-min share: what is left after sources that ask for less, divided equally."""
+    """Return the max-min share: what is left after sources that ask for less, divided equally."""
     left, count = service_bps, sum(source.count for source in model.sources)
     for demand, source in sorted(zip(demands, model.sources, strict=True), key=lambda pair: pair[0]):
         if demand * count > left:
@@ -294,7 +294,7 @@ _LARGE = 0.05
 
 
 def _cycle_gain(model: FluidModel, rates: tuple[float, ...], increase: Loop, decrease: Loop) -> float:
-    """The ratio of successive peaks of a small deviation, solved with the model's own equations."""
+    """Return the ratio of successive peaks of a small deviation, solved with the model's own equations."""
     set_point = model.ecm.set_point_bytes
     # Half a cycle on each side, at about its crossover; without lead a turn takes 2π/√K.
     cycle_s = math.pi * (increase.gain**-0.5 + decrease.gain**-0.5)

@@ -192,7 +192,7 @@ def _value(steps: Sequence[Step], time_s: float) -> float:
 
 
 def _on_grid(steps: Sequence[Step], step_s: float, count: int) -> list[float]:
-    """The rate at each step of the grid, in bytes a second: looked up once, not at each step."""
+    """Return the rate at each step of the grid, in bytes a second: looked up once, not at each step."""
     values: list[float] = [0.0] * (count + 1)
     # Half a step of tolerance: a change that falls on a point of the grid counts from that point on.
     starts = [min(count + 1, max(0, math.ceil(step.from_s / step_s - 0.5))) for step in steps]
@@ -241,7 +241,7 @@ class _Solver:
         )
 
     def _react(self, source: int, index: int) -> None:
-        """The limiter's rate after this step, from feedback on what arrived a delay ago."""
+        """Append the limiter's rate after this step, from feedback on what arrived a delay ago."""
         rate = self.limits[source][index]
         past = index - self.lags[source]
         if past < 0:
@@ -258,7 +258,7 @@ class _Solver:
         return samples * self.ecm.change_bps(8.0 * rate, self.feedbacks[past]) / 8.0
 
     def _arrive(self, index: int) -> float:
-        """What comes to the queue at a point of the grid; gives the sum."""
+        """Append what arrives at the queue at a point of the grid; return the sum."""
         wanted = []
         for source, demands in enumerate(self.demands):
             demand = demands[index]
@@ -277,7 +277,7 @@ class _Solver:
         return held_back * total
 
     def _fill(self, index: int, total: float) -> float:
-        """The queue after this step; gives what arrives then."""
+        """Advance the queue by a step; return what arrives then."""
         after = self._arrive(index + 1)
         growth = 0.5 * (total + after - self.service[index] - self.service[index + 1])
         queue = min(self.limit, max(0.0, self.queue + self.step_s * growth))

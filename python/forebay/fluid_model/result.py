@@ -101,7 +101,7 @@ class Stability:
     packets: Packets | None = field(repr=False)
     """The packet simulation, or None if it was not asked for."""
     notes: tuple[str, ...]
-    """What the model leaves out of the scenario, in words."""
+    """Aspects of the scenario that the model leaves out, in words."""
     toml: str = field(repr=False)
     """The scenario as TOML."""
 

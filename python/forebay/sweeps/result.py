@@ -161,7 +161,7 @@ class Sweep:
                 left_out=tuple(facts["left_out"]),
             )
         except FileNotFoundError as error:
-            message = f"{path} holds no sweep that has ended: there is no {error.filename}"
+            message = f"{path} holds no finished sweep: there is no {error.filename}"
             message += "\nhint: `forebay sweep --out` writes one; the same command continues a stopped one"
             raise InputError(message) from None
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:

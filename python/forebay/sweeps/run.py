@@ -116,7 +116,7 @@ def way_of(*, in_step: bool, samples: int | None, sampling: str) -> Way:
     if samples is None:
         return "step" if in_step else "grid"
     if in_step:
-        message = "--samples and --in-step exclude each other\nhint: name keys together in Python, or leave one out"
+        message = "--samples and --in-step cannot be combined\nhint: name keys together in Python, or leave one out"
         raise InputError(message)
     if sampling not in ("latin", "random"):
         message = f"sampling: must be latin or random, and is {sampling}"
