@@ -12,7 +12,7 @@ STARTS, ENDS = "<!-- generated: {} -->", "<!-- end -->"
 
 
 def main() -> int:
-    """Takes the folder that holds a folder for each comparison; answers 0, or 2 if one is missing."""
+    """Take the folder that holds a folder for each comparison; return 0, or 2 if one is missing."""
     folder = Path(sys.argv[1])
     text = PAGE.read_text(encoding="utf-8")
     for name in ("dbl-table2", "sfb-table1-45", "sfb-table1-2", "breathe-fig2"):

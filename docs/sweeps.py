@@ -12,7 +12,7 @@ BLOCK = re.compile(r"<!-- generated: (?P<id>[a-z]+/sweep-[a-z-]+) -->\n.*?<!-- e
 
 
 def main() -> int:
-    """Takes the folder that `forebay reproduce` wrote to; answers 0, or 2 if an experiment is missing there."""
+    """Take the folder that `forebay reproduce` wrote to; return 0, or 2 if an experiment is missing there."""
     folder = Path(sys.argv[1])
     for page in sorted((HERE / "papers").glob("*.md")):
         text = page.read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def main() -> int:
 
 
 def excerpt(experiment: str, report: Path) -> str:
-    """The scale, the figures and the tables of a report."""
+    """Return the scale, the figures and the tables of a report."""
     text = report.read_text(encoding="utf-8")
     # "Table I, section III-B. Full scale, 5 seeds."
     scale = text.splitlines()[2].partition(". ")[2]

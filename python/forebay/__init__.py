@@ -1,10 +1,12 @@
-"""Forebay tells what a queue will do to your traffic.
+"""What will this queue do to my traffic? Packet-level network simulation and a home of queue disciplines.
 
-import forebay as fb
+Example:
+    >>> import forebay as fb
+    >>> result = fb.run("examples/first.toml")
+    >>> result.flows.columns[:3]  # one row per flow, as a Polars frame
+    ['name', 'group', 'kind']
+    >>> figure = result.plot.queue("bottleneck")  # a matplotlib figure
 
-result = fb.run("examples/first.toml")
-result.flows                        # one row a flow, as a Polars frame
-result.plot.queue("bottleneck")     # a matplotlib figure
 """
 
 from importlib import import_module

@@ -12,7 +12,7 @@ from . import interrupt
 
 
 def main() -> NoReturn:
-    """Runs the command and ends the process with its exit status."""
+    """Run the command and end the process with its exit status."""
     interrupt.listen()
     status = interrupt.INTERRUPTED
     try:

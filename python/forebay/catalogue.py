@@ -34,7 +34,7 @@ _CORE_KINDS = {
 
 
 def entries(kind: Kind) -> list[dict[str, Any]]:
-    """What there is of that kind: objects with at least `name` and `summary`."""
+    """Return what there is of that kind: objects with at least `name` and `summary`."""
     if kind is Kind.experiments:
         from .experiment import list_experiments
 
@@ -47,7 +47,7 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
 
 
 def find(name: str) -> _Choice:
-    """The choice of that name: a discipline, scheduler, scheme, transport or topology.
+    """Return the choice of that name: a discipline, scheduler, scheme, transport or topology.
 
     Raises InputError with the nearest name for any other.
     """

@@ -52,9 +52,10 @@ from .options import (
     UntilRule,
     Utilization,
     Varied,
+    seed_number,
 )
 from .scenario import Scenario
-from .seeds import LAST_SEED, MOST_SEEDS
+from .seeds import MOST_SEEDS
 from .simulate import run as run_scenario
 from .simulate import run_core
 
@@ -85,7 +86,7 @@ def _options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Only the options that stand before the word."""
+    """Take the options that stand before the name of a command."""
 
 
 @app.command()
@@ -96,7 +97,7 @@ def run(
     seeds: Annotated[
         int | None,
         typer.Option(
-            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under N seeds; print means with intervals."
+            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under N seeds and print means with intervals."
         ),
     ] = None,
     jobs: Jobs = None,
@@ -104,7 +105,7 @@ def run(
     out: OutputFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
-    """Run a scenario and print what became of its flows, queues and links."""
+    """Run a scenario and print the results of its flows, queues and links."""
     folder = _folder(out)
     if seeds is not None:
         from .sweeps.seeds import run_seeds
@@ -112,7 +113,7 @@ def run(
         checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
         raise typer.Exit(run_seeds(checked, seed, seeds, jobs, as_json=as_json, out=folder))
     if jobs is not None:
-        message = "--jobs is of use with --seeds only\nhint: a single run uses one core"
+        message = "--jobs needs --seeds\nhint: a single run uses one core"
         raise InputError(message)
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
@@ -142,8 +143,8 @@ def run(
 
 
 def _stopped_run(folder: Path | None, *, older: bool) -> str:
-    kept = f"; the older results in {folder} are as they were" if older else ""
-    return f"stopped before the end of the run; nothing was written{kept}\nhint: the same command begins anew"
+    kept = f"; the older results in {folder} are unchanged" if older else ""
+    return f"stopped before the end of the run; nothing was written{kept}\nhint: the same command starts again"
 
 
 @app.command()
@@ -152,19 +153,24 @@ def reproduce(
         list[str] | None,
         typer.Argument(
             metavar="[EXPERIMENT…|all]",
-            help="Experiments as `forebay list experiments` names them.",
+            help="Names of experiments, from [bold]forebay list experiments[/].",
             show_default=False,
             autocompletion=completion.experiments,
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds a run, instead of the experiment's."),
+        typer.Option(
+            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds of each run. Default: the experiment's number."
+        ),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds and shorter runs: a first impression.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Take fewer seeds and shorter runs, for a first impression.")
+    ] = False,
     as_json: AsJson = False,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Where results, tables and figures go.")
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Folder for results, tables and figures. Default: out/reproduce."),
     ] = None,
     jobs: Jobs = None,
     dask: Dask = None,
@@ -172,7 +178,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of papers and print published and measured values side by side.
 
-    Without a name: list the experiments, and end with exit status 2.
+    Without a name, list the experiments and end with exit status 2.
     """
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
@@ -203,7 +209,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         list[Path],
         typer.Argument(
             metavar="SCENARIO.toml|RUN…",
-            help="A scenario file, folders that [bold]forebay run --out[/] wrote, or those of two sweeps.",
+            help="A scenario file, or folders that [bold]forebay run --out[/] wrote, or the folders of two sweeps.",
             show_default=False,
         ),
     ],
@@ -214,24 +220,26 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
         typer.Option(
             "--at",
             metavar="PATH",
-            help="The queue that is replaced, as a key of the scenario; of runs, its name. Default: the bottleneck's.",
+            help="Queue to replace, by the path of its key; of finished runs, its name. Default: the bottleneck's.",
         ),
     ] = None,
     overrides: Overrides = None,
     seeds: Annotated[
         int | None,
-        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Seeds of each discipline. Default: 3."),
+        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each discipline. Default: 3."),
     ] = None,
     jobs: Jobs = None,
     dask: Dask = None,
     as_json: AsJson = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="Where page, tables and figure go. Default: out/compare/<scenario>."),
+        typer.Option(
+            "--out", metavar="DIR", help="Folder for page, tables and figure. Default: out/compare/<scenario>."
+        ),
     ] = None,
     allow_python: AllowPython = False,
 ) -> None:
-    """Run a scenario under several queue disciplines (default: all), or take finished runs; print them side by side."""
+    """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
     from .comparison.command import Options, run_command
@@ -267,7 +275,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
 ) -> None:
     """Run a scenario at many points, each under several seeds, and print means with intervals.
 
-    The same command continues a stopped sweep and repeats nothing. Exit status 1: some runs failed.
+    The same command continues a stopped sweep and repeats no finished run. Exit status 1: some runs failed.
     """
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
@@ -320,8 +328,9 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
 ) -> None:
     """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
 
-    Of several targets: the smallest buffer for utilisation and drop rate, if it keeps the delay. Of delay alone: the
-    largest buffer. Exit status 1: there is none.
+    With a target of utilisation or drop rate, find the smallest buffer that reaches it.
+
+    With a target of delay alone, find the largest buffer that keeps it. Exit status 1: there is no such buffer.
     """
     folder = _folder(out)
     interrupt.tells(lambda: "stopped before the first run; nothing was written")
@@ -355,7 +364,9 @@ def stability(
     *,
     queue: Annotated[
         str | None,
-        typer.Option("--queue", metavar="LINK", help="The queue that is judged. Default: the most overloaded port's."),
+        typer.Option(
+            "--queue", metavar="LINK", help="Queue to judge, by its link. Default: that of the most overloaded port."
+        ),
     ] = None,
     overrides: Overrides = None,
     seed: Seed = None,
@@ -365,15 +376,15 @@ def stability(
     as_json: AsJson = False,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="Where table and figure go. Default: out/stability/<scenario>."),
+        typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/stability/<scenario>."),
     ] = None,
 ) -> None:
-    """Judge whether ECM holds a queue at its set-point, by a fluid model, and draw the packet simulation over it.
+    """Judge by a fluid model whether ECM holds a queue at its set-point, and draw the packet simulation beside it.
 
     Exit status 1: it does not.
     """
     folder = _folder(out)
-    interrupt.tells(lambda: "stopped; nothing was written\nhint: the same command begins anew")
+    interrupt.tells(lambda: "stopped; nothing was written\nhint: the same command starts again")
     from .fluid_model.command import run_command
 
     status = run_command(
@@ -384,10 +395,10 @@ def stability(
 
 @app.command("list")
 def list_(
-    kind: Annotated[Kind, typer.Argument(help="What to list.", show_default=False)],
+    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.", show_default=False)],
     as_json: AsJson = False,
 ) -> None:
-    """List what there is to choose from."""
+    """List disciplines, transports, experiments or other things to choose from."""
     if as_json:
         terminal.write(json.dumps(catalogue.entries(kind), ensure_ascii=False))
     elif catalogue.entries(kind):
@@ -404,7 +415,7 @@ def explain(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A discipline, transport or topology.",
+            help="A discipline, scheduler, scheme, transport or topology.",
             show_default=False,
             autocompletion=completion.names,
         ),
@@ -426,11 +437,15 @@ def schema() -> None:
 def plot(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="A folder that `run --out` or `replay --out` wrote.", show_default=False),
+        typer.Argument(
+            metavar="DIR",
+            help="A folder that [bold]forebay run --out[/] or [bold]forebay replay --out[/] wrote.",
+            show_default=False,
+        ),
     ],
 ) -> None:
     """Draw the figures of a saved run or replay into its folder, as PNG and SVG."""
-    interrupt.tells(lambda: f"stopped; no figure was written, and the results in {folder} are as they were")
+    interrupt.tells(lambda: f"stopped; no figure was written, and the results in {folder} are unchanged")
     from .captures.result import ReplayResult, is_replay
     from .result import Result
 
@@ -445,16 +460,17 @@ def report(
         list[str],
         typer.Argument(
             metavar="DIR…",
-            help="Folders that `run`, `replay`, `sweep`, `compare` or `reproduce` wrote.",
+            help="Folders that run, replay, sweep, compare or reproduce wrote.",
             show_default=False,
         ),
     ],
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="FILE.html", help="The page. Default: report.html in the first folder."),
+        typer.Option("--out", metavar="FILE.html", help="The page to write. Default: report.html in the first folder."),
     ] = None,
     title: Annotated[
-        str | None, typer.Option("--title", metavar="TEXT", help="Its heading. Default: the folders' names.")
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Heading of the page. Default: the names of the folders."),
     ] = None,
 ) -> None:
     """Write one HTML page about finished results: tables, interactive figures, verdicts, and how to repeat them."""
@@ -466,16 +482,16 @@ def report(
 
 @app.command()
 def replay(  # noqa: PLR0913 - typer makes an option of each
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file; gzip will do.")],
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file, which may be gzipped.")],
     *,
-    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="The port's rate, such as [bold]20Mbps[/].")],
+    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the port: [bold]20Mbps[/].")],
     queues: Annotated[
         list[str],
         typer.Option(
             "--queue",
             "--queues",
             metavar="NAME,NAME…|all",
-            help="Disciplines, each with a port of its own, side by side. With parameters one at a time: "
+            help="Disciplines, side by side, each in front of its own port. One with parameters stands alone: "
             "[bold]RED=red:gentle=false,wait=true[/]. Repeatable.",
         ),
     ],
@@ -484,29 +500,37 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
         typer.Option("--set", metavar="KEY=VALUE", help="A parameter of every queue that has it. Repeatable."),
     ] = None,
     destination: Annotated[
-        str | None, typer.Option("--to", metavar="ADDRESS", help="Only packets to this address.")
+        str | None, typer.Option("--to", metavar="ADDRESS", help="Replay only packets to this address.")
     ] = None,
     seed: Annotated[
-        int, typer.Option("--seed", metavar="N", min=0, max=LAST_SEED, help="Seed of the disciplines' dice.")
-    ] = 1,
+        int | None,
+        typer.Option(
+            "--seed", metavar="N", parser=seed_number, help="Seed of the disciplines' random numbers. Default: 1."
+        ),
+    ] = None,
     interval: Annotated[
-        str | None, typer.Option("--interval", metavar="TIME", help="Of the time series. Default: one that fits.")
+        str | None,
+        typer.Option(
+            "--interval", metavar="TIME", help="Interval of the time series. Default: one that suits the capture."
+        ),
     ] = None,
     as_json: AsJson = False,
     out: Annotated[
-        str | None, typer.Option("--out", metavar="DIR", help="Save tables and time series there: Parquet, JSON.")
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Save tables and time series in this folder: Parquet, JSON."),
     ] = None,
     capture_out: Annotated[
         Path | None,
         typer.Option(
-            "--capture-out", metavar="FILE", help="Write what was let through as pcapng; of each queue its own."
+            "--capture-out", metavar="FILE", help="Write the packets that pass as pcapng, one file per queue."
         ),
     ] = None,
     drops_out: Annotated[
-        Path | None, typer.Option("--drops-out", metavar="FILE", help="Write what was dropped as pcapng, with reasons.")
+        Path | None,
+        typer.Option("--drops-out", metavar="FILE", help="Write the dropped packets as pcapng, with the reasons."),
     ] = None,
 ) -> None:
-    """Run the packets of a capture through queues and print what became of each flow."""
+    """Replay the packets of a capture through queues and print the results of each flow."""
     interrupt.tells(lambda: "stopped before the end of the replay; nothing was written")
     from .captures import replay as replay_capture
 
@@ -518,7 +542,7 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
             queue=queues,
             settings=_pairs(settings),
             destination=destination,
-            seed=seed,
+            seed=1 if seed is None else seed,
             interval=interval,
             out=folder,
             capture_out=capture_out,
@@ -540,7 +564,7 @@ def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
     for text in overrides or ():
         path, equals, value = text.partition("=")
         if not equals or not path.strip():
-            message = f"--set {text}: there is no value\nhint: write --set key.path=value"
+            message = f"--set {text}: the value is missing\nhint: write --set key.path=value"
             raise InputError(message)
         # A later value of the same key wins, and comes last.
         pairs.pop(path.strip(), None)
@@ -553,7 +577,7 @@ def _folder(out: str | None) -> Path | None:
 
 
 def run_command() -> int:
-    """Runs the command and gives its exit status. Raises KeyboardInterrupt after Ctrl-C."""
+    """Run the command and return its exit status. Raises KeyboardInterrupt after Ctrl-C."""
     # Whoever reads our output may have seen enough: end as other commands do, without a word.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
@@ -589,7 +613,7 @@ def _status() -> int:
 
 
 def _refused(error: OSError) -> str:
-    """What the system refused, which is no fault of the program."""
+    """Return the message for an error of the system, which is no fault of the program."""
     reason = os.strerror(error.errno) if error.errno is not None else str(error)
     if error.filename is None:
         # A file is always named: this is standard output.

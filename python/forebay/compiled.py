@@ -14,53 +14,64 @@ from .disciplines import AdmissionLaw
 from .errors import InputError
 
 _INTEGERS = ("now", "packet", "flow", "length", "ecn", "traffic_class", "input_port", "queue_packets", "queue_bytes")
-"""What a compiled function is told, in this order."""
+"""The arguments of a compiled function, in this order."""
 
 _FAILED = -(2**63)
-"""What it returns where the law has raised an exception."""
+"""The value that it returns where the law has raised an exception."""
 
 
 class CompiledLaw(AdmissionLaw):
-    """An admission law whose methods Numba compiles. Needs Numba: `pip install forebay[numba]`.
+    """Base class of an admission law whose methods Numba compiles. Needs Numba: `pip install "forebay[numba]"`.
 
-    Written like an `AdmissionLaw`, with two differences. Its state are the attributes that the class annotates as `int`
-    (64 bits), `float` or `bool`; `self` has these and no others, and no methods: call functions under `numba.njit`
-    instead. `draw(self)` takes the place of `self.random()`.
+    It is written like an `AdmissionLaw`, with two differences. Its state consists of the attributes that the class
+    annotates as `int` (64 bits), `float` or `bool`: `self` has these, no others, and no methods; call functions under
+    `numba.njit` instead. And `draw(self)` takes the place of `self.random()`. The constructor and `state_bytes` are
+    ordinary Python; `admit`, `release` and `idle` are compiled once per class. A run whose disciplines in Python are
+    all compiled does not hold the interpreter's lock.
 
+    Example:
         >>> from dataclasses import dataclass
         >>> @dataclass
-        ... class Coin(CompiledLaw):
+        ... class Coin(fb.CompiledLaw):
         ...     limit_packets: int = 100
         ...     heads: float = 0.01
         ...
         ...     def admit(self, queue_packets):
-        ...         return queue_packets < self.limit_packets and draw(self) >= self.heads
+        ...         if queue_packets >= self.limit_packets:
+        ...             return fb.Verdict.DROP_OVERFLOW
+        ...         return fb.draw(self) >= self.heads
         >>> Coin().admit(queue_packets=100)
-        False
+        <Verdict.DROP_OVERFLOW: 0>
 
-    The constructor and `state_bytes` are ordinary Python. The methods `admit`, `release` and `idle` are compiled once
-    for each class. A run whose guests are all compiled does not hold the interpreter's lock.
     """
 
     _none: ClassVar[int] = 0
 
     compiled: ClassVar[bool] = True
-    """Whether it is compiled. False runs the same methods in the interpreter, to see the exceptions that they raise."""
+    """Whether Numba compiles the law. False runs the same methods in the interpreter, to see the exceptions that they
+    raise."""
 
 
 def draw(law: AdmissionLaw) -> float:
-    """The next number of the law's own random stream, uniform in [0, 1), in compiled methods as in others.
+    """Return the next number of the law's own random stream, uniform in [0, 1).
 
-    >>> from forebay import CompiledLaw
-    >>> 0.0 <= draw(CompiledLaw()) < 1.0
-    True
+    It works in compiled methods and in others. The seed of the run and the place of the queue decide all numbers of the
+    stream.
+
+    Args:
+        law: The law: `self`.
+
+    Example:
+        >>> 0.0 <= fb.draw(fb.CompiledLaw()) < 1.0
+        True
+
     """
     return law.random()
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """What the core needs of a compiled law."""
+    """A compiled law as the core needs it."""
 
     fields: list[tuple[str, bool]]
     """The fields of its state, each with its name and whether it is a float."""
@@ -69,9 +80,9 @@ class Compiled:
 
 
 def compiled_form(law: type[CompiledLaw], name: str, methods: Mapping[str, tuple[str, ...]]) -> Compiled:
-    """Compiles these methods of a law, which ask for these arguments; once for each class.
+    """Compile these methods of a law, which ask for these arguments; once per class.
 
-    Raises InputError if Numba is not there or refuses a method.
+    Raises InputError if Numba is not installed or refuses a method.
     """
     known = vars(law).get("_compiled")
     if isinstance(known, Compiled):
@@ -137,7 +148,7 @@ def _compile(method: Any, name: str, arguments: tuple[str, ...], fields: list[tu
 
 @cache
 def _teach_numba_to_draw() -> None:
-    """Has `draw` in compiled code call the core's function, which knows the law that is running."""
+    """Let `draw` in compiled code call the core's function, which knows the law that is running."""
     from numba.extending import overload
 
     native: Any = ctypes.CFUNCTYPE(ctypes.c_double)(_core.draw_address())

@@ -36,7 +36,7 @@ def names(incomplete: str) -> list[tuple[str, str]]:
 
 
 def metrics(context: typer.Context, incomplete: str) -> list[str]:
-    """The metrics of a sweep, those of the scenario's groups of flows among them."""
+    """Return the metrics of a sweep, those of the scenario's groups of flows among them."""
     from .runs.measures import GROUP_METRICS, QUEUE_METRICS
 
     groups = [flow["name"] for flow in _scenario(context).get("flows", []) if "name" in flow]
@@ -45,7 +45,7 @@ def metrics(context: typer.Context, incomplete: str) -> list[str]:
 
 
 def paths(context: typer.Context, incomplete: str) -> list[str]:
-    """The next part of a key's path; behind the equals sign, the values that it can have where they have names."""
+    """Yield the next part of a key's path; behind the equals sign, the values that it can have, if these have names."""
     path, equals, value = incomplete.partition("=")
     *keys, last = path.split(".")
     if equals:
@@ -68,7 +68,7 @@ def _schema() -> Any:
 
 
 def _scenario(context: typer.Context) -> Any:
-    """The scenario that the command names; empty where there is none that can be read."""
+    """Return the scenario that the command names; empty where there is none that can be read."""
     # An argument before an option that is not complete yet has not been assigned.
     for path in (context.params.get("scenario"), *context.args):
         try:
@@ -79,7 +79,7 @@ def _scenario(context: typer.Context) -> Any:
 
 
 def _shapes(place: Any) -> Iterator[Any]:
-    """What a part of the schema may be, references and alternatives resolved."""
+    """Yield what a part of the schema may be, with references and alternatives resolved."""
     if not isinstance(place, dict):
         return
     if "$ref" in place:
@@ -100,7 +100,7 @@ def _below(place: Any, key: str) -> Any:
 
 
 def _entry(there: Any, key: str) -> Any:
-    """The value of a key in the scenario; of a list, the element of that name or number."""
+    """Return the value of a key in the scenario; of a list, the element of that name or number."""
     if isinstance(there, dict):
         return there.get(key)
     if isinstance(there, list):
@@ -111,7 +111,7 @@ def _entry(there: Any, key: str) -> Any:
 
 
 def _keys(place: Any, there: Any) -> list[str]:
-    """The keys of a table, those that the scenario has first; the names of a list's elements."""
+    """Return the keys of a table, those that the scenario has first; the names of a list's elements."""
     known = [key for shape in _shapes(place) for key in shape.get("properties", {})]
     if any(shape.get("type") == "array" for shape in _shapes(place)):
         elements = there if isinstance(there, list) else []
@@ -121,7 +121,7 @@ def _keys(place: Any, there: Any) -> list[str]:
 
 
 def _end(place: Any, key: str) -> str:
-    """A dot where the path continues, an equals sign where it ends."""
+    """Return a dot where the path continues, an equals sign where it ends."""
     below = _below(place, key)
     continues = any("properties" in shape or shape.get("type") == "array" for shape in _shapes(below))
     return "." if continues else "="

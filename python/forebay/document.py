@@ -17,7 +17,7 @@ TABLES = ("flows", "queues", "links", "queue_flows", "ports")
 
 
 def document_of(raw: RawResult) -> Document:
-    """The document of what the core gave."""
+    """Return the document of the core's results."""
     return {
         "scenario": raw.scenario,
         "seed": raw.seed,
@@ -32,17 +32,17 @@ def document_of(raw: RawResult) -> Document:
 
 
 def rows_of(columns: Mapping[str, NDArray[Any] | Sequence[Any]]) -> list[dict[str, Any]]:
-    """The rows of a table of columns."""
+    """Return the rows of a table of columns."""
     lists = [values_of(values) for values in columns.values()]
     return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def values_of(values: NDArray[Any] | Iterable[Any]) -> list[Any]:
-    """The values of a column; what has no value is NaN in the core and None here."""
+    """Return the values of a column; what has no value is NaN in the core and None here."""
     plain = values if isinstance(values, list) else list(getattr(values, "tolist", lambda: values)())
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in plain]
 
 
 def json_text(document: Document) -> str:
-    """The document on one line."""
+    """Return the document on one line."""
     return json.dumps(document, allow_nan=False, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""What a scenario with `topology.ethernet` asks of its links: the fair rates of its flows, without running it."""
+"""What a scenario with `topology.ethernet` asks of its links, and the fair rates of its flows, without running it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,27 @@ def fair_shares(
     at_s: float = 0.0,
     overrides: Mapping[str, object] | None = None,
 ) -> pl.DataFrame:
-    """The fair rates of the flows of a scenario with `topology.ethernet`, at one time.
+    """Return the fair rates of the flows of a scenario with `topology.ethernet` at one time.
 
-    One row a flow: `name`, `group`, `demand_bps`, `max_min_bps`, `proportional_bps`, in bits/s on the wire. `at_s`
-    counts from the start of the run: it decides which flows are on and at which rate ports and nodes serve. Flows that
-    are off have no demand. Raises InputError for another topology, ScenarioError for a scenario that is not valid.
+    Args:
+        scenario: A scenario, or the path of a scenario file.
+        at_s: The time, in seconds from the start of the run. It decides which flows send and at which rate ports and
+            nodes serve. Flows that do not send then have no demand.
+        overrides: Values of the scenario to replace, by the path of their key.
+
+    Returns:
+        One row per flow: `name`, `group`, `demand_bps`, `max_min_bps`, `proportional_bps`. Rates are in bit/s on the
+        wire.
+
+    Raises:
+        InputError: If the scenario has another topology.
+        ScenarioError: If the scenario is not valid.
+
+    Example:
+        >>> shares = fb.fair_shares("examples/ethernet.toml")
+        >>> shares.select("name", "max_min_bps").row(-1)
+        ('victim', 5000000000.0)
+
     """
     import polars as pl
 
@@ -61,21 +77,21 @@ def fair_shares(
 
 @dataclass(frozen=True)
 class Source:
-    """A flow: its way, and what it would send at which time."""
+    """A flow: its path, and what it would send at which time."""
 
     name: str
     group: str
     path: tuple[str, ...]
     rate_bps: float
-    """While it is on."""
+    """Rate while it sends."""
     start_s: float
     stop_s: float
     period_s: float = math.inf
     on_s: float = math.inf
-    """How much of each period, from the start on, it is on."""
+    """How much of each period, from its start on, it sends."""
 
     def demand_bps_at(self, at_s: float) -> float:
-        """What it sends at that time if the network takes it."""
+        """Return what it sends at that time if the network takes it."""
         since_s = at_s - self.start_s
         if since_s < 0.0 or at_s >= self.stop_s:
             return 0.0
@@ -84,7 +100,7 @@ class Source:
         return self.rate_bps if phase_s < self.on_s else 0.0
 
     def changes_s(self, until_s: float) -> list[float]:
-        """When it goes on or off before that time."""
+        """Return the times before that one at which it begins or stops sending."""
         found = [self.start_s, self.stop_s]
         if self.period_s < math.inf:
             periods = max(0, math.ceil((min(until_s, self.stop_s) - self.start_s) / self.period_s))
@@ -113,7 +129,7 @@ class EthernetLoad:
 
     @classmethod
     def from_toml(cls, text: str) -> EthernetLoad:
-        """Takes the text of a valid scenario; raises InputError if its topology is another one."""
+        """Take the text of a valid scenario. Raises InputError if its topology is another one."""
         scenario = tomllib.loads(text)
         ethernet = scenario["topology"].get("ethernet")
         if ethernet is None:
@@ -136,7 +152,7 @@ class EthernetLoad:
         return cls(tuple(sources), capacities, mean_seconds(scenario["duration"]), tuple(services))
 
     def capacities_bps_at(self, at_s: float) -> dict[str, float]:
-        """What each link carries at that time. The rate at which a node takes frames counts as that of its link."""
+        """Return the capacities at that time. The rate at which a node takes frames counts as that of its link."""
         capacities = dict(self.capacities_bps)
         for service in self._services:
             if service.from_s <= at_s < service.to_s:
@@ -144,12 +160,12 @@ class EthernetLoad:
         return capacities
 
     def fair_shares_at(self, at_s: float, fairness: Fairness) -> NDArray[np.float64]:
-        """The fair rate of each source at that time, in bits/s."""
+        """Return the fair rate of each source at that time, in bits/s."""
         flows = [RoutedFlow(source.path, source.demand_bps_at(at_s)) for source in self.sources]
         return _RATES_OF[fairness](flows, self.capacities_bps_at(at_s))
 
     def changes_s(self) -> list[float]:
-        """0, and each later time of the run at which a flow goes on or off or a rate of service changes, ascending."""
+        """Return 0 and each later time of the run at which a flow or a rate of service changes, ascending."""
         found = {0.0}
         for source in self.sources:
             found.update(source.changes_s(self.duration_s))
@@ -158,13 +174,13 @@ class EthernetLoad:
         return sorted(found)
 
     def fair_shares_over_time(self, fairness: Fairness) -> list[tuple[float, float, NDArray[np.float64]]]:
-        """From when until when each source has which fair rate, over the whole run: steps."""
+        """Return the fair rates of all sources over the run, as steps: from when, until when, and the rates."""
         times = [*self.changes_s(), self.duration_s]
         return [(begin, end, self.fair_shares_at(begin, fairness)) for begin, end in pairwise(times)]
 
 
 class _Network:
-    """Who is joined to whom, and the shortest ways."""
+    """The links between nodes and switches, and the shortest paths."""
 
     def __init__(self, ethernet: Mapping[str, Any]) -> None:
         self.switch_of = {node: switch["name"] for switch in ethernet["switches"] for node in switch.get("nodes", [])}
@@ -174,16 +190,17 @@ class _Network:
             self._neighbours[other].append(one)
 
     def links(self) -> list[str]:
-        """The names of all links."""
+        """Return the names of all links."""
         pairs = [(node, switch) for node, switch in self.switch_of.items()]
         pairs += [pair[::-1] for pair in pairs]
         pairs += [(switch, other) for switch, others in self._neighbours.items() for other in others]
         return [f"{one}->{other}" for one, other in pairs]
 
     def path(self, source: str, destination: str) -> tuple[str, ...]:
-        """The links of a shortest way from node to node.
+        """Return the links of a shortest path from node to node.
 
-        Of equally short ones the simulator's: the tree of the switch that is listed first decides, in both directions.
+        Of several shortest paths it is the simulator's: the tree of the switch that is listed first decides, in both
+        directions.
         """
         ends = [self.switch_of[source], self.switch_of[destination]]
         root, other = sorted(ends, key=list(self._neighbours).index)
@@ -202,7 +219,7 @@ class _Network:
 
 
 def _sources(group: Mapping[str, Any], network: _Network) -> list[Source]:
-    """The flows of a group, in the order and with the names that the simulator gives them."""
+    """Return the flows of a group, in the order and with the names of the simulator."""
     frames = group["transport"]["frames"]
     froms, tos = _names(group["from"]), _names(group["to"])
     others = tos == ["others"]

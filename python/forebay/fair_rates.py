@@ -1,12 +1,7 @@
-"""Fair rates of flows that share links: max-min fair by water-filling, proportionally fair by an interior-point method.
+"""Fair rates of flows that share links: max-min by water-filling, proportional fairness by an interior-point method.
 
-Both maximise fairness over the rates x with x_i <= demand of flow i and, on each link, the sum of the rates through it
+Both maximise fairness over the rates x, with x_i <= demand of flow i and, on each link, the sum of the rates through it
 <= its capacity. Weights generalise both: a flow of weight 2 counts as two flows on the same path.
-
-    flows = [RoutedFlow(("a", "b")), RoutedFlow(("a",)), RoutedFlow(("b",))]
-    capacities = {"a": 10e9, "b": 10e9}
-    max_min_rates(flows, capacities)          # 5, 5, 5 Gb/s
-    proportional_rates(flows, capacities)     # 3.33, 6.67, 6.67 Gb/s
 
 Sources: Bertsekas and Gallager, Data Networks (1992), section 6.5.2 (max-min); Kelly, Maulloo and Tan, Rate control for
 communication networks (1998), section 2 (proportional); Boyd and Vandenberghe, Convex Optimization (2004), section 11.7
@@ -38,25 +33,44 @@ _PRECISION = 1e-12
 
 @dataclass(frozen=True)
 class RoutedFlow:
-    """A flow on its path."""
+    """A flow and the links on its path.
+
+    Example:
+        >>> fb.RoutedFlow(("a", "b"), demand_bps=5e9)
+        RoutedFlow(path=('a', 'b'), demand_bps=5000000000.0, weight=1.0)
+
+    """
 
     path: tuple[str, ...]
-    """Names of the links that it crosses."""
+    """Names of the links that the flow crosses."""
     demand_bps: float = math.inf
-    """The most it can use, in bits/s."""
+    """The most that the flow can use, in bit/s."""
     weight: float = 1.0
-    """Above 0: how much it counts beside others."""
+    """Weight of the flow beside others, above 0."""
 
 
 def max_min_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
-    """The (weighted) max-min fair rate of each flow, in bits/s, by water-filling.
+    """Return the (weighted) max-min fair rate of each flow.
 
-    All rates grow in proportion to the weights until a flow has what it demands or a link is full, whose flows then
-    stay as they are, and so on. No flow's rate per weight can be raised but at the cost of one that has no more: each
-    flow has its demand, or crosses a full link on which none has a higher rate per weight.
+    All rates grow in proportion to the weights until a flow reaches its demand or a link is full; the flows of a full
+    link then keep their rates. So no flow's rate per weight can grow except at the cost of a flow whose rate per weight
+    is no higher. The method is water-filling (Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 
-    `capacities_bps` holds the links' capacities in bits/s; those that no flow crosses do not matter. Raises InputError
-    for a link that has none, for numbers out of range, and for a flow that nothing limits.
+    Args:
+        flows: The flows.
+        capacities_bps: Capacities of the links in bit/s, by name. Links that no flow crosses do not matter.
+
+    Returns:
+        The rates in bit/s, an array in the order of `flows`.
+
+    Raises:
+        InputError: If a link has no capacity, a number is out of range, or nothing limits a flow.
+
+    Example:
+        >>> flows = [fb.RoutedFlow(path) for path in (("a", "b"), ("a",), ("b",))]
+        >>> fb.max_min_rates(flows, {"a": 10e9, "b": 10e9}).tolist()
+        [5000000000.0, 5000000000.0, 5000000000.0]
+
     """
     uses, capacities, demands, weights = _checked(flows, capacities_bps)
     rates = np.zeros(len(flows))
@@ -78,28 +92,62 @@ def max_min_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, floa
 
 
 def proportional_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
-    """The (weighted) proportionally fair rate of each flow, in bits/s.
+    """Return the (weighted) proportionally fair rate of each flow.
 
-    They maximise the sum of weight x log(rate): for any other feasible rates y the sum of weight x (y - x)/x is at most
-    zero. To about a part in a million. Arguments and errors are those of `max_min_rates`; a flow across a link of
-    capacity zero, or without demand, has the rate zero and no part in the sum.
+    The rates maximise the sum of weight x log(rate) (Kelly, Maulloo and Tan, Rate control for communication networks,
+    1998): for any other feasible rates y, the sum of weight x (y - x)/x is at most zero. They are exact to about one
+    part in a million. A flow across a link of capacity zero, or without demand, has the rate zero and does not count in
+    the sum.
+
+    Args:
+        flows: The flows.
+        capacities_bps: Capacities of the links in bit/s, by name. Links that no flow crosses do not matter.
+
+    Returns:
+        The rates in bit/s, an array in the order of `flows`.
+
+    Raises:
+        InputError: If a link has no capacity, a number is out of range, or nothing limits a flow.
+
+    Example:
+        >>> flows = [fb.RoutedFlow(path) for path in (("a", "b"), ("a",), ("b",))]
+        >>> rates = fb.proportional_rates(flows, {"a": 10e9, "b": 10e9})
+        >>> [round(float(rate) / 1e9, 3) for rate in rates]
+        [3.333, 6.667, 6.667]
+
     """
     return _proportional(flows, capacities_bps)[0]
 
 
 def link_prices(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> dict[str, float]:
-    """The price of each link at the proportionally fair rates: the Lagrange multiplier of its capacity.
+    """Return the price of each link at the proportionally fair rates: the Lagrange multiplier of its capacity.
 
-    In units of weight per bit/s. The rate of a flow below its demand is its weight over the sum of the prices on its
-    path; a link with room to spare is free. Where sources keep a fixed number of bits each in the queues of their path
-    (as E2CM and TCP Vegas do) and the weights are these numbers, a link's price is its queueing delay in seconds.
-    Arguments and errors are those of `max_min_rates`.
+    A flow below its demand has the rate weight / (sum of the prices on its path). A link with room to spare is free.
+    Where each source keeps a fixed number of bits in the queues of its path, as with E2CM and TCP Vegas, and the
+    weights are these numbers, the price of a link is its queueing delay in seconds.
+
+    Args:
+        flows: The flows.
+        capacities_bps: Capacities of the links in bit/s, by name.
+
+    Returns:
+        The prices in weight per bit/s, by the name of the link.
+
+    Raises:
+        InputError: If a link has no capacity, a number is out of range, or nothing limits a flow.
+
+    Example:
+        >>> flows = [fb.RoutedFlow(("a", "b")), fb.RoutedFlow(("a",))]
+        >>> prices = fb.link_prices(flows, {"a": 10e9, "b": 10e9})
+        >>> round(prices["a"] * 1e9, 3), round(prices["b"] * 1e9, 3)
+        (0.2, 0.0)
+
     """
     return _proportional(flows, capacities_bps)[1]
 
 
 def _checked(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> tuple[Array, Array, Array, Array]:
-    """Which link (row) each flow (column) uses, the links' capacities, and the flows' demands and weights."""
+    """Return which link (row) each flow (column) uses, the links' capacities, and the flows' demands and weights."""
     links = list(dict.fromkeys(link for flow in flows for link in flow.path))
     for link in links:
         capacity = capacities_bps.get(link)
@@ -167,7 +215,7 @@ class _Problem:
     weights: Array
 
     def solve(self) -> tuple[Array, Array]:
-        """The rates, and the multipliers of the capacities, by the primal-dual interior-point method."""
+        """Return the rates, and the multipliers of the capacities, by the primal-dual interior-point method."""
         # Half of an equal share on every link, or of the demand: strictly within all limits.
         shares = np.divide(self.capacities, self.uses.sum(axis=1))
         on_path = np.where(self.uses > 0.0, shares[:, None], np.inf).min(axis=0, initial=np.inf)
@@ -199,7 +247,7 @@ class _Problem:
         return point.links @ self.uses + point.demands - self.weights / point.rates
 
     def _distance(self, point: _Point, target: float, scale: Array) -> float:
-        """The norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`.
+        """Return the norm of what is left of the conditions of the optimum, with complementarity relaxed to `target`.
 
         `scale` weighs the dual residuals, so that those of slow flows and of fast ones count alike.
         """
@@ -212,7 +260,7 @@ class _Problem:
         return float(np.linalg.norm(np.concatenate(residuals)))
 
     def _towards(self, point: _Point, target: float) -> _Point | None:
-        """A Newton step towards the conditions with complementarity relaxed to `target`; None if none gets closer."""
+        """Take a Newton step to the conditions with complementarity relaxed to `target`; None if none gets closer."""
         room, spare = self._room(point.rates), self._spare(point.rates)
         limited = np.isfinite(self.demands)
         if min(room.min(initial=np.inf), spare.min(initial=np.inf)) <= 0.0:

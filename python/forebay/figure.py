@@ -57,22 +57,22 @@ def style() -> Iterator[None]:
 
 
 def new_figure(**options: Any) -> Figure:
-    """An empty figure whose parts make room for each other. Call it within `style`."""
+    """Return an empty figure whose parts make room for each other. Call it within `style`."""
     return Figure(layout="constrained", **options)
 
 
 def save_figure(figure: Figure, folder: Path, stem: str) -> None:
-    """Writes the figure as PNG and SVG. Equal figures are equal files."""
+    """Write the figure as PNG and SVG. Equal figures are equal files."""
     with style():
         figure.savefig(folder / f"{stem}.png")
         figure.savefig(folder / f"{stem}.svg", metadata={"Date": None})
 
 
 def literal(text: str) -> str:
-    """A name as matplotlib is to show it: a `$` in it begins no formula."""
+    """Return a name as matplotlib is to show it: a `$` in it begins no formula."""
     return text.replace("$", r"\$")
 
 
 def line_styles() -> Iterator[dict[str, Any]]:
-    """A look for each of many lines: all colours in one line style, then all in the next, over and over."""
+    """Yield a look for each of many lines: all colours in one line style, then all in the next, over and over."""
     return cycle({"color": colour, "linestyle": line} for line in LINES for colour in COLOURS)

@@ -45,7 +45,7 @@ _CANNOT_WRITE = {
 
 
 def named(folder: str | PathLike[str]) -> Path:
-    """The folder of that name. Raises InputError for an empty one, which would be the current folder."""
+    """Return the folder of that name. Raises InputError for an empty one, which would be the current folder."""
     if not os.fspath(folder):
         message = "the output folder has no name\nhint: name one, or `.` for the current folder"
         raise InputError(message)
@@ -53,15 +53,15 @@ def named(folder: str | PathLike[str]) -> Path:
 
 
 class NotWrittenError(InputError):
-    """A folder cannot be written: the disk is full, say."""
+    """A folder that cannot be written, because the disk is full for example."""
 
     result: Result | None = None
-    """What could not be kept there, if the run was over."""
+    """The results that could not be kept there, if the run had ended."""
 
 
 @contextmanager
 def staged(folder: str | PathLike[str]) -> Iterator[Path]:
-    """Gives an empty folder to write into; what is in it moves to `folder` at the end.
+    """Yield an empty folder to write into; what is in it moves to `folder` at the end.
 
     If the block raises, nothing is left behind. Raises InputError before the block if `folder` cannot be written, and
     in place of what the block raises if the disk is full.
@@ -92,7 +92,7 @@ def staged_beside_runs(folder: str | PathLike[str]) -> Iterator[Path]:
 
 @contextmanager
 def writing_to(target: Path) -> Iterator[None]:
-    """Makes an InputError of it if something cannot be written there; other errors pass."""
+    """Make an InputError of it if something cannot be written there; other errors pass."""
     try:
         yield
     except InputError:
@@ -107,7 +107,7 @@ def writing_to(target: Path) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Removes what killed calls left incomplete in the folder: what no process holds a lock on."""
+    """Remove what killed calls left incomplete in the folder: what no process holds a lock on."""
     for path in folder.glob(f"{PARTIAL}*"):
         with suppress(OSError):
             held = _hold(path)
@@ -118,7 +118,7 @@ def sweep(folder: Path) -> None:
 
 @contextmanager
 def begun(folder: Path, make: Callable[[Path], object]) -> Iterator[Path]:
-    """A new file or folder within `folder`, made by `make`, which is gone at the end unless it has been moved away."""
+    """Yield a new file or folder within `folder`, made by `make`, which is removed at the end unless moved away."""
     while True:
         path = folder / f"{PARTIAL}{os.urandom(8).hex()}"
         make(path)
@@ -172,9 +172,7 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         held = _hold(folder)
     except BlockingIOError:
-        message = (
-            f"another call of Forebay writes to {folder} at this moment\nhint: wait for its end, or name another folder"
-        )
+        message = f"another call of Forebay is writing to {folder}\nhint: wait until it ends, or name another folder"
         raise InputError(message) from None
     except OSError:
         held = None  # A file system without locks.
@@ -208,7 +206,7 @@ def _discard(path: Path) -> None:
 
 
 def _error_number(error: Exception) -> int | None:
-    """What the system said. Polars says it in words only."""
+    """Return the number of the system's error. Polars has it in words only."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno
     said = re.search(r"\(os error (\d+)\)", str(error))
@@ -218,7 +216,7 @@ def _error_number(error: Exception) -> int | None:
 def _cannot_write(target: Path, number: int | None) -> str:
     reason = "" if number is None else f": {os.strerror(number)}"
     if number not in (errno.ENOSPC, errno.EDQUOT):
-        return f"cannot write to the folder {target}{reason}\nhint: name one that you may write to"
+        return f"cannot write to the folder {target}{reason}\nhint: name one that you can write to"
     there = next(path for path in (target, *target.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
     return f"cannot write to the folder {target}{reason}, {_size(free)} free\nhint: make room, or name another folder"
@@ -232,7 +230,7 @@ def _size(count: int) -> str:
 
 
 def _create(target: Path) -> list[Path]:
-    """Creates the folder with its parents; gives those that did not exist, the innermost first."""
+    """Create the folder with its parents; return those that did not exist, the innermost first."""
     missing = [path for path in (target, *target.parents) if not path.exists()]
     try:
         target.mkdir(parents=True, exist_ok=True)
@@ -243,7 +241,7 @@ def _create(target: Path) -> list[Path]:
         _remove(missing)
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise NotWrittenError(_cannot_write(target, error.errno)) from None
-        message = f"cannot create the folder {target}: {error.strerror}\nhint: name one that you may write to"
+        message = f"cannot create the folder {target}: {error.strerror}\nhint: name one that you can write to"
         raise NotWrittenError(message) from None
     return missing
 
@@ -258,7 +256,7 @@ def _publish(staging: Path, target: Path) -> None:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Puts Ctrl-C off until the end of the block, which takes no time."""
+    """Put Ctrl-C off until the end of the block, which takes no time."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or handler is None:
         yield

@@ -97,7 +97,7 @@ def folded(
 
 
 def shortened(names: Sequence[str], width: int) -> list[str]:
-    """The names, those longer than `width` without their middle, as long as they stay different from each other.
+    """Return the names, those longer than `width` without their middle, as long as they stay different from each other.
 
     What tells names apart mostly stands at an end: numbers, ports, hosts. Where no cut leaves them different, they
     come back whole, to be broken into lines.
@@ -110,7 +110,7 @@ def shortened(names: Sequence[str], width: int) -> list[str]:
 
 
 def _without_middle(name: str, width: int, share: float) -> str:
-    """The name in `width`; `share` is the part of it that the end takes."""
+    """Return the name in `width`; `share` is the part of it that the end takes."""
     if cell_len(name) <= width:
         return name
     room = width - cell_len(_ELLIPSIS)
@@ -119,7 +119,7 @@ def _without_middle(name: str, width: int, share: float) -> str:
 
 
 def _packed(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """The columns in as few tables as the width allows, each section in one if it fits."""
+    """Return the columns in as few tables as the width allows, each section in one if it fits."""
     parts: list[list[Column]] = []
     room = 0
     for members in _sections(columns):

@@ -15,14 +15,14 @@ _FORMULA = r"^[=+\-@\t\r]"
 
 
 def frame_of(columns: Mapping[str, NDArray[Any] | list[Any]]) -> pl.DataFrame:
-    """The columns as a frame, without copying numbers. What has no value is NaN in the core and null in the frame."""
+    """Return the columns as a frame, without copying numbers. A missing value is NaN in the core and null here."""
     texts = {name: pl.String for name, values in columns.items() if isinstance(values, list)}
     gaps = [name for name, values in columns.items() if isinstance(values, np.ndarray) and _has_gaps(values)]
     return pl.DataFrame(dict(columns), schema_overrides=texts).with_columns(pl.col(gaps).fill_nan(None))
 
 
 def write_csv(frame: pl.DataFrame, path: Path) -> None:
-    """Writes the frame as CSV. A name that a spreadsheet would take for a formula (`=1+1`) gets a `'` before it."""
+    """Write the frame as CSV. A name that a spreadsheet would take for a formula (`=1+1`) gets a `'` before it."""
     texts = [name for name, kind in frame.schema.items() if kind == pl.String]
     inert = [pl.when(pl.col(it).str.contains(_FORMULA)).then("'" + pl.col(it)).otherwise(pl.col(it)) for it in texts]
     frame = frame.with_columns(one.alias(name) for one, name in zip(inert, texts, strict=True))
@@ -31,7 +31,7 @@ def write_csv(frame: pl.DataFrame, path: Path) -> None:
 
 
 def single_row(frame: pl.DataFrame) -> dict[str, Any]:
-    """The only row of a frame."""
+    """Return the only row of a frame."""
     return frame.row(0, named=True)
 
 

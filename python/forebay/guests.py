@@ -80,12 +80,12 @@ _NEEDED = {"admit", "enqueue", "dequeue"}
 
 
 def name_of(guest: type) -> str:
-    """The name of a class in a scenario: `"module:Class"`."""
+    """Return the name of a class in a scenario: `"module:Class"`."""
     return f"{guest.__module__}:{guest.__qualname__}".replace("<locals>.", "")
 
 
 def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | None) -> Guests:
-    """Finds the classes of these names, of which some are `given`; modules in `folder` come before others.
+    """Find the classes of these names, of which some are `given`; modules in `folder` come before others.
 
     Raises InputError for a class that is not there or is no discipline.
     """
@@ -94,7 +94,7 @@ def plans_of(names: Sequence[str], given: Mapping[str, type], folder: Path | Non
 
 
 def digest_of(guests: Mapping[str, Plan]) -> str:
-    """Names the code of these classes: of their methods, and of the modules they stand in. Empty without any."""
+    """Return a digest of the code of these classes: of their methods and modules. Empty without any."""
     digest = hashlib.sha256()
     for name in sorted(guests):
         digest.update(name.encode())
@@ -115,7 +115,7 @@ def _imported(name: str, folder: Path | None) -> type:
     except Exception as error:
         where = "where Python looks for modules" if folder is None else f"in {folder} and where Python looks"
         message = f"{name}: cannot import {module_name}: {type(error).__name__}: {error}"
-        message += f"\nhint: the module is looked for {where}"
+        message += f"\nhint: Forebay looks for modules {where}"
         raise InputError(message) from error
     for part in path.split("."):
         found = getattr(found, part, None)
@@ -141,7 +141,7 @@ def _first_on_the_path(folder: Path | None) -> Iterator[None]:
 
 def _plan(name: str, guest: type) -> Plan:
     if not issubclass(guest, AdmissionLaw | QueueDiscipline):
-        message = f"{name} is no discipline\nhint: derive it from forebay.AdmissionLaw or forebay.QueueDiscipline"
+        message = f"{name} is not a discipline\nhint: derive it from forebay.AdmissionLaw or forebay.QueueDiscipline"
         raise InputError(message)
     methods = methods_of(guest, name)
     compiled = None
@@ -157,7 +157,7 @@ def _plan(name: str, guest: type) -> Plan:
 
 
 def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[str, tuple[str, ...]]:
-    """The methods that a class has of those that the core calls, each with the arguments that it asks for.
+    """Return the methods that a class has of those that the core calls, each with the arguments that it asks for.
 
     Raises InputError for an argument that there is not, and if the class lacks a method that it needs.
     """
@@ -175,7 +175,7 @@ def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[s
 
 def _arguments(method: str, defined: object, known: tuple[str, ...]) -> tuple[str, ...]:
     if not callable(defined):
-        message = f"{method} is no method\nhint: define it with `def`"
+        message = f"{method} is not a method\nhint: define it with `def`"
         raise InputError(message)
     parameters = list(inspect.signature(defined).parameters.values())[1:]
     for parameter in parameters:

@@ -1,8 +1,8 @@
-"""Environments for those who train queue management: one scenario, its queue steered from outside, step by step.
+"""Environments for training queue management: one scenario, whose queue is steered from outside, step by step.
 
 Needs the extra `forebay[gym]`. Each environment runs the scenario on a thread of its own, whose queue stops at the end
-of each interval until the next action is there. So the simulation is the one that `forebay.run` runs, and whatever it
-does, a step ends: with an observation, with the end of the run, or with its error.
+of each interval until the next action is there. So the simulation is the one of `forebay.run`, and every step ends:
+with an observation, with the end of the run, or with its error.
 """
 
 from __future__ import annotations
@@ -30,22 +30,34 @@ from .scenario import Scenario
 from .simulate import run_core
 
 Observation = dict[str, float]
-"""What was seen at the queue, by the names in `QUANTITIES` and of the law's gauges."""
+"""Values seen at the queue in one interval, by the names in `QUANTITIES` and of the law's gauges."""
 
 QUANTITIES = ("queue_packets", "queue_bytes", "arrived", "dropped", "marked", "sent", "sent_bytes", "wait_s")
-"""The queue at the end of the interval, in packets and bytes; the packets that arrived, were dropped, marked and sent
-in it; the bytes sent; and the mean wait of the packets sent, in seconds (0 where none was)."""
+"""Names of the first columns of an observation. `queue_packets` and `queue_bytes` are the queue at the end of the
+interval; `arrived`, `dropped`, `marked` and `sent` count packets in it; `sent_bytes` are the bytes sent; `wait_s` is
+the mean wait of the packets sent in seconds, 0 where none was sent."""
 
 
 class MarkingProbability(AdmissionLaw):
-    """Marks what can be marked, and drops the rest, with a probability that is set from outside."""
+    """A law that marks packets that can be marked, and drops the others, with a probability set from outside.
+
+    Args:
+        limit_packets: The most packets that the queue holds.
+
+    Example:
+        >>> law = fb.gym.MarkingProbability(limit_packets=10)
+        >>> law.probability = 1.0
+        >>> law.admit(ecn=2, queue_packets=0)
+        <Verdict.MARK_EARLY: 2>
+
+    """
 
     def __init__(self, limit_packets: int = 1000) -> None:
         self.limit_packets = limit_packets
         self.probability = 0.0
 
     def admit(self, ecn: int, queue_packets: int) -> Verdict:
-        """Drops what does not fit, then draws."""
+        """Drop a packet that does not fit; otherwise draw a number."""
         if queue_packets >= self.limit_packets:
             return Verdict.DROP_OVERFLOW
         if self.random() >= self.probability:
@@ -54,30 +66,42 @@ class MarkingProbability(AdmissionLaw):
 
 
 class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float64], NDArray[Any]]):
-    """A vector of environments, each a run of the same scenario under a seed of its own.
+    """A vector of Gymnasium environments, each a run of the same scenario under a seed of its own.
 
-    The law takes the place of the bottleneck's queue, or of that at the path `at`. Every `interval_s` seconds of
-    simulated time a step ends. An action sets attributes of the law: `actions` has their names with the least and the
-    greatest value. Observations are arrays of shape (num_envs, quantities), in the order of `names`: `QUANTITIES`, then
-    the gauges of the law. `reward` makes the reward of a step from what was seen in it. The end of the run truncates an
-    episode; the next step begins a new one (gymnasium's next-step autoreset).
+    A law written in Python takes the place of a queue. A step ends every `interval_s` seconds of simulated time.
+    Observations are arrays of shape (`num_envs`, `len(names)`). The end of the run truncates an episode, and the next
+    step begins a new one (Gymnasium's next-step autoreset). The same seed and the same actions give the same
+    observations.
 
-        >>> import forebay as fb
-        >>> link = {"rate": "10 Mbps", "delay": "5 ms"}
-        >>> scenario = fb.Scenario(
-        ...     duration="1 s",
-        ...     topology={"star": {"access": {"rate": "100 Mbps", "delay": "1 ms"}, "bottleneck": link}},
-        ...     flows=[{"name": "tcp", "transport": "tcp"}],
+    Args:
+        scenario: The scenario.
+        interval_s: The length of a step in seconds of simulated time.
+        reward: A function that makes the reward of a step from its observation, a dictionary by `names`.
+        num_envs: The number of environments.
+        law: The law at the queue.
+        parameters: Keyword arguments of the law's constructor.
+        actions: Names of attributes of the law that an action sets, each with its least and greatest value. Default:
+            `{"probability": (0.0, 1.0)}`.
+        at: The path of the queue that the law replaces. Default: the bottleneck's.
+
+    Raises:
+        InputError: If the interval, the actions or the queue cannot be used. `step` raises DisciplineError if the law
+            fails.
+
+    Example:
+        >>> scenario = fb.Scenario.load("examples/first.toml")
+        >>> env = fb.gym.QueueEnv(
+        ...     scenario, interval_s=0.5, reward=lambda seen: seen["sent_bytes"], num_envs=2
         ... )
-        >>> env = QueueEnv(scenario, interval_s=0.1, reward=lambda seen: seen["sent_bytes"], num_envs=2)
         >>> seen, _ = env.reset(seed=1)
         >>> seen.shape
         (2, 8)
         >>> env.close()
 
-    Raises InputError for an interval, actions or a place that cannot be. `step` raises DisciplineError if the law does.
     """
 
+    names: tuple[str, ...]
+    """Names of the columns of an observation: `QUANTITIES`, then the gauges of the law."""
     metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012 - as gymnasium declares it
 
     def __init__(
@@ -97,7 +121,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
             raise InputError(message)
         place = find_place(scenario, at)
         if len(place.links) != 1:
-            message = f"{place.path} stands for {len(place.links)} queues\nhint: name a single one with `at`"
+            message = f"{place.path} is the key of {len(place.links)} queues\nhint: choose a single one with `at`"
             raise InputError(message)
         self.names = (*QUANTITIES, *law.gauges)
         self.num_envs = num_envs
@@ -118,16 +142,25 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float64], dict[str, Any]]:
-        """Ends all runs and begins new ones, up to the end of their first interval.
+        """End all runs and begin new ones, up to the end of their first interval.
 
-        The seeds are `seed`, `seed` + 1 and so on, on through all later episodes; without one they go on from the last,
-        at first from the scenario's. There are no `options`. Raises InputError for other seeds and for options.
+        Args:
+            seed: The seed of the first environment; the others and all later episodes count on from it. Default: count
+                on from the last seed, at first from the scenario's.
+            options: None: there are no options.
+
+        Returns:
+            Observations, and no infos.
+
+        Raises:
+            InputError: For a seed that is not an integer, and for options.
+
         """
         if options:
-            message = f"there are no options of a reset, and {', '.join(options)} was given"
+            message = f"reset has no options, and {', '.join(options)} was given"
             raise InputError(message)
         if seed is not None and not isinstance(seed, int):
-            message = "seed: give one number, from which all environments count on"
+            message = "seed: expected one integer, from which all environments count"
             raise InputError(message)
         self.close_extras()
         if seed is not None:
@@ -140,10 +173,18 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
     def step(
         self, actions: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Sets the law's attributes and runs one interval of each; where a run had ended, begins the next instead.
+        """Set the law's attributes and run one interval of each environment; begin a new run where one had ended.
 
-        Gives observations, rewards, which episodes were terminated (none ever is), which were truncated, and no infos.
-        Raises InputError before the first reset.
+        Args:
+            actions: An array of shape (`num_envs`, number of actions).
+
+        Returns:
+            Observations, rewards, which episodes were terminated (none ever is), which were truncated, and no infos.
+
+        Raises:
+            InputError: Before the first `reset`.
+            DisciplineError: If the law fails.
+
         """
         if not self._episodes:
             message = "step before reset\nhint: call reset(seed=...) first"
@@ -161,7 +202,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
         return self._observations(), np.array(rewards), np.zeros(self.num_envs, dtype=bool), truncated, {}
 
     def close_extras(self, **_: Any) -> None:
-        """Ends all runs."""
+        """End all runs. `close` calls it."""
         for episode in self._episodes:
             episode.end()
         self._episodes = []
@@ -175,7 +216,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
 
 
 _GRACE_S = 5.0
-"""How long a run that is stopped is waited for; it ends within milliseconds of simulating."""
+"""How long to wait for a run that is stopped. It ends within milliseconds of simulating."""
 
 
 class _EndedError(Exception):
@@ -219,7 +260,7 @@ class _Episode:
         self._from_law.put(last)
 
     def _turn(self, watch: Any, *, whole: bool = True) -> None:
-        """At the end of an interval, on the run's thread: shows what was seen, and waits for the action."""
+        """Show what was seen at the end of an interval, on the run's thread, and wait for the action."""
         self._watch = watch
         self.seen = watch.observation()
         if not whole:
@@ -232,11 +273,11 @@ class _Episode:
             setattr(watch, name, value)
 
     def act(self, action: Mapping[str, float]) -> None:
-        """Lets the run go on with these values of the law's attributes."""
+        """Let the run continue with these values of the law's attributes."""
         self._to_law.put(action)
 
     def wait(self) -> None:
-        """Waits until the interval or the run has ended."""
+        """Wait until the interval or the run has ended."""
         if self.ended:
             return
         told = self._from_law.get()
@@ -249,7 +290,7 @@ class _Episode:
         self.seen = self._watch.observation() if self._watch is not None else dict.fromkeys(QUANTITIES, 0.0)
 
     def end(self) -> None:
-        """Stops the run and waits for its end."""
+        """Stop the run and wait for its end."""
         if not self.ended:
             self.ended = True
             self._to_law.put(None)
@@ -258,13 +299,13 @@ class _Episode:
 
 
 def _steered(law: type[AdmissionLaw], interval_ps: int, turn: Callable[[Any], None]) -> type[AdmissionLaw]:
-    """The law, with books for observations, that takes turns with whoever steers it."""
+    """Return the law with counters for observations, which waits for actions."""
     methods = methods_of(law, law.__name__)
     admits = [OF_AN_ARRIVAL.index(name) for name in methods["admit"]]
     releases = [OF_A_DEPARTURE.index(name) for name in methods["release"]] if "release" in methods else None
 
     class Steered(law):  # type: ignore[valid-type, misc]
-        """At one queue of one run."""
+        """The law at one queue of one run."""
 
         compiled = False
 

@@ -36,17 +36,17 @@ def listen() -> None:
 
 
 def heard() -> bool:
-    """Whether Ctrl-C has come. What goes wrong after that is no fault: an import that was cut short, say."""
+    """Return whether Ctrl-C has come. What goes wrong after that is no fault: an import that was cut short, say."""
     return _state.heard_at is not None
 
 
 def tells(what_is_kept: Callable[[], str]) -> None:
-    """Sets what is said after Ctrl-C: what is kept, where, and how to go on."""
+    """Set the message for Ctrl-C: what is kept, where, and how to continue."""
     _state.what_is_kept = what_is_kept
 
 
 def tell(message: str | None = None) -> None:
-    """Says `message` on standard error; without one, what `tells` set, unless something was said already."""
+    """Print `message` on standard error; without one, what `tells` set, unless a message was printed already."""
     if message is not None or not _state.told:
         _state.told = True
         # Not by way of the terminal's console, whose import takes a while.
@@ -57,7 +57,7 @@ def tell(message: str | None = None) -> None:
 
 
 def leave() -> None:
-    """Ends the process with status 130 at once: threads that are still in the core are not waited for."""
+    """End the process with status 130 at once: threads that are still in the core are not waited for."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def list_table(kind: Kind) -> RenderableType:
-    """The list of that kind as a table for people."""
+    """Return the list of that kind as a table for people."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
@@ -28,7 +28,7 @@ def list_table(kind: Kind) -> RenderableType:
 
 
 def explanation(name: str) -> RenderableType:
-    """What the thing of that name does, its parameters with units and defaults, and its source."""
+    """Return what the thing of that name does, its parameters with units and defaults, and its source."""
     choice = find(name)
     parts: list[RenderableType] = [
         Text.assemble((choice["name"], "bold"), ("  a " + choice["kind"], "dim")),

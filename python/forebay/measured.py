@@ -55,13 +55,13 @@ def _exponent(value: float) -> int:
 
 
 def unit_of(metric: str, *frames: pl.DataFrame) -> Scale:
-    """The unit that fits the largest value of these frames."""
+    """Return the unit that fits the largest value of these frames."""
     values = [value for frame in frames for value in frame.get_column(metric).to_list() if value is not None]
     return scale(metric, max(values, default=0.0))
 
 
 def column_of(section: str, heading: str, frame: pl.DataFrame, metric: str, unit: Scale, better: int) -> Column:
-    """The column of a metric, which may be that of a group of flows: `tcp.loss`."""
+    """Return the column of a metric, which may be that of a group of flows: `tcp.loss`."""
     quantity = metric.rpartition(".")[2]
     values: list[float | None] = frame.get_column(metric).to_list()
     has_interval = metric + CI in frame.columns
@@ -93,6 +93,6 @@ def size_text(value: float) -> str:
 
 
 def dimmed(cell: str) -> Text:
-    """The cell with its interval in the background."""
+    """Return the cell with its interval in the background."""
     value, sign, interval = cell.partition(" ±")
     return Text.assemble(value, (f"{sign}{interval}", "dim"))

@@ -25,17 +25,26 @@ _MOST_LINES = 14
 
 
 class Plots:
-    """The figures of a result. Each is a matplotlib figure: save it with `savefig`, or let a notebook show it."""
+    """The figures of a result, as `result.plot`.
+
+    Each method returns a matplotlib figure. Save it with `savefig`; a notebook shows it by itself.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> result.plot.queue("bottleneck").savefig("queue.png")
+
+    """
 
     def __init__(self, result: Result) -> None:
         self._result = result
 
     def goodput(self) -> Figure:
-        """Goodput of each flow; with more than 20 flows the mean of each group, with the least and the greatest."""
+        """Draw the goodput of each flow. Of more than 20 flows, draw the mean of each group with its range."""
         return self._flow_bars("goodput_bps", "goodput")
 
     def delay(self) -> Figure:
-        """One-way delay of each flow: the mean, and the 99th percentile."""
+        """Draw the one-way delay of each flow: the mean and the 99th percentile."""
         flows = self._result.flows.filter(pl.col("delay_mean_s").is_not_null())
         with style():
             figure, axes = self._figure("one-way delay")
@@ -54,7 +63,16 @@ class Plots:
         return figure
 
     def queue(self, name: str, quantity: str = "length_packets") -> Figure:
-        """A queue over time, with its mean. The scenario must record it: `[probes] series = ["queues"]`."""
+        """Draw a queue over time, with its mean.
+
+        Args:
+            name: The queue. The scenario must record it: `[probes] series = ["queues"]`.
+            quantity: The quantity, such as `"length_bytes"` or a gauge of the discipline.
+
+        Raises:
+            InputError: If the run did not record that series.
+
+        """
         (series,) = self._result.find_series("queue", name, quantity)
         with style():
             figure, axes = self._figure(f"queue {name}")
@@ -72,9 +90,16 @@ class Plots:
         return figure
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
-        """Time series, one panel for each quantity; more than 14 lines become their median with the range around it.
+        """Draw time series, one panel per quantity. More than 14 lines become their median with the range around it.
 
-        `name` and `quantity` narrow them down, as in `Result.series`.
+        Args:
+            kind: `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
+            name: A component; all of the kind by default.
+            quantity: A quantity; all of them by default.
+
+        Raises:
+            InputError: If there is no such series.
+
         """
         chosen = self._result.find_series(kind, name, quantity)
         panels: dict[str, list[Series]] = {}
@@ -94,9 +119,17 @@ class Plots:
         return figure
 
     def save_all(self, folder: Path, suffixes: tuple[str, ...] = (".png", ".svg")) -> list[Path]:
-        """Draws every figure for which there are data into files of the folder; gives the files.
+        """Draw every figure for which there are data into files of a folder, and return the paths of the files.
 
-        Either all of them appear or none. Raises InputError if the folder cannot be written.
+        Either all of them appear or none.
+
+        Args:
+            folder: Where to write.
+            suffixes: The formats.
+
+        Raises:
+            InputError: If the folder cannot be written.
+
         """
         figures = {"goodput": self.goodput()}
         if self._result.flows.get_column("delay_mean_s").is_not_null().any():
@@ -143,7 +176,7 @@ class Plots:
         axes.set_xlabel("Time (s)")
 
     def _shade_warmup(self, axes: Axes) -> None:
-        """The tables leave out what lies in the shade."""
+        """Shade the warm-up, which the tables leave out."""
         if self._result.warmup_s > 0:
             axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
 

@@ -20,7 +20,7 @@ class Scale:
     unit: str
 
     def text(self, value: float | None, digits: int = 4) -> str:
-        """The value in this unit, without the unit's name."""
+        """Return the value in this unit, without the unit's name."""
         return "-" if value is None else f"{value / self.divisor:.{digits}g}"
 
 
@@ -28,7 +28,7 @@ SECONDS = Scale(1.0, "s")
 
 
 def scale(quantity: str, largest: float) -> Scale:
-    """The unit for a quantity of that name of which the largest value is `largest`."""
+    """Return the unit for a quantity of that name of which the largest value is `largest`."""
     for suffix, unit, prefixes in (("_bps", "b/s", _DECIMAL), ("_s", "s", _FRACTIONS), ("_bytes", "B", _BYTES)):
         if quantity.endswith(suffix):
             divisor, prefix = next(((d, p) for d, p in prefixes if abs(largest) >= d), prefixes[-1])
@@ -41,7 +41,7 @@ def scale(quantity: str, largest: float) -> Scale:
 
 
 def title(quantity: str) -> str:
-    """The quantity's name without its unit, for people: `congestion_window_bytes` is "Congestion window"."""
+    """Return the quantity's name without its unit, for people: `congestion_window_bytes` is "Congestion window"."""
     for suffix in ("_bps", "_s", "_bytes", "_packets"):
         quantity = quantity.removesuffix(suffix)
     return quantity.replace("_", " ").capitalize()

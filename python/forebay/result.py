@@ -1,4 +1,4 @@
-"""What a run gives: tables and time series as Polars frames, figures, and files."""
+"""The results of a run: tables and time series as Polars frames, figures, and files."""
 
 from __future__ import annotations
 
@@ -31,83 +31,129 @@ SERIES_FILE = "series.parquet"
 
 @dataclass(frozen=True)
 class Series:
-    """One quantity of one component, sampled at equal intervals."""
+    """One quantity of one component, sampled at equal intervals.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s", "probes.interval": "100 ms"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> (series,) = result.find_series("queue", "bottleneck", "length_packets")
+        >>> series.interval_s, series.values.shape
+        (0.1, (20,))
+
+    """
 
     kind: SeriesKind
+    """The kind of component: `"queue"`, `"flow"`, `"link"`, or `"queue_flow"` for a flow at a queue."""
     name: str
-    """The component: `bottleneck`, `tcp-0`; for a flow at a queue `bottleneck/tcp-0`."""
+    """The component: `bottleneck`, `tcp-0`; for a flow at a queue, `bottleneck/tcp-0`."""
     quantity: str
-    """What was sampled, with its unit last: `length_packets`."""
+    """The quantity sampled, with its unit last: `length_packets`."""
     start_s: float
-    """Time of the first value."""
+    """Time of the first value, in seconds from the start of the run."""
     interval_s: float
+    """Seconds between two values."""
     values: NDArray[np.float64] = field(repr=False)
+    """The values, an array of one dimension; NaN where there is none."""
 
     @property
     def time_s(self) -> NDArray[np.float64]:
-        """The time of each value."""
+        """Time of each value in seconds, an array as long as `values`."""
         return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
 
     def to_dict(self, *, values: bool = True) -> dict[str, Any]:
-        """The series as plain values; `values` says whether it is more than its head."""
+        """Return the series as plain values.
+
+        Args:
+            values: Whether to include the values; otherwise only what describes them.
+
+        """
         head = {key: getattr(self, key) for key in ("kind", "name", "quantity", "start_s", "interval_s")}
         return {**head, "values": values_of(self.values)} if values else head
 
 
 @dataclass(frozen=True)
 class Engine:
-    """How the run went."""
+    """Cost of a run: packets simulated, CPU time and memory. It varies from run to run and is not part of the digest.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> result.engine.packet_hops > result.engine.events > 0
+        True
+
+    """
 
     packet_hops: int
-    """Packets, data or ACK, that crossed a link."""
+    """Packet-hops: each is one packet, data or ACK, that crosses one link."""
     events: int
-    """Entries taken from the event queue."""
+    """Entries taken from the event queue; half rounds in an Ethernet."""
     cpu_s: float
-    """CPU time."""
+    """CPU time in seconds."""
     packet_hops_per_cpu_s: float
+    """Packet-hops per CPU second."""
     peak_rss_bytes: int
-    """Most memory that the whole process ever held."""
+    """The most memory that the whole process has held so far, in bytes."""
 
 
 @dataclass(frozen=True)
 class Deadlock:
-    """Links that PAUSE stops in a ring: none of them ever sends again."""
+    """Links that PAUSE stops in a ring, so that none of them ever sends again."""
 
     links: list[str]
-    """Each waits for the one after it, the last for the first."""
+    """Names of the links: each waits for the next, and the last for the first."""
     since_s: float
-    """When the last of them sent last."""
+    """Time at which the last of them stopped sending, in seconds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """The results of one run. Tables and series count what lies between `warmup_s` and `duration_s`."""
+    """The results of one run.
+
+    Tables count the interval from `warmup_s` to `duration_s`; time series cover the whole run. All tables are Polars
+    frames. A value that does not exist, such as the delay of a flow that delivered no packet, is null.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> result.queues.select("name", "discipline").rows()
+        [('bottleneck', 'drop_tail')]
+        >>> result.save("out/first")
+        >>> fb.load("out/first").digest == result.digest
+        True
+
+    """
 
     scenario: str
+    """Name of the scenario."""
     seed: int
+    """The seed of the run."""
     duration_s: float
+    """Simulated time in seconds."""
     warmup_s: float
+    """Seconds at the start that tables leave out."""
     flows: pl.DataFrame = field(repr=False)
-    """One row a flow: `goodput_bps`, `packets_dropped`, `delay_p99_s`, …"""
+    """One row per flow: `goodput_bps`, `packets_dropped`, `delay_p99_s` and others."""
     queues: pl.DataFrame = field(repr=False)
-    """One row a queue: `length_mean_packets`, drops by reason, …"""
+    """One row per queue: `length_mean_packets`, drops by reason and others."""
     links: pl.DataFrame = field(repr=False)
-    """One row a link: `utilization`, …"""
+    """One row per link: `name`, `rate_bps`, `utilization`, `packets`, `bytes`, `packets_lost`."""
     queue_flows: pl.DataFrame = field(repr=False)
-    """One row for each flow at each queue, with what the discipline keeps of the flow."""
+    """One row per flow and direction at each queue: arrivals, drops, marks, waiting time, and the state that the
+    discipline keeps of the flow."""
     ports: pl.DataFrame = field(repr=False)
-    """One row for each port of an Ethernet: `paused_s`, `frames_lost`, …; empty in other networks."""
+    """One row per port of an Ethernet: `paused_s`, `frames_lost` and others. Empty in other networks."""
     all_series: tuple[Series, ...] = field(repr=False)
     """The time series that the scenario's `[probes]` ask for."""
     engine: Engine
+    """Cost of the run."""
     digest: str
-    """Equal digests mean equal results."""
+    """A hash of all results but `state_bytes`: equal digests mean equal results, bit for bit."""
     deadlock: Deadlock | None = None
-    """Links of an Ethernet that had stopped each other for good when the run ended."""
+    """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
-        """Takes the core's columns without copying them."""
+        """Take the core's columns without copying them."""
         return cls(
             scenario=raw.scenario,
             seed=raw.seed,
@@ -125,15 +171,30 @@ class Result:
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
-        """Time series as one long frame: `time_s`, `name`, `quantity`, `value`.
+        """Return time series as one long frame.
 
-        `kind` is `queue`, `flow`, `link` or `queue_flow`; `name` and `quantity` narrow it down. Raises InputError if
-        there is no such series.
+        Args:
+            kind: `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
+            name: A component; all of the kind by default.
+            quantity: A quantity, such as `"length_packets"`; all of them by default.
+
+        Returns:
+            One row per value: `time_s`, `name`, `quantity`, `value`.
+
+        Raises:
+            InputError: If there is no such series.
+
+        Example:
+            >>> short = {"duration": "2 s", "warmup": "1 s"}
+            >>> result = fb.run("examples/first.toml", overrides=short)
+            >>> result.series("queue", "bottleneck", "length_packets").columns
+            ['time_s', 'name', 'quantity', 'value']
+
         """
         return long_frame(self.find_series(kind, name, quantity))
 
     def find_series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> list[Series]:
-        """The series that `series` puts into a frame. Raises InputError if there is none."""
+        """Return the series that `series` puts into a frame, one object each. Raises InputError if there is none."""
         if kind not in get_args(SeriesKind):
             message = f"there are no series of kind {kind!r}\nhint: it is one of {_listed(get_args(SeriesKind))}"
             raise InputError(message)
@@ -147,7 +208,7 @@ class Result:
 
     @cached_property
     def plot(self) -> Plots:
-        """Figures: `result.plot.goodput()`, `result.plot.queue("bottleneck")`, …"""
+        """Figures of the run: `result.plot.goodput()`, `result.plot.queue("bottleneck")` and others."""
         # Imported here: matplotlib takes longer to load than many a run.
         from .plot import Plots
 
@@ -160,7 +221,12 @@ class Result:
         return html(lambda width: result_tables(self.to_dict(series=False), width))
 
     def to_dict(self, *, series: bool = True) -> Document:
-        """The whole result as plain values; what has no value is None. `series` says if series have values."""
+        """Return the whole result as plain values, with None for a value that does not exist.
+
+        Args:
+            series: Whether to include the values of the time series.
+
+        """
         tables = {table: getattr(self, table).to_dicts() for table in TABLES}
         return {
             **{key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
@@ -172,19 +238,31 @@ class Result:
         }
 
     def to_json(self, *, series: bool = True) -> str:
-        """The whole result as one JSON document: what `forebay run --json` prints."""
+        """Return the whole result as one JSON document, as `forebay run --json` prints it.
+
+        Args:
+            series: Whether to include the values of the time series.
+
+        """
         return json_text(self.to_dict(series=series))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes the tables and series as Parquet and everything but the series' values as `result.json`.
+        """Write tables and series as Parquet, and all but the values of the series as `result.json`.
 
-        Either all files appear or none. Raises InputError if the folder cannot be written.
+        Either all files appear or none.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written.
+
         """
         with staged(folder) as staging:
             self.write_files(staging)
 
     def write_files(self, folder: Path) -> None:
-        """Writes the files of `save` one by one."""
+        """Write the files of `save` one by one."""
         for table in TABLES:
             frame: pl.DataFrame = getattr(self, table)
             # Only an Ethernet has ports.
@@ -198,7 +276,21 @@ class Result:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Reads what `save` wrote. Raises InputError if the folder holds no complete result."""
+        """Read a result that `Result.save`, `run` with `out`, or `forebay run --out` wrote.
+
+        Args:
+            folder: The folder of the result.
+
+        Raises:
+            InputError: If the folder holds no complete result.
+
+        Example:
+            >>> short = {"duration": "2 s", "warmup": "1 s"}
+            >>> result = fb.run("examples/first.toml", overrides=short, out="out/loaded")
+            >>> fb.load("out/loaded").flows.equals(result.flows)
+            True
+
+        """
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
@@ -225,7 +317,7 @@ class Result:
 
 
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
-    """A table that was written, which one without rows need not have been."""
+    """Return a table that was written, which one without rows need not have been."""
     return _read_parquet(path) if rows or path.exists() else pl.DataFrame()
 
 
@@ -237,7 +329,7 @@ def _read_parquet(path: Path) -> pl.DataFrame:
 
 
 def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
-    """The series of that file; `entries` are their heads."""
+    """Return the series of that file; `entries` are their heads."""
     entries = list(entries)
     if not entries:
         return ()
@@ -280,4 +372,4 @@ def _listed(names: Iterable[str], most: int = 12) -> str:
 
 
 load = Result.load
-"""Reads a folder that `Result.save` or `forebay run --out` wrote."""
+"""Read a result that `Result.save`, `run` with `out`, or `forebay run --out` wrote."""

@@ -21,19 +21,49 @@ if TYPE_CHECKING:
 
 
 class Scenario:
-    """A network, its traffic, and what is recorded: valid by construction.
+    """A network, its traffic, and what is recorded. A scenario that exists is valid.
 
-    Built from keys as they stand in a scenario file, with plain values or the objects of `forebay.types`:
+    The constructor takes the keys of a scenario file, with plain values or the objects of `forebay.types`. A class
+    derived from `AdmissionLaw` or `QueueDiscipline` may stand where a file names one: `queue={"python": MyLaw}`, or
+    `{"python": {"class": MyLaw, "parameters": {"limit_bytes": 20_000}}}`. `Scenario.load` reads a file,
+    `Scenario.from_toml` a text.
 
-        link = types.LinkSpec(rate="100 Mbps", delay="1 ms")
-        Scenario(duration="10 s", topology={"star": types.Star(access=link, bottleneck=link)}, flows=[...])
+    Raises:
+        ScenarioError: If the scenario is not valid. The message shows the place and what was expected.
 
-    A class derived from `AdmissionLaw` or `QueueDiscipline` may stand where a scenario file has its name: `queue =
-    {"python": MyLaw}`, or `{"python": {"class": MyLaw, "parameters": {...}}}`.
+    Example:
+        >>> access = {"rate": "100 Mbps", "delay": "1 ms"}
+        >>> bottleneck = {"rate": "10 Mbps", "delay": "5 ms", "queue": "red"}
+        >>> scenario = fb.Scenario(
+        ...     duration="2 s",
+        ...     topology={"star": {"access": access, "bottleneck": bottleneck}},
+        ...     flows=[{"name": "tcp", "count": 2, "transport": "tcp"}],
+        ... )
+        >>> scenario.flows
+        ['tcp-0', 'tcp-1']
+        >>> fb.run(scenario, seed=7).seed
+        7
 
-    `Scenario.load` reads a file, `Scenario.from_toml` a text. All of them raise ScenarioError for what is not valid,
-    with the place and what was expected.
     """
+
+    name: str
+    """Name of the scenario; by default that of its file without the ending."""
+    description: str | None
+    """Description of the scenario, if its file has one."""
+    duration_s: float
+    """Simulated time in seconds."""
+    warmup_s: float
+    """Seconds at the start that result tables leave out."""
+    seed: int
+    """The seed of a run that asks for no other."""
+    text: str
+    """Text of the scenario file, before any override."""
+    file_name: str
+    """Name of the file, for messages."""
+    overrides: tuple[tuple[str, str], ...]
+    """The overrides in their order: the path of a key, and the text that replaces its value."""
+    python_classes: list[str]
+    """The classes written in Python that the scenario names, as `"module:Class"`."""
 
     def __init__(self, **keys: object) -> None:
         self._code = _Code(allowed=True, given=dict(_classes_in(keys)))
@@ -47,11 +77,18 @@ class Scenario:
         *,
         allow_python: bool = False,
     ) -> Self:
-        """Reads a scenario file.
+        """Read a scenario file.
 
-        `overrides` replaces values by the path of their key: `{"flows.tcp.count": 10}`. With `allow_python`, the
-        classes that the file names may be imported and run; modules beside the file come first. Raises InputError if
-        the file cannot be read.
+        Args:
+            path: The file.
+            overrides: Values to replace, by the path of their key: `{"flows.tcp.count": 10}`.
+            allow_python: Import and run the Python classes that the file names. Modules beside the file are found
+                first.
+
+        Raises:
+            ScenarioError: If the scenario is not valid.
+            InputError: If the file cannot be read.
+
         """
         code = _Code(allowed=allow_python, folder=Path(path).parent)
         return cls._from_text(_read(Path(path)), str(path), overrides, code)
@@ -65,9 +102,18 @@ class Scenario:
         *,
         allow_python: bool = False,
     ) -> Self:
-        """Takes the text of a scenario file, whose name stands in messages and gives the scenario its default name.
+        """Take the text of a scenario file.
 
-        With `allow_python`, the classes that it names may be imported and run.
+        Args:
+            text: The text.
+            file_name: The name that messages show. Without its ending, it is the scenario's name unless the text has
+                one.
+            overrides: Values to replace, by the path of their key.
+            allow_python: Import and run the Python classes that the text names.
+
+        Raises:
+            ScenarioError: If the scenario is not valid.
+
         """
         return cls._from_text(text, file_name, overrides, _Code(allowed=allow_python))
 
@@ -80,11 +126,20 @@ class Scenario:
 
     @classmethod
     def from_types(cls, typed: TypedScenario) -> Self:
-        """Takes a `forebay.types.Scenario`."""
+        """Take a scenario built from the objects of `forebay.types`. Raises ScenarioError if it is not valid."""
         return cls.from_toml(tomli_w.dumps(_plain(typed)), allow_python=True)
 
     def override(self, values: Mapping[str, object]) -> Self:
-        """The same scenario with other values, each named by the path of its key: `{"flows.tcp.count": 10}`."""
+        """Return the same scenario with other values.
+
+        Args:
+            values: The new values, each by the path of its key: `{"flows.tcp.count": 10}`. An element of a list goes by
+                its name or its index.
+
+        Raises:
+            ScenarioError: If the result is not valid.
+
+        """
         scenario = self.__class__.__new__(self.__class__)
         scenario._code = self._code.with_given(values)
         scenario._set(self.text, self.file_name, (*self.overrides, *override_texts(values)))
@@ -93,23 +148,14 @@ class Scenario:
     def _set(self, text: str, file_name: str, overrides: tuple[tuple[str, str], ...]) -> None:
         facts = _core.check(text, file_name, overrides)
         self.text = text
-        """The text of the scenario file, before any override."""
         self.file_name = file_name
-        """The file's name, for messages."""
         self.overrides = overrides
-        """Paths of keys and the text that replaces their values, in order."""
         self.name = facts["name"]
-        """The scenario's name."""
         self.description = facts["description"]
-        """What it shows, if the file says so."""
         self.duration_s = facts["duration_s"]
-        """Simulated time in seconds."""
         self.warmup_s = facts["warmup_s"]
-        """What the result tables leave out at the start."""
         self.seed = facts["seed"]
-        """The seed unless another is asked for."""
         self.python_classes = facts["python_classes"]
-        """The classes written in Python that it names, as `"module:Class"`."""
         self._counts = facts["flow_count"], facts["link_count"]
         self._toml = facts["toml"]
 
@@ -120,7 +166,7 @@ class Scenario:
 
     @property
     def links(self) -> list[str]:
-        """Names of the links; the queue in front of a link has the same name."""
+        """Names of the links. The queue in front of a link has the same name."""
         return self._names[1]
 
     @cached_property
@@ -129,23 +175,23 @@ class Scenario:
         return _core.flow_and_link_names(self.text, self.file_name, self.overrides)
 
     def guests(self) -> Guests:
-        """The classes written in Python that the scenario names, as the core takes them.
+        """Return the classes written in Python that the scenario names, as the core takes them.
 
-        Raises InputError for a class that is not there or is no discipline, and if a scenario file names one without
-        leave.
+        Raises InputError for a class that does not exist or is not a discipline, and if a scenario file names one
+        without leave.
         """
         from .guests import plans_of
 
         given = self._code.given
         strangers = [name for name in self.python_classes if name not in given]
         if strangers and not self._code.allowed:
-            message = f"{self.file_name} names Python code, {strangers[0]}, which runs only with your leave"
-            message += "\nhint: if you trust it, add --allow-python, or allow_python=True in Python"
+            message = f"{self.file_name} names Python code, {strangers[0]}, which does not run without permission"
+            message += "\nhint: if you trust that code, add --allow-python, or allow_python=True in Python"
             raise InputError(message)
         return plans_of(self.python_classes, given, self._code.folder)
 
     def to_toml(self) -> str:
-        """The scenario as TOML, with its overrides in it."""
+        """Return the scenario as TOML, with its overrides applied."""
         return self._toml
 
     def _repr_html_(self) -> str:
@@ -167,7 +213,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class _Code:
-    """What a scenario may run of the Python code that it names."""
+    """The Python code that a scenario may run, of that which it names."""
 
     allowed: bool
     folder: Path | None = None
@@ -205,15 +251,15 @@ def _read(path: Path) -> str:
         message = f"there is no file {path}\nhint: give the path of a scenario file, such as examples/first.toml"
         raise InputError(message) from None
     except UnicodeDecodeError as error:
-        message = f"{path} is no text: byte {error.start} is not UTF-8\nhint: a scenario is a TOML file"
+        message = f"{path} is not text: byte {error.start} is not UTF-8\nhint: a scenario is a TOML file"
         raise InputError(message) from None
     except OSError as error:
-        message = f"cannot read {path}: {error.strerror}\nhint: is it a file, and may you read it?"
+        message = f"cannot read {path}: {error.strerror}\nhint: give a file that you can read"
         raise InputError(message) from None
 
 
 def _plain(value: object) -> Any:
-    """The value as tomli_w takes it: typed objects become tables of what was set, keys without a value vanish."""
+    """Return the value as tomli_w takes it: typed objects become tables of what was set, keys without value vanish."""
     if isinstance(value, type):
         return _class_name(value)
     # A pydantic model; pydantic itself is loaded only by those who use it.
@@ -227,14 +273,14 @@ def _plain(value: object) -> Any:
 
 
 def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Gives overrides as on the command line: texts as they are, anything else as a TOML value."""
+    """Return overrides as on the command line: texts as they are, anything else as a TOML value."""
     return tuple(
         (path, value if isinstance(value, str) else _toml_value(_plain(value))) for path, value in overrides.items()
     )
 
 
 def _toml_value(value: Any) -> str:
-    """A value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
+    """Return a value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
     match value:
         case bool():
             return "true" if value else "false"

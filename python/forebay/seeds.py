@@ -12,16 +12,16 @@ MOST_SEEDS = 10_000
 
 
 def check_seed(seed: int | None) -> None:
-    """Raises InputError for a seed that there is not."""
+    """Raise InputError for a seed that there is not."""
     if seed is not None and not 0 <= seed <= LAST_SEED:
         message = f"seed: must be from 0 to {LAST_SEED}, and is {seed}\nhint: leave it out for the scenario's own"
         raise InputError(message)
 
 
 def seeds_from(first: int, count: int) -> range:
-    """The `count` seeds from `first` on. Raises InputError for more than there are, or than one may ask for."""
+    """Return the `count` seeds from `first` on. Raises InputError for more than there are, or than one may ask for."""
     if count > MOST_SEEDS:
-        message = f"seeds: must be at most {MOST_SEEDS}, and is {count}\nhint: ten thousand tell enough"
+        message = f"seeds: must be at most {MOST_SEEDS}, and is {count}\nhint: ten thousand are enough"
         raise InputError(message)
     if first + count - 1 > LAST_SEED:
         message = (

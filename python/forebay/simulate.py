@@ -1,4 +1,4 @@
-"""Running a scenario."""
+"""Running one scenario."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Progress = Callable[[float], object]
 
 
 def scenario_text(folder: Path) -> str | None:
-    """The scenario of a saved run as it was run; None where it was not kept."""
+    """Return the scenario of a saved run as it was run, or None where it was not kept."""
     try:
         return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
     except OSError:
@@ -39,17 +39,34 @@ def run(
     progress: Progress | None = None,
     allow_python: bool = False,
 ) -> Result:
-    """Runs a scenario, or the scenario file of that path, and gives its results.
+    """Run a scenario and return its results.
 
-    `seed` replaces the scenario's own, `overrides` its values by the path of their key: `{"flows.tcp.count": 10}`.
-    With `out`, results and packet traces are saved in that folder. `progress` is called now and then with the part of
-    the run that is done; an exception that it raises ends the call. Other Python threads go on meanwhile. With
-    `allow_python`, the classes that a scenario file names may be imported and run.
+    The simulation does not hold the interpreter's lock, so other Python threads continue meanwhile.
 
-    Raises ScenarioError for a scenario that is not valid, DisciplineError if a discipline written in Python fails, and
-    InputError for a seed that there is not, a file that
-    cannot be read or a folder that cannot be written. If the disk is full at the end of the run, the error has the
-    results as its attribute `result`.
+    Args:
+        scenario: A scenario, or the path of a scenario file.
+        seed: The seed of all random numbers, in place of the scenario's own: an integer from 0 to 2^64 - 1.
+        overrides: Values to replace, by the path of their key: `{"flows.tcp.count": 10}`.
+        out: A folder for results and packet traces. Either all files appear in it at the end of the run, or none.
+        progress: Called about ten times a second with the share of the run that is done, from 0 to 1. An exception that
+            it raises ends the run.
+        allow_python: Import and run the Python classes that a scenario file names.
+
+    Returns:
+        Tables, time series and the digest of the run.
+
+    Raises:
+        ScenarioError: If the scenario is not valid.
+        DisciplineError: If a discipline written in Python fails.
+        InputError: If the seed is out of range, a file cannot be read, or the folder cannot be written. If the disk is
+            full at the end of the run, the error's attribute `result` holds the results.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> result = fb.run("examples/first.toml", overrides=short)
+        >>> result.flows["name"].to_list()
+        ['tcp-0', 'tcp-1', 'tcp-2', 'tcp-3', 'tcp-4', 'flood']
+
     """
     from .result import Result
 
@@ -79,7 +96,7 @@ def run_core(
     traces: Path | None = None,
     arrays: bool = True,
 ) -> RawResult:
-    """Runs a scenario and gives the core's own columns: NumPy arrays, or plain lists if `arrays` is false."""
+    """Run a scenario and return the core's own columns: NumPy arrays, or plain lists if `arrays` is false."""
     check_seed(seed)
     return _core.run(
         scenario.text,

@@ -29,7 +29,7 @@ _PLAIN = Scale(1.0, "")
 
 
 def result_tables(document: Document, width: int) -> list[RenderableType]:
-    """The tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
+    """Return the tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
     tables = _tables(_head(document, f"seed {document['seed']}"), _parts(document), width)
     tables.extend(_warnings(document))
     engine = document["engine"]
@@ -40,7 +40,7 @@ def result_tables(document: Document, width: int) -> list[RenderableType]:
 
 
 def seeds_tables(documents: Sequence[Document], width: int) -> list[RenderableType]:
-    """The same of one scenario under several seeds: means with half their 95 % confidence intervals."""
+    """Return the same of one scenario under several seeds: means with half their 95 % confidence intervals."""
     from .runs.mean import mean_rows
 
     parts = [_parts(document) for document in documents]
@@ -72,7 +72,7 @@ def _head(document: Document, seeds: str) -> str:
 
 
 def _parts(document: Document) -> dict[str, Sequence[Row]]:
-    """The rows of all tables that are shown."""
+    """Return the rows of all tables that are shown."""
     return {"groups": _group_rows(document["flows"]), **{table: document[table] for table in _TABLES}}
 
 
@@ -88,20 +88,20 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int) -> list[R
 
 
 def jain_index(shares: Sequence[float]) -> float:
-    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if nobody has anything."""
+    """Jain's fairness index: 1 if all shares are equal, 1/n if one of n has everything, NaN if none has anything."""
     squares = math.fsum(share * share for share in shares)
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else math.nan
 
 
 def _group_rows(flows: Sequence[Row]) -> list[Row]:
-    """A row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
+    """Return a row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
     groups = {name: list(members) for name, members in groupby(flows, key=lambda row: row["group"])}
     rows = [{"name": name, "flows": len(members), **_means(members)} for name, members in groups.items()]
     return [*rows, {"name": _ALL, "flows": len(flows), "kind": "", "jain": _fairness(flows)}]
 
 
 def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
-    """A row for each group of flows, if one has several."""
+    """Return a row for each group of flows, if one has several."""
     *groups, every = rows
     if len(groups) == every["flows"]:
         return []
@@ -122,7 +122,7 @@ def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
 
 
 def _flows(flows: Sequence[Row], width: int) -> list[RenderableType]:
-    """A row for each flow of the groups that have not too many."""
+    """Return a row for each flow of the groups that have not too many."""
     groups = [list(members) for _, members in groupby(flows, key=lambda row: row["group"])]
     shown = [row for members in groups if len(members) <= _MOST_FLOWS for row in members]
     if not shown:
@@ -215,7 +215,7 @@ def _links(links: Sequence[Row], queued: set[str], width: int) -> list[Renderabl
 
 
 def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
-    """The ports of an Ethernet, those that were stopped longest first if they are many."""
+    """Return the ports of an Ethernet, those that were stopped longest first if they are many."""
     shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
     paused = _unit(shown, "paused_s")
     columns = [
@@ -231,7 +231,7 @@ def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
 
 
 def _warnings(document: Document) -> list[RenderableType]:
-    """What an Ethernet is not supposed to do."""
+    """Return warnings of what an Ethernet is not supposed to do."""
     warnings: list[RenderableType] = []
     lossy = [row for row in document["ports"] if row["frames_lost"] and row["pause_frames_sent"]]
     if lossy:
@@ -248,7 +248,7 @@ def _warnings(document: Document) -> list[RenderableType]:
 
 
 def _table(heading: str, *columns: str, texts: int = 1) -> Table:
-    """An empty table of which the first `texts` columns hold text and the others numbers."""
+    """Return an empty table of which the first `texts` columns hold text and the others numbers."""
     table = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for index, column in enumerate(columns):
         is_text = index < texts
@@ -272,7 +272,7 @@ def _more(what: str, rows: int) -> list[RenderableType]:
 
 
 def _value(row: Row, quantity: str, unit: Scale) -> str:
-    """A value, and of a mean over seeds half its interval."""
+    """Return a value, and of a mean over seeds half its interval."""
     text, interval = unit.text(row[quantity]), row.get(quantity + CI)
     return text if interval is None else f"{text} ±{unit.text(interval, 2)}"
 
@@ -296,7 +296,7 @@ def _counted(row: Row, quantity: str) -> str:
 
 
 def _count(count: float | None) -> str:
-    """A number of packets or bytes; of a mean, one decimal."""
+    """Return a number of packets or bytes; of a mean, one decimal."""
     if count is None:
         return "-"
     return f"{count:,}" if isinstance(count, int) else f"{count:,.1f}"

@@ -21,12 +21,12 @@ _PROSE_WIDTH = 110
 
 
 def output() -> Console:
-    """Standard output. Without colours in a pipe or where NO_COLOR is set."""
+    """Return standard output, without colours in a pipe or where NO_COLOR is set."""
     return _console(stderr=False)
 
 
 def messages() -> Console:
-    """Standard error."""
+    """Return standard error."""
     return _console(stderr=True)
 
 
@@ -54,7 +54,7 @@ def printing() -> Iterator[None]:
 
 
 def give_up_output() -> None:
-    """Sends what is still to be printed nowhere: the interpreter would try again at its end, and complain."""
+    """Discard what is still to be printed: the interpreter would try again at its end, and complain."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -62,32 +62,32 @@ def give_up_output() -> None:
 
 
 def write(text: str) -> None:
-    """Prints a text on standard output exactly as it is."""
+    """Print a text on standard output exactly as it is."""
     with printing():
         sys.stdout.write(text if text.endswith("\n") else text + "\n")
 
 
 def show(*renderables: RenderableType) -> None:
-    """Prints tables or texts for people on standard output."""
+    """Print tables or texts for people on standard output."""
     with printing():
         output().print(*renderables, sep="\n")
 
 
 def show_page(page: RenderableType) -> None:
-    """Prints a page of prose on standard output, in lines that can be read."""
+    """Print a page of prose on standard output, in lines that can be read."""
     console = output()
     with printing():
         console.print(page, width=min(console.width, _PROSE_WIDTH))
 
 
 def note(text: str) -> None:
-    """Tells what was done, on standard error."""
+    """Tell what was done, on standard error."""
     with suppress(OSError):
         messages().print(text, markup=False, soft_wrap=True)
 
 
 def complain(message: str) -> None:
-    """Tells what is wrong, on standard error. Lines that begin with `hint:` say what to do."""
+    """Tell what is wrong, on standard error. Lines that begin with `hint:` say what to do."""
     from rich.text import Text
 
     first, *rest = message.splitlines() or [""]
@@ -99,14 +99,14 @@ def complain(message: str) -> None:
 
 
 def complain_of_source(plain: str, coloured: str) -> None:
-    """Tells what is wrong with a text that the message itself shows, on standard error."""
+    """Tell what is wrong with a text that the message itself shows, on standard error."""
     console = messages()
     with suppress(OSError):
         sys.stderr.write((coloured if console.is_terminal and not console.no_color else plain) + "\n")
 
 
 def complain_of(error: Exception) -> None:
-    """Tells what an error of bad input says, with the offending text in colours where it shows one."""
+    """Tell what an error of bad input says, with the offending text in colours where it shows one."""
     coloured: str = getattr(error, "coloured", "")
     if coloured:
         complain_of_source(str(error), coloured)
@@ -140,7 +140,7 @@ class Bar:
         return None if self._progress is None else self.move
 
     def move(self, done: float, total: float = 1.0, description: str | None = None) -> None:
-        """Shows that `done` of `total` is done; a description replaces the one before."""
+        """Show that `done` of `total` is done; a description replaces the one before."""
         if self._progress is not None:
             self._progress.update(self._task, completed=done, total=total, description=description, visible=True)
 
@@ -164,5 +164,5 @@ class Bar:
 
 
 def progress(description: str, *, counts: bool = False) -> Bar:
-    """A progress bar, to be shown by `with`: of a part that is done, or of counts such as 3 of 10 runs."""
+    """Return a progress bar, to be shown by `with`: of a part that is done, or of counts such as 3 of 10 runs."""
     return Bar(description, counts=counts)

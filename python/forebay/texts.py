@@ -46,7 +46,7 @@ def _number(text: str, units: Mapping[str, float]) -> float | None:
 
 
 def seconds(given: str | float, what: str) -> float:
-    """A time above 0 as somebody gave it: "5 ms", or a number of seconds. Raises InputError that begins with `what`."""
+    """Return a time above 0, given as "5 ms" or a number of seconds. Raises InputError that begins with `what`."""
     value = _number(given, _TIMES) if isinstance(given, str) else float(given)
     if value is None or not 0.0 < value < float("inf"):
         message = f"{what}: expected a time above 0, and found {given!r}\nhint: write it with its unit: '5 ms'"
@@ -55,17 +55,17 @@ def seconds(given: str | float, what: str) -> float:
 
 
 def mean_seconds(delay: Any) -> float:
-    """The mean of a time that a valid scenario draws: "10 ms", or a table such as `{ uniform = ["1 ms", "9 ms"] }`."""
+    """Return the mean of a time of a valid scenario: "10 ms", or a table such as `{ uniform = ["1 ms", "9 ms"] }`."""
     return _mean(delay, _TIMES)
 
 
 def mean_bytes(size: Any) -> float:
-    """The mean of a size that a valid scenario draws: "1000 B", or a table such as `{ exponential = "1000 B" }`."""
+    """Return the mean of a size of a valid scenario: "1000 B", or a table such as `{ exponential = "1000 B" }`."""
     return _mean(size, _SIZES)
 
 
 def bits_per_second(rate: str) -> float:
-    """A rate of a valid scenario: "10 Gbps"."""
+    """Return a rate of a valid scenario: "10 Gbps"."""
     return _mean(rate, _RATES)
 
 

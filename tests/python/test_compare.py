@@ -181,7 +181,7 @@ def test_contenders() -> None:
     for wrong, named in {
         "rde": "did you mean red",
         "red,": "(nothing)",
-        "red:gentle": "is no parameter",
+        "red:gentle": "is not a parameter",
     }.items():
         with pytest.raises(fb.InputError, match=named.replace("(", r"\(").replace(")", r"\)")):
             contenders_of(wrong)

@@ -214,7 +214,7 @@ def test_what_a_killed_run_left_is_swept_and_nothing_else(forebay: Command, smal
     going_on.send_signal(signal.SIGINT)
     _, stderr = going_on.communicate(timeout=60)
     assert going_on.returncode == 130
-    assert f"the older results in {out} are as they were" not in stderr  # There were none when it began.
+    assert f"the older results in {out} are unchanged" not in stderr  # There were none when it began.
     assert list(out.glob(f"{PARTIAL}*")) == []
     assert fb.load(out).scenario == "small"
 

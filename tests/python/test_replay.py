@@ -154,7 +154,7 @@ def test_cut_headers_and_disorder_are_told(forebay: Command, tmp_path: Path) -> 
     assert (replayed.packets_cut, replayed.packets_out_of_order) == (2, 1)
     assert replayed.flows.get_column("packets").to_list() == [2, 1]
     text = forebay("replay", path, "--rate", "1Mbps", "--queue", "drop_tail").stdout
-    assert "2 packets were captured without the headers that tell their flow" in text
+    assert "2 packets were captured without the headers that identify their flow" in text
     assert "put in order of time" in text
     clean = forebay("replay", EXAMPLE, "--rate", "20Mbps", "--queue", "drop_tail").stdout
     assert "headers" not in clean

@@ -388,7 +388,7 @@ def test_a_queue_can_be_named() -> None:
     port = hot_port(from_text(SCENARIO), "SW1->SW2")
     assert port.queue == "SW1->SW2"
     assert [source.name for source in port.model.sources] == ["culprit", "victim"]
-    for wrong, expected in (("6->SW2", "out of a switch"), ("SW9->6", "no such link")):
+    for wrong, expected in (("6->SW2", "leaves a switch"), ("SW9->6", "no such link")):
         with pytest.raises(fb.InputError, match=expected):
             hot_port(from_text(SCENARIO), wrong)
 

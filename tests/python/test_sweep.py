@@ -95,7 +95,7 @@ def test_keys_in_step_and_keys_that_change_together(scenario: fb.Scenario) -> No
         {"flows.tcp.count": 1, RATE: "5 Mbps", LIMIT: "9 packets"},
         {"flows.tcp.count": 2, RATE: "9 Mbps", LIMIT: "9 packets"},
     ]
-    with pytest.raises(fb.InputError, match=r"need equally many values.*flows.tcp.count 2"):
+    with pytest.raises(fb.InputError, match=r"need the same number of values.*flows.tcp.count 2"):
         make_plan(scenario, Request({**vary, LIMIT: ["9 packets"]}, "step"))
 
 
@@ -236,13 +236,13 @@ def test_more_values_and_seeds_go_into_the_same_folder_and_another_sweep_does_no
     fb.sweep(scenario, {"flows.tcp.count": [1, 2, 3]}, seeds=3, out=tmp_path)
     assert len(list((tmp_path / "runs").iterdir())) == 9
     assert times.items() <= {path: path.stat().st_mtime_ns for path in (tmp_path / "runs").iterdir()}.items()
-    with pytest.raises(fb.InputError, match=r"a sweep of flows\.tcp\.count, and this is one of topology"):
+    with pytest.raises(fb.InputError, match=r"a sweep of flows\.tcp\.count, and this one varies topology"):
         fb.sweep(scenario, {RATE: ["5 Mbps"]}, out=tmp_path)
     with pytest.raises(fb.InputError, match="of another scenario"):
         fb.sweep(scenario.override({"duration": "1 s"}), {"flows.tcp.count": [1]}, out=tmp_path)
     manifest = tmp_path / "sweep.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | {"version": "0.0.1-0123"}))
-    with pytest.raises(fb.InputError, match=r"by another build of Forebay: 0\.0\.1-0123"):
+    with pytest.raises(fb.InputError, match=r"holds a sweep by another build of Forebay: 0\.0\.1-0123"):
         fb.sweep(scenario, {"flows.tcp.count": [1]}, out=tmp_path)
 
 
@@ -408,7 +408,7 @@ def test_two_calls_in_one_folder_at_a_time_are_refused(office: Path, tmp_path: P
             time.sleep(0.01)
         second = subprocess.run(command, capture_output=True, text=True, check=False)
         assert second.returncode == 2
-        assert "another call of Forebay writes to" in second.stderr
+        assert "another call of Forebay is writing to" in second.stderr
     finally:
         first.send_signal(signal.SIGINT)
         _, said = first.communicate(timeout=10)

@@ -51,17 +51,17 @@ class Evidence:
         return [target for target in self.targets if target.metric.more_buffer_helps is more_buffer_helps]
 
     def text(self, size: int) -> str:
-        """A size with its unit."""
+        """Return a size with its unit."""
         return size_text(size, self.place.unit)
 
 
 def size_text(size: float, unit: str) -> str:
-    """A size with its unit: "1 packet", "24 packets", "24,000 bytes"."""
+    """Return a size with its unit: "1 packet", "24 packets", "24,000 bytes"."""
     return f"{size:,.0f} {unit[:-1] if round(size) == 1 else unit}"
 
 
 def answer_of(evidence: Evidence) -> Answer:
-    """The answer to the targets together."""
+    """Return the answer to the targets together."""
     answer = Answer()
     _check_monotone(evidence, answer)
     wants_floor = bool(evidence.targets_of(more_buffer_helps=True))
@@ -80,7 +80,7 @@ def answer_of(evidence: Evidence) -> Answer:
 
 
 def _find_smallest(evidence: Evidence, answer: Answer) -> None:
-    """The smallest size that reaches the targets of utilisation and drop rate, and above which none fails."""
+    """Find the smallest size that reaches the targets of utilisation and drop rate, and above which none fails."""
     sides = {point.buffer: point.side(more_buffer_helps=True) for point in evidence.points}
     worst = max((size for size, side in sides.items() if side < 0), default=None)
     # Smaller ones may have been taken for reached after a few seeds that happened to agree.
@@ -97,11 +97,11 @@ def _find_smallest(evidence: Evidence, answer: Answer) -> None:
     if not answer.confident:
         answer.notes.append(_undecided(evidence, first, smallest - 1))
     elif smallest == evidence.sizes.least > evidence.sizes.step:
-        answer.notes.append("The smallest size that was looked at will do: a smaller --min may find less.")
+        answer.notes.append("The smallest size tried is large enough: a smaller --min may find a smaller one.")
 
 
 def _find_largest(evidence: Evidence, answer: Answer) -> None:
-    """The largest size that keeps the targets of delay, and below which none breaks them."""
+    """Find the largest size that keeps the targets of delay, and below which none breaks them."""
     sides = {point.buffer: point.side(more_buffer_helps=False) for point in evidence.points}
     broken = min((size for size, side in sides.items() if side > 0), default=None)
     short = [] if evidence.short is None else [size for size in sides if size <= evidence.short]
@@ -113,7 +113,7 @@ def _find_largest(evidence: Evidence, answer: Answer) -> None:
         if broken is None or least.side(more_buffer_helps=False) == 0:
             answer.notes.append(_undecided(evidence, least.buffer, (broken or max(sides) + 1) - 1))
         else:
-            answer.notes.append("What is left is propagation and the sending of packets, here and at other links.")
+            answer.notes.append("The delay that is left is propagation and transmission, here and at other links.")
         return
     answer.largest = largest = max(kept)
     last = max(sides) if broken is None else broken - 1
@@ -144,7 +144,7 @@ def _reconcile(evidence: Evidence, answer: Answer) -> None:
         answer.notes.insert(0, f"At {evidence.text(point.buffer)}, {found}, more than the {goals}: {conflict}.")
     else:
         answer.confident = False
-        answer.notes.insert(0, f"At {evidence.text(point.buffer)}, {found}: too near to the {goals} to be told.")
+        answer.notes.insert(0, f"At {evidence.text(point.buffer)}, {found}: too near to the {goals} for a verdict.")
 
 
 def _goals(evidence: Evidence, *, more_buffer_helps: bool) -> str:
@@ -152,7 +152,7 @@ def _goals(evidence: Evidence, *, more_buffer_helps: bool) -> str:
 
 
 def _found(evidence: Evidence, point: Point, *, more_buffer_helps: bool) -> str:
-    """What a size gave: "the delay, 99th percentile is 23.1 ms at 1 packet"."""
+    """Return the metrics of a size in words: "the delay p99 is 23.1 ms"."""
     parts = []
     for target in evidence.targets_of(more_buffer_helps=more_buffer_helps):
         mean = point.intervals[target.metric.name].mean
@@ -167,7 +167,7 @@ def _undecided(evidence: Evidence, first: int, last: int) -> str:
 
 
 def _why_not(evidence: Evidence) -> list[str]:
-    """Why no size reaches the targets of utilisation and drop rate, as far as the runs show it."""
+    """Return why no size reaches the targets of utilisation and drop rate, if the runs show it."""
     last = evidence.points[-1]
     notes = []
     for target in evidence.targets_of(more_buffer_helps=True):
@@ -187,7 +187,7 @@ def _why_not(evidence: Evidence) -> list[str]:
             if len(evidence.targets_of(more_buffer_helps=True)) > 1
             else "Some sizes do"
         )
-        notes.append(f"{some}, but none that was measured above {evidence.text(largest)}, which does not.")
+        notes.append(f"{some}, but no size measured above {evidence.text(largest)}, which does not.")
     undecided = [point.buffer for point in evidence.points if point.side(more_buffer_helps=True) == 0]
     if undecided:
         notes.append(_undecided(evidence, min(undecided), max(undecided)))
@@ -202,15 +202,17 @@ def _best(points: Sequence[Point], metric: Metric) -> Point:
 def _what_holds_it_back(evidence: Evidence, target: Target, last: Point) -> str:
     at_last = evidence.text(last.buffer)
     if last.drops:
-        return f"A buffer of {at_last} still overflows: a larger --max may find a size, if the senders give way at all."
+        return (
+            f"A buffer of {at_last} still overflows: a larger --max may find a size, if the senders respond to drops."
+        )
     if target.metric is DROP_RATE:
         packets = sum(run.packets_arrived for run in last.runs)
         return (
-            f"With {at_last} nothing is dropped, but among {packets:,} packets that only shows a rate below "
-            f"{value_text(DROP_RATE.name, 3 / packets if packets else 1.0)}: longer runs would show more."
+            f"With {at_last} nothing is dropped, but {packets:,} packets only show a rate below "
+            f"{value_text(DROP_RATE.name, 3 / packets if packets else 1.0)}: longer runs show more."
         )
     rules = evidence.rules
-    held = "The traffic asks for no more, or something else holds it back."
+    held = "The traffic needs no more, or something else limits it."
     if rules is not None and rules.window_load < target.value:
         held = (
             f"The windows of the {rules.flows:,.4g} flows, {rules.window_packets:,.4g} segments each, let them send "
@@ -220,7 +222,7 @@ def _what_holds_it_back(evidence: Evidence, target: Target, last: Point) -> str:
 
 
 def _check_monotone(evidence: Evidence, answer: Answer) -> None:
-    """Looks for sizes that surely do worse than smaller ones where they should do better, or the other way."""
+    """Look for sizes that surely do worse than smaller ones where they should do better, or the other way."""
     for target in evidence.targets:
         name = target.metric.name
         reversal = _reversal(evidence.points, name, rises=target.metric is not DROP_RATE)
@@ -229,15 +231,15 @@ def _check_monotone(evidence: Evidence, answer: Answer) -> None:
         small, large = reversal
         answer.monotone = False
         answer.notes.append(
-            f"The {target.metric.title} does not move one way with the buffer: it is "
+            f"The {target.metric.title} does not move in one direction with the buffer: it is "
             f"{value_text(name, small.intervals[name].mean)} at {evidence.text(small.buffer)} and "
             f"{value_text(name, large.intervals[name].mean)} at {evidence.text(large.buffer)}. "
-            "Sizes between those that were measured may do otherwise than the search assumes."
+            "Sizes between those measured may behave otherwise than the search assumes."
         )
 
 
 def _reversal(points: Sequence[Point], metric: str, *, rises: bool) -> tuple[Point, Point] | None:
-    """The two sizes, the smaller first, whose intervals lie furthest apart in the order that was not expected."""
+    """Return the two sizes, the smaller first, whose intervals lie furthest apart in the unexpected order."""
 
     def fall(one: Interval, other: Interval) -> float:
         """By how much `other` surely lies below `one`, as a part of it; 0 if that is not sure or not noticeable."""

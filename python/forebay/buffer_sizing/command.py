@@ -41,7 +41,7 @@ class Options:
 
 
 def run_command(path: Path, options: Options) -> int:
-    """Searches, prints, and gives the exit status. Raises InputError and ScenarioError."""
+    """Search, print, and return the exit status. Raises InputError and ScenarioError."""
     out = options.out or Path("out") / STEM / path.stem
     finished = 0
     interrupt.tells(

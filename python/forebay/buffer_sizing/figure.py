@@ -24,7 +24,7 @@ _GREY = "#555555"
 
 
 def draw(size: BufferSize) -> Figure:
-    """A panel for each target, over the sizes on a logarithmic axis."""
+    """Return a panel for each target, over the sizes on a logarithmic axis."""
     with style():
         figure = new_figure(figsize=(6.8, 1.4 + 2.9 * len(size.targets)))
         column = figure.subplots(len(size.targets), 1, sharex=True, squeeze=False)[:, 0]
@@ -52,7 +52,7 @@ def _plain_ticks(axis: Axis) -> None:
 
 
 def _range(size: BufferSize) -> tuple[float, float]:
-    """What was measured, and the rules of thumb as far as they do not lie far outside."""
+    """Return the range of the sizes measured, with those rules of thumb that do not lie far outside."""
     least, most = size.points[0].buffer, size.points[-1].buffer
     rules = [] if size.rules is None else [size.rules.bandwidth_delay, size.rules.bandwidth_delay_over_sqrt_flows]
     near = [value for value in rules if most < value < 30 * most]
@@ -115,7 +115,7 @@ def _measured(axes: Axes, size: BufferSize, target: Target) -> None:
 
 
 def _answer(axes: Axes, size: BufferSize) -> None:
-    """The size found, and the range where it is not sure."""
+    """Draw the size found, and the range where it is not sure."""
     if size.buffer is None:
         return
     if size.range is not None and not size.confident:

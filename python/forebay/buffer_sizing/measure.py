@@ -1,4 +1,4 @@
-"""Runs of a scenario at one size of the buffer after the other: several seeds each, more where they do not decide."""
+"""Runs of a scenario at one size of the buffer after another: several seeds each, and more where they do not decide."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from .place import Place
 
 RUNS = "runs"
-"""The folder of finished runs within that of a search: a call that was stopped goes on from them."""
+"""The folder of finished runs within that of a search: a repeated call continues from them."""
 
 OnStep = Callable[[float, int, str], object]
-"""Told of the runs done, with parts of those that are under way; of how many there may be; and what is measured."""
+"""Called with the runs done (a fraction counts runs under way), the number of runs expected, and the size measured."""
 
 
 @dataclass(frozen=True)
@@ -43,14 +43,15 @@ class Run:
     """The numbers of one run; NaN where there is none."""
 
     seed: int
+    """The seed of the run."""
     values: Mapping[str, float]
-    """By the name of the metric, and `length_mean_packets`."""
+    """Value by the name of the metric, `length_mean_packets` among them."""
     packets_arrived: int
-    """At the queues."""
+    """Packets that arrived at the queues."""
     flows_by_group: Mapping[str, int]
     """TCP flows of each group that had packets arrive at the queues."""
     rate_bps: float
-    """Rate of a link behind the queues."""
+    """Rate of a link behind the queues in bit/s."""
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,21 @@ class Point:
     """One size of the buffer with its runs."""
 
     buffer: int
+    """The size, in the unit of the limit."""
     runs: tuple[Run, ...]
+    """The runs, one per seed."""
     verdicts: Mapping[Target, Verdict]
+    """The verdict on each target."""
     intervals: Mapping[str, Interval] = field(repr=False)
-    """By the name of the metric."""
+    """Mean and interval by the name of the metric."""
 
     @cached_property
     def verdict(self) -> Verdict:
-        """Of all targets together."""
+        """The verdict on all targets together."""
         return _together(self.verdicts.values())
 
     def side(self, *, more_buffer_helps: bool) -> int:
-        """Where the size lies in view of those targets: 1 is above the boundary, -1 below it, 0 cannot be said."""
+        """Return the side of the boundary on which the size lies, for those targets: 1 above, -1 below, 0 unknown."""
         found = [
             verdict for target, verdict in self.verdicts.items() if target.metric.more_buffer_helps is more_buffer_helps
         ]
@@ -93,9 +97,9 @@ class Effort:
     """How much is run."""
 
     seeds: int
-    """Runs of each size at first."""
+    """Runs of each size to begin with."""
     max_seeds: int
-    """The most runs of a size that stays undecided."""
+    """The most runs of an undecided size."""
     where: Where
     """Threads: how far each run is comes back from it."""
 
@@ -123,11 +127,11 @@ class Measurements:
         self.points: dict[int, Point] = {}
 
     def expect(self, sizes: int) -> None:
-        """Says how many sizes may still be measured, for the progress bar."""
+        """Say how many sizes may still be measured, for the progress bar."""
         self._meter.expect(sizes)
 
     def at(self, buffer: int) -> Point:
-        """Measures a size, or gives what was measured. Raises InputError for one that the scenario cannot have."""
+        """Measure a size, or return what was measured. Raises InputError for one that the scenario cannot have."""
         known = self.points.get(buffer)
         if known is not None:
             return known
@@ -140,7 +144,7 @@ class Measurements:
             goal = min(2 * goal, self._effort.max_seeds)
 
     def extend(self, buffer: int, seeds: int) -> Point:
-        """Sees to it that a size has been run under this many seeds. Raises InputError as `at` does."""
+        """See to it that a size has been run under this many seeds. Raises InputError as `at` does."""
         known = self.points.get(buffer)
         runs = [] if known is None else list(known.runs)
         runs += self._run(buffer, self.text(buffer), range(len(runs), seeds))
@@ -151,7 +155,7 @@ class Measurements:
         return {target.metric.more_buffer_helps for target in self._targets}
 
     def text(self, buffer: int) -> str:
-        """The scenario with a buffer of that size. Raises InputError if it cannot have that."""
+        """Return the scenario with a buffer of that size. Raises InputError if it cannot have that."""
         try:
             return self._scenario.override({self._place.key: self._place.limit_text(buffer)}).to_toml()
         except ScenarioError as error:
@@ -199,7 +203,7 @@ def _rows(columns: Mapping[str, NDArray[Any]], chosen: NDArray[np.bool_]) -> dic
 
 
 def _reduce(outcome: Outcome, seed: int) -> Run:
-    """The numbers of a run, of which `_simulate` kept the queues that are sized and the links behind them."""
+    """Return the numbers of a run, of which `_simulate` kept the queues that are sized and the links behind them."""
     flows, queues, links = (outcome.tables[table] for table in ("flows", "queues", "links"))
     at_queue = outcome.tables["queue_flows"]
     arrived, dropped = int(queues["packets_arrived"].sum()), int(queues["packets_dropped"].sum())
@@ -224,7 +228,7 @@ def _reduce(outcome: Outcome, seed: int) -> Run:
 
 
 def _delay(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_], column: str) -> float:
-    """The quantile of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
+    """Return the quantile of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
     weights = flows["packets_delivered"][members].astype(np.float64)
     values = flows[column][members].astype(np.float64)
     known = np.isfinite(values)

@@ -40,17 +40,17 @@ class Place:
         return "bytes" if self.limit is not None and not any(it in self.limit for it in _PACKETS) else "packets"
 
     def limit_text(self, size: int) -> str:
-        """A limit of that size as a scenario has it."""
+        """Return a limit of that size as a scenario has it."""
         return f"{size} packets" if self.unit == "packets" else f"{size} B"
 
 
 def find_place(scenario: Scenario, queue: str | None, key: str | None) -> Place:
-    """The queue that `queue` names or whose limit is at `key`; by default the bottleneck's. Raises InputError."""
+    """Return the queue named `queue` or with its limit at `key`; by default the bottleneck's. Raises InputError."""
     ((kind, table),) = tomllib.loads(scenario.to_toml())["topology"].items()
     places = list(_PLACES[kind](table, scenario.links))
     if key is not None:
         if queue is not None:
-            message = "--queue and --key both say which queue is sized\nhint: give one of them"
+            message = "--queue and --key both choose the queue to size\nhint: give one of them"
             raise InputError(message)
         return _at_key(places, key, scenario)
     settable = [place for place in places if place.settable]
@@ -79,7 +79,9 @@ def _at_key(places: list[Place], key: str, scenario: Scenario) -> Place:
             limit = _value_at(tomllib.loads(scenario.to_toml()), key)
             return replace(place, name=key, key=key, limit=limit if isinstance(limit, str) else None, settable=True)
     settable = [place for place in places if place.settable]
-    message = f"--key {key}: this is no limit of a queue\nhint: {_choices(settable, of=lambda it: f'--key {it.key}')}"
+    message = (
+        f"--key {key}: this is not the limit of a queue\nhint: {_choices(settable, of=lambda it: f'--key {it.key}')}"
+    )
     raise InputError(message)
 
 
@@ -95,7 +97,7 @@ def _value_at(document: Any, key: str) -> object:
 
 
 def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
-    """The bottleneck's queue of the topologies that have one; elsewhere the only one with a limit."""
+    """Return the bottleneck's queue of the topologies that have one; elsewhere the only one with a limit."""
     by_name = {place.name: place for place in places}
     if kind in ("star", "dumbbell", "chain"):
         name = "link" if kind == "chain" else "bottleneck"
@@ -112,7 +114,7 @@ def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
     if len(limited) == 1:
         return limited[0]
     count = f"{len(limited)} queues have" if limited else "no queue has"
-    message = f"{count} a limit, so that there is no single one to size\nhint: {_choices(limited or places)}"
+    message = f"{count} a limit: it is not clear which one to size\nhint: {_choices(limited or places)}"
     raise InputError(message)
 
 
@@ -125,7 +127,7 @@ def _choices(places: list[Place], of: Callable[[Place], str] = lambda it: f"--qu
 
 @cache
 def _default_limits() -> dict[str, str]:
-    """The disciplines that have a limit, with its default."""
+    """Return the disciplines that have a limit, with its default."""
     return {
         choice["name"]: str(it["default"]).strip('"')
         for choice in _core.choices()
@@ -138,7 +140,7 @@ def _default_limits() -> dict[str, str]:
 def _of_link(
     spec: dict[str, Any], path: str, name: str, queues: tuple[str, ...], links: tuple[str, ...] | None = None
 ) -> Iterator[Place]:
-    """The queue of a link's description."""
+    """Yield the queue of a link's description."""
     # A link without a queue has a drop-tail one without limit.
     discipline, parameters = _tagged(spec["queue"]) if "queue" in spec else ("drop_tail", {})
     default = _default_limits().get(discipline)
@@ -183,14 +185,14 @@ def _switch(table: dict[str, Any], links: list[str]) -> Iterator[Place]:
 
 
 def _tagged(spec: str | dict[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """The name of what was chosen, and its parameters: `"red"`, or `{ red = { … } }`."""
+    """Return the name of what was chosen, and its parameters: `"red"`, or `{ red = { … } }`."""
     return (spec, {}) if isinstance(spec, str) else next(iter(spec.items()))
 
 
 def _fabric(
     spec: str | dict[str, dict[str, Any]], path: str, switch: str, ports: int, outputs: tuple[str, ...]
 ) -> Iterator[Place]:
-    """The queues at the inputs of a switch."""
+    """Yield the queues at the inputs of a switch."""
     inputs = tuple(f"{switch}/input-{number}" for number in range(1, ports + 1))
     kind, parameters = _tagged(spec)
     name = switch if switch != "switch" else ""

@@ -22,64 +22,92 @@ if TYPE_CHECKING:
     from .rules import Rules
 
 STEM = "size-buffer"
-"""The files of a search are called so."""
+"""The files of a search begin with this name."""
 
 CI = "_ci95"
-"""A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
+"""The ending of a column that holds half the width of a metric's 95 % confidence interval over seeds."""
 
 MEASURED = (*METRICS, "length_mean_packets")
-"""What is known of each size."""
+"""The metrics of each size."""
 
 
 @dataclass(frozen=True, eq=False)
 class BufferSize:
-    """The buffer that reaches the targets. Sizes are in `unit`; numbers are means over seeds."""
+    """The buffer that reaches the targets.
+
+    Sizes are in `unit`, and metrics are means over seeds.
+
+    Example:
+        >>> slow = {
+        ...     "duration": "2 s",
+        ...     "warmup": "1 s",
+        ...     "topology.star.bottleneck.rate": "10 Mbps",
+        ...     "flows.flood.transport.udp.constant.rate": "1 Mbps",
+        ... }
+        >>> size = fb.size_buffer(
+        ...     "examples/first.toml", 0.8, overrides=slow, seeds=2, precision=0.5
+        ... )
+        >>> size.key
+        'topology.star.bottleneck.queue.drop_tail.limit'
+        >>> size.table.columns[:3]
+        ['buffer', 'seeds', 'verdict']
+
+    """
 
     scenario: str
-    """The scenario's name."""
+    """Name of the scenario."""
     description: str | None
+    """Description of the scenario, or None."""
     warmup_s: float
+    """Seconds at the start that the metrics leave out."""
     duration_s: float
+    """Simulated time of each run in seconds."""
     key: str
     """The path of the limit that was varied."""
     queue: str
-    """The queue that it belongs to."""
+    """The queue whose limit that is."""
     unit: str
-    """"packets" or "bytes"."""
+    """`"packets"` or `"bytes"`."""
     targets: tuple[Target, ...]
+    """The targets asked for."""
     smallest: int | None
-    """The smallest size found to reach the targets of utilisation and drop rate; None without such a target, and if no
+    """The smallest size found to reach the targets of utilisation and drop rate. None without such a target, and if no
     size was found."""
     largest: int | None
-    """The largest size found to keep the targets of delay; None without such a target, if no size was found, and if
-    every size up to the most keeps them."""
+    """The largest size found to keep the targets of delay. None without such a target, and if no size was found."""
     buffer: int | None
-    """The answer: `smallest`; where only delay has a target, `largest`. None if no size reaches every target."""
+    """The answer: `smallest`, or `largest` where only delay has a target. None if no size reaches every target."""
     range: tuple[int, int] | None
-    """Between which sizes the exact answer lies: those inside were undecided, or not told apart from `buffer`."""
+    """The two sizes between which the exact answer lies, or None. Sizes inside were undecided, or count as equal to
+    `buffer`."""
     confident: bool
-    """Whether the answer is as exact as was asked for; else `range` is what can be said."""
+    """Whether the answer is as exact as was asked for. Otherwise `range` says what is known."""
     monotone: bool
-    """Whether what was measured moves one way with the size of the buffer, as the search takes for granted."""
+    """Whether what was measured moves in one direction with the size of the buffer, as the search assumes."""
     points: tuple[Point, ...] = field(repr=False)
     """Every size measured, the smallest first."""
     rules: Rules | None
-    """The rules of thumb; None where no TCP flow goes through the queue."""
+    """The rules of thumb, or None where no TCP flow passes the queue."""
     notes: tuple[str, ...]
-    """What one should know of the answer, in words."""
+    """Remarks on the answer: why there is none, or how far to trust it."""
     toml: str = field(repr=False)
-    """The scenario, for the record."""
+    """The scenario as TOML."""
 
     @property
     def table(self) -> pl.DataFrame:
-        """One row a size: `buffer`, `seeds`, `verdict`, and every metric with its `…_ci95`."""
+        """One row per size measured.
+
+        Columns: `buffer`, `seeds`, `verdict`; then `utilization`, `drop_rate`, `delay_p50_s`, `delay_p95_s`,
+        `delay_p99_s` and `length_mean_packets`, each followed by its `…_ci95`, half the width of its 95 % confidence
+        interval.
+        """
         rows = [_row(point) for point in self.points]
         whole = dict.fromkeys(("buffer", "seeds"), pl.Int64)
         kinds: dict[str, Any] = {**whole, "verdict": pl.String}
         return pl.DataFrame(rows, schema={name: kinds.get(name, pl.Float64) for name in rows[0]}, orient="row")
 
     def plot(self) -> Figure:
-        """What was measured against the size of the buffer, with the target, the answer and the rules of thumb."""
+        """Draw each target's metric against the size of the buffer, with the answer and the rules of thumb."""
         # Imported here: matplotlib takes longer to load than many a run.
         from .figure import draw
 
@@ -93,7 +121,7 @@ class BufferSize:
         return html(lambda _width: terminal_tables(self))
 
     def to_dict(self) -> Document:
-        """All of it as plain values; what has no value is None."""
+        """Return all of it as plain values, with None for a value that does not exist."""
         facts = ("scenario", "description", "warmup_s", "duration_s", "key", "queue", "unit")
         answer = ("buffer", "smallest", "largest", "confident", "monotone")
         return {
@@ -107,11 +135,19 @@ class BufferSize:
         }
 
     def to_json(self) -> str:
-        """The whole result as one JSON document: what `forebay size-buffer --json` prints."""
+        """Return all of it as one JSON document, as `forebay size-buffer --json` prints it."""
         return json_text(self.to_dict())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes `size-buffer.csv`, `.json`, `.png` and `.svg`. Raises InputError if it cannot."""
+        """Write `size-buffer.csv`, `.json`, `.png` and `.svg`.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written, or holds the result of a run.
+
+        """
         from forebay.figure import save_figure
 
         with staged_beside_runs(folder) as staging:

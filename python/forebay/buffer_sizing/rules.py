@@ -1,4 +1,4 @@
-"""The rules of thumb for the size of a buffer, with what they need to know of a scenario."""
+"""The rules of thumb for the size of a buffer, and what they need to know of a scenario."""
 
 from __future__ import annotations
 
@@ -21,40 +21,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rules:
-    """What the rules of thumb say, in the unit of the buffer, and what they say it from."""
+    """The rules of thumb in the unit of the buffer, with the quantities that they use."""
 
     flows: float
-    """N: TCP flows through one link behind the queue, the mean over these links."""
+    """N: the number of TCP flows through one link behind the queue, the mean over these links."""
     rtt_s: float
-    """RTT: two-way propagation, the mean over these flows; of distributions the mean. Nothing waits in it."""
+    """RTT: two-way propagation in seconds without any queueing, the mean over these flows; of a distribution, its
+    mean."""
     rate_bps: float
-    """C: rate of the link."""
+    """C: rate of the link in bit/s."""
     packet_bytes: float
-    """A full segment on the wire, the mean over these flows."""
+    """Length of a full segment on the wire in bytes, the mean over these flows."""
     window_packets: float
     """W: the largest window that the flows may have, in segments, the mean over these flows."""
     bandwidth_delay: float
-    """RTT C: keeps a link busy while the window of a single flow is halved (Villamizar and Song, 1994)."""
+    """RTT·C: it keeps a link busy while the window of a single flow is halved (Villamizar and Song, 1994)."""
     bandwidth_delay_over_sqrt_flows: float
-    """RTT C / sqrt(N): the same for many flows out of step (Appenzeller, Keslassy and McKeown, 2004)."""
+    """RTT·C/√N: the same for many flows out of step (Appenzeller, Keslassy and McKeown, 2004)."""
     log_window: float
-    """ln W packets: the order O(log W) that will do for some utilisation below 1 if packets of a flow are spaced out
-    (Enachescu, Ganjali, Goel, McKeown and Roughgarden, 2006), with a constant of 1 in front."""
+    """ln W packets: the order O(log W) that suffices for some utilisation below 1 if packets of a flow are spaced out
+    (Enachescu, Ganjali, Goel, McKeown and Roughgarden, 2006), with a constant of 1."""
 
     @property
     def window_load(self) -> float:
-        """The most that the windows let the flows send without a queue, as a part of the link's rate: N W / (RTT C)."""
+        """The largest share of the link's rate that the windows let the flows send without a queue: N·W/(RTT·C)."""
         if self.rtt_s == 0.0:
             return math.inf
         return self.flows * self.window_packets * self.packet_bytes * 8.0 / (self.rtt_s * self.rate_bps)
 
     def to_dict(self) -> dict[str, float]:
-        """All of it by name."""
+        """Return all of it by name."""
         return asdict(self)
 
 
 def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, float], rate_bps: float) -> Rules | None:
-    """The rules for the buffer at `place`; None if no TCP flow goes through it.
+    """Return the rules for the buffer at `place`; None if no TCP flow goes through it.
 
     `flows_by_group` counts the flows of each group at all queues of the place together. Where several queues hold what
     waits for one link, each has its part of what the rules give for the link.
@@ -90,7 +91,7 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
 
 
 def packet_bytes(scenario: Scenario) -> float:
-    """The longest packet of any group of flows, the mean where lengths are drawn: a smaller buffer would hold none."""
+    """Return the longest packet of any group of flows, of drawn lengths the mean: a smaller buffer holds none."""
     lengths = [1.0]
     for group in tomllib.loads(scenario.to_toml())["flows"]:
         match group["transport"]:
@@ -110,7 +111,7 @@ def _tcp_defaults() -> dict[str, str]:
 
 
 def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """The mean two-way propagation of the flows of a group."""
+    """Return the mean two-way propagation of the flows of a group."""
     if kind == "graph":
         return _graph_rtt_s(topology, group)
     own = group.get("access") or topology.get("access") or {}
@@ -130,7 +131,7 @@ def _rtt_s(kind: str, topology: dict[str, Any], group: dict[str, Any]) -> float:
 
 
 def _hops(topology: dict[str, Any], group: dict[str, Any]) -> float:
-    """How many links of a chain the flows of a group take, on average."""
+    """Return how many links of a chain the flows of a group take, on average."""
     hops, enters = int(topology["hops"]), group.get("enters", 1)
     if enters != "each":
         return float(hops - int(enters) + 1)
@@ -155,7 +156,7 @@ def _graph_rtt_s(topology: dict[str, Any], group: dict[str, Any]) -> float:
 
 
 def _delay_s(ways: Mapping[str, Sequence[tuple[str, int, float]]], hosts: set[str], start: str, end: str) -> float:
-    """The propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
+    """Return the propagation along the shortest path, by Dijkstra's algorithm; hosts pass nothing on."""
     ahead = [(0, 0.0, start)]
     done: set[str] = set()
     while ahead:

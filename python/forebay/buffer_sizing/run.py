@@ -1,4 +1,4 @@
-"""Searches for the buffer of a scenario that reaches its targets."""
+"""Search for the buffer of a scenario that reaches its targets."""
 
 from __future__ import annotations
 
@@ -48,26 +48,57 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
     progress: OnStep | None = None,
     allow_python: bool = False,
 ) -> BufferSize:
-    """Searches for the smallest buffer that reaches a target, by running the scenario with many.
+    """Search for the smallest buffer that reaches a target, by running the scenario with buffers of many sizes.
 
-    `target_utilization` is the least share of its time that the link behind the queue sends, `target_drop_rate` the
-    most packets that may be dropped, of those that arrive there; the answer is the smallest buffer that reaches all
-    that are given. `target_delay_p50`, `_p95` and `_p99` are the most that the median and these percentiles of the
-    one-way delay may be, "5 ms" or seconds; the answer is the largest buffer that keeps them. With targets of both
-    kinds it is the smallest buffer that reaches the former, if it keeps the latter too.
+    The buffer is the limit of a queue, in packets or in bytes as the scenario has it. Each size runs under several
+    seeds. It reaches a target if the whole 95 % confidence interval does, and fails if the whole interval fails; an
+    undecided size runs under twice as many seeds, up to `max_seeds`. With targets of utilisation or drop rate, the
+    answer is the smallest size that reaches all of them. With targets of delay alone, it is the largest size that keeps
+    them. With both kinds, it is the smallest size that reaches the former, provided that it keeps the latter.
 
-    The buffer is the limit of the bottleneck's queue, or of the one that `queue` names or whose path is `key`, in
-    packets or in bytes as the scenario has it, from `least` (a packet) to `most` (four times RTT C, at least 1024
-    packets). Each size runs under `seeds` seeds, from the scenario's own on, and reaches or fails a target when all of
-    the 95 % confidence interval does; one that stays between runs again under twice as many, up to `max_seeds` (four
-    times `seeds`). Sizes that differ by less than the part `precision` are not told apart.
+    Args:
+        scenario: A scenario, or the path of a scenario file.
+        target_utilization: The least share of its time that the link behind the queue sends: 0.8.
+        target_drop_rate: The largest share of arriving packets that the queue drops: 0.001.
+        target_delay_p50: The largest median of one-way delay: `"5 ms"`, or a number of seconds.
+        target_delay_p95: The largest 95th percentile of one-way delay.
+        target_delay_p99: The largest 99th percentile of one-way delay.
+        queue: The queue to size, by the name of its link. Default: the bottleneck's.
+        key: The queue to size, by the path of its limit in the scenario.
+        overrides: Values of the scenario to replace, by the path of their key.
+        seeds: The number of runs of each size to begin with. They take the seeds from the scenario's own on.
+        max_seeds: The most runs of an undecided size. Default: four times `seeds`.
+        least: The smallest size to try, in the unit of the limit. Default: one packet.
+        most: The largest size to try. Default: four times the bandwidth-delay product, but at least 1024 packets.
+        precision: The relative difference below which two sizes count as equal.
+        jobs: Runs at a time. Default: one per core.
+        out: A folder for table and figure. It also keeps finished runs: the same call continues a stopped one.
+        progress: Called with the number of runs done (a fraction counts runs under way), the number of runs expected,
+            and the size that is measured.
+        allow_python: Import and run the Python classes that a scenario file names. Such runs take turns.
 
-    `jobs` runs go on at a time (default: one a core). With `out`, tables and figure are written to that folder, and
-    finished runs are kept there, so that the same call goes on where it was stopped. `progress` is told of runs done,
-    of how many there may be, and of the size that is measured. With `allow_python`, the classes that a scenario file
-    names may be imported and run; such runs take turns.
+    Returns:
+        The size, every size measured, and the rules of thumb beside it.
 
-    Raises InputError for what cannot be sized, and ScenarioError for a scenario that is not valid.
+    Raises:
+        InputError: If there is no target, no such queue, or an argument is out of range, or the folder cannot be
+            written.
+        ScenarioError: If a scenario is not valid.
+        DisciplineError: If a discipline written in Python fails.
+
+    Example:
+        >>> slow = {
+        ...     "duration": "2 s",
+        ...     "warmup": "1 s",
+        ...     "topology.star.bottleneck.rate": "10 Mbps",
+        ...     "flows.flood.transport.udp.constant.rate": "1 Mbps",
+        ... }
+        >>> size = fb.size_buffer(
+        ...     "examples/first.toml", 0.8, overrides=slow, seeds=2, precision=0.5
+        ... )
+        >>> size.buffer, size.unit, size.range
+        (4, 'packets', (2, 4))
+
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, allow_python=allow_python)
@@ -107,7 +138,7 @@ def find_size(  # noqa: PLR0913 - each is an option of the command line
     jobs: int | None,
     progress: OnStep | None,
 ) -> BufferSize:
-    """As `size_buffer`, with finished runs kept in `out`, where nothing else is written."""
+    """Size a buffer as `size_buffer` does, keep finished runs in `out`, and write nothing else there."""
     effort = _effort(scenario.seed, seeds, max_seeds, jobs)
     place = find_place(scenario, queue, key)
     sizes = _sizes(scenario, place, least, most, precision)
@@ -153,12 +184,12 @@ class _Search:
             self.short = self._boundary(self.sizes, more_buffer_helps=False)
 
     def result(self) -> BufferSize:
-        """What the measured sizes show."""
+        """Return what the measured sizes show."""
         points = tuple(self.points)
         evidence = Evidence(points, self.targets, self.sizes, self.place, self.rules, self.enough, self.short)
         found = answer_of(evidence)
         if self.scenario.warmup_s == 0.0:
-            found.notes.append("The scenario has no warm-up: the start of the flows counts in every number.")
+            found.notes.append("The scenario has no warm-up: every number includes the start of the flows.")
         return BufferSize(
             scenario=self.scenario.name,
             description=self.scenario.description,
@@ -181,9 +212,9 @@ class _Search:
         )
 
     def _find_enough(self) -> None:
-        """Measures what it takes to know the smallest size that does, and that twice and four times as much does too.
+        """Measure what it takes to know the smallest size that does, and that twice and four times as much does too.
 
-        Where one of these fails, the curve turns back, and the search begins anew from there.
+        Where one of these fails, the curve turns back, and the search starts again from there.
         """
         sizes = self.sizes
         while True:
@@ -194,7 +225,7 @@ class _Search:
             sizes = replace(sizes, least=failed)
 
     def _boundary(self, sizes: Sizes, *, more_buffer_helps: bool) -> int | None:
-        """Measures what it takes to know the boundary; gives the size there that surely reaches its targets, if any.
+        """Measure what it takes to know the boundary; return the size there that surely reaches its targets, if any.
 
         That size has to stand the number of seeds that any other needed: a few that happen to agree decide too easily,
         and looking again and again until they do makes it likelier that they happen to.
@@ -217,7 +248,7 @@ class _Search:
                 return found
 
     def _exhausted(self, size: int) -> bool:
-        """Whether neither this size nor half of it made a run drop a packet: a larger one has no more to hold."""
+        """Return whether neither this size nor half of it made a run drop a packet: a larger one holds no more."""
         points = self.measurements.points
         halves = [it for it in points if it <= size // 2]
         return bool(halves) and not points[max(halves)].drops and not points[size].drops
@@ -225,7 +256,7 @@ class _Search:
     def _look_beyond(self, found: int | None) -> int | None:
         """Twice and four times the size found should do no worse: a test of what the search took for granted.
 
-        Gives the larger of them that surely fails, if one does.
+        Returns the larger of them that surely fails, if one does.
         """
         if found is None:
             return None
@@ -263,10 +294,10 @@ def _effort(first: int, seeds: int, max_seeds: int | None, jobs: int | None) -> 
 
 
 def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None, precision: float) -> Sizes:
-    """The sizes that may be measured; a most of 0 is found out later."""
+    """Return the sizes that may be measured; a most of 0 is found out later."""
     for name, value in (("min", least), ("max", most)):
         if value is not None and value < 1:
-            message = f"--{name}: must be at least 1, and is {value}\nhint: a buffer holds a packet at least"
+            message = f"--{name}: must be at least 1, and is {value}\nhint: a buffer holds at least one packet"
             raise InputError(message)
     if not 0.0 <= precision < 1.0:
         message = f"precision: must be at least 0 and below 1, and is {precision:g}\nhint: 0.02 is 2 %"
@@ -281,4 +312,4 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
 
 
 def _no_progress(_done: float, _expected: int, _size: str) -> None:
-    """Nobody wants to know how far it is."""
+    """Ignore the progress."""

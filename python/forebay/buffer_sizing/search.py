@@ -32,7 +32,7 @@ class Sizes:
     """Nor are two that differ by no more than this."""
 
     def gap(self, size: int) -> int:
-        """The difference from this size at which the search ends."""
+        """Return the difference from this size at which the search ends."""
         return max(self.step, int(size * self.precision))
 
 
@@ -43,10 +43,10 @@ def find_boundary(
     exhausted: Callable[[int], bool] = lambda _: False,
     expect: Callable[[int], object] = lambda _: None,
 ) -> Boundary:
-    """Asks for the side of as few sizes as it can.
+    """Ask for the side of as few sizes as it can.
 
     `side` is taken to change only once. `exhausted(size)` tells that no larger size would differ from this one.
-    `expect` is told before each question how many there may still be, that one included.
+    `expect` is called before each question with the number that may still follow, that one included.
     """
     known: dict[int, int] = {}
 
@@ -62,7 +62,7 @@ def find_boundary(
         size = min(2 * size, sizes.most)
 
     def narrow(low: int, high: int, *, high_at: int) -> tuple[int, int]:
-        """Halves until the two are neighbours; sizes of at least the side `high_at` lie on the side of `high`."""
+        """Halve until the two are neighbours; sizes of at least the side `high_at` lie on the side of `high`."""
         while high - low > sizes.gap(high):
             middle = (low + high) // 2
             if ask(middle, _halvings(high - low, sizes)) >= high_at:

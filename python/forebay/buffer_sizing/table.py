@@ -34,7 +34,7 @@ _SHARE = Scale(0.01, "%")
 
 
 def terminal_tables(size: BufferSize) -> list[RenderableType]:
-    """What was asked, the sizes measured, the answer, and the rules of thumb."""
+    """Return the targets, the sizes measured, the answer, and the rules of thumb."""
     goals = " and ".join(target.text for target in size.targets)
     head = f"[bold]{escape(size.scenario)}[/bold]   queue {escape(size.queue)}   {escape(goals)}"
     tables: list[RenderableType] = [head, "", _sizes(size), "", f"[bold]{escape(answer_text(size))}[/bold]"]
@@ -45,7 +45,7 @@ def terminal_tables(size: BufferSize) -> list[RenderableType]:
 
 
 def answer_text(size: BufferSize) -> str:
-    """The answer in a sentence."""
+    """Return the answer in a sentence."""
     if size.buffer is None:
         return "No buffer reaches the target." if len(size.targets) == 1 else "No buffer reaches the targets."
     words = ("smallest", "reaches") if size.smallest is not None else ("largest", "keeps")

@@ -1,4 +1,4 @@
-"""What a buffer has to reach, and when a measurement shows that it does."""
+"""The targets of a buffer, and when a measurement shows that they are reached."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """Whether a buffer reaches a target."""
+    """Whether a size reaches a target."""
 
     REACHED = "reached"
-    """All of the 95 % confidence interval lies on the right side of the target."""
+    """The whole 95 % confidence interval lies on the right side of the target."""
     FAILED = "failed"
-    """All of it lies on the wrong side."""
+    """The whole interval lies on the wrong side."""
     UNDECIDED = "undecided"
     """The target lies within the interval, after as many seeds as were allowed."""
 
@@ -37,11 +37,13 @@ class Metric:
     """A quantity that a target is set for."""
 
     name: str
+    """Name of the quantity and of its column: `utilization`, `delay_p99_s`."""
     title: str
+    """Name for people: "link utilisation", "delay p99"."""
     at_least: bool
-    """Whether the target is a lower bound; else it is an upper one."""
+    """Whether the target is a lower bound; otherwise it is an upper bound."""
     more_buffer_helps: bool
-    """Whether a larger buffer is expected to bring it nearer to its target."""
+    """Whether a larger buffer is expected to bring the quantity nearer to its target."""
 
 
 UTILIZATION = Metric("utilization", "link utilisation", at_least=True, more_buffer_helps=True)
@@ -56,24 +58,29 @@ METRICS = {metric.name: metric for metric in (UTILIZATION, DROP_RATE, *DELAYS)}
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean over seeds and where it lies with a confidence of 95 %; NaN and everywhere where too little is known."""
+    """A mean over seeds with its 95 % confidence interval. With fewer than two values, the interval has no bounds."""
 
     mean: float
+    """The mean; NaN if no run has a value."""
     ci95: float | None
-    """Half the width of Student's interval."""
+    """Half the width of Student's interval; None with fewer than two values."""
     low: float
+    """Lower end of the interval."""
     high: float
+    """Upper end of the interval."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A metric and the value that it must not fall below, or not exceed."""
+    """A metric and its bound."""
 
     metric: Metric
+    """The metric."""
     value: float
+    """The bound: a share, or seconds."""
 
     def judge(self, interval: Interval) -> Verdict:
-        """Compares the target with what was measured."""
+        """Compare the target with a measurement."""
         if self.metric.at_least:
             reached, failed = interval.low >= self.value, interval.high < self.value
         else:
@@ -82,13 +89,13 @@ class Target:
 
     @property
     def text(self) -> str:
-        """Such as "link utilisation of at least 80 %" or "delay p99 of at most 5 ms"."""
+        """The target in words: "link utilisation of at least 80 %", "delay p99 of at most 5 ms"."""
         bound = "at least" if self.metric.at_least else "at most"
         return f"{self.metric.title} of {bound} {value_text(self.metric.name, self.value)}"
 
 
 def value_text(metric: str, value: float) -> str:
-    """A value of a metric with its unit: "80 %", "5 ms"."""
+    """Return a value of a metric with its unit: "80 %", "5 ms"."""
     if not math.isfinite(value):
         return "unknown"
     if metric.endswith("_s"):
@@ -98,7 +105,7 @@ def value_text(metric: str, value: float) -> str:
 
 
 def interval_of(metric: str, runs: Sequence[Run]) -> Interval:
-    """The mean of a metric over runs with its interval."""
+    """Return the mean of a metric over runs with its interval."""
     values = np.array([value for run in runs if math.isfinite(value := run.values[metric])])
     if values.size < 2:
         mean = float(values[0]) if values.size else math.nan
@@ -117,7 +124,7 @@ def interval_of(metric: str, runs: Sequence[Run]) -> Interval:
 def targets_of(
     utilization: float | None, drop_rate: float | None, delays: Mapping[str, str | float | None]
 ) -> tuple[Target, ...]:
-    """The targets that were given; `delays` by the name of their metric. Raises InputError."""
+    """Return the targets that were given, with `delays` by the name of their metric. Raises InputError."""
     targets = []
     if utilization is not None:
         if not 0.0 < utilization <= 1.0:
@@ -135,8 +142,6 @@ def targets_of(
         if given is not None:
             targets.append(Target(metric, seconds(given, f"target {metric.title}")))
     if not targets:
-        message = (
-            "there is no target\nhint: say what the buffer has to reach, with a target utilization of 0.8 for example"
-        )
+        message = "there is no target\nhint: say what the buffer must reach: a target utilization of 0.8, for example"
         raise InputError(message)
     return tuple(targets)

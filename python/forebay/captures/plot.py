@@ -22,13 +22,22 @@ _MARKERS = "oDs^vPX"
 
 
 class ReplayPlots:
-    """The figures of a replay. Each is a matplotlib figure: save it with `savefig`, or let a notebook show it."""
+    """The figures of a replay, as `result.plot`.
+
+    Each method returns a matplotlib figure. Save it with `savefig`; a notebook shows it by itself.
+
+    Example:
+        >>> capture = "examples/belligerent.pcap.gz"
+        >>> replayed = fb.replay(capture, rate="20 Mbps", queue="dbl")
+        >>> replayed.plot.flows().savefig("flows.png")
+
+    """
 
     def __init__(self, result: ReplayResult) -> None:
         self._result = result
 
     def queues(self) -> Figure:
-        """Length, delay of what left, and drops of each queue over time; marks too where there are any."""
+        """Draw length, delay and drops of each queue over time, and marks where there are any."""
         result = self._result
         marked = any(np.any(series.values > 0) for series in result.find_series(quantity="packets_marked"))
         panels = [*_PANELS, "packets_marked"] if marked else list(_PANELS)
@@ -45,7 +54,7 @@ class ReplayPlots:
         return figure
 
     def flows(self) -> Figure:
-        """What each queue does to the flows with most packets: the share dropped, and the 99th percentile of delay."""
+        """Draw the share dropped and the 99th percentile of delay at each queue, of the 20 flows with most packets."""
         result = self._result
         chosen = (
             result.flows.group_by("flow", maintain_order=True)
@@ -81,7 +90,12 @@ class ReplayPlots:
         return figure
 
     def save_all(self, folder: Path) -> list[Path]:
-        """Draws every figure into files of the folder, as PNG and SVG; gives the files."""
+        """Draw every figure into files of a folder, as PNG and SVG, and return the paths of the files.
+
+        Args:
+            folder: Where to write.
+
+        """
         figures = {"queues": self.queues(), "flows": self.flows()}
         for stem, figure in figures.items():
             save_figure(figure, folder, stem)
@@ -114,7 +128,7 @@ def _axis_label(quantity: str, unit: Scale, interval_s: float) -> str:
 
 
 def _together(values: int) -> int:
-    """How many values become one, so that a line has 200 at most: 1, 2, 5, 10, …"""
+    """Return how many values become one, so that a line has 200 at most: 1, 2, 5, 10, …"""
     steps = (step * int(10**power) for power in range(10) for step in (1, 2, 5))
     return next(step for step in steps if values <= step * _MOST_COUNTS)
 

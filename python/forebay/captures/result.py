@@ -1,4 +1,4 @@
-"""What a replay gives: tables and time series as Polars frames, figures, and files."""
+"""The results of a replay: tables and time series as Polars frames, figures, and files."""
 
 from __future__ import annotations
 
@@ -35,47 +35,73 @@ _TABLES = ("queues", "flows")
 
 @dataclass(frozen=True, eq=False)
 class ReplayResult:
-    """What became of a capture's packets at each queue. Times count from the capture's first packet."""
+    """The results of a replay: what became of a capture's packets at each queue.
+
+    Times count from the capture's first packet. All tables are Polars frames.
+
+    Example:
+        >>> capture = "examples/belligerent.pcap.gz"
+        >>> replayed = fb.replay(capture, rate="20 Mbps", queue="dbl")
+        >>> replayed.packets, replayed.flows.height
+        (27777, 10)
+        >>> replayed.series("dbl", "delay_mean_s").columns
+        ['time_s', 'name', 'quantity', 'value']
+
+    """
 
     capture: str
-    """The file."""
+    """Path of the capture."""
     rate_bps: int
-    """The rate of the port."""
+    """Rate of the port in bit/s."""
     seed: int
+    """The seed of the disciplines' random numbers."""
     duration_s: float
-    """When the last bit of the last packet had left."""
+    """Time at which the last bit of the last packet left, in seconds."""
     packets: int
     """Packets replayed."""
     bytes: int
+    """Their bytes."""
     packets_unselected: int
     """Packets left out because they go to other destinations."""
     packets_out_of_order: int
-    """Packets stamped earlier than the one before them in the file; they were put in order of time."""
+    """Packets stamped earlier than the packet before them in the file. They were put in order of time."""
     packets_cut: int
-    """Packets of which the snaplen kept too little to tell their flow: flows between the same addresses are one."""
+    """Packets of which the capture's snaplen kept too little to tell their flow. Such flows between the same addresses
+    are one."""
     queues: pl.DataFrame = field(repr=False)
-    """One row a queue: drops by reason, mean and greatest length, delays, the discipline's gauges at the end."""
+    """One row per queue: drops by reason, mean and greatest length, delays, and the discipline's gauges at the end."""
     flows: pl.DataFrame = field(repr=False)
-    """One row for each flow at each queue: drops by reason, delays, `classified_at_s`, …"""
+    """One row per flow at each queue: drops by reason, delays, and what the discipline keeps of the flow, such as
+    `classified_at_s`."""
     all_series: tuple[Series, ...] = field(repr=False)
     """Each queue over time. A value belongs to the interval that begins at its time."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
-        """The queues over time as one long frame: `time_s`, `name` (of the queue), `quantity`, `value`.
+        """Return the queues over time as one long frame.
 
         Quantities are `length_mean_packets`, `length_max_packets`, `length_mean_bytes`, `delay_mean_s`, `delay_max_s`,
-        `offered_bps`, `delivered_bps`, `packets_dropped`, `packets_marked`, and the discipline's gauges. `name` and
-        `quantity` narrow them down. Raises InputError if there is no such series.
+        `offered_bps`, `delivered_bps`, `packets_dropped`, `packets_marked`, and the discipline's gauges.
+
+        Args:
+            name: A queue; all of them by default.
+            quantity: A quantity; all of them by default.
+
+        Returns:
+            One row per value: `time_s`, `name` (of the queue), `quantity`, `value`.
+
+        Raises:
+            InputError: If there is no such series.
+
         """
         return long_frame(self.find_series(name, quantity))
 
     def find_series(self, name: str | None = None, quantity: str | None = None) -> list[Series]:
-        """The series that `series` puts into a frame. Raises InputError if there is none."""
+        """Return the series that `series` puts into a frame, one object each. Raises InputError if there is none."""
         return narrowed(list(self.all_series), name, quantity, "series")
 
     @cached_property
     def plot(self) -> ReplayPlots:
-        """Figures: `result.plot.queues()`, `result.plot.flows()`."""
+        """Figures of the replay: `result.plot.queues()` and `result.plot.flows()`."""
         # Imported here: matplotlib takes longer to load than many a replay.
         from .plot import ReplayPlots
 
@@ -89,19 +115,36 @@ class ReplayResult:
         return html(lambda width: terminal_tables(self.to_dict(), width))
 
     def to_dict(self, *, series: bool = False) -> Document:
-        """The whole result as plain values; what has no value is None. `series` says if series have values."""
+        """Return the whole result as plain values, with None for a value that does not exist.
+
+        Args:
+            series: Whether to include the values of the time series.
+
+        """
         facts = {name: getattr(self, name) for name in _FACTS}
         tables = {table: getattr(self, table).to_dicts() for table in _TABLES}
         return {**facts, **tables, "series": [entry.to_dict(values=series) for entry in self.all_series]}
 
     def to_json(self, *, series: bool = False) -> str:
-        """The whole result as one JSON document: what `forebay replay --json` prints."""
+        """Return the whole result as one JSON document, as `forebay replay --json` prints it.
+
+        Args:
+            series: Whether to include the values of the time series.
+
+        """
         return json_text(self.to_dict(series=series))
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes tables and series as Parquet and everything but the series' values as `result.json`.
+        """Write tables and series as Parquet, and all but the values of the series as `result.json`.
 
-        Either all files appear or none. Raises InputError if the folder cannot be written.
+        Either all files appear or none.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written.
+
         """
         with staged(folder) as staging:
             for table in _TABLES:
@@ -112,7 +155,15 @@ class ReplayResult:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Reads what `save` wrote. Raises InputError if the folder holds no complete replay."""
+        """Read a replay that `ReplayResult.save`, `replay` with `out`, or `forebay replay --out` wrote.
+
+        Args:
+            folder: The folder of the replay.
+
+        Raises:
+            InputError: If the folder holds no complete replay.
+
+        """
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
@@ -129,7 +180,7 @@ class ReplayResult:
 
 
 def is_replay(folder: str | PathLike[str]) -> bool:
-    """Whether the result in that folder is one of a replay."""
+    """Return whether the result in that folder is one of a replay."""
     try:
         document = json.loads((Path(folder) / RESULT_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Replaying a capture."""
+"""Replay of a capture."""
 
 from __future__ import annotations
 
@@ -38,22 +38,37 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
     drops_out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> ReplayResult:
-    """Runs the packets of a pcap or pcapng file, gzip too, through one or several queues, each in front of a port.
+    """Replay the packets of a capture through one or several queues, each in front of a port.
 
-    `rate` is the port's: `"20 Mbps"`. `queue` is the name of a discipline; several of them, `["dbl", "red"]` or
-    `"dbl,red"`, see the same packets side by side. A name may carry a label and parameters, `"gentle=red:gentle=true"`,
-    and a mapping from labels to queues does as well: `{"small": {"drop_tail": {"limit": "20 packets"}}}`. `settings`
-    are parameters of every queue that has them: `{"limit": "100 packets"}`. With `destination` only packets to that
-    address are replayed: captures hold both directions, a port sends one. `interval` is that of the time series,
-    `"10 ms"`; without it one is chosen that gives some hundreds of values.
+    Args:
+        capture: A pcap or pcapng file, which may be compressed by gzip.
+        rate: The rate of each port: `"20 Mbps"`.
+        queue: The name of a discipline. Several, `["dbl", "red"]` or `"dbl,red"`, see the same packets side by side. A
+            name may carry a label and parameters, `"gentle=red:gentle=true"`. A mapping goes from labels to queues:
+            `{"small": {"drop_tail": {"limit": "20 packets"}}}`.
+        settings: Parameters of every queue that has them: `{"limit": "100 packets"}`.
+        destination: Replay only packets to this address: a capture holds both directions, and a port sends one.
+        seed: The seed of the disciplines' random numbers.
+        interval: The interval of the time series: `"10 ms"`. Default: one that makes some hundreds of values.
+        out: A folder for tables and series.
+        capture_out: A pcapng file for the packets that pass, with the times at which their last bits leave, and CE
+            where they were marked. With several queues, each has its own file, its label at the end.
+        drops_out: A pcapng file for the packets that are dropped, each with the reason as a comment.
+        progress: Called about ten times a second with the share of the capture that has been read, from 0 to 1.
 
-    With `out`, tables and series are saved in that folder. `capture_out` is a pcapng file of what was let through, with
-    the times at which last bits leave and CE in what was marked; `drops_out` one of what was dropped, with the reasons
-    as comments. With several queues, each writes files of its own, with its label at the end of the name. `progress` is
-    called now and then with the part of the capture that has been read; an exception that it raises ends the replay.
+    Returns:
+        Tables and time series of each queue and of each flow at it.
 
-    Raises ScenarioError for rate, queue and settings, and InputError for a capture that cannot be replayed or a file
-    that cannot be written. Nothing is left behind then.
+    Raises:
+        ScenarioError: If the rate, a queue or a setting is not valid.
+        InputError: If the capture cannot be read or replayed, or a file cannot be written. No file is left behind.
+
+    Example:
+        >>> capture = "examples/belligerent.pcap.gz"
+        >>> replayed = fb.replay(capture, rate="20 Mbps", queue="dbl,drop_tail")
+        >>> replayed.queues.select("queue", "packets_dropped").rows()
+        [('dbl', 6248), ('drop_tail', 5153)]
+
     """
     contenders = contenders_of(queue)
     check_seed(seed)
@@ -62,7 +77,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
     wanted = [_files_of(path, contenders, Path(capture)) for path in (capture_out, drops_out)]
     targets = [path for paths in wanted for path in paths if path is not None]
     if len(set(targets)) < len(targets):
-        message = "two captures would be written to one file\nhint: give them different names, and queues labels"
+        message = "two captures would be written to one file\nhint: give them different names, and give queues labels"
         raise InputError(message)
     with _appearing(targets) as partial:
         files = [[None if path is None else partial[path] for path in paths] for paths in wanted]
@@ -90,11 +105,11 @@ def _replay(
     interval: str | None,
     progress: Progress | None,
 ) -> dict[str, Any]:
-    """Calls the core; what is wrong becomes an InputError."""
+    """Call the core, and make an InputError of what is wrong."""
     try:
         raw = _core.replay(capture, rate, queues, destination=address, seed=seed, interval=interval, progress=progress)
     except OSError as error:
-        message = f"cannot write the captures: {error.strerror or error}\nhint: name files where there is room for them"
+        message = f"cannot write the captures: {error.strerror or error}\nhint: name files on a disk with enough room"
         raise InputError(message) from None
     except CaptureError as error:
         message = f"{os.fspath(capture)}: {error}"
@@ -111,12 +126,12 @@ def _address(destination: str | None) -> IPv4Address | IPv6Address | None:
     try:
         return None if destination is None else ip_address(destination)
     except ValueError:
-        message = f"{destination} is no address\nhint: give an IPv4 or IPv6 address that stands in the capture"
+        message = f"{destination} is not an address\nhint: give an IPv4 or IPv6 address that occurs in the capture"
         raise InputError(message) from None
 
 
 def _check_readable(capture: str | PathLike[str]) -> None:
-    """Raises InputError for a capture that cannot be opened: any other error of a file is about one that is written."""
+    """Raise InputError for a capture that cannot be opened: any other error of a file is about one that is written."""
     try:
         if Path(capture).is_fifo():
             return
@@ -128,7 +143,7 @@ def _check_readable(capture: str | PathLike[str]) -> None:
 
 
 def _parameters(contenders: Sequence[Contender], settings: Mapping[str, object]) -> list[dict[str, object]]:
-    """The parameters of each queue: its own, and those of `settings` that its discipline has."""
+    """Return the parameters of each queue: its own, and those of `settings` that its discipline has."""
     known = [disciplines()[contender.discipline] for contender in contenders]
     # What none of them has goes to the first, whose error says what is wrong.
     strange = {key for key in settings if not any(_name(key) in keys for keys in known)}
@@ -149,7 +164,7 @@ def _name(key: str) -> str:
 
 
 def _files_of(path: str | PathLike[str] | None, contenders: Sequence[Contender], capture: Path) -> list[Path | None]:
-    """A file for each queue: the one that was named, or of several queues each its own."""
+    """Return a file for each queue: the one that was named, or for several queues each its own."""
     if path is None:
         return [None] * len(contenders)
     target = Path(path)
@@ -158,10 +173,10 @@ def _files_of(path: str | PathLike[str] | None, contenders: Sequence[Contender],
         files = [target.with_stem(f"{target.stem}-{_file_part(it.label)}") for it in contenders]
     for file in files:
         if file.is_dir():
-            message = f"{file} is a folder, not a file\nhint: name the capture that is to be written"
+            message = f"{file} is a folder, not a file\nhint: name the capture to write"
             raise InputError(message)
         if file.exists() and capture.exists() and file.samefile(capture):
-            message = f"{file} is the capture that is read\nhint: name another file to write"
+            message = f"{file} is the capture to be replayed\nhint: name another file to write"
             raise InputError(message)
     return list(files)
 
@@ -172,10 +187,10 @@ def _file_part(label: str) -> str:
 
 @contextmanager
 def _appearing(targets: Sequence[Path]) -> Iterator[dict[Path, Path]]:
-    """Gives a file to write into for each target, which takes the target's place at the end.
+    """Yield a file to write into for each target, which takes the target's place at the end.
 
-    If the block raises, nothing is left behind. What is no ordinary file, such as a pipe, is written to itself. Raises
-    InputError for a file that cannot be written.
+    If the block raises, nothing is left behind. What is not an ordinary file, such as a pipe, is written to directly.
+    Raises InputError for a file that cannot be written.
     """
     with ExitStack() as stack:
         partial = {}

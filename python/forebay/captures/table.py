@@ -26,7 +26,7 @@ def terminal_tables(document: Document, width: int) -> list[RenderableType]:
     tables: list[RenderableType] = [*_head(document), ""]
     tables += folded("queue", [row["queue"] for row in queues], _queue_columns(queues), width, title="Queues")
     if len(queues) > _MOST_QUEUES_OF_FLOWS:
-        hint = f"flows are shown of {_MOST_QUEUES_OF_FLOWS} queues at most; --json and --out have them of all"
+        hint = f"flows are shown for at most {_MOST_QUEUES_OF_FLOWS} queues; --json and --out have those of all queues"
         return [*tables, f"[dim]{hint}[/]"]
     # The rows of each queue have the same flows in the same order.
     by_queue = {row["queue"]: [flow for flow in document["flows"] if flow["queue"] == row["queue"]] for row in queues}
@@ -52,7 +52,7 @@ def _head(document: Document) -> list[str]:
         were = "1 packet was earlier than the one before it" if late == 1 else f"{late:,} packets were out of order"
         lines.append(f"{were} in the file; all were put in order of time")
     if cut := document["packets_cut"]:
-        text = f"{cut:,} packets were captured without the headers that tell their flow"
+        text = f"{cut:,} packets were captured without the headers that identify their flow"
         effect = "flows between the same addresses count as one"
         remedy = "capture with a longer snaplen: `tcpdump -s 128`"
         lines.append(f"[yellow]warning:[/yellow] {text}: {effect}\n[dim]hint: {remedy}[/dim]")
@@ -97,7 +97,7 @@ def _columns_of_one(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
 
 
 def _columns_of_several(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
-    """What the queues do to each flow, side by side."""
+    """Return columns for several queues: what each does to each flow, side by side."""
     first = next(iter(shown.values()))
     offered = _unit(first, "offered_bps")
     delay = _unit([row for flows in shown.values() for row in flows], "delay_p99_s")
@@ -148,5 +148,5 @@ def _unit(rows: Iterable[Row], quantity: str) -> Scale:
 
 
 def _safe(text: str) -> str:
-    """A text from outside, without what would change the terminal."""
+    """Return a text from outside, without what would change the terminal."""
     return escape("".join(letter if letter.isprintable() else "\ufffd" for letter in text))

@@ -39,13 +39,13 @@ class Options:
 
 
 def run_command(what: Sequence[Path], options: Options) -> int:
-    """Compares, prints, and gives the exit status. Raises InputError and ScenarioError."""
+    """Compare, print, and return the exit status. Raises InputError and ScenarioError."""
     folders = [path for path in what if path.is_dir()]
     if len(folders) == len(what):
         return _finished(folders, options)
     if len(what) > 1:
         stranger = next(path for path in what if not path.is_dir())
-        message = f"{stranger} is no folder\nhint: give one scenario file, or folders that `forebay run --out` wrote"
+        message = f"{stranger} is not a folder\nhint: give one scenario file, or folders that `forebay run --out` wrote"
         raise InputError(message)
     return _scenario(what[0], options)
 
@@ -62,7 +62,7 @@ def _finished(folders: list[Path], options: Options) -> int:
     }
     for option, value in given.items():
         if value:
-            message = f"{option} is of no use with finished runs\nhint: give a scenario file instead of {folders[0]}"
+            message = f"{option} cannot be used with finished runs\nhint: give a scenario file instead of {folders[0]}"
             raise InputError(message)
     if any(map(is_sweep, folders)):
         return _paired(folders, options)
@@ -76,10 +76,10 @@ def _finished(folders: list[Path], options: Options) -> int:
 def _paired(folders: list[Path], options: Options) -> int:
     """Two sweeps, run by run of the same seed."""
     if len(folders) != 2 or not all(map(is_sweep, folders)):
-        message = "of sweeps two are compared with each other\nhint: give the folders of two sweeps"
+        message = "a comparison of sweeps takes two of them\nhint: give the folders of two sweeps"
         raise InputError(message)
     if options.out is not None or options.at is not None:
-        message = "--out and --at are of no use with two sweeps\nhint: --json prints all numbers"
+        message = "--out and --at cannot be used with two sweeps\nhint: --json prints all numbers"
         raise InputError(message)
     paired = compare_sweeps(*folders)
     if options.as_json:

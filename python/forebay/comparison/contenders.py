@@ -42,7 +42,7 @@ class Place:
 
 @cache
 def disciplines() -> dict[str, dict[str, bool]]:
-    """The names of all disciplines with their parameters, and whether each of these has to be given."""
+    """Return the names of all disciplines with their parameters, and whether each of these has to be given."""
     return {
         choice["name"]: {it["name"]: it["required"] for it in choice["parameters"] if "." not in it["name"]}
         for choice in _core.choices()
@@ -51,7 +51,7 @@ def disciplines() -> dict[str, dict[str, bool]]:
 
 
 def contenders_of(queues: str | Iterable[str] | Mapping[str, object]) -> list[Contender]:
-    """Takes names, lists "a,b,c", `[LABEL=]NAME:KEY=VALUE,…`, "all", or a mapping from labels to queues.
+    """Take names, lists "a,b,c", `[LABEL=]NAME:KEY=VALUE,…`, "all", or a mapping from labels to queues.
 
     Raises InputError for what is no discipline, and for a label that is given twice.
     """
@@ -78,7 +78,7 @@ def _from_word(word: str) -> list[Contender]:
         return [contender for part in word.split(",") for contender in _from_word(part)]
     head, colon, rest = word.partition(":")
     if "," in head:
-        message = f"{word}: a queue with parameters stands alone\nhint: repeat the option for each of them"
+        message = f"{word}: a queue with parameters needs an option of its own\nhint: repeat --queue for each of them"
         raise InputError(message)
     label, equals, name = head.rpartition("=")
     discipline = known(name.strip(), word)
@@ -86,7 +86,7 @@ def _from_word(word: str) -> list[Contender]:
     for part in _split(rest) if colon else []:
         key, given, value = part.partition("=")
         if not given or not key.strip():
-            message = f"{word}: `{part.strip()}` is no parameter\nhint: write {discipline}:key=value,key=value"
+            message = f"{word}: `{part.strip()}` is not a parameter\nhint: write {discipline}:key=value,key=value"
             raise InputError(message)
         parameters[key.strip()] = value.strip()
     plain = discipline if not colon else f"{discipline}:{rest.strip()}"
@@ -108,7 +108,7 @@ def _from_scenario(label: str, queue: object) -> Contender:
 
 
 def known(name: str, where: str) -> str:
-    """The discipline of that name. Raises InputError with the nearest names for any other."""
+    """Return the discipline of that name. Raises InputError with the nearest names for any other."""
     names = list(disciplines())
     wanted = name.lower().replace("-", "_")
     if wanted in names:
@@ -121,7 +121,7 @@ def known(name: str, where: str) -> str:
 
 
 def _split(text: str) -> list[str]:
-    """Splits at commas that stand in no bracket and in no quotes."""
+    """Split at commas outside brackets and quotes."""
     parts, depth, quoted = [""], 0, False
     for letter in text:
         quoted ^= letter == '"'
@@ -135,7 +135,7 @@ def _split(text: str) -> list[str]:
 
 
 def read_settings(path: Path) -> dict[str, dict[str, object]]:
-    """Reads a TOML file with a table of parameters for each discipline. Raises InputError."""
+    """Read a TOML file with a table of parameters for each discipline. Raises InputError."""
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -158,13 +158,13 @@ def find_place(scenario: Scenario, at: str | None) -> Place:
     topology = tomllib.loads(scenario.to_toml())["topology"]
     kind, table = next(iter(topology.items()))
     if kind == "ethernet":
-        message = "an Ethernet has no queue discipline that could be replaced: its switches share their memory"
+        message = "an Ethernet has no queue discipline to replace: its switches share their memory"
         message += "\nhint: `forebay run --out` each scheme of congestion management, and compare the folders"
         raise InputError(message)
     path = at or _default_path(kind, table)
     keys = path.split(".")
     if keys[-1] != "queue":
-        message = f"--at {path}: this is no queue\nhint: name its key, such as {_default_path(kind, table)}"
+        message = f"--at {path}: this is not a queue\nhint: name its key, such as {_default_path(kind, table)}"
         raise InputError(message)
     return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind))
 
@@ -181,7 +181,7 @@ def _default_path(kind: str, table: dict[str, Any]) -> str:
         return f"topology.graph.links.{described[0]}.queue"
     names = " or ".join(f"topology.graph.links.{index}.queue" for index in described[:3])
     message = f"a graph has no single bottleneck: {len(described)} of its links have a queue"
-    message += f"\nhint: say which one is compared: --at {names or 'topology.graph.links.0.queue'}"
+    message += f"\nhint: choose one: --at {names or 'topology.graph.links.0.queue'}"
     raise InputError(message)
 
 
@@ -209,7 +209,7 @@ def _no_queue(path: str, kind: str) -> tuple[str, ...]:
 
 
 def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
-    """The scenario with that queue.
+    """Return the scenario with that queue.
 
     The queue keeps the limit of the one it replaces; where the scenario has the same discipline there already, it keeps
     all of its parameters. `settings`, then the contender's own parameters, come on top. Raises ScenarioError.
@@ -228,7 +228,7 @@ def with_queue(scenario: Scenario, place: Place, contender: Contender, settings:
 
 
 def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:
-    """The queue that stands there: its discipline with its parameters; nothing where there is none."""
+    """Return the queue that stands there: its discipline with its parameters; nothing where there is none."""
     place: Any = tomllib.loads(scenario.to_toml())
     for key in path.split("."):
         if isinstance(place, list):
@@ -263,12 +263,12 @@ def fitting(
 
 
 def queue_text(scenario: Scenario, place: Place) -> str:
-    """The queue as TOML on one line."""
+    """Return the queue as TOML on one line."""
     return override_texts({"queue": _present(scenario, place.path)})[0][1]
 
 
 def queue_before(scenario: Scenario, link: str) -> str:
-    """The queue in front of that link as TOML on one line; empty where the scenario describes none."""
+    """Return the queue in front of that link as TOML on one line; empty where the scenario describes none."""
     kind, _ = next(iter(tomllib.loads(scenario.to_toml())["topology"].items()))
     start, arrow, end = link.partition("->")
     paths = {

@@ -119,7 +119,7 @@ def _dots(axes: Axes, columns: list[Column], what: str) -> None:
 
 
 def _even_share(axes: Axes, comparison: Comparison, column: Column) -> None:
-    """The link's rate divided by the number of flows."""
+    """Draw the link's rate divided by the number of flows."""
     flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
     divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(column.unit[:1], 1.0)
     share = comparison.rate_bps / flows / divisor

@@ -1,4 +1,4 @@
-"""Finished runs beside each other."""
+"""Comparison of finished runs."""
 
 from __future__ import annotations
 
@@ -24,12 +24,29 @@ from .result import Comparison, Row, frames_of, measure_cost
 
 
 def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = None) -> Comparison:
-    """Compares finished runs, each a folder that `forebay run --out` or `Result.save` wrote.
+    """Compare finished runs.
 
-    `queue` is the name of the queue that is looked at, `bottleneck` by default, or the only one that they all have.
-    Runs of one and the same scenario under several seeds become one row.
+    Runs of the same scenario under several seeds become one row.
 
-    Raises InputError for a folder without a complete result and for runs that have no such queue.
+    Args:
+        folders: Folders that `forebay run --out` or `Result.save` wrote.
+        queue: The name of the queue to compare. Default: `bottleneck`, or the only one that all runs have.
+
+    Returns:
+        One row per scenario. With one seed, means have no intervals.
+
+    Raises:
+        InputError: If a folder holds no complete result, or a run has no such queue.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> for seed in (1, 2):
+        ...     result = fb.run(
+        ...         "examples/first.toml", seed=seed, overrides=short, out=f"out/{seed}"
+        ...     )
+        >>> fb.compare_runs(["out/1", "out/2"]).table["seeds"].to_list()
+        [2]
+
     """
     if not folders:
         message = "there is nothing to compare\nhint: name folders that `forebay run --out` wrote"
@@ -64,7 +81,7 @@ def compare_runs(folders: Sequence[str | PathLike[str]], *, queue: str | None = 
 
 
 def is_run(path: Path) -> bool:
-    """Whether the path is a folder with a result."""
+    """Return whether the path is a folder with a result."""
     return (path / RESULT_FILE).is_file()
 
 
@@ -81,8 +98,8 @@ def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
     if wanted in shared:
         return wanted
     lacking = next(path for path, those in names.items() if wanted not in those)
-    there = f"they all have {', '.join(shared[:8])}" if shared else "there is no queue that they all have"
-    message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}: say which with --at"
+    there = f"all runs have {', '.join(shared[:8])}" if shared else "no queue is in all runs"
+    message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}; choose one with --at"
     raise InputError(message)
 
 
@@ -91,7 +108,7 @@ def _names(queues: pl.DataFrame) -> list[str]:
 
 
 def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
-    """A name for each row: that of its folder; of several, what their names begin with."""
+    """Return a name for each row: that of its folder; of several, what their names begin with."""
     labels: dict[str, list[Path]] = {}
     for members in groups:
         label = _shared_start([path.resolve().name for path in members]).rstrip("-_. ")
@@ -102,7 +119,7 @@ def _labels(groups: list[list[Path]]) -> dict[str, list[Path]]:
 
 
 def _shared_start(names: list[str]) -> str:
-    """What all of them begin with."""
+    """Return what all of them begin with."""
     return "".join(
         letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
     )

@@ -50,39 +50,62 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """One scenario under several queues. Numbers are means over seeds, with half their 95 % intervals beside them."""
+    """One scenario under several queues.
+
+    Numbers are means over seeds. In every frame, a column `…_ci95` holds half the width of the 95 % confidence interval
+    of the column that it is named for, or null with fewer than two seeds.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> comparison = fb.compare(
+        ...     "examples/first.toml", "drop_tail,red", overrides=short, seeds=2
+        ... )
+        >>> comparison.group_names
+        ['tcp', 'flood']
+        >>> comparison.of_group("tcp")["queue"].to_list()
+        ['drop_tail', 'red']
+
+    """
 
     scenario: str
-    """The scenario's name; for runs of several scenarios their names."""
+    """Name of the scenario; of finished runs of several scenarios, all their names."""
     description: str | None
+    """Description of the scenario, or None."""
     warmup_s: float
+    """Seconds at the start that the numbers leave out."""
     duration_s: float
+    """Simulated time of each run in seconds."""
     rate_bps: float
-    """Rate of the link behind the queue."""
+    """Rate of the link behind the queue in bit/s."""
     table: pl.DataFrame = field(repr=False)
-    """One row a queue: `queue`, `discipline`, `seeds`, `jain`, `loss`, `delay_p50_s`, `delay_p99_s`, `utilization`,
-    `length_mean_packets`, `state_bytes`, each with its `…_ci95`, and `cpu_ns_per_packet`."""
+    """One row per queue: `queue`, `discipline`, `seeds`; then `goodput_bps` (the mean of a flow), `goodput_total_bps`,
+    `jain`, `loss`, `delay_p50_s`, `delay_p99_s`, `utilization`, `length_mean_packets` and `state_bytes`, each followed
+    by its `…_ci95`; and `cpu_ns_per_packet`."""
     groups: pl.DataFrame = field(repr=False)
-    """One row for each queue and group of flows: `goodput_bps` (mean of a flow), `goodput_total_bps`, `jain`, `loss`,
-    `delay_p50_s`, `delay_p99_s`, each with its `…_ci95`."""
+    """One row per queue and group of flows: `queue`, `discipline`, `group`, `flows` (their number); then `goodput_bps`
+    (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_p50_s` and `delay_p99_s`, each followed by its
+    `…_ci95`."""
     runs: pl.DataFrame = field(repr=False)
-    """One row a run: what `table` is the mean of."""
+    """One row per run: `queue`, `discipline`, `seed`, and the metrics that `table` holds the means of."""
     parameters: Mapping[str, str] = field(repr=False)
-    """Each queue as TOML on one line, as it was run."""
+    """Each queue as it was run, as TOML on one line, by its label."""
     toml: str = field(repr=False)
-    """The scenario, for the record; empty for finished runs of several scenarios."""
+    """The scenario as TOML; empty for finished runs of several scenarios."""
     left_out: tuple[str, ...] = ()
-    """Disciplines that were left out of "all", with the reason."""
+    """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
 
     def plot(self) -> Figure:
-        """All of it as one figure, a row for each queue."""
+        """Draw all of it as one matplotlib figure with a row per queue."""
         # Imported here: matplotlib takes longer to load than many a run.
         from .figure import draw
 
         return draw(self)
 
     def wide(self) -> pl.DataFrame:
-        """One row a queue, with a column for each metric of each group, `tcp.goodput_bps`: what the CSV file holds."""
+        """Return `table` with a column for each metric of each group added, such as `tcp.goodput_bps`.
+
+        This is what `save` writes as CSV.
+        """
         wide = self.table
         for group in self.group_names:
             columns = self.groups.filter(pl.col("group") == group).drop("discipline", "group")
@@ -91,11 +114,11 @@ class Comparison:
 
     @property
     def group_names(self) -> list[str]:
-        """The groups of flows, in the scenario's order."""
+        """Names of the groups of flows, in the scenario's order."""
         return self.groups.get_column("group").unique(maintain_order=True).to_list()
 
     def of_group(self, group: str) -> pl.DataFrame:
-        """The rows of one group, in the order of `table`."""
+        """Return the rows of `groups` for one group, in the order of `table`."""
         return self.groups.filter(pl.col("group") == group)
 
     def _repr_html_(self) -> str:
@@ -106,7 +129,7 @@ class Comparison:
         return html(lambda width: terminal_tables(self, width))
 
     def to_dict(self) -> Document:
-        """All of it as plain values; what has no value is None."""
+        """Return the whole comparison as plain values, with None for a value that does not exist."""
         rows = []
         for row in self.table.to_dicts():
             groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
@@ -115,17 +138,17 @@ class Comparison:
         return document | {"queues": rows, "runs": self.runs.to_dicts(), "left_out": list(self.left_out)}
 
     def to_json(self) -> str:
-        """The whole comparison as one JSON document: what `forebay compare --json` prints."""
+        """Return the whole comparison as one JSON document, as `forebay compare --json` prints it."""
         return json_text(self.to_dict())
 
     def to_markdown(self) -> str:
-        """The table as Markdown."""
+        """Return the table as Markdown."""
         from .table import markdown
 
         return markdown(self)
 
     def to_html(self) -> str:
-        """A page of its own with table and figures in it, as `forebay report` writes; it needs nothing beside it."""
+        """Return an HTML page with tables and figures. It needs no other file and no network."""
         # Imported here: it takes longer to load than many a run.
         from forebay.reporting.comparisons import comparison_section, title_of
         from forebay.reporting.page import html_of
@@ -134,7 +157,15 @@ class Comparison:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
-        """Reads the `compare.json` that `save` wrote. Raises InputError if the folder holds none."""
+        """Read a comparison that `Comparison.save` or `forebay compare --out` wrote.
+
+        Args:
+            folder: The folder of the comparison.
+
+        Raises:
+            InputError: If the folder holds no comparison.
+
+        """
         path = Path(folder) / f"{STEM}.json"
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
@@ -156,7 +187,15 @@ class Comparison:
             raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`. Raises InputError if it cannot."""
+        """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written, or holds the result of a run.
+
+        """
         from forebay.figure import save_figure
 
         with staged_beside_runs(folder) as staging:
@@ -186,7 +225,7 @@ def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], gue
 
 
 def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames `table`, `groups` and `runs` of a comparison."""
+    """Return the frames `table`, `groups` and `runs` of a comparison."""
     table, groups, runs = [], [], []
     for row in rows:
         head = {"queue": row.label, "discipline": row.discipline}
@@ -204,7 +243,7 @@ def frames_of(rows: Sequence[Row]) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataF
 
 
 def _frames_of(document: Document) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """The frames of a comparison that was written as one document."""
+    """Return the frames of a comparison that was written as one document."""
     heads = [{name: row[name] for name in ("queue", "discipline")} for row in document["queues"]]
     table = [{name: value for name, value in row.items() if name not in _NESTED} for row in document["queues"]]
     groups = [head | group for head, row in zip(heads, document["queues"], strict=True) for group in row["groups"]]

@@ -1,4 +1,4 @@
-"""Runs a scenario under every queue and every seed, on all cores."""
+"""Run a scenario under every queue and every seed, on all cores."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .contenders import ALL, Contender, Place, Settings, contenders_of, find_pla
 from .result import Comparison, Row, frames_of, measure_cost
 
 RUNS = "runs"
-"""The folder of finished runs within that of a comparison: a call that was stopped goes on from them."""
+"""The folder of finished runs within that of a comparison: a repeated call continues from them."""
 
 OnStep = Callable[[int, int], object]
-"""Told of the steps done and of all."""
+"""Called with the number of steps done and the number of all steps."""
 
 
 def compare(  # noqa: PLR0913 - all but two are optional
@@ -46,19 +46,41 @@ def compare(  # noqa: PLR0913 - all but two are optional
     progress: OnStep | None = None,
     allow_python: bool = False,
 ) -> Comparison:
-    """Runs a scenario under several queue disciplines and gives their results side by side.
+    """Run a scenario under several queue disciplines and return their results side by side.
 
-    `queues` are names of disciplines, "all", or a mapping from labels to queues as a scenario has them:
-    `{"RED": {"red": {"min_threshold": "64 packets"}}}`. They take the place of the bottleneck's queue, or of that at
-    the path `at`, and keep its limit. `settings` are parameters by the name of a discipline. Each runs under `seeds`
-    seeds, from the scenario's own on, `jobs` at a time (default: one on each core), on threads, on an `executor` of
-    yours, or on the Dask cluster whose scheduler has the address `dask`. With `out`, tables, figure and page are
-    written to that folder, and finished runs are kept there, so that the same call goes on where it was stopped.
-    `progress` is told of steps done and of all. With `allow_python`, the classes that a scenario file names may be
-    imported and run; such runs take turns.
+    Args:
+        scenario: A scenario, or the path of a scenario file.
+        queues: Names of disciplines, `["red", "dbl"]` or `"red,dbl"`; `"all"`; or queues as a scenario has them, by
+            their label: `{"RED": {"red": {"min_threshold": "64 packets"}}}`. A name may carry a label and parameters:
+            `"gentle=red:gentle=true"`. Each discipline keeps the limit of the queue that it replaces.
+        at: The path of the queue to replace. Default: the bottleneck's.
+        settings: Parameters by the name of a discipline: `{"red": {"min_threshold": "64 packets"}}`. Those under
+            `"all"` go to every discipline that has them.
+        overrides: Values of the scenario to replace, by the path of their key.
+        seeds: The number of runs of each queue. They take the seeds from the scenario's own on.
+        jobs: Runs at a time. Default: one per core, or one per thread of a cluster.
+        executor: Where to run, in place of threads: any executor, which stays open.
+        dask: The address of a Dask scheduler, in place of threads: `"tcp://host:8786"`.
+        out: A folder for tables, figure and page. It also keeps finished runs: the same call continues a stopped one.
+        progress: Called with the number of steps done and the number of all steps.
+        allow_python: Import and run the Python classes that a scenario file names. Such runs take turns.
 
-    Raises InputError for what cannot be compared, ScenarioError for a scenario that is not valid, and DisciplineError
-    if a discipline written in Python fails.
+    Returns:
+        Means over seeds with their confidence intervals, for each queue and each group of flows.
+
+    Raises:
+        InputError: If the queues or the arguments cannot be compared, or the folder cannot be written.
+        ScenarioError: If a scenario is not valid.
+        DisciplineError: If a discipline written in Python fails.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> comparison = fb.compare(
+        ...     "examples/first.toml", "drop_tail,red", overrides=short, seeds=2
+        ... )
+        >>> comparison.table.select("queue", "seeds").rows()
+        [('drop_tail', 2), ('red', 2)]
+
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, allow_python=allow_python)
@@ -83,9 +105,9 @@ def run_comparison(
     where: Where,
     progress: OnStep | None,
 ) -> Comparison:
-    """As `compare`, with finished runs kept in `out`, where nothing else is written."""
+    """Compare as `compare` does, keep finished runs in `out`, and write nothing else there."""
     if seeds < 1:
-        message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more give an interval"
+        message = f"seeds: must be at least 1, and is {seeds}\nhint: three or more make an interval"
         raise InputError(message)
     numbers = seeds_from(scenario.seed, seeds)
     contenders = contenders_of(queues)
@@ -115,7 +137,7 @@ def run_comparison(
 
 
 def _unrecorded(scenario: Scenario) -> Scenario:
-    """The scenario without what a comparison has no use for."""
+    """Return the scenario without what a comparison has no use for."""
     # Seldom enough to cost nothing: the memory that a discipline's state takes is looked at then.
     interval = f"{max(1, round(scenario.duration_s / 64 * 1e12))} ps"
     return scenario.override({"probes": {"interval": interval, "series": []}, "traces": []})
@@ -131,7 +153,7 @@ def _rows(
     folder: Path,
     progress: OnStep,
 ) -> list[Row]:
-    """Every contender under every seed, then the cost of each, one after the other."""
+    """Run every contender under every seed, then measure the cost of each, one after the other."""
     texts = {contender.label: variant.to_toml() for contender, variant in fit}
     code = digest_of(guests)
     todo = [
@@ -162,4 +184,4 @@ def _rows(
 
 
 def _no_progress(_done: int, _steps: int) -> None:
-    """For a caller who does not ask how far it is."""
+    """Ignore the progress."""

@@ -21,7 +21,7 @@ _MOST_TABLES = 4
 
 
 def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
-    """The columns; with `every`, also how fairly the flows of each group share: for where there is room."""
+    """Return the columns; with `every`, also how fairly the flows of each group share: for where there is room."""
     table = comparison.table
     groups = {name: comparison.of_group(name) for name in comparison.group_names}
     sizes = {name: int(frame.get_column("flows")[0]) for name, frame in groups.items()}
@@ -58,7 +58,7 @@ def _named(group: str, flows: int) -> str:
 
 
 def terminal_tables(comparison: Comparison, width: int) -> list[RenderableType]:
-    """A line about the whole and as many tables below each other as the width asks for."""
+    """Return a line about the whole and as many tables below each other as the width asks for."""
     names = comparison.table.get_column("queue").to_list()
     essential = {(column.section, column.heading) for column in columns_of(comparison, every=False)}
     columns = [
@@ -100,7 +100,7 @@ def _notes(comparison: Comparison) -> list[str]:
 
 
 def markdown(comparison: Comparison) -> str:
-    """The table as Markdown, every column a terminal shows."""
+    """Return the table as Markdown, every column a terminal shows."""
     columns = columns_of(comparison, every=False)
     names = comparison.table.get_column("queue").to_list()
     heads = [_plain(f"{_short(column)}{f', {column.unit}' if column.unit else ''}") for column in columns]
@@ -120,7 +120,7 @@ def _short(column: Column) -> str:
 
 
 def _code(name: str) -> str:
-    """A name between backticks, more of them than it holds in a row."""
+    """Return a name between backticks, more of them than it holds in a row."""
     name = _one_line(name)
     fence = "`" * (max((len(run) for run in re.findall("`+", name)), default=0) + 1)
     edge = " " if "`" in name or not name.strip() else ""

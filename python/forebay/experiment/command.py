@@ -56,11 +56,11 @@ def reproduce(
     allow_python: bool = False,
     simulate: Simulate | None = None,
 ) -> int:
-    """Runs the experiments that `ids` name and judges their claims.
+    """Run the experiments that `ids` name and judge their claims.
 
     Args:
         ids: "dbl/table2", a paper ("dbl"), a pattern ("dbl/fig*"), "all", or paths of experiment files.
-        seeds: Seeds for each run instead of the number that the file gives.
+        seeds: Seeds for each run, in place of the file's number.
         quick: Fewer seeds and shorter runs, as the file says.
         out: Folder for results, figures and pages; by default `out/reproduce`.
         as_json: Print one JSON document to standard output and nothing else.
@@ -107,7 +107,7 @@ def _plans(paths: list[Path], *, quick: bool, seeds: int | None) -> list[Plan]:
     for experiment in _load_all(paths):
         plans.append(make_plan(experiment, quick=quick, seeds=seeds))
         if sum(len(plan.jobs) for plan in plans) > _MOST_RUNS:
-            message = f"these would be more than {_MOST_RUNS} runs\nhint: give fewer --seeds, or fewer experiments"
+            message = f"that makes more than {_MOST_RUNS} runs\nhint: take fewer --seeds, or fewer experiments"
             raise ExperimentError(message)
     return plans
 
@@ -141,7 +141,7 @@ class _Session:
         """Why something could not be written: everything is shown all the same."""
 
     def run(self, where: Where) -> int:
-        """Runs every job, reports each experiment when its last job is done, and gives the exit status."""
+        """Run every job, report each experiment when its last job is done, and return the exit status."""
         total = sum(len(plan.jobs) for plan in self.plans)
         done = 0
 
@@ -190,7 +190,7 @@ class _Session:
         missing: dict[str, int],
         collected: dict[str, dict[Coordinates, dict[int, Outcome]]],
     ) -> list[Plan]:
-        """Reports complete experiments in the order asked for and forgets their outcomes; gives those to come."""
+        """Report complete experiments in the order asked for and forget their outcomes; return those to come."""
         while due and missing[due[0].experiment.id] == 0:
             outcomes = {
                 at: [by_seed[seed] for seed in sorted(by_seed)]
@@ -224,7 +224,7 @@ class _Session:
         self.console.print(*parts, sep="\n")
 
     def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
-        """Draws the figures and writes the page; gives the figures."""
+        """Draw the figures and write the page; return the figures."""
         try:
             return write_experiment(self._folder(plan.experiment.id), plan, runs, claims)
         except NotWrittenError as error:

@@ -14,7 +14,7 @@ from .strict import Strict
 
 
 class PaperData(Strict):
-    """Points that the paper gives in numbers, drawn beside ours."""
+    """Points that the paper states in numbers, drawn beside ours."""
 
     label: str
     x: list[float]

@@ -52,7 +52,7 @@ _RC: Any = {
 
 
 def draw_figures(runs: Runs, folder: Path) -> list[Path]:
-    """Draws every figure of the experiment; gives the files written."""
+    """Draw every figure of the experiment; return the files written."""
     written = []
     for figure in runs.experiment.figures:
         with mpl.rc_context(_RC):
@@ -93,13 +93,13 @@ def draw_figure(runs: Runs, figure: Figure) -> Canvas:
 
 
 def _name_level(axes: Axes, label: str, y: float) -> None:
-    """Names a level outside the axes, where no line can cross it."""
+    """Name a level outside the axes, where no line can cross it."""
     place: Any = {"xytext": (4, 0), "textcoords": "offset points", "va": "center", "fontsize": 8}
     axes.annotate(label, (1.0, y), xycoords=("axes fraction", "data"), **place)
 
 
 def _draw_fair_share(axes: Axes, runs: Runs, figure: Figure, line: FairShareLine) -> None:
-    """A level that moves when flows begin or end, or a rate of service changes."""
+    """Draw a level that moves when flows begin or end, or a rate of service changes."""
     base = runs.base()
     at = Coordinates(base.setting, line.variant or base.variant, base.x if line.x is None else line.x)
     load = EthernetLoad.from_toml(scenario_at(runs.experiment, at, quick=runs.quick))
@@ -154,7 +154,7 @@ def _draw_lines(axes: Axes, runs: Runs, figure: Figure) -> None:
 
 
 def _line_points(runs: Runs, line: Line) -> tuple[list[float], list[Estimate]]:
-    """The points of a line that this call has run."""
+    """Return the points of a line that this call has run."""
     base = runs.base()
     if line.variants is not None and line.number is not None:
         numbers = {name: runs.experiment.variant(name).numbers[line.number] for name in line.variants}
@@ -217,7 +217,7 @@ def _series_names(line: SeriesLine, flows: list[str]) -> list[str]:
 
 
 def _draw_bars(axes: Axes, table: Table, rows: list[Row], figure: Figure) -> None:
-    """Groups of bars: one group for each column, one bar for each row; the paper's values as crosses on the bars."""
+    """Draw groups of bars: a group for each column, a bar for each row, and a cross for the paper's value."""
     positions = np.arange(len(table.columns), dtype=np.float64)
     width = 0.8 / len(rows)
     drawn = False
@@ -239,7 +239,7 @@ def _draw_bars(axes: Axes, table: Table, rows: list[Row], figure: Figure) -> Non
 
 
 def _draw_flows(axes: Axes, runs: Runs, figure: Figure) -> None:
-    """A point for each flow of the first seed's run, in the order of the flows."""
+    """Draw a point for each flow of the first seed's run, in the order of the flows."""
     for values, colour in zip(figure.flows, itertools.cycle(_COLOURS)):
         first = next(iter(_flow_values(runs, values, figure)), np.empty(0))
         numbers = np.arange(1, len(first) + 1)
@@ -247,7 +247,7 @@ def _draw_flows(axes: Axes, runs: Runs, figure: Figure) -> None:
 
 
 def _draw_histogram(axes: Axes, runs: Runs, figure: Figure) -> None:
-    """The share of the flows of all seeds in each bin; what lies outside the axis counts in the bins at its ends."""
+    """Draw the share of the flows of all seeds in each bin; what lies outside counts in the bins at the ends."""
     # A figure of this kind has both: its schema asks for them.
     low, high = figure.x_range or [0.0, 1.0]
     bins = max(1, round((high - low) / (figure.bin_width or 1.0)))
@@ -262,7 +262,7 @@ def _draw_histogram(axes: Axes, runs: Runs, figure: Figure) -> None:
 
 
 def _flow_values(runs: Runs, values: FlowValues, figure: Figure) -> list[NDArray[np.float64]]:
-    """The column for each flow of the group, one array for each seed."""
+    """Return the column for each flow of the group, one array for each seed."""
     base = runs.base()
     at = Coordinates(base.setting, values.variant or base.variant, base.x if values.x is None else values.x)
     found = []

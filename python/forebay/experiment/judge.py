@@ -76,7 +76,7 @@ class ClaimResult:
         return len(self.checks) > 1 or any(len(check.findings) > 1 for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        """The claim as `reproduce --json` gives it.
+        """Return the claim as `reproduce --json` prints it.
 
         `value` and `ci95` are those of the value least inside, or farthest outside, its band; with several checks they
         are lists in the order of `checks`.
@@ -132,7 +132,7 @@ def judge_all(runs: Runs, setting: str = BASE) -> list[ClaimResult]:
 
 
 def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
-    """Measures a claim's metrics and compares their means over seeds with the bands."""
+    """Measure a claim's metrics and compare their means over seeds with the bands."""
     waiting_for = runs.experiment.why_not_judged(claim)
     if waiting_for:
         return ClaimResult(claim, [], "not judged", waiting_for)

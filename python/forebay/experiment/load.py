@@ -32,7 +32,7 @@ class Listed:
 
 
 def experiment_folder() -> Path:
-    """The folder of experiment files: of the checkout worked in, else the one installed with the package."""
+    """Return the folder of experiment files: of the checkout worked in, else the one installed with the package."""
     candidates = (
         Path.cwd() / "experiments",
         Path(__file__).parents[1] / "experiments",
@@ -54,7 +54,7 @@ def experiment_files(folder: Path | None = None) -> dict[str, Path]:
 
 
 def _natural(text: str) -> list[tuple[int, int, str]]:
-    """A sort key that reads runs of digits as numbers."""
+    """Return a sort key that reads runs of digits as numbers."""
     parts: list[tuple[int, int, str]] = []
     digits = ""
     for char in text + "\0":
@@ -80,7 +80,7 @@ def list_experiments(folder: Path | None = None) -> list[Listed]:
 
 
 def select_experiments(ids: Iterable[str]) -> list[Path]:
-    """The files that `ids` name: "dbl/table2", a paper ("dbl"), a pattern ("dbl/fig*"), "all", or a TOML file."""
+    """Return the files named by `ids`: "dbl/table2", a paper ("dbl"), a pattern ("dbl/fig*"), "all", a TOML file."""
     chosen: dict[Path, None] = {}
     for wanted in ids:
         if wanted.endswith(".toml"):
@@ -100,7 +100,7 @@ def select_experiments(ids: Iterable[str]) -> list[Path]:
 
 
 def _nearest(wanted: str, ids: list[str]) -> str:
-    """What may have been meant: an experiment, by its id or the part behind the paper, or a paper."""
+    """Return what may have been meant: an experiment, by its id or the part behind the paper, or a paper."""
     meant: dict[str, list[str]] = {}
     for experiment_id in ids:
         paper, _, name = experiment_id.partition("/")
@@ -120,11 +120,11 @@ def _or(names: list[str]) -> str:
 
 
 def load_experiment(path: Path) -> Experiment:
-    """Reads and checks one experiment file; the error shows the line."""
+    """Read and check one experiment file; the error shows the line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        why = error.strerror if isinstance(error, OSError) else "it is not text in UTF-8"
         remedy = "give an experiment's TOML file, or a name of `forebay list experiments`"
         message = f"{path} cannot be read: {why}\nhint: {remedy}"
         raise ExperimentError(message) from error

@@ -30,7 +30,7 @@ class Coordinates:
     x: float | None
 
     def label(self) -> str:
-        """A name for messages and files."""
+        """Return a name for messages and files."""
         parts = [self.setting, self.variant, "" if self.x is None else f"{self.x:g}"]
         return ", ".join(part for part in parts if part)
 
@@ -75,7 +75,7 @@ def make_plan(experiment: Experiment, *, quick: bool, seeds: int | None) -> Plan
 def _places(
     experiment: Experiment, setting: Sensitivity | None, *, quick: bool
 ) -> Iterator[tuple[Variant, Point | None]]:
-    """The variants and values of the axis that are run at a setting."""
+    """Yield the variants and values of the axis that are run at a setting."""
     for variant in experiment.variants_run(quick=quick):
         if setting is not None and setting.variants is not None and variant.name not in setting.variants:
             continue
@@ -87,7 +87,7 @@ def _places(
 def scenario_text(
     experiment: Experiment, variant: Variant, point: Point | None, changes: Settings, *, quick: bool
 ) -> str:
-    """The scenario of one run as TOML. Later settings win: file, quick, variant, axis, sensitivity."""
+    """Return the scenario of one run as TOML. Later settings win: file, quick, variant, axis, sensitivity."""
     scenario = copy.deepcopy(experiment.scenario or {})
     scenario.setdefault("name", experiment.id.replace("/", "-"))
     layers: list[Settings] = [experiment.quick.set] if quick else []
@@ -105,7 +105,7 @@ def scenario_text(
 
 
 def scenario_at(experiment: Experiment, at: Coordinates, *, quick: bool) -> str:
-    """The scenario of the runs at `at` as TOML."""
+    """Return the scenario of the runs at `at` as TOML."""
     changes = next((item.set for item in experiment.sensitivity if item.name == at.setting), {})
     point = next((point for point in experiment.points(quick=False) if point is not None and point.x == at.x), None)
     return scenario_text(experiment, experiment.variant(at.variant), point, changes, quick=quick)
@@ -116,7 +116,7 @@ def _integer_if_whole(x: float) -> int | float:
 
 
 def put(scenario: dict[str, Any], path: str, value: Any, where: str) -> None:
-    """Sets the value at a key path such as `flows.bf.count`, where an element of a list goes by its `name` or index."""
+    """Set the value at a key path such as `flows.bf.count`, where an element of a list goes by its `name` or index."""
     place: Any = scenario
     keys = path.split(".")
     for depth, key in enumerate(keys[:-1]):

@@ -14,9 +14,9 @@ from .plan import Plan
 
 
 def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> tuple[list[Plan], Guests]:
-    """Validates every scenario of these plans, which come from these files, and finds the classes that they name.
+    """Validate every scenario of these plans, which come from these files, and find the classes that they name.
 
-    Gives the plans with the code noted in each run. Raises ScenarioError, and InputError for code that may not run.
+    Returns the plans with the code noted in each run. Raises ScenarioError, and InputError for code that may not run.
     """
     found = Guests.together(())
     for plan, path in zip(plans, paths, strict=True):
@@ -24,8 +24,8 @@ def checked(plans: Sequence[Plan], paths: Sequence[Path], *, allowed: bool) -> t
         for text, name in {job.text: job.name for job in plan.jobs}.items():
             names.update(check(text, name))
         if names and not allowed:
-            message = f"{path} names Python code, {min(names)}, which runs only with your leave"
-            message += "\nhint: if you trust it, add --allow-python"
+            message = f"{path} names Python code, {min(names)}, which does not run without permission"
+            message += "\nhint: if you trust that code, add --allow-python"
             raise InputError(message)
         found = Guests.together((found, plans_of(sorted(names), {}, path.parent)))
     code = digest_of(found)

@@ -35,12 +35,12 @@ _PARTS = {
 
 
 def refused(path: Path, text: str, keys: list[Key], message: str, label: str = "here") -> ExperimentFileError:
-    """The error that shows what stands at `keys` of the file's text."""
+    """Return the error that shows what stands at `keys` of the file's text."""
     return ExperimentFileError(_core.error_in_toml(text, str(path), keys, message, label))
 
 
 def refused_at_evaluation(experiment: Experiment, error: ExperimentError) -> ExperimentError:
-    """The error with the line of the part that it is about; as it is where that is not known, or there is no file."""
+    """Return the error with the line of the part that it is about, or as it is where the line is not known."""
     if error.part is None or experiment.file is None:
         return error
     keys = _keys_to(error.part, experiment)
@@ -48,7 +48,7 @@ def refused_at_evaluation(experiment: Experiment, error: ExperimentError) -> Exp
 
 
 def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], item: ErrorDetails) -> Exception:
-    """The error for what the schema found wrong with the file's `data`."""
+    """Return the error for what the schema found wrong with the file's `data`."""
     keys, models, is_there = _followed(data, model, item["loc"])
     last = str(keys[-1]) if keys else ""
     above = _name_of(keys[:-1])
@@ -85,7 +85,7 @@ def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], 
 
 
 def _followed(data: Any, model: type[BaseModel], loc: tuple[Key, ...]) -> tuple[list[Key], list[type[BaseModel]], bool]:
-    """The keys of the file that lead there, the schemas that may hold for the table above the last, and if it exists.
+    """Return the keys that lead there, the schemas that may hold for the table above the last, and if it exists.
 
     The tag of a metric's kind stands in `loc` like a key; it is none.
     """
@@ -120,7 +120,7 @@ def _models(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _part_of(data: dict[str, Any], message: str) -> Iterator[Key]:
-    """The keys that lead to the part of the file of which a check over the whole file speaks."""
+    """Yield the keys that lead to the part of the file of which a check over the whole file speaks."""
     if found := re.match(r"(\w+) `([^`]*)`: ", message):
         section, name_key = _PARTS.get(found[1], ("", ""))
         parts = data.get(section)
@@ -141,7 +141,7 @@ def _part_of(data: dict[str, Any], message: str) -> Iterator[Key]:
 
 
 def _keys_to(wanted: str | BaseModel, part: Any) -> list[Key] | None:
-    """The keys that lead to that text, or to that very model, within a part of the file."""
+    """Return the keys that lead to that text, or to that very model, within a part of the file."""
     if part is wanted or (isinstance(wanted, str) and part == wanted):
         return []
     inner = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
@@ -152,7 +152,7 @@ def _keys_to(wanted: str | BaseModel, part: Any) -> list[Key] | None:
 
 
 def _name_of(keys: list[Key]) -> str:
-    """The last key, for a message: "`claims`"."""
+    """Return the last key, for a message: "`claims`"."""
     name = next((key for key in reversed(keys) if isinstance(key, str)), None)
     return f"`{name}`" if name else "the file"
 

@@ -38,7 +38,7 @@ def experiment_json(plan: Plan, claims: list[ClaimResult]) -> dict[str, Any]:
 
 
 def count_line(claims: list[ClaimResult]) -> str:
-    """How many claims hold: "31 claims: 29 reproduced, 2 not reproduced"."""
+    """Return how many claims hold: "31 claims: 29 reproduced, 2 not reproduced"."""
     counts = Counter[str](claim.verdict for claim in claims)
     order = ("reproduced", "not reproduced", "not judged")
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
@@ -68,7 +68,7 @@ def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimRes
 
 
 def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], figures: list[Path]) -> None:
-    """The experiment's own page: tables, claims, choices, sensitivity, figures."""
+    """Write the experiment's own page: tables, claims, choices, sensitivity, figures."""
     experiment = plan.experiment
     lines = [f"# {experiment.id}: {experiment.title}", "", f"{experiment.where}. {_scale(plan)}", ""]
     if experiment.about:
@@ -111,7 +111,7 @@ def _row(cells: list[str]) -> list[str]:
 
 
 def claims_markdown(claims: list[ClaimResult]) -> list[str]:
-    """The claims as the lines of a Markdown table."""
+    """Return the claims as the lines of a Markdown table."""
     lines = _row(["claim", "paper", "band", "measured", "verdict"]) + _row(["---"] * 5)
     for result in claims:
         claim = result.claim

@@ -28,17 +28,17 @@ class Runs:
     outcomes: Mapping[Coordinates, list[Outcome]]
 
     def base(self) -> Coordinates:
-        """The first variant at the first value of the axis."""
+        """Return the first variant at the first value of the axis."""
         first = self.experiment.variants[0]
         point = next(iter(self.experiment.points(self.quick, first)), None)
         return Coordinates(BASE, first.name, point.x if point else None)
 
     def seeds(self, setting: str = BASE) -> int:
-        """How many seeds every run has at a setting; one where nothing is run."""
+        """Return how many seeds every run has at a setting; one where nothing is run."""
         return max((len(outcomes) for at, outcomes in self.outcomes.items() if at.setting == setting), default=1)
 
     def xs(self, setting: str = BASE, variant: str | None = None) -> list[float]:
-        """The values of the axis that are run at a setting: those of a variant, or of all."""
+        """Return the values of the axis that are run at a setting: those of a variant, or of all."""
         only = next((item.x for item in self.experiment.sensitivity if item.name == setting), None)
         one = self.experiment.variant(variant) if variant is not None else None
         if one is not None and one not in self.experiment.variants_run(quick=self.quick):
@@ -56,7 +56,7 @@ class Runs:
             raise (NotRunError if at.x in axis else NoSuchRunError)(message) from None
 
     def number(self, ref: NumberRef, at: Coordinates) -> float:
-        """A number that is given, or that of a name: the axis's value, or one of the variant's."""
+        """Return a number that is given, or that of a name: the axis's value, or one of the variant's."""
         if not isinstance(ref, str):
             return float(ref)
         numbers = self.experiment.variant(at.variant).numbers
@@ -68,7 +68,7 @@ class Runs:
         raise MetricError(message)
 
     def evaluate(self, metric: MetricRef, at: Coordinates) -> list[Value]:
-        """The value or values of a metric at `at`, which the metric's own `variant` and `x` override."""
+        """Return the value or values of a metric at `at`, which the metric's own `variant` and `x` override."""
         full = self.experiment.resolve(metric)
         at = full.place(at)
         try:
@@ -86,7 +86,7 @@ class Runs:
             raise
 
     def evaluate_one(self, metric: MetricRef, at: Coordinates) -> Value:
-        """The value of a metric that has only one."""
+        """Return the value of a metric that has only one."""
         values = self.evaluate(metric, at)
         if len(values) != 1 or values[0].over is not None:
             message = f"{self.experiment.id}: a metric of metrics takes single values, no ratios"
@@ -94,7 +94,7 @@ class Runs:
         return values[0]
 
     def evaluate_one_estimate(self, metric: MetricRef, at: Coordinates) -> Estimate:
-        """The mean over seeds of a metric that has only one value."""
+        """Return the mean over seeds of a metric that has only one value."""
         values = self.evaluate(metric, at)
         if len(values) != 1:
             message = f"{self.experiment.id}: ({at.label()}) a table or line takes metrics of one value"
@@ -102,9 +102,9 @@ class Runs:
         return values[0].estimate()
 
     def unit(self, metric: MetricRef) -> str:
-        """The unit that a metric's values are in."""
+        """Return the unit that a metric's values are in."""
         return self.experiment.resolve(metric).unit_in(self)
 
     def spans_axis(self, metric: MetricRef) -> bool:
-        """Whether the metric goes along the axis by itself, so that it has the same value at every x."""
+        """Return whether the metric goes along the axis by itself, so that it has the same value at every x."""
         return self.experiment.resolve(metric).spans_axis(self)

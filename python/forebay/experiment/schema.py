@@ -135,7 +135,7 @@ class Band(Strict):
         return min(margins)
 
     def holds(self, value: float) -> bool:
-        """Whether `value` lies in the band. NaN lies in none."""
+        """Return whether `value` lies in the band. NaN lies in none."""
         return not math.isnan(value) and (
             (self.min is None or value >= self.min)
             and (self.max is None or value <= self.max)
@@ -145,7 +145,7 @@ class Band(Strict):
         )
 
     def text(self, unit: str = "") -> str:
-        """The band in a few characters: "13 to 22 Mb/s", ">= 0.98"."""
+        """Return the band in a few characters: "13 to 22 Mb/s", ">= 0.98"."""
         parts = []
         if self.min is not None and self.max is not None:
             parts.append(f"{self.min:g} to {self.max:g}")
@@ -252,7 +252,7 @@ class Experiment(Strict):
         return self._file
 
     def model_post_init(self, context: Any) -> None:
-        """Keeps the file, which the reader gives as the context."""
+        """Keep the file, which the reader passes as the context."""
         self._file = context
 
     @model_validator(mode="after")
@@ -291,7 +291,7 @@ class Experiment(Strict):
                 raise ValueError(message)
 
     def _check_places(self) -> None:
-        """What variants say of the axis, and lines of variants' numbers."""
+        """Check what variants say of the axis, and lines of variants' numbers."""
         known = [point.x for point in self.vary.points] if self.vary else []
         for variant in self.variants:
             if self.vary is None and (variant.x is not None or variant.keys is not None):
@@ -361,17 +361,17 @@ class Experiment(Strict):
             self._check_metric(where, part, path)
 
     def resolve(self, metric: MetricRef) -> Metric:
-        """The metric itself, where a name stands for it."""
+        """Return the metric itself, where a name stands for it."""
         while isinstance(metric, str):
             metric = self.metrics[metric]
         return metric
 
     def variant(self, name: str) -> Variant:
-        """The variant of that name."""
+        """Return the variant of that name."""
         return next(variant for variant in self.variants if variant.name == name)
 
     def variants_run(self, *, quick: bool) -> list[Variant]:
-        """The variants that a call runs."""
+        """Return the variants that a call runs."""
         return [variant for variant in self.variants if (variant.quick or not quick) and not variant.not_judged]
 
     def why_not_judged(self, claim: Claim) -> str:
@@ -383,12 +383,12 @@ class Experiment(Strict):
         return next((waiting[name] for name in named if name in waiting), "")
 
     def _variants_of(self, metric: MetricRef) -> list[str]:
-        """The variants that a metric, or one that it is made of, names."""
+        """Return the variants that a metric, or one that it is made of, names."""
         parts = self.resolve(metric).parts()
         return [*parts.variants, *(name for part in parts.metrics for name in self._variants_of(part))]
 
     def points(self, quick: bool, variant: Variant | None = None) -> list[Point | None]:
-        """The values of the axis (those that a variant is run at), or one None without an axis."""
+        """Return the values of the axis (those that a variant is run at), or one None without an axis."""
         if self.vary is None:
             return [None]
         limits = [self.vary.quick if quick else None, variant.x if variant else None]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Row:
-    """One row: the paper's cells as the file gives them, and the measured ones."""
+    """One row: the paper's cells as the file has them, and the measured ones."""
 
     label: str
     paper: list[float | str] | None
@@ -33,7 +33,7 @@ class Row:
 
 
 def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
-    """Measures every cell of a table; leaves out rows of which nothing is run."""
+    """Measure every cell of a table; leave out rows of which nothing is run."""
     base = replace(runs.base(), setting=setting)
     rows: list[tuple[str, str, Coordinates]]
     match table.rows:
@@ -57,7 +57,7 @@ def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
 
 
 def _cell(runs: Runs, column: TableColumn, at: Coordinates) -> Estimate | None:
-    """The value of a cell; None where the column's variant is not run at the row's x, or not in a quick run."""
+    """Return the value of a cell; None where the column's variant is not run at the row's x, or not in a quick run."""
     try:
         return runs.evaluate_one_estimate(column.metric, replace(at, variant=column.variant or at.variant))
     except NotRunError:
@@ -78,7 +78,7 @@ def render_experiment(plan: Plan, runs: Runs, claims: list[ClaimResult], width: 
 
 
 def render_table(table: Table, rows: list[Row], width: int) -> list[RenderableType]:
-    """The table for a terminal of that width: under each row of the paper, ours with the 95 % interval."""
+    """Return the table for a terminal of that width: under each row of the paper, ours with the 95 % interval."""
     names: list[str] = []
     lines: list[list[str]] = []
     for row in rows:
@@ -96,7 +96,7 @@ def render_table(table: Table, rows: list[Row], width: int) -> list[RenderableTy
 
 
 def format_estimate(estimate: Estimate, decimals: int) -> str:
-    """The mean with its interval, "19.4 ± 0.3", or "19.4" where there is none."""
+    """Return the mean with its interval, "19.4 ± 0.3", or "19.4" where there is none."""
     if math.isnan(estimate.mean):
         return "-"
     text = f"{estimate.mean:.{decimals}f}"
@@ -104,7 +104,7 @@ def format_estimate(estimate: Estimate, decimals: int) -> str:
 
 
 def format_significant(estimate: Estimate, unit: str = "") -> str:
-    """The mean with its interval to about three significant digits of the mean."""
+    """Return the mean with its interval to about three significant digits of the mean."""
     if math.isnan(estimate.mean):
         return "none"
     suffix = f" {unit}" if unit else ""
@@ -119,7 +119,7 @@ STYLES: dict[str, str] = {"reproduced": "green", "not reproduced": "bold red", "
 
 
 def render_claims(results: list[ClaimResult], title: str, width: int) -> list[RenderableType]:
-    """The claims with their bands, what was measured, and the verdicts; of several checks those that fail in red."""
+    """Return the claims with their bands, measured values and verdicts; of several checks those that fail in red."""
 
     def measured(result: ClaimResult) -> Text:
         return Text("\n").join(
@@ -138,17 +138,17 @@ def render_claims(results: list[ClaimResult], title: str, width: int) -> list[Re
 
 
 def verdict_text(result: ClaimResult) -> str:
-    """The verdict, and why it is none: "not judged: needs DualPI2"."""
+    """Return the verdict, and why it is none: "not judged: needs DualPI2"."""
     return f"{result.verdict}: {result.reason}" if result.reason else result.verdict
 
 
 def measured_text(result: ClaimResult) -> str:
-    """What was measured, one line for each check."""
+    """Return what was measured, one line for each check."""
     return "\n".join(measured_line(check) for check in result.checks)
 
 
 def measured_line(check: CheckResult) -> str:
-    """What a check measured: of several values the worst with its place, what fails, and what seeds do not decide."""
+    """Return the value of a check; of several the worst with its place, what fails, and what seeds do not decide."""
     worst = check.worst
     text = format_significant(worst.estimate, check.unit)
     if check.check.label:
@@ -163,7 +163,7 @@ def measured_line(check: CheckResult) -> str:
 
 
 def near_edge_text(finding: Finding) -> str:
-    """That the band's edge lies within the confidence interval, and how many seeds would make it narrow enough."""
+    """Return that the band's edge lies within the interval, and how many seeds would make it narrow enough."""
     needed = finding.seeds_to_tell
     would = f"about {needed} would" if needed is not None else "nor would thousands"
     return f"near the edge: {finding.estimate.count} seeds do not decide, {would}"

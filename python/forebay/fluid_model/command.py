@@ -24,7 +24,7 @@ def run_command(
     as_json: bool,
     out: Path | None,
 ) -> int:
-    """Judges, prints, and gives the exit status. Raises InputError and ScenarioError."""
+    """Judge, print, and return the exit status. Raises InputError and ScenarioError."""
     out = out or Path("out") / STEM / path.stem
     with terminal.progress("packets") as bar:
         judged = judge_stability(

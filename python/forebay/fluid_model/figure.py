@@ -22,7 +22,7 @@ _GREY = "#555555"
 
 
 def draw(judged: Stability) -> Figure:
-    """A panel for the queue and one for the rates of the flows."""
+    """Return a panel for the queue and one for the rates of the flows."""
     with style():
         figure = new_figure(figsize=(6.8, 5.2))
         above, below = figure.subplots(2, 1, sharex=True)
@@ -77,7 +77,7 @@ def _rates(axes: Axes, judged: Stability) -> None:
 
 
 def _drawn(judged: Stability, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The course with no more points than can be seen: means over short intervals, at their middles."""
+    """Return the course with no more points than can be seen: means over short intervals, at their middles."""
     time_s = judged.trajectory.time_s
     if len(time_s) <= _POINTS:
         return time_s, values

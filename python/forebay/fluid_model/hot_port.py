@@ -37,15 +37,15 @@ class HotPort:
 
 
 def hot_port(scenario: Scenario, queue: str | None = None) -> HotPort:
-    """The port whose queue `queue` names; by default the one that is asked for most, in parts of what it can carry.
+    """Return the port whose queue `queue` names; by default the most overloaded one.
 
     Raises InputError for a scenario without ECM or E2CM, and if no flow comes by that queue.
     """
     document = tomllib.loads(scenario.to_toml())
     ((kind, ethernet),) = document["topology"].items()
     if kind != "ethernet":
-        message = f"the fluid model is one of ECM, in topology.ethernet; this scenario has topology.{kind}"
-        message += "\nhint: `forebay explain ecm` says what it is"
+        message = f"the fluid model describes ECM in topology.ethernet; this scenario has topology.{kind}"
+        message += "\nhint: `forebay explain ecm` describes ECM"
         raise InputError(message)
     scheme, parameters = _scheme(ethernet)
     load = EthernetLoad.from_toml(scenario.to_toml())
@@ -75,20 +75,20 @@ def hot_port(scenario: Scenario, queue: str | None = None) -> HotPort:
 
 
 def _scheme(ethernet: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The scheme, ECM or E2CM, and the parameters of ECM in it."""
+    """Return the scheme, ECM or E2CM, and the parameters of ECM in it."""
     given = ethernet.get("congestion_management", "")
     parameters: dict[str, Any] = {}
     name, parameters = (given, parameters) if isinstance(given, str) else next(iter(given.items()))
     if name not in ("ecm", "e2cm"):
         found = f"manages congestion by {name}" if name else "has no congestion management"
-        message = f"the fluid model is one of ECM, and this scenario {found}"
+        message = f"the fluid model describes ECM, and this scenario {found}"
         message += "\nhint: --set topology.ethernet.congestion_management=ecm"
         raise InputError(message)
     return name, parameters.get("ecm", {}) if name == "e2cm" else parameters
 
 
 def _ecm(parameters: Mapping[str, Any], ethernet: Mapping[str, Any], frame_bytes: float) -> EcmParameters:
-    """The parameters as the model has them; what the scenario leaves out is at its default."""
+    """Return the parameters as the model has them; what the scenario leaves out is at its default."""
     line_rate_bps = bits_per_second(ethernet["link"]["rate"])
     taken: dict[str, Any] = {name: float(parameters[name]) for name in _NUMBERS if name in parameters}
     taken |= {f"{name}_bytes": mean_bytes(parameters[name]) for name in _SIZES if name in parameters}
@@ -109,7 +109,7 @@ _SIZES = ("set_point", "severe_threshold")
 
 
 def _flows_by(link: str, load: EthernetLoad) -> list[Flow]:
-    """The flows through an output of a switch; none for the link of an adapter, which has no congestion point."""
+    """Return the flows through an output of a switch; none for an adapter's link, which has no congestion point."""
     return [flow for flow in load.sources if link in flow.path[1:]]
 
 
@@ -121,14 +121,14 @@ def _chosen(queue: str | None, ports: Mapping[str, list[Flow]], load: EthernetLo
         return queue
     hint = ", ".join(list(ports)[:8])
     if queue in load.capacities_bps:
-        message = f"--queue {queue}: no flow comes by this link on its way out of a switch\nhint: it is one of {hint}"
+        message = f"--queue {queue}: no flow leaves a switch by this link\nhint: it is one of {hint}"
     else:
         message = f"--queue {queue}: the scenario has no such link\nhint: it is one of {hint}"
     raise InputError(message)
 
 
 def _overload(link: str, flows: list[Flow], load: EthernetLoad) -> float:
-    """How many times what it can carry a link is asked for, when that is most."""
+    """Return how many times what it can carry a link is asked for, when that is most."""
     return max(
         sum(flow.demand_bps_at(time) for flow in flows) / load.capacities_bps_at(time)[link]
         for time in load.changes_s()
@@ -136,7 +136,7 @@ def _overload(link: str, flows: list[Flow], load: EthernetLoad) -> float:
 
 
 def _mean_frame_bytes(flows: list[Flow], sizes: Mapping[str, str]) -> float:
-    """The mean over the frames that come if nothing holds the flows back."""
+    """Return the mean over the frames that come if nothing holds the flows back."""
     frames = sum(flow.rate_bps / mean_bytes(sizes[flow.group]) for flow in flows)
     return sum(flow.rate_bps for flow in flows) / frames
 
@@ -169,7 +169,7 @@ def _merged(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def _class_name(group: str, members: list[Flow], flows: list[Flow]) -> str:
-    """The group's name, or that of the nodes that send where the group has several kinds of sources."""
+    """Return the group's name, or that of the nodes that send where the group has several kinds of sources."""
     of_group = [flow for flow in flows if flow.group == group]
     if len(of_group) == len(members):
         return group
@@ -178,13 +178,13 @@ def _class_name(group: str, members: list[Flow], flows: list[Flow]) -> str:
 
 
 def _queue_bytes(limit: str, frame_bytes: float) -> float:
-    """A limit in bytes or in frames."""
+    """Return a limit in bytes or in frames."""
     number, _, unit = limit.strip().partition(" ")
     return float(number) * frame_bytes if unit.startswith(("packet", "pkt")) else mean_bytes(limit)
 
 
 def _limit_bytes(link: str, flows: list[Flow], ethernet: Mapping[str, Any]) -> float:
-    """What the queue can hold of all inputs: each stops its feeder at its high watermark, or loses what finds no room.
+    """Return what the queue can hold of all inputs: each stops its feeder at its high watermark, or loses frames.
 
     Memory that frames for other outputs take is not counted.
     """
@@ -211,11 +211,11 @@ def _notes(
     if scheme == "e2cm":
         notes.append("Of E2CM the model has what its queues tell, which is ECM; the probes' part is left out.")
     if parameters.get("severe_message") == "bcn_zero":
-        notes.append("For BCN(0,0) the model takes the strongest negative feedback.")
+        notes.append("The model replaces BCN(0,0) by the strongest negative feedback.")
     if "self_increase" in parameters:
         notes.append("The model leaves out that limited flows become faster without feedback.")
     if ethernet.get("adapter", {}).get("rate_limiters") is not None:
-        notes.append("In the model every flow has a rate limiter, however few the adapters have.")
+        notes.append("In the model every flow has a rate limiter, even if the adapters have fewer.")
     if "dynamic" in (ethernet.get("switch", {}).get("output_limit") or {}):
         notes.append("The model leaves out the dynamic limit of outputs.")
     if any(service.get("at") == "node" for service in ethernet.get("service", [])):

@@ -15,24 +15,29 @@ from forebay.errors import InputError
 
 @dataclass(frozen=True)
 class EcmParameters:
-    """What ECM is set to. Names and defaults are those of a scenario's `congestion_management.ecm`."""
+    """Parameters of ECM. Names and defaults are those of a scenario's `congestion_management.ecm`.
+
+    Raises InputError for a value out of range, and names the bound.
+    """
 
     line_rate_bps: float = 10e9
-    """The rate of the links: what a source sends without a limiter."""
+    """Rate of the links in bit/s: the rate of a source without a limiter."""
     set_point_bytes: float = 75_000.0
-    """Q_eq."""
+    """Q_eq: the set-point of the queue in bytes."""
     weight: float = 2.0
-    """W: how much the growth of the queue counts beside its distance from the set-point."""
+    """W: the weight of the queue's growth beside its distance from the set-point."""
     decrease_gain: float = 0.5
-    """What the strongest negative feedback takes off a rate, as a part of it: G_d (2 W + 1) Q_eq."""
+    """The share that the strongest negative feedback takes off a rate: G_d (2 W + 1) Q_eq."""
     increase_gain: float = 0.005
-    """What the strongest positive feedback adds, as a part of the line rate: G_i R_unit (2 W + 1) Q_eq over that."""
+    """The share of the line rate that the strongest positive feedback adds: G_i R_unit (2 W + 1) Q_eq over the line
+    rate."""
     sample_bytes: float = 75_000.0
-    """S: bytes that join the queue between two samples, on average: frame length over sampling probability."""
+    """S: bytes that join the queue between two samples on average, the frame length over the sampling probability."""
     severe_threshold_bytes: float | None = 280_000.0
-    """Queue beyond which a sample gives BCN_MAX, the strongest negative feedback; None for never."""
+    """Length of the queue in bytes beyond which a sample sends BCN_MAX, the strongest negative feedback; None for
+    never."""
     min_rate_bps: float = 1e6
-    """R_min: feedback cuts no rate below."""
+    """R_min: the rate in bit/s below which feedback cuts no rate."""
 
     def __post_init__(self) -> None:
         positive = ("line_rate_bps", "set_point_bytes", "sample_bytes", "min_rate_bps")
@@ -59,16 +64,16 @@ class EcmParameters:
 
     @property
     def decrease_per_byte(self) -> float:
-        """G_d: the part of a rate that a byte of negative feedback takes off."""
+        """G_d: the share of a rate that a byte of negative feedback takes off."""
         return self.decrease_gain / self.strongest_feedback_bytes
 
     @property
     def increase_bps_per_byte(self) -> float:
-        """G_i R_unit: what a byte of positive feedback adds."""
+        """G_i R_unit: the rate in bit/s that a byte of positive feedback adds."""
         return self.increase_gain * self.line_rate_bps / self.strongest_feedback_bytes
 
     def feedback(self, queue_bytes: float, previous_bytes: float) -> float:
-        """Fb in bytes, for a sample that finds this queue where the sample before it found the previous one."""
+        """Return Fb in bytes, for a sample that finds this queue where the sample before it found the previous one."""
         if self.severe_threshold_bytes is not None and queue_bytes > self.severe_threshold_bytes:
             return -self.strongest_feedback_bytes
         set_point = self.set_point_bytes
@@ -77,7 +82,7 @@ class EcmParameters:
         return offset - self.weight * delta
 
     def change_bps(self, rate_bps: float, feedback_bytes: float) -> float:
-        """What one message does to a limiter's rate: multiplicative decrease, additive increase."""
+        """Return the change of a limiter's rate by one message: multiplicative decrease, additive increase."""
         if feedback_bytes < 0.0:
             return self.decrease_per_byte * feedback_bytes * rate_bps
         return self.increase_bps_per_byte * feedback_bytes

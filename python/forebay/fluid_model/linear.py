@@ -75,14 +75,14 @@ class Margins:
     """How far a loop is from instability."""
 
     crossover_rad_per_s: float
-    """Where the loop's gain is 1."""
+    """Crossover: the angular frequency at which the loop's gain is 1, in rad/s."""
     phase_margin_deg: float
-    """What the phase there is above -180 degrees; negative if the loop is unstable."""
+    """Phase at crossover above -180 degrees; negative if the loop is unstable."""
     gain_margin: float
-    """By what factor the gain may grow: below 1 if the loop is unstable, 0 if no gain would be stable, and infinite if
-    any would."""
+    """The factor by which the gain may grow: below 1 if the loop is unstable, 0 if no gain would be stable, and
+    infinite if every gain would."""
     delay_margin_s: float
-    """The delay that may be added; negative, what would have to go."""
+    """The delay in seconds that may be added; if negative, the delay that would have to go."""
 
     @property
     def stable(self) -> bool:
@@ -99,25 +99,25 @@ class Loop:
     weight: float
     """W."""
     sample_s: float
-    """T: time between two samples of the queue."""
+    """T: seconds between two samples of the queue."""
     delays: tuple[tuple[float, float], ...]
-    """τ of the sources, each with the part of the gain that they have; the parts add up to 1."""
+    """τ of the sources in seconds, each with its share of the gain. The shares add up to 1."""
 
     def __call__(self, s: complex) -> complex:
-        """L(s)."""
+        """L(s): the value of the transfer function."""
         lead = 1.0 + self.weight * s * self.sample_s / (1.0 + s * self.sample_s)
         delay = sum(part * cmath.exp(-s * delay_s) for delay_s, part in self.delays)
         return self.gain / s**2 * lead * delay
 
     @property
     def margins(self) -> Margins:
-        """How far it is from instability."""
+        """How far the loop is from instability."""
         # Where the gain of two bare integrators is 1; the lead moves that by a factor of 1 + W at most.
         return margins_of(self, math.sqrt(self.gain))
 
     @property
     def longest_delay_s(self) -> float:
-        """The delay, the same for all sources, at which this side turns unstable."""
+        """The delay in seconds, the same for all sources, at which this side becomes unstable."""
         return replace(self, delays=((0.0, 1.0),)).margins.delay_margin_s
 
 
@@ -126,22 +126,23 @@ class OperatingPoint:
     """The set-point while demands and service stay the same, and the loop around it."""
 
     from_s: float
-    """When that is for the first time."""
+    """Time at which this state begins first, in seconds."""
     to_s: float
+    """Time at which it ends, in seconds."""
     service_bps: float
-    """C."""
+    """C: rate at which the queue is served, in bit/s."""
     limited: tuple[str, ...]
-    """Sources that are held back; the others have less to send than their share."""
+    """Names of the sources that are held back. The others have less to send than their share."""
     limited_count: int
-    """N: how many these are, each with its count."""
+    """N: the number of flows that these sources stand for."""
     share_bps: float
-    """The rate of each of them, if they share equally."""
+    """Rate of each of these flows if they share equally, in bit/s."""
     increase: Loop
-    """Where the queue asks for more."""
+    """The loop where the queue asks for more."""
     decrease: Loop
-    """Where it asks for less."""
+    """The loop where the queue asks for less."""
     cycle_gain: float
-    """What is left of a small deviation after a cycle: below 1 it dies out; 0 if it does not oscillate."""
+    """Share of a small deviation that is left after a cycle: below 1 it dies out; 0 if it does not oscillate."""
 
     @property
     def stable(self) -> bool:
@@ -149,7 +150,7 @@ class OperatingPoint:
         return self.cycle_gain < 1.0
 
     def to_dict(self) -> dict[str, object]:
-        """All of it as plain values; what is infinite is None."""
+        """Return all of it as plain values, with None for what is infinite."""
         sides = {}
         for name, loop in (("increase", self.increase), ("decrease", self.decrease)):
             values = {"gain_per_s2": loop.gain, **asdict(loop.margins), "longest_delay_s": loop.longest_delay_s}
@@ -161,9 +162,9 @@ class OperatingPoint:
 
 
 def margins_of(loop: Transfer, typical_rad_per_s: float) -> Margins:
-    """The margins of a loop whose gain falls with frequency, and whose phase begins between -270 and 90 degrees.
+    """Return the margins of a loop whose gain falls with frequency, and whose phase begins between -270 and 90 degrees.
 
-    It is searched from a millionth to a million times the typical angular frequency.
+    The search covers a millionth to a million times the typical angular frequency.
     """
     exponents = np.linspace(-_DECADES, _DECADES, 2 * _DECADES * _POINTS + 1)
     omegas = typical_rad_per_s * 10.0**exponents
@@ -205,14 +206,14 @@ def _crossing(
 
 
 def _phase_at(loop: Transfer, omega: float, phases: NDArray[np.float64], omegas: NDArray[np.float64]) -> float:
-    """The phase in radians, in the turn that the grid's phases are in there."""
+    """Return the phase in radians, in the turn that the grid's phases are in there."""
     near = float(phases[min(int(np.searchsorted(omegas, omega)), len(omegas) - 1)])
     phase = cmath.phase(loop(complex(0.0, omega)))
     return phase + 2.0 * math.pi * round((near - phase) / (2.0 * math.pi))
 
 
 def operating_points(model: FluidModel, duration_s: float) -> tuple[OperatingPoint, ...]:
-    """One for each state of demands and service in which the queue is congested, the first to occur first.
+    """Return one point for each state of demands and service in which the queue is congested, the first to occur first.
 
     Raises InputError if it never is.
     """
@@ -229,7 +230,7 @@ def operating_points(model: FluidModel, duration_s: float) -> tuple[OperatingPoi
             points.append(_point(model, demands, service_bps, (begin_s, end_s)))
         seen.add(state)
     if not points:
-        message = "the queue is never congested: no more comes to it than can leave"
+        message = "the queue is never congested: its link carries all that arrives"
         message += "\nhint: without congestion there is no loop to judge; name another queue, or raise the load"
         raise InputError(message)
     return tuple(points)
@@ -269,7 +270,7 @@ def _point(
 
 
 def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float) -> float:
-    """The max-min share: what is left after sources that ask for less, divided equally."""
+    """Return the max-min share: what is left after sources that ask for less, divided equally."""
     left, count = service_bps, sum(source.count for source in model.sources)
     for demand, source in sorted(zip(demands, model.sources, strict=True), key=lambda pair: pair[0]):
         if demand * count > left:
@@ -293,7 +294,7 @@ _LARGE = 0.05
 
 
 def _cycle_gain(model: FluidModel, rates: tuple[float, ...], increase: Loop, decrease: Loop) -> float:
-    """The ratio of successive peaks of a small deviation, solved with the model's own equations."""
+    """Return the ratio of successive peaks of a small deviation, solved with the model's own equations."""
     set_point = model.ecm.set_point_bytes
     # Half a cycle on each side, at about its crossover; without lead a turn takes 2π/√K.
     cycle_s = math.pi * (increase.gain**-0.5 + decrease.gain**-0.5)

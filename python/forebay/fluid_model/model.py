@@ -55,24 +55,28 @@ _MOST_STEPS = 5_000_000
 
 
 class Step(NamedTuple):
-    """From this time on, this rate."""
+    """A rate, and the time from which on it holds."""
 
     from_s: float
+    """Time in seconds."""
     rate_bps: float
+    """Rate in bit/s."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Some sources that are alike."""
+    """One or several flows that are alike."""
 
     name: str
+    """Name of the source."""
     delay_s: float
-    """τ: from a sample at the queue to the arrival there of the first bit sent at the new rate."""
+    """τ: seconds from a sample at the queue to the arrival there of the first bit sent at the new rate."""
     count: int = 1
+    """The number of flows."""
     demand: tuple[Step, ...] = (Step(0.0, math.inf),)
-    """What each of them has to send; nothing before the first step."""
+    """The rate that each flow has to send; nothing before the first step."""
     most_backlog_bytes: float = math.inf
-    """What it can keep of what it may not send yet; more is lost at the source."""
+    """The most bytes that a flow keeps of what it may not send yet. More is lost at the source."""
 
     def __post_init__(self) -> None:
         if not (0.0 < self.delay_s < math.inf and self.count >= 1 and self.demand):
@@ -80,34 +84,41 @@ class Source:
             raise InputError(message)
 
     def demand_bps(self, time_s: float) -> float:
-        """What it has to send at this time."""
+        """Return the rate that a flow has to send at this time, in bit/s."""
         return _value(self.demand, time_s)
 
 
 @dataclass(frozen=True)
 class State:
-    """Where a trajectory starts."""
+    """The state in which a solution starts."""
 
     queue_bytes: float
+    """Length of the queue in bytes."""
     rates_bps: tuple[float, ...]
-    """The limiter's rate of each source; the line rate stands for no limiter."""
+    """The limiter's rate of each source in bit/s. The line rate stands for no limiter."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A solution, at equal steps of time. Rates have a row for each `Source`, and are those of one of its count."""
+    """A solution of the model, at equal steps of time.
+
+    Arrays of rates have one row per `Source`, which holds the rate of one of its flows.
+    """
 
     time_s: NDArray[np.float64] = field(repr=False)
+    """Time in seconds."""
     queue_bytes: NDArray[np.float64] = field(repr=False)
+    """Length of the queue in bytes."""
     feedback_bytes: NDArray[np.float64] = field(repr=False)
+    """Feedback of a sample taken at that time, in bytes."""
     limits_bps: NDArray[np.float64] = field(repr=False)
-    """Rates of the limiters."""
+    """Rates of the limiters in bit/s."""
     rates_bps: NDArray[np.float64] = field(repr=False)
-    """What arrives at the queue."""
+    """Rates that arrive at the queue in bit/s."""
 
     @property
     def step_s(self) -> float:
-        """The step of the solution."""
+        """Seconds between two points of the solution."""
         return float(self.time_s[1] - self.time_s[0])
 
 
@@ -116,11 +127,14 @@ class FluidModel:
     """Sources under ECM and the queue that they share."""
 
     ecm: EcmParameters
+    """The parameters of ECM."""
     sources: tuple[Source, ...]
+    """The sources."""
     service: tuple[Step, ...]
-    """C: what the queue is drained with, from time 0 on."""
+    """C: the rate at which the queue is served, from time 0 on."""
     limit_bytes: float = math.inf
-    """What the queue can hold. Beyond it sources are held back, by PAUSE or by losing frames that are not sampled."""
+    """The most bytes that the queue holds. Beyond it, sources are held back by PAUSE, or lose frames that are not
+    sampled."""
 
     def __post_init__(self) -> None:
         if not self.sources:
@@ -137,22 +151,30 @@ class FluidModel:
             raise InputError(message)
 
     def service_bps(self, time_s: float) -> float:
-        """C at this time."""
+        """Return C at this time, in bit/s."""
         return _value(self.service, time_s)
 
     @property
     def longest_step_s(self) -> float:
-        """The longest step that a solution takes unless told."""
+        """The longest step in seconds that a solution takes by default."""
         sample_s = 8.0 * self.ecm.sample_bytes / max(step.rate_bps for step in self.service)
         # All sources at line rate fill the queue to its set-point in no less than a step.
         filling_s = 8.0 * self.ecm.set_point_bytes / self.ecm.line_rate_bps / sum(it.count for it in self.sources)
         return min(sample_s / _STEPS_OF_A_SAMPLE, filling_s)
 
     def solve(self, duration_s: float, start: State | None = None, *, step_s: float | None = None) -> Trajectory:
-        """Solves the equations from time 0 on: from an empty queue and sources without limiters, or from `start`.
+        """Solve the equations from time 0 on.
 
-        Before time 0 there was no feedback. `step_s` is the longest step; the step taken divides the shortest delay.
-        Longer delays are rounded to whole steps. Raises InputError if that makes too many steps.
+        Before time 0 there was no feedback. Delays longer than the shortest are rounded to whole steps.
+
+        Args:
+            duration_s: How many seconds to solve for.
+            start: The state at time 0. Default: an empty queue, and sources without limiters.
+            step_s: The longest step in seconds. The step taken divides the shortest delay.
+
+        Raises:
+            InputError: If that takes too many steps.
+
         """
         shortest = min(source.delay_s for source in self.sources)
         step = shortest / math.ceil(shortest / min(step_s or self.longest_step_s, shortest))
@@ -170,7 +192,7 @@ def _value(steps: Sequence[Step], time_s: float) -> float:
 
 
 def _on_grid(steps: Sequence[Step], step_s: float, count: int) -> list[float]:
-    """The rate at each step of the grid, in bytes a second: looked up once, not at each step."""
+    """Return the rate at each step of the grid, in bytes a second: looked up once, not at each step."""
     values: list[float] = [0.0] * (count + 1)
     # Half a step of tolerance: a change that falls on a point of the grid counts from that point on.
     starts = [min(count + 1, max(0, math.ceil(step.from_s / step_s - 0.5))) for step in steps]
@@ -219,7 +241,7 @@ class _Solver:
         )
 
     def _react(self, source: int, index: int) -> None:
-        """The limiter's rate after this step, from feedback on what arrived a delay ago."""
+        """Append the limiter's rate after this step, from feedback on what arrived a delay ago."""
         rate = self.limits[source][index]
         past = index - self.lags[source]
         if past < 0:
@@ -236,7 +258,7 @@ class _Solver:
         return samples * self.ecm.change_bps(8.0 * rate, self.feedbacks[past]) / 8.0
 
     def _arrive(self, index: int) -> float:
-        """What comes to the queue at a point of the grid; gives the sum."""
+        """Append what arrives at the queue at a point of the grid; return the sum."""
         wanted = []
         for source, demands in enumerate(self.demands):
             demand = demands[index]
@@ -255,7 +277,7 @@ class _Solver:
         return held_back * total
 
     def _fill(self, index: int, total: float) -> float:
-        """The queue after this step; gives what arrives then."""
+        """Advance the queue by a step; return what arrives then."""
         after = self._arrive(index + 1)
         growth = 0.5 * (total + after - self.service[index] - self.service[index + 1])
         queue = min(self.limit, max(0.0, self.queue + self.step_s * growth))

@@ -1,4 +1,4 @@
-"""What is known of a loop's stability: its margins, the model's course, and the packet simulation's beside it."""
+"""The judgement of a control loop: its margins, the model's course, and the packet simulation beside it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from forebay.figure import Figure
 
 STEM = "stability"
-"""The files of a judgement are called so."""
+"""The files of a judgement begin with this name."""
 
 # The part of a run, at its end, that counts as settled: as the E2CM proposal's measure of convergence takes it.
 _SETTLED = 0.25
@@ -37,66 +37,87 @@ class Packets:
     """The packet simulation of the same scenario, in means over equal intervals."""
 
     seed: int
+    """The seed of the simulation."""
     time_s: NDArray[np.float64] = field(repr=False)
-    """The end of each interval."""
+    """End of each interval in seconds."""
     queue_bytes: NDArray[np.float64] = field(repr=False)
+    """Mean length of the queue in each interval, in bytes."""
     rates_bps: NDArray[np.float64] = field(repr=False)
-    """A row for each source of the model: the mean over its flows of what each sent."""
+    """Rates in bit/s, one row per source of the model: what each of its flows sent in each interval, the mean over the
+    flows."""
     slowest_bps: NDArray[np.float64] = field(repr=False)
     """The same for the slowest of these flows in each interval."""
     fastest_bps: NDArray[np.float64] = field(repr=False)
+    """The same for the fastest of these flows in each interval."""
 
 
 @dataclass(frozen=True)
 class Course:
-    """How a queue went."""
+    """Summary of how a queue moved over time."""
 
     peak_bytes: float
+    """The greatest length in bytes."""
     mean_bytes: float
-    """In the last quarter of the run."""
+    """The mean length in the last quarter of the run."""
     deviation_bytes: float
-    """Standard deviation there."""
+    """The standard deviation in the last quarter of the run."""
     settled_s: float | None
-    """Since when it has been within 20 % of the set-point; None if it is not at the end."""
+    """The time from which on the queue stayed within 20 % of the set-point, in seconds; None if it was not there at the
+    end."""
     empty_s: float
-    """For how long it was shorter than a frame after it had first reached the set-point."""
+    """For how many seconds the queue was shorter than a frame, after it had first reached the set-point."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stability:
-    """Whether ECM holds a queue at its set-point, and how far it is from not doing so."""
+    """Whether ECM holds a queue at its set-point, and how far the loop is from the limit of stability.
+
+    Example:
+        >>> ecm = {"topology.ethernet.congestion_management": "ecm"}
+        >>> short = {"duration": "5 ms", "warmup": "0 s", **ecm}
+        >>> judged = fb.judge_stability(
+        ...     "examples/ethernet.toml", overrides=short, packets=False
+        ... )
+        >>> (point,) = judged.points
+        >>> point.limited_count, round(point.increase.margins.phase_margin_deg, 1)
+        (4, 3.5)
+
+    """
 
     scenario: str
-    """The scenario's name."""
+    """Name of the scenario."""
     description: str | None
+    """Description of the scenario, or None."""
     duration_s: float
+    """Simulated time in seconds."""
     queue: str
-    """The queue, which has the name of its link."""
+    """The queue, by the name of its link."""
     model: FluidModel = field(repr=False)
+    """The fluid model."""
     points: tuple[OperatingPoint, ...] = field(repr=False)
-    """One for each state of demands and service in which the queue is congested."""
+    """One operating point for each state of demands and service in which the queue is congested."""
     trajectory: Trajectory = field(repr=False)
-    """The model's course from the start of the run."""
+    """The model's solution from the start of the run."""
     packets: Packets | None = field(repr=False)
-    """None if it was not asked for."""
+    """The packet simulation, or None if it was not asked for."""
     notes: tuple[str, ...]
-    """What the model leaves out, in words."""
+    """Aspects of the scenario that the model leaves out, in words."""
     toml: str = field(repr=False)
-    """The scenario, for the record."""
+    """The scenario as TOML."""
 
     @property
     def stable(self) -> bool:
-        """Whether small deviations die out in every state."""
+        """Whether small deviations die out at every operating point."""
         return all(point.stable for point in self.points)
 
     @property
     def fluid_course(self) -> Course:
-        """How the model's queue goes."""
+        """How the queue of the model moved."""
         return self._course(self.trajectory.time_s, self.trajectory.queue_bytes)
 
     @property
     def packet_course(self) -> Course | None:
-        """How the simulation's queue goes, in means over intervals."""
+        """How the queue of the packet simulation moved, in means over intervals; None without a simulation."""
         return None if self.packets is None else self._course(self.packets.time_s, self.packets.queue_bytes)
 
     def _course(self, time_s: NDArray[np.float64], queue_bytes: NDArray[np.float64]) -> Course:
@@ -117,7 +138,7 @@ class Stability:
         )
 
     def plot(self) -> Figure:
-        """The queue and the rates over time, of the model and of the packet simulation."""
+        """Draw queue and rates over time, of the model and of the packet simulation."""
         # Imported here: matplotlib takes longer to load than many a run.
         from .figure import draw
 
@@ -125,9 +146,10 @@ class Stability:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The courses at the intervals of the simulation, or at a thousand instants.
+        """Queue and rates at the intervals of the packet simulation, or at a thousand instants without one.
 
-        Columns: `time_s`, `fluid_queue_bytes`, and `fluid_rate_bps_<source>`; with a simulation the same of `packet`.
+        Columns: `time_s`, `fluid_queue_bytes`, and `fluid_rate_bps_<source>` for each source; with a packet simulation
+        also `packet_queue_bytes` and `packet_rate_bps_<source>`.
         """
         fluid = self.trajectory
         time_s = np.linspace(0.0, self.duration_s, 1001)[1:] if self.packets is None else self.packets.time_s
@@ -149,7 +171,7 @@ class Stability:
         return html(lambda _width: terminal_tables(self))
 
     def to_dict(self) -> Document:
-        """All of it as plain values but the courses themselves, which are in `table`; what has no value is None."""
+        """Return all but the courses, which `table` has, as plain values, with None for a value that does not exist."""
         ecm = self.model.ecm
         courses = {"fluid": self.fluid_course, "packets": self.packet_course}
         limit = self.model.limit_bytes
@@ -167,11 +189,19 @@ class Stability:
         }
 
     def to_json(self) -> str:
-        """The whole judgement as one JSON document: what `forebay stability --json` prints."""
+        """Return `to_dict` as one JSON document, as `forebay stability --json` prints it."""
         return json_text(self.to_dict())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes `stability.csv`, `.json`, `.png` and `.svg`. Raises InputError if it cannot."""
+        """Write `stability.csv`, `.json`, `.png` and `.svg`.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written, or holds the result of a run.
+
+        """
         from forebay.figure import save_figure
 
         with staged_beside_runs(folder) as staging:
@@ -181,7 +211,7 @@ class Stability:
 
 
 def means(time_s: NDArray[np.float64], values: NDArray[np.float64], ends_s: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The means of a course over the intervals that end at these times, the first as long as the second."""
+    """Return the means of a course over the intervals that end at these times, the first as long as the second."""
     steps = np.diff(time_s)
     integral = np.concatenate(([0.0], np.cumsum(0.5 * (values[1:] + values[:-1]) * steps)))
     first = ends_s[0] - (ends_s[1] - ends_s[0] if len(ends_s) > 1 else ends_s[0])

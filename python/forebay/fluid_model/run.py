@@ -1,4 +1,4 @@
-"""Judges whether ECM is stable in a scenario."""
+"""Judge whether ECM is stable in a scenario."""
 
 from __future__ import annotations
 
@@ -31,14 +31,36 @@ def judge_stability(
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
 ) -> Stability:
-    """Whether ECM holds a queue of a scenario at its set-point: margins of the loop, and the fluid model's course.
+    """Judge by a fluid model whether ECM holds a queue of a scenario at its set-point.
 
-    The scenario has a `topology.ethernet` with ECM or E2CM, of which the model takes what is ECM. `queue` names the
-    queue by its link; by default it is that of the port which is asked for most, in parts of what it can carry. With
-    `packets` the scenario is simulated too, under its own seed or `seed`, to be drawn beside the model; `progress` is
-    told of that as by `run`. With `out`, tables and figure are written to that folder.
+    The scenario needs `topology.ethernet` with ECM or E2CM. Of E2CM, the model takes the part that is ECM.
 
-    Raises InputError for what the model cannot be made of, and ScenarioError for a scenario that is not valid.
+    Args:
+        scenario: A scenario, or the path of a scenario file.
+        queue: The queue to judge, by the name of its link. Default: that of the most overloaded port.
+        overrides: Values of the scenario to replace, by the path of their key.
+        seed: The seed of the packet simulation, in place of the scenario's own.
+        packets: Whether to simulate the scenario as well, to draw it beside the model.
+        out: A folder for table and figure.
+        progress: Called with the share of the packet simulation that is done, as by `run`.
+
+    Returns:
+        The margins of the control loop, the verdict, and how the queue moves over time.
+
+    Raises:
+        InputError: If the scenario has no ECM or no such queue, the queue is never congested, or the folder cannot be
+            written.
+        ScenarioError: If the scenario is not valid.
+
+    Example:
+        >>> ecm = {"topology.ethernet.congestion_management": "ecm"}
+        >>> short = {"duration": "5 ms", "warmup": "0 s", **ecm}
+        >>> judged = fb.judge_stability(
+        ...     "examples/ethernet.toml", overrides=short, packets=False
+        ... )
+        >>> judged.queue, judged.stable
+        ('SW2->6', True)
+
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario, overrides)

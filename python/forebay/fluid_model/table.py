@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def terminal_tables(judged: Stability) -> list[RenderableType]:
-    """The loop in each state, the verdict, and how the queue went."""
+    """Return the loop in each state, the verdict, and how the queue went."""
     head = f"[bold]{escape(judged.scenario)}[/bold]   queue {escape(judged.queue)}"
     tables: list[RenderableType] = [head]
     for point in judged.points:
@@ -29,13 +29,13 @@ def terminal_tables(judged: Stability) -> list[RenderableType]:
 
 
 def verdict_text(judged: Stability) -> str:
-    """The verdict in a sentence."""
+    """Return the verdict in a sentence."""
     worst = max(judged.points, key=lambda point: point.cycle_gain)
     if worst.cycle_gain == 0.0:
-        return "Stable: a small deviation dies out without a swing."
+        return "Stable: a small deviation dies out without oscillation."
     left = f"{100.0 * worst.cycle_gain:.3g} % of a small deviation"
     if not judged.stable:
-        return f"Unstable: after a cycle {left} is there, until the queue or a rate is at a bound."
+        return f"Unstable: after a cycle {left} is left, until the queue or a rate reaches a bound."
     spare = min(loop.margins.delay_margin_s for loop in (worst.increase, worst.decrease))
     if spare <= 0.0:
         # The other side takes more away than this one adds.

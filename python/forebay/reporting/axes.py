@@ -29,7 +29,7 @@ class Axis:
     log: bool
 
     def ranks(self) -> dict[float, int]:
-        """The rank of each place."""
+        """Return the rank of each place."""
         return {float(place): rank for rank, place in enumerate(np.unique(self.places))}
 
 
@@ -39,12 +39,12 @@ def axes_of(sweep: Sweep) -> list[Axis]:
 
 
 def is_grid(axes: Sequence[Axis], points: int) -> bool:
-    """Whether every value of each axis was run with every value of each other."""
+    """Return whether every value of each axis was run with every value of each other."""
     return bool(np.prod([len(axis.names) for axis in axes]) == points)
 
 
 def goes_along(axis: Axis, members: Sequence[int]) -> bool:
-    """Whether these points, in their order, go along the axis in one direction, so that a line may join them."""
+    """Return whether these points, in their order, go along the axis in one direction, so that a line may join them."""
     steps = np.diff(axis.places[list(members)])
     return bool((steps > 0).all() or (steps < 0).all())
 

@@ -21,7 +21,7 @@ _MOST_PICTURES = 3_000_000
 
 
 def claims_section(folder: Path, heading: str) -> Section:
-    """Raises InputError if the folder's claims cannot be read."""
+    """Raise InputError if the folder's claims cannot be read."""
     path = folder / CLAIMS_FILE
     try:
         experiments = json.loads(path.read_text(encoding="utf-8"))["experiments"]
@@ -29,7 +29,7 @@ def claims_section(folder: Path, heading: str) -> Section:
         parts: list[Part] = [_claims(claims), *_values(claims)]
         counts = Counter(claim["verdict"] for _, claim in claims)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"cannot read {path}: {error}\nhint: `forebay reproduce --out {folder}` writes it anew"
+        message = f"cannot read {path}: {error}\nhint: `forebay reproduce --out {folder}` writes it again"
         raise InputError(message) from None
     pictures, left_out = _pictures(folder, [experiment["id"] for experiment in experiments])
     notes = []
@@ -51,7 +51,7 @@ def claims_section(folder: Path, heading: str) -> Section:
 
 
 def _repeat(experiments: list[dict[str, Any]]) -> str:
-    """A command for each scale at which experiments were run."""
+    """Return a command for each scale at which experiments were run."""
     together: dict[tuple[bool, int], list[str]] = {}
     for experiment in experiments:
         together.setdefault((experiment["quick"], experiment["seeds"]), []).append(experiment["id"])
@@ -112,7 +112,7 @@ def _values(claims: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[Table]:
 
 
 def _pictures(folder: Path, ids: list[str]) -> tuple[list[Picture], int]:
-    """The figures of the experiments, as many as fit, and how many do not."""
+    """Return the figures of the experiments, as many as fit, and how many do not."""
     pictures, left_out, size = [], 0, 0
     for name in ids:
         # An experiment's name has no more than its paper and its own.

@@ -31,7 +31,7 @@ _MEANINGS = {
 
 
 def title_of(comparison: Comparison) -> str:
-    """The heading of a comparison."""
+    """Return the heading of a comparison."""
     return f"{comparison.scenario}: queues compared"
 
 
@@ -58,7 +58,7 @@ def comparison_section(comparison: Comparison) -> Section:
 
 
 def _repeat(comparison: Comparison) -> str:
-    """What gives the same table: the queues with all their parameters, whatever options they came from."""
+    """Return code that makes the same table: the queues with all their parameters, whatever options set them."""
     documents = {label: f"queue = {text}" for label, text in comparison.parameters.items()}
     if not comparison.toml or not all(_is_toml(text) for text in documents.values()):
         return ""
@@ -91,7 +91,7 @@ def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
         _spans(names, of["Delay"]),
         _bars("Link used", "Of its time (%)", names, of["Link"][0]),
         _marks("Memory of the discipline", "State (B)", names, [state]),
-        _bars("CPU time of the discipline", "A packet (ns)", names, cpu),
+        _bars("CPU time of the discipline", "Per packet (ns)", names, cpu),
     ]
     return [chart for chart in charts if chart is not None]
 
@@ -134,7 +134,7 @@ def _spans(names: Sequence[str], columns: Sequence[Column]) -> Rows:
 
 
 def _even_share(comparison: Comparison, columns: Sequence[Column]) -> tuple[str, float]:
-    """The link's rate divided by the number of flows."""
+    """Return the link's rate divided by the number of flows."""
     flows = sum(int(comparison.of_group(name).get_column("flows")[0]) for name in comparison.group_names)
     divisor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(columns[0].unit[:1], 1.0)
     return "the link's rate divided by the number of flows", comparison.rate_bps / flows / divisor

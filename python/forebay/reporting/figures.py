@@ -73,7 +73,7 @@ class Drawing:
 
 
 def draw(chart: Chart) -> Drawing:
-    """The figure of a chart, with its legend."""
+    """Return the figure of a chart, with its legend."""
     match chart:
         case Lines():
             plot, swatches = _draw_lines(chart)
@@ -254,7 +254,7 @@ def _draw_heat(chart: Heat) -> Any:
 
 
 def _add_hover(plot: Any, value: str, where: str, *, mode: Literal["mouse", "vline"]) -> None:
-    """A box with the value at the pointer. Bokeh escapes what it puts in place of `@` and `$` names."""
+    """Add a box with the value at the pointer. Bokeh escapes what it puts in place of `@` and `$` names."""
     tooltip = f'<div class="tip"><b>{value}</b><br><span>{where}</span></div>'
     formatters: Any = dict.fromkeys(("@x", "@y", "@high", "@value"), "printf")
     drawn = [it for it in plot.renderers if type(it.glyph).__name__ in ("Line", "Scatter", "HBar", "Rect")]
@@ -272,7 +272,7 @@ def _add_hover(plot: Any, value: str, where: str, *, mode: Literal["mouse", "vli
 
 
 def _swatch(name: str, index: int, *, marked: bool, dashed: bool = True) -> Swatch:
-    """The look of a series: its colour, beside which marks and, after all colours, dashes tell it apart."""
+    """Return the look of a series: its colour, beside which marks and, after all colours, dashes tell it apart."""
     dash = _DASHES[index // len(COLOURS) % len(_DASHES)] if dashed else "solid"
     colour = COLOURS[index % len(COLOURS)]
     tags = [f"series {index}", *(["ink"] if colour == INK else [])]
@@ -299,7 +299,7 @@ def _format_axis(axis: Any) -> None:
 
 
 def _ends(lines: Sequence[Line]) -> tuple[float, float]:
-    """The least and the greatest value of all lines; zeros where there is none."""
+    """Return the least and the greatest value of all lines; zeros where there is none."""
     every = np.concatenate([line.y for line in lines])
     known = every[np.isfinite(every)]
     return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
@@ -311,11 +311,11 @@ def _small(values: Values) -> Any:
 
 
 def _unit(label: str) -> str:
-    """The unit of an axis: "Mb/s" of "Goodput (Mb/s)"."""
+    """Return the unit of an axis: "Mb/s" of "Goodput (Mb/s)"."""
     _, opens, unit = label.rpartition(" (")
     return _plain(unit.removesuffix(")")) if opens else ""
 
 
 def _plain(text: str) -> str:
-    """A text in which Bokeh and HTML find no marks of theirs."""
+    """Return a text in which Bokeh and HTML find no marks of theirs."""
     return escape(text).replace("@", "&#64;").replace("$", "&#36;").replace("{", "&#123;").replace("}", "&#125;")

@@ -21,7 +21,7 @@ from .sweeps import sweep_section
 
 
 def sections_of(folders: Sequence[Path]) -> list[Section]:
-    """A section for each folder, and one before them for several runs beside each other.
+    """Return a section for each folder, and one before them for several runs beside each other.
 
     Raises InputError for a folder that holds nothing known, or that cannot be read.
     """
@@ -45,7 +45,7 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
 
 
 def labels(folders: Sequence[Path]) -> dict[Path, str]:
-    """A name for each folder: its own, or its path where two have the same."""
+    """Return a name for each folder: its own, or its path where two have the same."""
     first: dict[Path, Path] = {}
     for folder in folders:
         first.setdefault(folder.resolve(), folder)

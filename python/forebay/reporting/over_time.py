@@ -75,7 +75,7 @@ def fairness_over_time(goodput: Sequence[Sampled], flows: pl.DataFrame, name: st
 
 
 def total(entries: Sequence[Sampled], name: str) -> Line | None:
-    """The sum of series that were sampled at the same times, in their own unit; None of none."""
+    """Return the sum of series that were sampled at the same times, in their own unit; None of none."""
     alike = [one for one in entries if len(one.values) == len(entries[0].values)]
     if not alike:
         return None
@@ -83,19 +83,19 @@ def total(entries: Sequence[Sampled], name: str) -> Line | None:
 
 
 def times(entry: Sampled) -> Values:
-    """The time of each value in seconds."""
+    """Return the time of each value in seconds."""
     found: Values = entry.start_s + entry.interval_s * np.arange(len(entry.values), dtype=np.float64)
     return found
 
 
 def heading_of(kind: str, quantity: str) -> str:
-    """The heading of a chart: "Congestion window of flows"."""
+    """Return the heading of a chart: "Congestion window of flows"."""
     whose = {"queue": "queues", "flow": "flows", "link": "links", "queue_flow": "flows at their queues"}
     return f"{title(quantity)} of {whose.get(kind, kind)}"
 
 
 def time_text(seconds: float) -> str:
-    """A time in the unit that fits: "20 ms"."""
+    """Return a time in the unit that fits: "20 ms"."""
     unit = scale("time_s", seconds) if seconds else SECONDS
     return f"{unit.text(seconds)} {unit.unit}"
 

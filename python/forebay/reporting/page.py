@@ -21,7 +21,7 @@ from .thin import fitted
 
 
 def html_of(title: str, sections: Sequence[Section]) -> str:
-    """The page."""
+    """Return the page."""
     has_charts = any(isinstance(part, Charts) for section in sections for part in section.parts)
     return (
         _environment()
@@ -74,7 +74,7 @@ def _data(svg: bytes) -> str:
 
 
 def _sections(table: Table) -> list[tuple[str, int]]:
-    """The names over the columns, each with how many it covers; nothing where no column has one."""
+    """Return the names over the columns, each with how many it covers; nothing where no column has one."""
     if not any(head.section for head in table.heads):
         return []
     return [(name, len(list(heads))) for name, heads in groupby(head.section for head in table.heads)]

@@ -20,7 +20,7 @@ _SPREAD = 20.0
 
 
 def is_wide(values: Values) -> bool:
-    """Whether a logarithmic axis shows more: a zero has no place on one. NaN counts as no value."""
+    """Return whether a logarithmic axis shows more: a zero has no place on one. NaN counts as no value."""
     known = values[np.isfinite(values)]
     return bool(known.size and known.min() > 0 and known.max() > _SPREAD * known.min())
 

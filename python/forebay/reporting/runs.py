@@ -64,7 +64,7 @@ def runs_beside(results: Mapping[str, Result]) -> Section:
     parts: list[Part] = [table_of(frame, "Totals")]
     if charts:
         parts.insert(0, Charts("On common axes", charts, note))
-    return Section("The runs beside each other", parts=parts)
+    return Section("The runs side by side", parts=parts)
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
@@ -138,7 +138,7 @@ def fairness_chart(lines: Sequence[Line], window_s: float, warmup_s: float) -> L
 
 
 def _goodput_rows(flows: pl.DataFrame) -> Rows:
-    """A bar for each flow; of many flows one for each group, with the least and the greatest."""
+    """Return a bar for each flow; of many flows one for each group, with the least and the greatest."""
     rate = pl.col("goodput_bps")
     named = flows.select(pl.col("name").alias("row"), rate, rate.alias("least"), rate.alias("most"))
     note = ""
@@ -146,7 +146,7 @@ def _goodput_rows(flows: pl.DataFrame) -> Rows:
         grouped = flows.group_by("group", maintain_order=True)
         named = grouped.agg(rate.mean(), rate.min().alias("least"), rate.max().alias("most"), pl.len().alias("count"))
         named = named.with_columns(pl.format("{} ({})", "group", "count").alias("row"))
-        note = "The mean of each group, with the least and the greatest of its flows."
+        note = "The mean of each group, with the smallest and the largest value of its flows."
     unit = scale("goodput_bps", float(np.max(_column(named, "most"), initial=0.0)))
     value, least, most = (_column(named, name) / unit.divisor for name in ("goodput_bps", "least", "most"))
     mark = Mark("goodput", value, least, most)
@@ -155,7 +155,7 @@ def _goodput_rows(flows: pl.DataFrame) -> Rows:
 
 
 def _delay_lines(result: Result, name: str | None = None) -> list[Line]:
-    """The share of packets with no more than a delay, in seconds: of each flow, of each group, or of all as `name`."""
+    """Return the share of packets with no more than a delay in seconds: by flow, by group, or of all as `name`."""
     flows = result.flows
     if not {column for column, _ in _PERCENTILES} <= set(flows.columns):
         return []
@@ -198,7 +198,7 @@ def _delays_beside(results: Mapping[str, Result]) -> list[Chart]:
 
 
 def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
-    """The goodput of all flows together, a queue that all runs have, and fairness, over time."""
+    """Return the goodput of all flows together, a queue that all runs have, and fairness, over time."""
     charts: list[Chart] = []
     sums = [total(_series(result, "flow", "goodput_bps"), name) for name, result in results.items()]
     if lines := [line for line in sums if line is not None]:
@@ -223,7 +223,7 @@ def _fairness(result: Result, name: str) -> tuple[Line, float] | None:
 
 
 def _totals(result: Result) -> dict[str, Any]:
-    """What comparisons and sweeps look at, of all flows and all queues."""
+    """Return the metrics of comparisons and sweeps, of all flows and all queues."""
     facts: dict[str, Any] = {"scenario": result.scenario, "seed": result.seed, "flows": result.flows.height}
     names = result.queues.get_column("name").to_list() if "name" in result.queues.columns else []
     if not names:

@@ -66,12 +66,12 @@ class _View:
         return [axis for axis in self.axes if axis.is_number] or list(self.axes)
 
     def values(self, name: str) -> Values:
-        """A column of the points; NaN where there is no value."""
+        """Return a column of the points; NaN where there is no value."""
         found: Values = self.sweep.points.get_column(name).cast(pl.Float64).fill_null(np.nan).to_numpy()
         return found
 
     def groups(self, without: Sequence[Axis]) -> dict[str, list[int]]:
-        """The points that differ in these axes alone, by the values of all others."""
+        """Return the points that differ in these axes alone, by the values of all others."""
         rest = [axis for axis in self.axes if axis not in without]
         groups: dict[str, list[int]] = {}
         for row, values in enumerate(self.sweep.points.select(axis.key for axis in rest).rows() if rest else []):
@@ -80,7 +80,7 @@ class _View:
 
 
 def _named(axes: Sequence[Axis], values: Sequence[object]) -> str:
-    """A name for points that have these values: "dbl, count 10"."""
+    """Return a name for points that have these values: "dbl, count 10"."""
     pairs = zip(axes, values, strict=True)
     return ", ".join(str(value) if axis.key == QUEUE else f"{_last(axis)} {value}" for axis, value in pairs)
 
@@ -116,7 +116,7 @@ def _of_metric(view: _View, metric: str) -> Iterator[Chart]:
 
 
 def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -> Lines:
-    """A metric along one axis, with a line for each combination of the others."""
+    """Return a metric along one axis, with a line for each combination of the others."""
     quantity = metric.rpartition(".")[2]
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     others = [other for other in view.axes if other.is_number and other is not axis]
@@ -145,7 +145,7 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
 
 
 def _maps(view: _View, x: Axis, y: Axis, metric: str, unit: Scale) -> Iterator[Heat]:
-    """The metric over two axes, one map for each combination of the others."""
+    """Yield the metric over two axes, one map for each combination of the others."""
     quantity = metric.rpartition(".")[2]
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     x_ranks, y_ranks = x.ranks(), y.ranks()
@@ -196,6 +196,6 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
 
 
 def _outcomes(store: Store, wanted: Mapping[int, str]) -> dict[int, Outcome]:
-    """The outcomes of those files, by their points; of a file that is gone or damaged, none."""
+    """Return the outcomes of those files, by their points; of a file that is gone or damaged, none."""
     found = {point: store.read(file) for point, file in wanted.items()}
     return {point: outcome for point, outcome in found.items() if isinstance(outcome, Outcome)}

@@ -32,12 +32,12 @@ def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """A number with `digits` significant digits, with separators where it is large."""
+    """Return a number with `digits` significant digits, with separators where it is large."""
     return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
 def name_cell(name: str, hint: str = "") -> Cell:
-    """A cell that holds a text."""
+    """Return a cell that holds a text."""
     return Cell(name, name, hint=hint)
 
 

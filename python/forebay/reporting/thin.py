@@ -19,7 +19,7 @@ _LEAST_ROWS = 20
 
 
 def fitted(sections: Sequence[Section]) -> list[Section]:
-    """The sections with no more points and rows than a page can hold."""
+    """Return the sections with no more points and rows than a page can hold."""
     lines = sum(len(chart.lines) for chart in _charts(sections) if isinstance(chart, Lines))
     least, most = _LINE_POINTS
     points = max(least, min(most, MOST_POINTS // max(1, lines)))
@@ -38,7 +38,7 @@ def thinned(line: Line, most: int) -> Line:
 
 
 def kept_indices(values: Values, most: int) -> np.ndarray:
-    """Which values a thinned line keeps: no peak is lost."""
+    """Return which values a thinned line keeps: no peak is lost."""
     stretch = math.ceil(len(values) / (most // 2))
     stretches = math.ceil(len(values) / stretch)
     padded = np.full(stretches * stretch, np.nan)
@@ -72,15 +72,13 @@ def _fitted_chart(chart: Chart, points: int) -> Chart:
     if not isinstance(chart, Lines) or all(len(line.x) <= points for line in chart.lines):
         return chart
     longest = max(len(line.x) for line in chart.lines)
-    note = (
-        f"Thinned from {longest:,} to {points:,} values a line: the least and the greatest of each stretch are drawn."
-    )
+    note = f"Thinned from {longest:,} to {points:,} values per line: the extremes of each stretch are drawn."
     lines = [thinned(line, points) for line in chart.lines]
     return replace(chart, lines=lines, note=f"{chart.note} {note}".strip())
 
 
 def _most_rows(tables: Sequence[Table]) -> int:
-    """The most rows of a table with which all tables together stay within their bounds."""
+    """Return the most rows of a table with which all tables together stay within their bounds."""
     low, high = _LEAST_ROWS, max((len(table.rows) for table in tables), default=_LEAST_ROWS)
     while low < high:
         middle = (low + high + 1) // 2

@@ -18,18 +18,25 @@ def report(
     *,
     title: str | None = None,
 ) -> Path:
-    """Writes one HTML page about finished results; it needs no other file and no network.
+    """Write one HTML page about finished results. It needs no other file and no network.
 
     Args:
-        folders: One folder or several, each with what `run`, `replay`, `sweep`, `compare` or `reproduce` wrote.
+        folders: One folder or several, each with results that `run`, `replay`, `sweep`, `compare` or `forebay
+            reproduce` wrote.
         out: The file. Default: `report.html` in the first folder.
-        title: The page's heading. Default: the names of the folders.
+        title: The heading of the page. Default: the names of the folders.
 
     Returns:
         The path of the file.
 
     Raises:
-        InputError: For a folder that holds nothing known or cannot be read, and for a file that cannot be written.
+        InputError: If a folder holds nothing known or cannot be read, or the file cannot be written.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> result = fb.run("examples/first.toml", overrides=short, out="out/run")
+        >>> fb.report("out/run", title="A flood beside TCP").name
+        'report.html'
 
     """
     given = [folders] if isinstance(folders, str | PathLike) else list(folders)

@@ -26,7 +26,7 @@ class Simulate(Protocol):
     """Runs one scenario. `go_on` is asked now and then, and stops the run by answering False."""
 
     def __call__(self, text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
-        """The outcome; raises ScenarioError for a scenario that is not valid."""
+        """Return the outcome. Raises ScenarioError for a scenario that is not valid."""
 
 
 Failures = Literal["keep", "retry", "raise"]
@@ -51,7 +51,7 @@ def execute(
     workers: Workers,
     on_done: Callable[[Job[Key], bool], None],
 ) -> Generator[tuple[Job[Key], Outcome]]:
-    """Yields each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
+    """Yield each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
 
     A run that raises ends the call with its exception. For the rest see `execute_all`.
     """
@@ -69,7 +69,7 @@ def execute_all(
     on_done: Callable[[Job[Key], bool], None],
     failures: Failures = "keep",
 ) -> Generator[tuple[Job[Key], Outcome | Failure]]:
-    """Yields each job with its outcome, or with the failure that it ended in.
+    """Yield each job with its outcome, or with the failure that it ended in.
 
     A `deque` of jobs may grow while the caller looks at outcomes. `simulate` must be picklable where the workers are
     other processes. Only a few jobs more than run at a time are submitted, so that memory does not grow with their
@@ -138,7 +138,7 @@ def _outcome(future: Future[Outcome], failures: Failures) -> Outcome | Failure:
 
 
 def _end(running: dict[Future[Outcome], tuple[Job[Key], Store]], stop: Stop, workers: Workers) -> None:
-    """Stops what still runs, and keeps what has finished meanwhile."""
+    """Stop what still runs, and keep what has finished meanwhile."""
     stop.set()
     workers.stop()
     for future in running:

@@ -24,7 +24,7 @@ class Job(Generic[Key]):
     """Names the Python code that the scenario runs; empty if it runs none."""
 
     def digest(self, version: str) -> str:
-        """Names the outcome on disk: equal scenario, seed and version of Forebay give equal outcomes."""
+        """Return the name of the outcome on disk: equal scenario, seed and version of Forebay make equal outcomes."""
         digest = hashlib.sha256()
         for part in (version, str(self.seed), self.text, *filter(None, [self.code])):
             digest.update(part.encode())

@@ -102,7 +102,7 @@ def measure(tables: Tables, links: Sequence[str], measured_s: float) -> Measures
 
 
 def measure_result(result: Result, links: Sequence[str]) -> Measures:
-    """The same of a saved run."""
+    """Return the same of a saved run."""
     tables = {
         table: {column: frame.get_column(column).to_numpy() for column in frame.columns}
         for table, frame in (
@@ -136,7 +136,7 @@ def _rows(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, 
 
 
 def _delays(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_]) -> dict[str, float]:
-    """The percentiles of the flows' one-way delays, averaged over flows with their delivered packets as weights."""
+    """Return the percentiles of the flows' one-way delays, averaged over flows by their delivered packets."""
     weights = np.asarray(flows["packets_delivered"], dtype=np.float64)[members]
     found = {}
     for name in ("delay_p50_s", "delay_p99_s"):

@@ -21,7 +21,7 @@ StoredTable: TypeAlias = tuple[str, list[tuple[str, StoredColumn]]]
 
 
 def data_rows(queue_flows: Mapping[str, NDArray[Any]]) -> NDArray[np.bool]:
-    """Which rows of `queue_flows` are of data; all of them in a run kept by a version that had no rows for ACKs."""
+    """Return which rows of `queue_flows` are of data; all of them in a run of a version without rows for ACKs."""
     if "direction" not in queue_flows:
         return np.ones(len(queue_flows["flow"]), dtype=bool)
     are_data: NDArray[np.bool] = np.asarray(queue_flows["direction"]) == "data"
@@ -40,7 +40,7 @@ class Series:
     values: NDArray[np.float64]
 
     def times(self) -> NDArray[np.float64]:
-        """The time of each value in seconds."""
+        """Return the time of each value in seconds."""
         return self.start_s + self.interval_s * np.arange(len(self.values), dtype=np.float64)
 
 
@@ -54,19 +54,19 @@ class Outcome:
     """Identifies the whole result: equal scenarios and seeds have equal digests."""
 
     def find_series(self, of: str, name: str, quantity: str) -> Series | None:
-        """The series of that component and quantity."""
+        """Return the series of that component and quantity."""
         for series in self.series:
             if (series.of, series.name, series.quantity) == (of, name, quantity):
                 return series
         return None
 
     def group(self, group: str) -> list[str]:
-        """The names of a group's flows."""
+        """Return the names of a group's flows."""
         flows = self.tables["flows"]
         return [str(name) for name in flows["name"][flows["group"] == group]]
 
     def to_tables(self) -> list[StoredTable]:
-        """The tables that have columns, and the time series as one more, as `_core.run_file` takes them."""
+        """Return the tables that have columns, and the time series as one more, as `_core.run_file` takes them."""
         tables: list[StoredTable] = []
         for table, columns in self.tables.items():
             if columns:
@@ -81,7 +81,7 @@ class Outcome:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Outcome:
-        """The outcome in the only row of a frame, where it may have other columns beside it. Raises KeyError."""
+        """Return the outcome in the only row of a frame, where it may have other columns beside it. Raises KeyError."""
         tables: dict[str, Columns] = {table: {} for table in TABLES}
         for table in set(TABLES).intersection(frame.columns):
             tables[table] = {rows.name: _array(rows) for rows in _unlisted(frame, table)}
@@ -127,6 +127,6 @@ class Failure:
 
     @classmethod
     def from_text(cls, text: str) -> Failure:
-        """The failure of that text."""
+        """Return the failure of that text."""
         kind, _, message = text.partition(": ")
         return cls(kind, message)

@@ -26,7 +26,7 @@ def simulate(
     on_progress: Callable[[float], object] = lambda _fraction: None,
     guests: Guests | None = None,
 ) -> Outcome:
-    """Runs the scenario in `text`; `name` stands for its file in messages.
+    """Run the scenario in `text`; `name` stands for its file in messages.
 
     `on_progress` is told the part that is done; `guests` are the classes that the scenario names. Raises
     ScenarioError, DisciplineError and StoppedError.
@@ -55,5 +55,5 @@ def simulate_tables(
 
 
 def check(text: str, name: str) -> list[str]:
-    """Validates a scenario without running it, and gives the Python classes that it names. Raises ScenarioError."""
+    """Validate a scenario without running it, and return the Python classes that it names. Raises ScenarioError."""
     return _core.check(text, name)["python_classes"]

@@ -44,7 +44,7 @@ class Estimate:
 
 
 def estimate_mean(samples: NDArray[np.float64]) -> Estimate:
-    """The mean of independent samples with its Student-t interval."""
+    """Return the mean of independent samples with its Student-t interval."""
     count = len(samples)
     mean = float(np.mean(samples))
     if count < 2:
@@ -54,7 +54,7 @@ def estimate_mean(samples: NDArray[np.float64]) -> Estimate:
 
 
 def estimate_ratio(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Estimate:
-    """The ratio of two means; the interval is the usual first-order (delta) one for paired samples.
+    """Return the ratio of two means; the interval is the usual first-order (delta) one for paired samples.
 
     A ratio of means, unlike a mean of ratios, stays finite when single runs have a zero denominator.
     """
@@ -81,7 +81,7 @@ def jain(values: NDArray[np.float64]) -> float:
 
 
 def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> float:
-    """The smallest x at which the straight lines through the points (`xs` ascending) reach `level` from below.
+    """Return the smallest x at which the straight lines through the points (`xs` ascending) reach `level` from below.
 
     The first x where its y reaches the level already; NaN where none does.
     """
@@ -96,7 +96,7 @@ def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> 
 
 
 def student_t_quantile(probability: float, degrees: int) -> float:
-    """The value below which Student's t with that many degrees of freedom stays with `probability`."""
+    """Return the value below which Student's t with that many degrees of freedom stays with `probability`."""
     # Imported here: it takes longer to load than many a run.
     from scipy.special import stdtrit
 

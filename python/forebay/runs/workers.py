@@ -38,11 +38,11 @@ class Stop:
         self._ending = threading.Event()
 
     def go_on(self) -> bool:
-        """Whether a run is to go on."""
+        """Return whether a run is to go on."""
         return not self._ending.is_set() and not (_stopped_here is not None and _stopped_here.is_set())
 
     def set(self) -> None:
-        """Ends the call."""
+        """End the call."""
         self._ending.set()
 
     def __reduce__(self) -> tuple[type[Stop], tuple[()]]:
@@ -82,12 +82,12 @@ class Where:
             message = f"jobs: must be at least 1, and is {self.jobs}\nhint: leave it out for one on each core"
             raise InputError(message)
         if self.executor is not None and self.dask is not None:
-            message = "an executor and the address of a Dask scheduler exclude each other\nhint: give one of them"
+            message = "an executor and a Dask scheduler were both given\nhint: give one of them"
             raise InputError(message)
 
     @contextmanager
     def hire(self, runs: int | None = None, guests: Guests | None = None) -> Iterator[Workers]:
-        """The workers for about that many runs with these guests, let go at the end.
+        """Yield the workers for about that many runs with these guests, let go at the end.
 
         Raises InputError if there are none.
         """
@@ -104,7 +104,7 @@ class Where:
 
 
 def cores() -> int:
-    """The cores that this process may use."""
+    """Return the cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
 
 
@@ -116,7 +116,7 @@ def _slots_of(executor: Executor) -> int:
 
 @contextmanager
 def _threads(count: int) -> Iterator[Workers]:
-    """The simulator releases Python's lock, so threads suffice."""
+    """Yield the simulator releases Python's lock, so threads suffice."""
     pool = ThreadPoolExecutor(max_workers=count)
     try:
         yield Workers(pool, count)
@@ -152,7 +152,9 @@ _ADDRESS = re.compile(r"(\w+://)?[^\s:/]+:\d+|(\w+://)?\[[0-9a-fA-F:.]+\]:\d+")
 @contextmanager
 def _cluster(address: str, jobs: int | None) -> Iterator[Workers]:
     if not _ADDRESS.fullmatch(address):
-        message = f"--dask {address}: this is no address of a scheduler\nhint: write host and port: tcp://host:8786"
+        message = (
+            f"--dask {address}: this is not the address of a scheduler\nhint: write host and port: tcp://host:8786"
+        )
         raise InputError(message)
     try:
         from distributed import Client

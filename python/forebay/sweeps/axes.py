@@ -50,7 +50,7 @@ class Range:
     """As many as the key can have."""
 
     def at(self, share: float) -> Value:
-        """The value at that share of the way from `low` to `high`."""
+        """Return the value at that share of the way from `low` to `high`."""
         number = _between(self.low, self.high, share, logarithmic=self.logarithmic)
         return _written(round(number, self.decimals), self.unit)
 
@@ -65,7 +65,7 @@ class _Ends:
 
 
 def parse_axes(vary: Vary, fits: Callable[[Mapping[str, Value]], object]) -> list[Axis | Range]:
-    """The axes. `fits` raises ScenarioError for settings that the scenario cannot have.
+    """Return the axes. `fits` raises ScenarioError for settings that the scenario cannot have.
 
     Raises InputError for an empty list, for what is no range, and for a key that is given twice.
     """
@@ -89,7 +89,7 @@ def parse_axes(vary: Vary, fits: Callable[[Mapping[str, Value]], object]) -> lis
 
 
 def number_of(value: Value) -> tuple[float, str] | None:
-    """Number and unit of a value such as `"10 Mbps"` or 3; None for any other."""
+    """Return number and unit of a value such as `"10 Mbps"` or 3; None for any other."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -115,7 +115,7 @@ def _row(keys: tuple[str, ...], value: Any) -> tuple[Value, ...]:
 
 
 def _plain(value: Any) -> Any:
-    """A number of NumPy as one of Python."""
+    """Return a number of NumPy as one of Python."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -144,7 +144,7 @@ def _from_text(key: str, text: str, fits: Callable[[Mapping[str, Value]], object
 
 
 def _typed(text: str) -> Value:
-    """A number as a number, so that tables sort it as one; anything else as it is."""
+    """Return a number as a number, so that tables sort it as one; anything else as it is."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -173,7 +173,7 @@ def _spaced(key: str, text: str, logarithmic: bool, rest: str, fits: Callable[[M
 def _decimals_that_fit(
     key: str, numbers: Sequence[float], ends: _Ends, fits: Callable[[Mapping[str, Value]], object]
 ) -> int:
-    """How many decimals the key can have: none of a count of flows, six of a rate in Mb/s.
+    """Return how many decimals the key can have: none of a count of flows, six of a rate in Mb/s.
 
     Found by trying some of the numbers that are not whole. Where none of them fits, the scenario says what is wrong.
     """
@@ -192,7 +192,7 @@ def _decimals_that_fit(
 def _ends(key: str, text: str, bounds: list[str], *, positive: bool) -> _Ends:
     found = [_QUANTITY.fullmatch(bound) for bound in bounds]
     if len(bounds) != 2 or None in found:
-        message = f"--vary {key}={text}: this is no range\nhint: write {_FORMS}"
+        message = f"--vary {key}={text}: this is not a range\nhint: write {_FORMS}"
         raise InputError(message)
     low, high = (match for match in found if match is not None)
     units = {match[2] for match in (low, high) if match[2]}
@@ -201,7 +201,7 @@ def _ends(key: str, text: str, bounds: list[str], *, positive: bool) -> _Ends:
         raise InputError(message)
     first, last = float(low[1]), float(high[1])
     if positive and min(first, last) <= 0:
-        message = f"--vary {key}={text}: a logarithmic range has positive bounds\nhint: take lin or uniform from 0 on"
+        message = f"--vary {key}={text}: a logarithmic range has positive bounds\nhint: lin and uniform may begin at 0"
         raise InputError(message)
     if first == last or not (math.isfinite(first) and math.isfinite(last)):
         message = f"--vary {key}={text}: the range is empty\nhint: its bounds must differ"
@@ -211,7 +211,7 @@ def _ends(key: str, text: str, bounds: list[str], *, positive: bool) -> _Ends:
 
 
 def _between(low: float, high: float, share: float, *, logarithmic: bool) -> float:
-    """The number at that share of the way, at the ends exactly the ends; of twelve digits, which is what text shows."""
+    """Return the number at that share of the way, of twelve digits, as text shows it; at the ends exactly the ends."""
     if share in (0.0, 1.0):
         return high if share else low
     between = low * (high / low) ** share if logarithmic else low + share * (high - low)

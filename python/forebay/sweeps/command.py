@@ -78,7 +78,7 @@ def run_shown(
     retry_failed: bool = False,
     on_outcome: OnOutcome | None = None,
 ) -> Sweep:
-    """Runs a plan with a progress bar, and says after Ctrl-C how to go on."""
+    """Run a plan with a progress bar, and say after Ctrl-C how to continue."""
     last = (0, 0)
 
     def stopped() -> str:

@@ -42,7 +42,7 @@ class Effort:
 
 
 def estimate(plan: Plan, where: Where) -> Effort:
-    """Tries a few points. Nothing is written."""
+    """Try a few points. Nothing is written."""
     step = max(1, -(-len(plan.points) // _TRIED))
     tried = [_try(plan, plan.jobs(point, plan.seeds[:1])[0]) for point in plan.points[::step]]
     run_s = sum(seconds for seconds, _ in tried) / len(tried)
@@ -62,7 +62,7 @@ def estimate(plan: Plan, where: Where) -> Effort:
 
 
 def _try(plan: Plan, job: Job[int]) -> tuple[float, int | None]:
-    """The seconds that a run takes, and the size of its file if it ended."""
+    """Return the seconds that a run takes, and the size of its file if it ended."""
     begun = time.monotonic()
     share = 0.0
 

@@ -22,7 +22,7 @@ RUNS = "runs"
 
 @contextmanager
 def sweep_folder(out: Path | None, plan: Plan, command: str) -> Iterator[Path]:
-    """The folder for the runs of a plan, with its manifest; without a name, one that is gone at the end.
+    """Yield the folder for the runs of a plan, with its manifest; without a name, one that is gone at the end.
 
     Raises InputError if it cannot be written, is in use by another call, or holds another sweep.
     """
@@ -47,10 +47,10 @@ def _check(folder: Path, plan: Plan) -> None:
         ("scenario_digest", "a sweep of another scenario"),
     ):
         if there.get(name) != ours[name]:
-            message = f"{folder} holds a sweep {what}: {_short(there.get(name))}, and this is {_short(ours[name])}"
+            message = f"{folder} holds {what}: {_short(there.get(name))}, and this is {_short(ours[name])}"
             raise InputError(message + "\nhint: name another folder, or remove this one")
     if there.get("keys") != ours["keys"]:
-        message = f"{folder} holds a sweep of {_listed(there.get('keys'))}, and this is one of {_listed(ours['keys'])}"
+        message = f"{folder} holds a sweep of {_listed(there.get('keys'))}, and this one varies {_listed(ours['keys'])}"
         raise InputError(message + "\nhint: name another folder")
 
 

@@ -1,4 +1,4 @@
-"""Two sweeps beside each other, seed by seed: what they share by chance cancels out of the difference."""
+"""Paired comparison of two sweeps: chance that both share cancels out of the difference."""
 
 from __future__ import annotations
 
@@ -20,18 +20,33 @@ from .result import Sweep
 
 @dataclass(frozen=True, eq=False)
 class PairedDifferences:
-    """How much the second of two sweeps differs from the first, at the points that both have."""
+    """Differences between two sweeps, at the points that both have.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> scenario = fb.Scenario.load("examples/first.toml", short)
+        >>> for queue in ("drop_tail", "red"):
+        ...     with_queue = scenario.override({"topology.star.bottleneck.queue": queue})
+        ...     counts = {"flows.tcp.count": [1, 5]}
+        ...     sweep = fb.sweep(with_queue, counts, seeds=2, out=f"out/{queue}")
+        >>> paired = fb.compare_sweeps("out/drop_tail", "out/red")
+        >>> paired.differences.select("flows.tcp.count", "pairs").rows()
+        [(1, 2), (5, 2)]
+
+    """
 
     names: tuple[str, str]
-    """The folders."""
+    """The two folders."""
     keys: tuple[str, ...]
-    """What varies in both."""
+    """The keys that vary, the same in both."""
     metrics: tuple[str, ...]
     """The metrics that both have."""
     first: pl.DataFrame = field(repr=False)
-    """One row a shared point: the keys, `pairs` (seeds that both have), and the mean of each metric in the first."""
+    """One row per shared point: a column for each key, `pairs` (seeds that both have), and the mean of each metric in
+    the first sweep."""
     differences: pl.DataFrame = field(repr=False)
-    """The same rows: the mean over pairs of second minus first, with half its 95 % interval in `…_ci95`."""
+    """One row per shared point: a column for each key, `pairs`, and for each metric the mean over pairs of the second
+    minus the first, followed by `…_ci95`, half the width of its 95 % interval."""
 
     def _repr_html_(self) -> str:
         from forebay.notebook import html
@@ -41,7 +56,7 @@ class PairedDifferences:
         return html(lambda width: paired_tables(self, width))
 
     def to_dict(self) -> Document:
-        """All of it as plain values; what has no value is None."""
+        """Return all of it as plain values, with None for a value that does not exist."""
         return {
             "names": list(self.names),
             "keys": list(self.keys),
@@ -51,16 +66,38 @@ class PairedDifferences:
         }
 
     def to_json(self) -> str:
-        """The whole comparison as one JSON document."""
+        """Return all of it as one JSON document, as `forebay compare --json` prints it."""
         return json_text(self.to_dict())
 
 
 def compare_sweeps(first: str | PathLike[str], second: str | PathLike[str]) -> PairedDifferences:
-    """Compares two folders that `forebay sweep` or `forebay run --seeds` wrote, pairing their runs by point and seed.
+    """Compare two finished sweeps, pairing their runs by point and seed.
 
     Equal seeds draw the same arrivals in both, so the interval of the difference is narrower than that of either mean.
-    It is Student's t over the pairs. Raises InputError for folders without a sweep that has ended, for sweeps of
-    different keys, and where no point and seed is in both.
+    The interval is Student's t over the pairs.
+
+    Args:
+        first: A folder that `sweep` with `out`, `forebay sweep` or `forebay run --seeds` wrote.
+        second: Another one. It must vary the same keys.
+
+    Returns:
+        Second minus first, at each point.
+
+    Raises:
+        InputError: If a folder holds no finished sweep, the keys differ, or no point and seed is in both.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> scenario = fb.Scenario.load("examples/first.toml", short)
+        >>> for mbps in (50, 100):
+        ...     rate = {"topology.star.bottleneck.rate": f"{mbps} Mbps"}
+        ...     counts = {"flows.tcp.count": [1, 5]}
+        ...     variant = scenario.override(rate)
+        ...     sweep = fb.sweep(variant, counts, seeds=2, out=f"out/{mbps}")
+        >>> paired = fb.compare_sweeps("out/50", "out/100")
+        >>> all(more > 0 for more in paired.differences["goodput_total_bps"])
+        True
+
     """
     one, two = Sweep.load(first), Sweep.load(second)
     if one.keys != two.keys:
@@ -86,7 +123,7 @@ def compare_sweeps(first: str | PathLike[str], second: str | PathLike[str]) -> P
 
 
 def _pairs(one: Sweep, two: Sweep, metrics: list[str]) -> dict[tuple[Any, ...], list[tuple[Any, Any]]]:
-    """The runs of both at each point, in pairs of equal seeds; a metric without a value is NaN."""
+    """Return the runs of both at each point, in pairs of equal seeds. A metric without a value is NaN."""
     others = {_place(row, two.keys): row for row in _known(two, metrics)}
     found: dict[tuple[Any, ...], list[tuple[Any, Any]]] = {}
     for row in _known(one, metrics):

@@ -87,7 +87,7 @@ class Plan:
         return list(self.points[0].settings)
 
     def jobs(self, point: Point, seeds: Iterable[int]) -> list[Job[int]]:
-        """The runs of a point."""
+        """Return the runs of a point."""
         name = f"{self.scenario.name} ({point.label})" if point.label else self.scenario.name
         return [Job(point.index, name, seed, point.text, self._code) for seed in seeds]
 
@@ -97,7 +97,7 @@ class Plan:
         return digest_of(self.guests)
 
     def digest(self) -> str:
-        """Identifies the scenario that is swept, before anything is varied."""
+        """Identify the scenario that is swept, before anything is varied."""
         return hashlib.sha256(self.scenario.to_toml().encode()).hexdigest()[:24]
 
 
@@ -113,7 +113,7 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
 
     axes = parse_axes(request.vary, fits)
     if QUEUE in request.vary:
-        message = f"--vary {QUEUE}: this is no path of a key\nhint: --queues red,dbl compares disciplines"
+        message = f"--vary {QUEUE}: this is not the path of a key\nhint: --queues red,dbl compares disciplines"
         raise InputError(message)
     found = points_of(axes, way=request.way, samples=request.samples, seed=scenario.seed)
     points: list[Point] = []
@@ -138,7 +138,7 @@ def _point(index: int, label: str, variant: Scenario, settings: Settings, reques
         there = variant.override(settings) if settings else variant
     except ScenarioError as error:
         where = ", ".join(f"{key}={value}" for key, value in settings.items())
-        message = f"the point {where} is no valid scenario:\n{error}"
+        message = f"the point {where} is not a valid scenario:\n{error}"
         raise InputError(message) from None
     links = _watched(there, request.at) if watch.moves else watch.links
     named: dict[str, Value] = {QUEUE: label} if label else {}
@@ -146,11 +146,11 @@ def _point(index: int, label: str, variant: Scenario, settings: Settings, reques
 
 
 def _variants(base: Scenario, request: Request) -> tuple[dict[str, Scenario], Sequence[str]]:
-    """The scenario under each discipline, by its label; without disciplines as it is, under an empty one."""
+    """Return the scenario under each discipline, by its label; without disciplines as it is, under an empty one."""
     if request.queues is None:
         for given, option in ((request.at, "--at"), (request.settings, "--settings")):
             if given:
-                message = f"{option} is of use with --queues only\nhint: name disciplines: --queues red,dbl"
+                message = f"{option} needs --queues\nhint: name disciplines: --queues red,dbl"
                 raise InputError(message)
         return {"": base}, ()
     contenders: list[Contender] = contenders_of(request.queues)
@@ -175,7 +175,7 @@ def _watched(scenario: Scenario, at: str | None) -> tuple[str, ...] | None:
 def _check_seeds(request: Request) -> None:
     for option, count in (("seeds", request.seeds), ("max-seeds", request.max_seeds)):
         if not 1 <= count <= MOST_SEEDS:
-            message = f"{option}: must be from 1 to {MOST_SEEDS}, and is {count}\nhint: three or more give an interval"
+            message = f"{option}: must be from 1 to {MOST_SEEDS}, and is {count}\nhint: three or more make an interval"
             raise InputError(message)
     if request.until is not None and not 2 <= request.seeds <= request.max_seeds:
         message = (

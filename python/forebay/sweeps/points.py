@@ -25,7 +25,7 @@ def points_of(
     samples: int | None,
     seed: int,
 ) -> list[Settings]:
-    """The settings of each point, in order; without axes one point that changes nothing.
+    """Return the settings of each point, in order; without axes one point that changes nothing.
 
     Samples are drawn with `seed` (McKay, Beckman and Conover 1979 for the Latin hypercube); a key with a list of values
     takes each of them equally often. Raises InputError for too many points, and for axes that the way cannot have.
@@ -46,7 +46,8 @@ def points_of(
         if len(set(lengths.values())) > 1:
             counts = ", ".join(f"{' and '.join(keys)} {count}" for keys, count in lengths.items())
             message = (
-                f"keys in step need equally many values, and these have: {counts}\nhint: leave --in-step out for a grid"
+                f"keys in step need the same number of values, and these have {counts}"
+                "\nhint: leave --in-step out for a grid"
             )
             raise InputError(message)
         return [_merged(parts) for parts in zip(*lists, strict=True)] if lists else [{}]
@@ -84,5 +85,5 @@ def _merged(parts: Sequence[Settings]) -> Settings:
 
 def _check(points: int) -> None:
     if not 1 <= points <= MOST_VALUES:
-        message = f"these would be {points} points, and {MOST_VALUES} are the most\nhint: vary less, or take --samples"
+        message = f"that makes {points} points, and {MOST_VALUES} are the most\nhint: vary less, or take --samples"
         raise InputError(message)

@@ -40,41 +40,56 @@ class Run:
     """By the name of the metric, NaN where there is none; empty if the run failed."""
     digest: str
     file: str
-    """The name of its file, without the ending."""
+    """Name of its file, without the ending."""
     failure: Failure | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A scenario at many points, each under several seeds. Means have half their 95 % intervals beside them."""
+    """A scenario at many points, each under several seeds.
+
+    Numbers of a point are means over seeds. A column `…_ci95` holds half the width of the 95 % confidence interval of
+    the column that it is named for, or null with fewer than two seeds.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> counts = {"flows.tcp.count": [1, 5]}
+        >>> sweep = fb.sweep("examples/first.toml", counts, overrides=short, seeds=2)
+        >>> sweep.metric("tcp.goodput")
+        'tcp.goodput_bps'
+        >>> sweep.runs.height, sweep.failures.height
+        (4, 0)
+
+    """
 
     scenario: str
-    """The scenario's name."""
+    """Name of the scenario."""
     description: str | None
+    """Description of the scenario, or None."""
     keys: tuple[str, ...]
-    """What varies: paths of keys, and `queue` for disciplines."""
+    """The axes: paths of keys, and `queue` for disciplines."""
     metrics: tuple[str, ...]
-    """The names of all metrics: of all flows and the queue looked at, and `group.metric` of each group of flows."""
+    """Names of all metrics: those of all flows and the queue, and `group.metric` for each group of flows."""
     points: pl.DataFrame = field(repr=False)
-    """One row a point: `point`, a column for each key, `seeds`, `failed` (runs without a result), and each metric with
-    its `…_ci95`."""
+    """One row per point: `point`, a column for each key, `seeds`, `failed` (runs without a result), and each metric
+    followed by its `…_ci95`."""
     runs: pl.DataFrame = field(repr=False)
-    """One row a run: `point`, the keys, `seed`, each metric, `digest`, `run` (the name of its file), and `error`
-    where the run failed."""
+    """One row per run: `point`, a column for each key, `seed`, each metric, `digest`, `run` (the name of its file), and
+    `error`, null unless the run failed."""
     toml: str = field(repr=False)
-    """The scenario before anything is varied."""
+    """The scenario as TOML, before anything is varied."""
     command: str = field(default="", repr=False)
-    """The command line that repeats it; empty for a sweep made in Python."""
+    """The command line that repeats the sweep; empty for a sweep made in Python."""
     left_out: tuple[str, ...] = ()
-    """Disciplines that were left out of "all", with the reason."""
+    """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
 
     @property
     def failures(self) -> pl.DataFrame:
-        """The runs that failed: `point`, the keys, `seed`, `error`."""
+        """The runs that failed: `point`, a column for each key, `seed`, `error`."""
         return self.runs.filter(pl.col("error").is_not_null()).select("point", *self.keys, "seed", "error")
 
     def metric(self, name: str) -> str:
-        """The full name of a metric, whose unit may be left out. Raises InputError if there is none of that name."""
+        """Return the full name of a metric, whose unit may be left out. Raises InputError if there is none."""
         return metric_named(name, self.metrics, "metric")
 
     def _repr_html_(self) -> str:
@@ -85,7 +100,7 @@ class Sweep:
         return html(lambda width: terminal_tables(self, width))
 
     def to_dict(self) -> Document:
-        """All of it as plain values; what has no value is None."""
+        """Return the whole sweep as plain values, with None for a value that does not exist."""
         facts = ("scenario", "description", "command")
         lists = ("keys", "metrics", "left_out")
         return {
@@ -96,11 +111,21 @@ class Sweep:
         }
 
     def to_json(self) -> str:
-        """The whole sweep as one JSON document: what `forebay sweep --json` prints."""
+        """Return the whole sweep as one JSON document, as `forebay sweep --json` prints it."""
         return json_text(self.to_dict())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Writes `points.parquet`, `points.csv` and `runs.parquet`. Raises InputError if it cannot."""
+        """Write `points.parquet`, `points.csv` and `runs.parquet`.
+
+        `Sweep.load` also needs the description that `sweep` writes to its folder `out`.
+
+        Args:
+            folder: Where to write. It is made if it does not exist.
+
+        Raises:
+            InputError: If the folder cannot be written, or holds the result of a run.
+
+        """
         with staged_beside_runs(folder) as staging:
             self.points.write_parquet(staging / POINTS_FILE)
             write_csv(self.points, staging / "points.csv")
@@ -108,7 +133,15 @@ class Sweep:
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Sweep:
-        """Reads the folder of a sweep that has ended. Raises InputError for any other."""
+        """Read a finished sweep that `sweep` with `out`, or `forebay sweep --out`, wrote.
+
+        Args:
+            folder: The folder of the sweep.
+
+        Raises:
+            InputError: If the folder holds no finished sweep.
+
+        """
         path = Path(folder)
         try:
             facts = json.loads((path / SWEEP_FILE).read_text(encoding="utf-8"))
@@ -128,7 +161,7 @@ class Sweep:
                 left_out=tuple(facts["left_out"]),
             )
         except FileNotFoundError as error:
-            message = f"{path} holds no sweep that has ended: there is no {error.filename}"
+            message = f"{path} holds no finished sweep: there is no {error.filename}"
             message += "\nhint: `forebay sweep --out` writes one; the same command continues a stopped one"
             raise InputError(message) from None
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
@@ -137,12 +170,12 @@ class Sweep:
 
 
 def is_sweep(path: Path) -> bool:
-    """Whether the path is the folder of a sweep."""
+    """Return whether the path is the folder of a sweep."""
     return (path / SWEEP_FILE).is_file()
 
 
 def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
-    """The frames of a plan's runs."""
+    """Return the frames of a plan's runs."""
     by_point: dict[int, list[Run]] = {point.index: [] for point in plan.points}
     for run in runs:
         by_point[run.point].append(run)
@@ -165,7 +198,7 @@ def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
 
 
 def estimate_of(runs: Sequence[Run], metric: str) -> Estimate | None:
-    """The mean of a metric over the runs that have it; None if none has."""
+    """Return the mean of a metric over the runs that have it, or None if none has."""
     values = np.array([value for run in runs if np.isfinite(value := run.values.get(metric, np.nan))])
     return estimate_mean(values) if values.size else None
 

@@ -1,4 +1,4 @@
-"""Runs every point of a sweep under its seeds, and adds seeds where the answer is not narrow enough."""
+"""Run every point of a sweep under its seeds, and add seeds where the interval is too wide."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from .result import Run, Sweep, estimate_of, sweep_of
 from .until import Until
 
 OnStep = Callable[[int, int], object]
-"""Told of the runs done and of all that are known to be needed."""
+"""Called with the number of runs done and the number of all runs known to be needed."""
 OnOutcome = Callable[[int, int, Outcome], object]
-"""Told of the point, the seed and the outcome of each run that has one."""
+"""Called with the point, the seed and the outcome of each run that has one."""
 
 
 def sweep(  # noqa: PLR0913 - all but two are optional
@@ -58,39 +58,43 @@ def sweep(  # noqa: PLR0913 - all but two are optional
     progress: OnStep | None = None,
     allow_python: bool = False,
 ) -> Sweep:
-    """Runs a scenario at many points, each under several seeds.
-
-        fb.sweep("office.toml", {"flows.tcp.count": [1, 10, 100]}, queues="red,dbl", seeds=5)
+    """Run a scenario at many points, each under several seeds.
 
     Args:
-        scenario: A scenario, or the path of its file.
-        vary: Values by the path of a key; a text is a range as on the command line, such as `"log:1:1000:7"`. Several
-            paths together take a list of tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
-        in_step: All keys change together, in place of a grid.
-        samples: The number of points to draw, with the scenario's seed, in place of a grid.
-        sampling: How they are drawn: `"latin"` (Latin hypercube) or `"random"`.
+        scenario: A scenario, or the path of a scenario file.
+        vary: Values by the path of a key: `{"flows.tcp.count": [1, 10, 100]}`. A text is a range as on the command
+            line, such as `"log:1:1000:7"`. Several paths together take tuples: `{("a", "b"): [(1, 10), (2, 20)]}`.
+        in_step: Whether all keys change together, in place of a grid.
+        samples: The number of points to draw, in place of a grid. The scenario's seed decides them.
+        sampling: How to draw them: `"latin"` (a Latin hypercube) or `"random"`.
         queues: Disciplines in place of the bottleneck's, as `compare` takes them: one more axis.
-        at: The path of the queue that they replace.
+        at: The path of the queue to replace. Default: the bottleneck's.
         settings: Parameters by the name of a discipline.
-        overrides: Values that hold at every point, by the path of the key.
-        seeds: Runs of each point, from the scenario's seed on; with `until` at first.
-        until: A rule such as `"goodput < 2 %"`: each point gets more seeds until half the 95 % interval is narrower.
+        overrides: Values that hold at every point, by the path of their key.
+        seeds: Runs of each point, from the scenario's seed on; with `until`, the number to begin with.
+        until: A rule such as `"goodput < 2 %"`: add seeds to each point until half the 95 % interval is narrower.
         max_seeds: The most runs of a point, whether or not the rule is met.
-        jobs: Runs at a time. Default: one on each core, or on each thread of a cluster.
+        jobs: Runs at a time. Default: one per core, or one per thread of a cluster.
         executor: Where to run, in place of threads: any executor, which stays open.
-        dask: The address of a Dask scheduler, in place of threads.
-        out: A folder for tables and finished runs, where the same call continues a stopped one and repeats nothing.
-        retry_failed: Run again what failed in an earlier call, for want of memory, say, in place of keeping the error.
-        progress: Told of the runs done and of all that are known to be needed.
-        allow_python: Import and run the classes that a scenario file names; such runs take turns.
+        dask: The address of a Dask scheduler, in place of threads: `"tcp://host:8786"`.
+        out: A folder for tables and finished runs. The same call continues a stopped sweep and repeats no finished run.
+        retry_failed: Run again what failed in an earlier call, in place of keeping its error.
+        progress: Called with the number of runs done and the number of all runs known to be needed.
+        allow_python: Import and run the Python classes that a scenario file names. Such runs take turns.
 
     Returns:
-        Means, single runs and failures. A run that fails is kept with its error and stops no other.
+        Means, single runs and failures. A run that fails is kept with its error and stops no other run.
 
     Raises:
-        InputError: For a path or a metric that there is not, an empty range, a folder that holds another sweep or
-            cannot be written, or a scheduler that does not answer.
-        ScenarioError: For a scenario that is not valid.
+        InputError: If a path or a metric does not exist, a range is empty, the folder holds another sweep or cannot be
+            written, or the scheduler does not answer.
+        ScenarioError: If a scenario is not valid.
+
+    Example:
+        >>> scenario = fb.Scenario.load("examples/first.toml", {"duration": "3 s"})
+        >>> sweep = fb.sweep(scenario, {"flows.tcp.count": [1, 5]}, seeds=2)
+        >>> sweep.points.select("flows.tcp.count", "seeds").rows()
+        [(1, 2), (5, 2)]
 
     """
     if not isinstance(scenario, Scenario):
@@ -108,11 +112,11 @@ def sweep(  # noqa: PLR0913 - all but two are optional
 
 
 def way_of(*, in_step: bool, samples: int | None, sampling: str) -> Way:
-    """How the axes are combined. Raises InputError for what excludes each other."""
+    """Return how the axes are combined. Raises InputError for arguments that exclude each other."""
     if samples is None:
         return "step" if in_step else "grid"
     if in_step:
-        message = "--samples and --in-step exclude each other\nhint: name keys together in Python, or leave one out"
+        message = "--samples and --in-step cannot be combined\nhint: name keys together in Python, or leave one out"
         raise InputError(message)
     if sampling not in ("latin", "random"):
         message = f"sampling: must be latin or random, and is {sampling}"
@@ -130,7 +134,7 @@ def run_plan(
     progress: OnStep | None = None,
     on_outcome: OnOutcome | None = None,
 ) -> Sweep:
-    """Runs a plan, with finished runs kept in `out`; its tables are not written there yet."""
+    """Run a plan and keep finished runs in `out`. Its tables are not written there yet."""
     if plan.request.until is not None:
         plan.request.until.column(_possible_metrics(plan))
     runs = len(plan.points) * plan.request.seeds
@@ -154,14 +158,14 @@ def run_plan(
 
 
 def _possible_metrics(plan: Plan) -> list[str]:
-    """The metrics that runs may have, before there is one."""
+    """Return the metrics that runs may have, before there is one."""
     groups = [flow["name"] for flow in tomllib.loads(plan.scenario.to_toml())["flows"]]
     of_groups = [f"{group}.{metric}" for group in groups for metric in GROUP_METRICS]
     return [*QUEUE_METRICS, *(of_groups if len(groups) > 1 else [])]
 
 
 class _Session:
-    """One call: which runs wait, and what became of the others."""
+    """One call: the runs that wait, and the outcomes of the others."""
 
     def __init__(self, plan: Plan, progress: OnStep | None, on_outcome: OnOutcome | None) -> None:
         self._plan = plan
@@ -175,12 +179,12 @@ class _Session:
         self._tell()
 
     def count(self, _job: Job[int], _kept: bool) -> None:
-        """A run has ended."""
+        """Count a run that has ended."""
         self._done += 1
         self._tell()
 
     def take(self, job: Job[int], outcome: Outcome | Failure) -> None:
-        """Takes what became of a run, and adds seeds to its point where it takes more."""
+        """Take the outcome of a run, and add seeds to its point where it needs more."""
         point, file = self._plan.points[job.key], job.digest(version_key())
         if isinstance(outcome, Outcome):
             self.runs[job.key].append(Run(job.key, job.seed, values_of(point, outcome), outcome.digest, file))
@@ -212,7 +216,7 @@ class _Session:
 
 
 def values_of(point: Point, outcome: Outcome) -> dict[str, float]:
-    """The metrics of one run: of all flows and the queue, and of each group where there are several."""
+    """Return the metrics of one run: of all flows and the queue, and of each group where there are several."""
     links = point.links
     if links is None:
         links = tuple(str(name) for name in outcome.tables["queues"].get("name", ()))

@@ -25,7 +25,7 @@ def run_seeds(
     as_json: bool,
     out: Path | None,
 ) -> int:
-    """Runs, prints means with intervals, and returns the exit status. Raises InputError and ScenarioError.
+    """Run, print means with intervals, and return the exit status. Raises InputError and ScenarioError.
 
     With `out`, the folder is that of a sweep.
     """

@@ -21,7 +21,7 @@ _MOST_FAILURES = 3
 
 
 def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
-    """A line about the whole, a row for each point, and what failed."""
+    """Return a line about the whole, a row for each point, and what failed."""
     shown = sweep.points.head(_MOST_POINTS)
     seeds = shown.get_column("seeds").to_list()
     tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
@@ -73,7 +73,7 @@ def _cells(columns: Sequence[Column], rows: int) -> list[folding.Column]:
 
 
 def columns_of(metrics: Sequence[str], points: pl.DataFrame) -> list[Column]:
-    """The columns that say most: goodput and delay of each group, and what the queue did."""
+    """Return the columns that say most: goodput and delay of each group, and what the queue did."""
     groups = list(dict.fromkeys(name.rpartition(".")[0] for name in metrics if "." in name)) or [""]
     found: list[Column] = []
 
@@ -99,7 +99,7 @@ def columns_of(metrics: Sequence[str], points: pl.DataFrame) -> list[Column]:
 
 
 def _short(keys: tuple[str, ...]) -> list[str]:
-    """The last parts of paths, as many as tell them apart."""
+    """Return the last parts of paths, as many as tell them apart."""
     for parts in range(1, 8):
         short = [".".join(key.split(".")[-parts:]) for key in keys]
         if len(set(short)) == len(keys):
@@ -117,7 +117,7 @@ def _counts(sweep: Sweep) -> str:
 
 
 def failures_text(sweep: Sweep) -> str:
-    """Which runs failed and why, the first of them; empty where none did."""
+    """Return which runs failed and why, the first of them; empty where none did."""
     failures = sweep.failures
     if failures.is_empty():
         return ""

@@ -32,10 +32,10 @@ class Until:
 
     @classmethod
     def parse(cls, text: str) -> Until:
-        """Takes "goodput < 2 %" and "tcp.delay_p99 < 0.5 ms". Raises InputError for anything else."""
+        """Parse "goodput < 2 %" and "tcp.delay_p99 < 0.5 ms". Raises InputError for anything else."""
         match = _FORM.fullmatch(text)
         if match is None or float(match[2]) == 0.0:
-            message = f"--until {text}: this is no rule\nhint: write METRIC < NUMBER %, such as goodput < 2 %"
+            message = f"--until {text}: this is not a rule\nhint: write METRIC < NUMBER %, such as goodput < 2 %"
             raise InputError(message)
         metric, number, unit = match[1], float(match[2]), match[3]
         if unit == "%":
@@ -50,15 +50,15 @@ class Until:
         return cls(metric, number * factors[unit], False)
 
     def column(self, metrics: Sequence[str]) -> str:
-        """The metric's full name among those of the sweep. Raises InputError if it is none of them."""
+        """Return the metric's full name among those of the sweep. Raises InputError if it is none of them."""
         return metric_named(self.metric, metrics, "--until")
 
     def met(self, estimate: Estimate) -> bool:
-        """Whether the interval is narrow enough."""
+        """Return whether the interval is narrow enough."""
         return estimate.ci95 is not None and estimate.ci95 < self._distance(estimate.mean)
 
     def seeds(self, estimate: Estimate, most: int) -> int:
-        """How many seeds to run in all before looking again: at most twice as many, and no more than `most`."""
+        """Return how many seeds to run in all before looking again: at most twice as many, and no more than `most`."""
         needed = estimate.samples_to_tell(self._distance(estimate.mean))
         return min(most, 2 * estimate.count, max(estimate.count + 1, needed or most))
 
@@ -67,7 +67,7 @@ class Until:
 
 
 def metric_named(name: str, metrics: Sequence[str], where: str) -> str:
-    """The metric of that name, whose unit may be left out: `goodput` is `goodput_bps`. Raises InputError."""
+    """Return the metric of that name, whose unit may be left out: `goodput` is `goodput_bps`. Raises InputError."""
     for suffix in ("", *_UNITS):
         if name + suffix in metrics:
             return name + suffix

@@ -58,7 +58,7 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         return self
 
     def of_outcome(self, outcome: Outcome) -> float:
-        """The column of the rows, reduced. Raises MetricError where the run has no such row or column."""
+        """Return the column of the rows, reduced. Raises MetricError where the run has no such row or column."""
         rows = self._rows(outcome)
         values = _column(outcome.tables[self.table], self.column, self.table)[rows].astype(np.float64)
         if self.minus is not None:
@@ -73,7 +73,7 @@ class ColumnMetric(OutcomeMetric, WithUnit):
         return reduced(values, self.reduce) * self.scale
 
     def _rows(self, outcome: Outcome) -> NDArray[np.bool]:
-        """Which rows of the table are meant."""
+        """Return which rows of the table are meant."""
         table = outcome.tables[self.table]
         names = _column(table, "flow" if self.table == "queue_flows" else "name", self.table)
         rows = np.ones(len(names), dtype=bool)

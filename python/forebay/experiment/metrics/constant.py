@@ -23,5 +23,5 @@ class ConstantMetric(Formula):
         return 1.0
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The number."""
+        """Return the number."""
         return runs.number(self.value, at)

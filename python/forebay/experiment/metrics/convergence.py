@@ -68,7 +68,7 @@ class ConvergenceMetric(Phase):
         return reduced_if_all(times, self.across) * self.scale
 
     def _settling_time(self, series: Series) -> float:
-        """The time in seconds, over several phases their `reduce`. A phase that the run cuts off has no part in it."""
+        """Return the time in seconds, over several phases their `reduce`, without a phase that the run cuts off."""
         per_window = round(self.average_s / series.interval_s) if series.interval_s > 0.0 else 0
         if per_window == 0 or not math.isclose(per_window * series.interval_s, self.average_s, rel_tol=1e-6):
             message = f"`average_s` must be a multiple of the interval of the series, which is {series.interval_s:g} s"
@@ -91,7 +91,7 @@ class ConvergenceMetric(Phase):
         return reduced_if_all(np.array(found), self.reduce)
 
     def _settled_from(self, windows: Samples) -> float:
-        """The number of the first window that lies in the band with all later ones; NaN if the last does not."""
+        """Return the number of the first window that lies in the band with all later ones; NaN if the last does not."""
         low = -math.inf if self.at_least is None else self.at_least
         high = math.inf if self.at_most is None else self.at_most
         if self.within is not None:

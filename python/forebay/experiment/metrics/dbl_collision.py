@@ -22,7 +22,7 @@ class DblCollision(Formula):
     belligerents: NumberRef
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The probability."""
+        """Return the probability."""
         return collision_probability(self.buckets, round(runs.number(self.belligerents, at)))
 
 

@@ -36,7 +36,7 @@ class DblCollisionMeasured(Formula):
     """The share itself, or its distance from the formula in standard errors of the formula."""
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The share of trials in which a flow collides, or its distance from the formula."""
+        """Return the share of trials in which a flow collides, or its distance from the formula."""
         belligerents = round(runs.number(self.belligerents, at))
         trials = self.quick_trials if runs.quick else self.trials
         share = collision_share(self.buckets, belligerents, trials, self.seed)
@@ -46,7 +46,7 @@ class DblCollisionMeasured(Formula):
 # The same share is asked for by a claim, a table and a figure.
 @cache
 def collision_share(buckets: int, belligerents: int, trials: int, seed: int) -> float:
-    """The share of trials in which a flow falls into the entry of one of `belligerents` others."""
+    """Return the share of trials in which a flow falls into the entry of one of `belligerents` others."""
 
     def collides(flows: FiveTuples, salt: int) -> NDArray[np.bool]:
         entries = _core.flow_table_entries(*flows, salt, buckets).reshape(-1, belligerents + 1)

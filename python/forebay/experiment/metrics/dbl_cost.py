@@ -44,7 +44,7 @@ class DblCost(Formula):
     dbl_state_bits: int = 17
 
     def compute(self, _at: Coordinates, _runs: Runs) -> float:
-        """The quantity: bits, flows or a ratio."""
+        """Return the quantity: bits, flows or a ratio."""
         flows = self.table_entries * self.utilization
         dbl_bits = self.entry_bits / self.utilization
         pointer_bits = float(self.table_entries * 2 * self.address_bits)

@@ -25,11 +25,11 @@ class DblIdentificationBound(Formula):
     packet_bytes: float = 1000.0
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The bound in seconds."""
+        """Return the bound in seconds."""
         return self.bound_s(runs.number(self.input_rate_bps, at), runs.number(self.ratio, at))
 
     def bound_s(self, input_rate_bps: float, ratio: float) -> float:
-        """The longest time until a belligerent flow is identified, by the paper's formula."""
+        """Return the longest time until a belligerent flow is identified, by the paper's formula."""
         credits_to_lose = self.max_credits - self.bf_credit_limit
         after_dbl_bytes = credits_to_lose * (1.0 / self.mark_probability - 1.0) * self.packet_bytes
         return ratio * 8.0 * (self.dbl_max_bytes + after_dbl_bytes) / ((ratio - 1.0) * input_rate_bps)

@@ -33,11 +33,11 @@ class Derived(Placed):
         return Parts([self.of], super().parts().variants)
 
     def unit_in(self, runs: Runs) -> str:
-        """The unit of `of`."""
+        """Return the unit of `of`."""
         return runs.unit(self.of)
 
     def spans_axis(self, runs: Runs) -> bool:
-        """Whether `of` does."""
+        """Return whether `of` does."""
         return runs.spans_axis(self.of)
 
 
@@ -54,15 +54,15 @@ class Spanning(Derived):
         return Parts(parts.metrics, [*parts.variants, *(self.variants or [])])
 
     def spans_axis(self, runs: Runs) -> bool:
-        """Whether it goes along the axis, or `of` does."""
+        """Return whether it goes along the axis, or `of` does."""
         return self.variants is None or super().spans_axis(runs)
 
     def spanned_variants(self) -> list[str] | None:
-        """The variants that it goes along."""
+        """Return the variants that it goes along."""
         return self.variants
 
     def along(self, at: Coordinates, runs: Runs) -> list[tuple[str, Samples]]:
-        """The samples of `of` at each value of the axis, or in each of the variants, with a label."""
+        """Return the samples of `of` at each value of the axis, or in each of the variants, with a label."""
         if self.variants is None:
             xs = [x for x in runs.xs(at.setting, at.variant) if self.xs is None or x in self.xs]
             places = [(f"{at.variant}, {x:g}", replace(at, x=x)) for x in xs]
@@ -76,11 +76,11 @@ class Curve(Derived):
     """A metric of the curve that another makes over the whole axis."""
 
     def spans_axis(self, _runs: Runs) -> bool:
-        """It always does."""
+        """Return True: it always does."""
         return True
 
     def curves(self, at: Coordinates, runs: Runs) -> tuple[Samples, Samples]:
-        """The values of the axis, ascending, and the samples of `of`: a row for each, a column for each seed."""
+        """Return the values of the axis, ascending, and the samples of `of`: a row for each, a column for each seed."""
         xs = sorted(runs.xs(at.setting, at.variant))
         if not xs:
             raise not_run_along(at, runs)
@@ -88,5 +88,5 @@ class Curve(Derived):
 
 
 def not_run_along(at: Coordinates, runs: Runs) -> NotRunError:
-    """The error where the axis has no value that is run."""
+    """Return the error where the axis has no value that is run."""
     return NotRunError(f"{runs.experiment.id}: there is no run along ({at.label()})")

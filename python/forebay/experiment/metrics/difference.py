@@ -29,7 +29,7 @@ class DifferenceMetric(Derived):
         return super().parts().beside(self.minus, self.minus_variant)
 
     def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
-        """The difference for each seed."""
+        """Return the difference for each seed."""
         of = runs.evaluate_one(self.of, at)
         minus = runs.evaluate_one(self.minus or self.of, replace(at, variant=self.minus_variant or at.variant))
         return [Value(at.label(), of.samples - self.factor * minus.samples)]

@@ -29,7 +29,7 @@ class EFoldingMetric(Phase):
     """In the series' own unit."""
 
     def of_outcome(self, outcome: Outcome) -> float:
-        """The time; NaN without growth. Raises MetricError where the run has no such series."""
+        """Return the time; NaN without growth. Raises MetricError where the run has no such series."""
         parts = self.series_in(outcome)
         total = np.sum([phase_values(series, self.from_s, self.until_s) for series in parts], axis=0)
         above = np.flatnonzero(total > self.at_most)

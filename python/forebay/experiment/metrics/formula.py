@@ -28,7 +28,7 @@ class Formula(WithUnit):
 
     @abstractmethod
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The result in bits/s, seconds, bytes, bits or as a share; `runs` has the numbers that are given by name."""
+        """Return the result in bits/s, seconds, bytes, bits or as a share; `runs` has the numbers given by name."""
 
     def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
         """One value, the same for every seed."""

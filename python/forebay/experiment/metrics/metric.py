@@ -32,7 +32,7 @@ class Value:
     """For a ratio, the samples of its denominator."""
 
     def estimate(self) -> Estimate:
-        """The mean over seeds with its confidence interval."""
+        """Return the mean over seeds with its confidence interval."""
         if self.over is None:
             return estimate_mean(self.samples)
         return estimate_ratio(self.samples, self.over)
@@ -46,7 +46,7 @@ class Parts:
     variants: list[str] = field(default_factory=list)
 
     def beside(self, metric: MetricRef | None, variant: str | None) -> Parts:
-        """These, and that metric and that variant if there are any."""
+        """Return these, and that metric and that variant if there are any."""
         return Parts(
             self.metrics if metric is None else [*self.metrics, metric],
             self.variants if variant is None else [*self.variants, variant],
@@ -54,7 +54,7 @@ class Parts:
 
 
 class Metric(Strict):
-    """A kind of metric: the keys that a file gives it, and how it is evaluated.
+    """A kind of metric: its keys in a file, and how it is evaluated.
 
     The literal that its key `kind` takes is the name of the kind.
     """
@@ -64,7 +64,7 @@ class Metric(Strict):
 
     @classmethod
     def name_of_kind(cls) -> str:
-        """The value of `kind` that stands for this class in a file."""
+        """Return the value of `kind` that stands for this class in a file."""
         name: str
         (name,) = get_args(cls.model_fields["kind"].annotation)
         return name
@@ -79,18 +79,18 @@ class Metric(Strict):
 
     @abstractmethod
     def unit_in(self, runs: Runs) -> str:
-        """The unit that its values are in."""
+        """Return the unit that its values are in."""
 
     def parts(self) -> Parts:
-        """The metrics and variants that it refers to."""
+        """Return the metrics and variants that it refers to."""
         return Parts()
 
     def spans_axis(self, _runs: Runs) -> bool:
-        """Whether it goes along the axis by itself, so that it has the same value at every x."""
+        """Return whether it goes along the axis by itself, so that it has the same value at every x."""
         return False
 
     def spanned_variants(self) -> list[str] | None:
-        """The variants that it goes along by itself; None where it stays in one."""
+        """Return the variants that it goes along by itself; None where it stays in one."""
         return None
 
 
@@ -105,5 +105,5 @@ class Placed(Metric):
         return replace(at, variant=self.variant or at.variant, x=at.x if self.x is None else self.x)
 
     def parts(self) -> Parts:
-        """The variant that it names."""
+        """Return the variant that it names."""
         return Parts(variants=[] if self.variant is None else [self.variant])

@@ -34,5 +34,5 @@ class Phase(OutcomeMetric, WithUnit):
         return self
 
     def series_in(self, outcome: Outcome) -> list[Series]:
-        """The series, or those of a group's flows. Raises MetricError where the run has none."""
+        """Return the series, or those of a group's flows. Raises MetricError where the run has none."""
         return series_of(outcome, self.of, self.quantity, name=self.name, group=self.group)

@@ -39,11 +39,11 @@ class RecoveryMetric(OutcomeMetric):
     """What is left out at the start of each window."""
 
     def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
-        """The ratio of the means over seeds."""
+        """Return the ratio of the means over seeds."""
         return [self._ratio(at.label(), runs.outcomes_at(at))]
 
     def of_outcome(self, outcome: Outcome) -> float:
-        """The ratio in one run; NaN where no flow was let go. Raises MetricError where it has no such series."""
+        """Return the ratio in one run; NaN where no flow was let go. Raises MetricError where it has no such series."""
         return self._ratio("", [outcome]).estimate().mean
 
     def unit_in(self, _runs: Runs) -> str:

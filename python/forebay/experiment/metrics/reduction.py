@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def reduced(values: Samples, how: Literal["mean", "median", "min", "max", "sum", "jain", "count"]) -> float:
-    """The values that are not NaN as one; NaN where there is none. `count` is how many there are."""
+    """Return the values that are not NaN as one; NaN where there is none. `count` is how many there are."""
     # A flow that delivered nothing has no delay, and no part in the mean one.
     values = values[~np.isnan(values)]
     if how == "count":
@@ -37,12 +37,12 @@ def reduced(values: Samples, how: Literal["mean", "median", "min", "max", "sum",
 
 
 def reduced_if_all(values: Samples, how: Literal["mean", "median", "min", "max"]) -> float:
-    """The values as one; NaN where one of them is NaN."""
+    """Return the values as one; NaN where one of them is NaN."""
     return math.nan if np.isnan(values).any() else reduced(values, how)
 
 
 def share_within(values: Samples, at_least: float | None, at_most: float | None) -> float:
-    """The part of the values (those that are not NaN) that lie in the bounds given; NaN where there is none."""
+    """Return the part of the values (those that are not NaN) that lie in the bounds given; NaN where there is none."""
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return math.nan

@@ -63,7 +63,7 @@ class SeriesMetric(OutcomeMetric, WithUnit):
         return self
 
     def of_outcome(self, outcome: Outcome) -> float:
-        """The value of the series, or of those of a group's flows. Raises MetricError where the run has none."""
+        """Return the value of the series, or of those of a group's flows. Raises MetricError where the run has none."""
         series = series_of(outcome, self.of, self.quantity, name=self.name, group=self.group)
         values = [self._value(one) for one in series]
         return (values[0] if self.group is None else reduced(np.array(values), self.across)) * self.scale
@@ -88,7 +88,7 @@ class SeriesMetric(OutcomeMetric, WithUnit):
         return float(times[np.argmax(reached)]) if reached.any() else math.nan
 
     def _in_phases(self, times: Samples) -> NDArray[np.bool]:
-        """Which times lie in the interval asked for, or one of those that come again."""
+        """Return which times lie in the interval asked for, or one of those that come again."""
         inside = np.zeros(len(times), dtype=bool)
         for k in range(self.phases):
             later = k * (self.every_s or 0.0)

@@ -22,12 +22,12 @@ class SfbBestLevels(Formula):
     offenders: NumberRef
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The number of levels."""
+        """Return the number of levels."""
         return float(best_levels(self.total_bins, round(runs.number(self.offenders, at))))
 
 
 def best_levels(total_bins: int, offenders: int) -> int:
-    """The number of levels that misclassifies least; of equals the smallest."""
+    """Return the number of levels that misclassifies least; of equals the smallest."""
     return min(
         _level_counts(total_bins),
         key=lambda levels: misclassification_probability(levels, total_bins // levels, offenders),
@@ -35,5 +35,5 @@ def best_levels(total_bins: int, offenders: int) -> int:
 
 
 def _level_counts(total_bins: int) -> list[int]:
-    """The ways to cut this many bins into equal levels of at least two bins."""
+    """Return the ways to cut this many bins into equal levels of at least two bins."""
     return [levels for levels in range(1, total_bins // 2 + 1) if total_bins % levels == 0]

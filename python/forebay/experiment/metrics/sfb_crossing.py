@@ -21,10 +21,10 @@ class SfbCrossing(Formula):
     total_bins: int = Field(ge=1)
 
     def compute(self, _at: Coordinates, _runs: Runs) -> float:
-        """The share of the bins."""
+        """Return the share of the bins."""
         return single_level_from(self.total_bins) / self.total_bins
 
 
 def single_level_from(total_bins: int) -> int:
-    """The least number of offenders at which no other number of levels beats one level."""
+    """Return the least number of offenders at which no other number of levels beats one level."""
     return next(offenders for offenders in range(1, 2 * total_bins) if best_levels(total_bins, offenders) == 1)

@@ -26,10 +26,10 @@ class SfbMisclassification(Formula):
     """M, non-responsive flows."""
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The probability."""
+        """Return the probability."""
         return misclassification_probability(self.levels, self.bins, round(runs.number(self.offenders, at)))
 
 
 def misclassification_probability(levels: int, bins: int, offenders: int) -> float:
-    """SFB equation 1: the probability that each of a flow's bins, one a level, is also that of an offender."""
+    """SFB equation 1: the probability that each of a flow's bins, one per level, is also that of an offender."""
     return collision_probability(bins, offenders) ** levels

@@ -37,7 +37,7 @@ class SfbMisclassificationMeasured(Formula):
     """The share itself, or its distance from the formula in standard errors of the formula."""
 
     def compute(self, at: Coordinates, runs: Runs) -> float:
-        """The share of trials in which a flow is misclassified, or its distance from the formula."""
+        """Return the share of trials in which a flow is misclassified, or its distance from the formula."""
         offenders = round(runs.number(self.offenders, at))
         trials = self.quick_trials if runs.quick else self.trials
         share = misclassified_share(self.levels, self.bins, offenders, trials, self.seed)
@@ -47,7 +47,7 @@ class SfbMisclassificationMeasured(Formula):
 # The same share is asked for by a claim, a table and a figure.
 @cache
 def misclassified_share(levels: int, bins: int, offenders: int, trials: int, seed: int) -> float:
-    """The share of trials in which each of a TCP flow's bins is also that of one of the offenders."""
+    """Return the share of trials in which each of a TCP flow's bins is also that of one of the offenders."""
 
     def misclassified(flows: FiveTuples, salt: int) -> NDArray[np.bool]:
         bin_of = _core.sfb_bins(*flows, salt, levels, bins).reshape(-1, offenders + 1, levels)

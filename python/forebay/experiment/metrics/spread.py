@@ -29,7 +29,7 @@ class SpreadMetric(Spanning):
     """The values of the axis that are compared, all of which must be run; by default those that are."""
 
     def unit_in(self, runs: Runs) -> str:
-        """The unit of the metric; none of a ratio."""
+        """Return the unit of the metric; none of a ratio."""
         return "" if self.show == "ratio" else super().unit_in(runs)
 
     def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:

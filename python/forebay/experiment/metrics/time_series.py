@@ -19,14 +19,14 @@ Component = Literal["queue", "flow", "link", "queue_flow"]
 
 
 def check_component(name: str | None, group: str | None) -> None:
-    """Raises ValueError where the keys of a metric say of no component that the series is its."""
+    """Raise ValueError where the keys of a metric say of no component that the series is its."""
     if name is None and group is None:
         message = "a series needs `name` or `group`"
         raise ValueError(message)
 
 
 def find_series(outcome: Outcome, of: Component, name: str, quantity: str) -> Series:
-    """The series of that component and quantity. Raises MetricError where there is none."""
+    """Return the series of that component and quantity. Raises MetricError where there is none."""
     series = outcome.find_series(of, name, quantity)
     if series is None:
         there = sorted({f"{item.of} {item.name} {item.quantity}" for item in outcome.series})
@@ -36,7 +36,7 @@ def find_series(outcome: Outcome, of: Component, name: str, quantity: str) -> Se
 
 
 def series_of(outcome: Outcome, of: Component, quantity: str, *, name: str | None, group: str | None) -> list[Series]:
-    """The series of the component `name`, or of each flow of a group; for a `queue_flow`, `name` is then the queue.
+    """Return the series of the component `name`, or of each flow of a group (of a `queue_flow`, `name` is the queue).
 
     Raises MetricError where there is none.
     """
@@ -51,7 +51,7 @@ def series_of(outcome: Outcome, of: Component, quantity: str, *, name: str | Non
 
 
 def window_mean(series: Series, from_s: float, until_s: float) -> float:
-    """The mean of the values whose intervals lie in [from, until); NaN where there is none."""
+    """Return the mean of the values whose intervals lie in [from, until); NaN where there is none."""
     # Half an interval of slack keeps rounding of the sampling times from moving a value out of its window.
     slack = 0.5 * series.interval_s
     times = series.times()
@@ -60,7 +60,7 @@ def window_mean(series: Series, from_s: float, until_s: float) -> float:
 
 
 def phase_values(series: Series, from_s: float, until_s: float | None) -> Samples:
-    """The values of the intervals that lie in the phase. The time of a value is the end of its interval."""
+    """Return the values of the intervals that lie in the phase. The time of a value is the end of its interval."""
     # Half an interval of slack keeps rounding of the sampling times from moving a value out of its phase.
     slack = 0.5 * series.interval_s
     ends = series.times()

@@ -25,7 +25,7 @@ _HASHES_AT_A_TIME = 2_000_000
 def share_of_trials(
     hit: Callable[[FiveTuples, int], NDArray[np.bool]], others: int, trials: int, seed: int, *, hashes_a_flow: int = 1
 ) -> float:
-    """The share of trials that end in a hit.
+    """Return the share of trials that end in a hit.
 
     Every trial draws all its flows anew, with random addresses and ports: the first, a TCP flow, and the others, which
     are UDP flows. `hit` takes the five-tuples of many trials and a salt for the hash, and says which trials are hits.
@@ -54,10 +54,10 @@ def _one_tcp_among_udp(trials: int, others: int, dice: np.random.Generator) -> F
 
 
 def standard_error(probability: float, trials: int) -> float:
-    """The standard error of a share of `trials` independent trials."""
+    """Return the standard error of a share of `trials` independent trials."""
     return math.sqrt(probability * (1.0 - probability) / trials)
 
 
 def shown(show: Shown, share: float, expected: float, trials: int) -> float:
-    """The share, or how many standard errors it lies above what a formula expects."""
+    """Return the share, or how many standard errors it lies above what a formula expects."""
     return share if show == "share" else (share - expected) / standard_error(expected, trials)

@@ -49,7 +49,7 @@ class WindowsMetric(OutcomeMetric, WithUnit):
         ]
 
     def of_outcome(self, outcome: Outcome) -> float:
-        """The difference of the window that lies farthest from what is expected of it; NaN where one has no value."""
+        """Return the difference of the window farthest from what is expected of it; NaN where one has no value."""
         differences = self._differences(outcome)
         if np.isnan(differences).any():
             return math.nan
