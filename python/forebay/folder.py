@@ -138,7 +138,7 @@ def begun(folder: Path, make: Callable[[Path], object]) -> Iterator[Path]:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Writes a file that appears complete or not at all. Raises OSError if it cannot.
+    """Write a file that appears complete or not at all. Raises OSError if it cannot.
 
     As `begun`, with the fewest calls of the system: a sweep does this thousands of times.
     """

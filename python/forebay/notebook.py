@@ -30,12 +30,12 @@ _CODE = '<pre style="overflow-x: auto; line-height: 1.3"><code>{}</code></pre>'
 
 
 def html(parts: Callable[[int], Iterable[RenderableType]]) -> str:
-    """The lines and tables, made for lines of some width, as HTML. What is in names is text there."""
+    """Return the lines and tables, made for lines of some width, as HTML. Markup in names is escaped."""
     return "\n".join(filter(None, map(_part, parts(_WIDTH))))
 
 
 def toml(text: str) -> Syntax:
-    """A scenario, with its tables, strings and numbers told apart."""
+    """Highlight a scenario's tables, strings and numbers."""
     from pygments import token
     from rich.style import Style
     from rich.syntax import ANSISyntaxTheme, Syntax
@@ -74,12 +74,12 @@ def _table(table: Table) -> str:
 
 
 def _row(cells: Iterable[str]) -> str:
-    """A row, each cell on a line of its own: of a stored notebook, a difference shows the cells that changed."""
+    """Return a row, each cell on a line of its own: a diff of a stored notebook shows the cells that changed."""
     return "\n".join(["<tr>", *cells, "</tr>"])
 
 
 def _head(columns: Sequence[Column]) -> str:
-    """The row of headings, and above it one of sections where a section has several columns."""
+    """Return the row of headings, and above it one of sections where a section has several columns."""
     headings = [list(_text(column.header).split("\n", allow_blank=True)) for column in columns]
     continued = [not heading[0].plain for heading in headings]
     if not any(continued[1:]):
@@ -105,7 +105,7 @@ def _headings(columns: Sequence[Column], headings: Sequence[Sequence[Text]]) -> 
 
 
 def _cell(tag: str, column: Column, content: RenderableType, style: str = "") -> str:
-    """A cell; numbers keep to the right, also where a page removes styles, and to one line."""
+    """Return a cell; numbers are aligned right, even where a page removes styles, and stay on one line."""
     text = _text(content).copy()
     text.stylize_before(style)
     side = "right" if column.justify == "right" else "left"

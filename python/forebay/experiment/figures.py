@@ -201,7 +201,7 @@ def _draw_series(axes: Axes, runs: Runs, figure: Figure) -> None:
 
 
 def _outcomes(runs: Runs, at: Coordinates) -> list[Outcome]:
-    """The outcomes there, one for each seed; none where a quick run leaves them out."""
+    """Return the outcomes there, one for each seed; none where a quick run leaves them out."""
     try:
         return runs.outcomes_at(at)
     except NotRunError:

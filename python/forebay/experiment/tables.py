@@ -65,7 +65,7 @@ def _cell(runs: Runs, column: TableColumn, at: Coordinates) -> Estimate | None:
 
 
 def render_experiment(plan: Plan, runs: Runs, claims: list[ClaimResult], width: int) -> list[RenderableType]:
-    """What the experiment is, its tables and its claims, for lines of that width."""
+    """Describe the experiment, its tables and its claims, for lines of that width."""
     experiment = plan.experiment
     parts: list[RenderableType] = [Text.assemble((experiment.id, "bold"), f"  {experiment.title} ({experiment.where})")]
     if plan.quick:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @cache
 def version_key() -> str:
-    """Identifies the simulator that made a stored outcome: Forebay's version and the very extension module."""
+    """Identify the simulator that made a stored outcome: Forebay's version and the extension module."""
     digest = hashlib.sha256(Path(_core.__file__).read_bytes()).hexdigest()
     return f"{_core.__version__}-{digest[:16]}"
 
@@ -38,15 +38,15 @@ class Store:
         self.folder = folder
 
     def sweep(self) -> None:
-        """Removes what killed calls left incomplete."""
+        """Remove what killed calls left incomplete."""
         sweep(self.folder)
 
     def find(self, job: Job[Any]) -> Outcome | Failure | None:
-        """What became of the job; None where that is not known or the file is damaged, and then the job simply runs."""
+        """Return the outcome of the job; None where there is none or its file is damaged: the job then runs."""
         return self.read(self.path(job).stem)
 
     def read(self, name: str) -> Outcome | Failure | None:
-        """What the file of that name holds, without its ending; None where there is none or it is damaged."""
+        """Return the content of the file of that name (no suffix); None where there is none or it is damaged."""
         path = self.folder / f"{name}.parquet"
         try:
             # Polars would look for a pattern in the name of a folder.
@@ -58,7 +58,7 @@ class Store:
             return None
 
     def keep(self, job: Job[Any], outcome: Outcome | Failure) -> bool:
-        """Writes it; whether it is there. On a full disk it is not, and the next call computes it again."""
+        """Write the outcome, and return whether it is on disk. If the disk is full, the next call computes it again."""
         path = self.path(job)
         file = _file(path.stem, job, outcome)
         with suppress(OSError):
@@ -71,7 +71,7 @@ class Store:
         return False
 
     def path(self, job: Job[Any]) -> Path:
-        """The file of that run."""
+        """Return the path of the run's file."""
         return self.folder / f"{job.digest(version_key())}.parquet"
 
 
@@ -81,7 +81,7 @@ def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
 
 
 def _file(name: str, job: Job[Any], outcome: Outcome | Failure) -> bytes:
-    """The file of a run."""
+    """Return the content of a run's file."""
     facts: list[tuple[str, str | int | None]] = [
         ("run", name),
         ("scenario", job.name),
