@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import difflib
+import importlib
 import io
 import os
 import re
@@ -47,6 +48,8 @@ def kernel_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     monkeypatch.delenv("MPLBACKEND", raising=False)
+    # Built here, so that no kernel says that it builds it.
+    importlib.import_module("matplotlib.font_manager")
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
