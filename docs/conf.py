@@ -33,6 +33,7 @@ html_title = "Forebay"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
+copybutton_line_continuation_character = "\\"
 
 # A link into the repository, outside docs/, is right on the forge and has no page here.
 suppress_warnings = ["myst.xref_missing"]
