@@ -21,13 +21,17 @@ from .folder import RESULT_FILE, NotWrittenError, named
 from .options import (
     AllowPython,
     AsJson,
+    CaptureOut,
     Dask,
     DelayP50,
     DelayP95,
     DelayP99,
+    Destination,
     DropRate,
+    DropsOut,
     DryRun,
     InStep,
+    Interval,
     Jobs,
     Least,
     MaxSeeds,
@@ -36,9 +40,14 @@ from .options import (
     Overrides,
     PointMaxSeeds,
     PointSeeds,
+    PortRate,
     Precision,
     Queues,
     QueueSettings,
+    ReplayFolder,
+    ReplayQueues,
+    ReplaySeed,
+    ReplaySettings,
     RetryFailed,
     Samples,
     Sampling,
@@ -52,7 +61,6 @@ from .options import (
     UntilRule,
     Utilization,
     Varied,
-    seed_number,
 )
 from .scenario import Scenario
 from .seeds import MOST_SEEDS
@@ -395,18 +403,20 @@ def stability(
 
 @app.command("list")
 def list_(
-    kind: Annotated[Kind, typer.Argument(metavar="KIND", help=f"One of {', '.join(Kind)}.", show_default=False)],
+    kind: Annotated[
+        Kind | None,
+        typer.Argument(metavar="[KIND]", help=f"One of {', '.join(Kind)}. Default: all, by name.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List disciplines, transports, experiments or other things to choose from."""
     if as_json:
-        terminal.write(json.dumps(catalogue.entries(kind), ensure_ascii=False))
-    elif catalogue.entries(kind):
-        from .manual import list_table
+        found = {one: catalogue.entries(one) for one in Kind} if kind is None else catalogue.entries(kind)
+        terminal.write(json.dumps(found, ensure_ascii=False))
+        return
+    from .manual import list_table, overview
 
-        terminal.show(list_table(kind))
-    else:
-        terminal.note(f"there are no {kind} in this release")
+    terminal.show(overview() if kind is None else list_table(kind))
 
 
 @app.command()
@@ -484,51 +494,16 @@ def report(
 def replay(  # noqa: PLR0913 - typer makes an option of each
     capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file, which may be gzipped.")],
     *,
-    rate: Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the port: [bold]20Mbps[/].")],
-    queues: Annotated[
-        list[str],
-        typer.Option(
-            "--queue",
-            "--queues",
-            metavar="NAME,NAME…|all",
-            help="Disciplines, side by side, each in front of its own port. One with parameters stands alone: "
-            "[bold]RED=red:gentle=false,wait=true[/]. Repeatable.",
-        ),
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A parameter of every queue that has it. Repeatable."),
-    ] = None,
-    destination: Annotated[
-        str | None, typer.Option("--to", metavar="ADDRESS", help="Replay only packets to this address.")
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed", metavar="N", parser=seed_number, help="Seed of the disciplines' random numbers. Default: 1."
-        ),
-    ] = None,
-    interval: Annotated[
-        str | None,
-        typer.Option(
-            "--interval", metavar="TIME", help="Interval of the time series. Default: one that suits the capture."
-        ),
-    ] = None,
+    rate: PortRate,
+    queues: ReplayQueues,
+    settings: ReplaySettings = None,
+    destination: Destination = None,
+    seed: ReplaySeed = None,
+    interval: Interval = None,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="DIR", help="Save tables and time series in this folder: Parquet, JSON."),
-    ] = None,
-    capture_out: Annotated[
-        Path | None,
-        typer.Option(
-            "--capture-out", metavar="FILE", help="Write the packets that pass as pcapng, one file per queue."
-        ),
-    ] = None,
-    drops_out: Annotated[
-        Path | None,
-        typer.Option("--drops-out", metavar="FILE", help="Write the dropped packets as pcapng, with the reasons."),
-    ] = None,
+    out: ReplayFolder = None,
+    capture_out: CaptureOut = None,
+    drops_out: DropsOut = None,
 ) -> None:
     """Replay the packets of a capture through queues and print the results of each flow."""
     interrupt.tells(lambda: "stopped before the end of the replay; nothing was written")

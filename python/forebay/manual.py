@@ -27,6 +27,17 @@ def list_table(kind: Kind) -> RenderableType:
     return table
 
 
+def overview() -> RenderableType:
+    """Return the names of all kinds as a table for a terminal."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 1, 0))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column()
+    for kind in Kind:
+        table.add_row(kind, ", ".join(entry["name"] for entry in entries(kind)))
+    hint = "`forebay list disciplines` describes all of one kind, `forebay explain dbl` one of them"
+    return Group(table, Text(hint, style="dim"))
+
+
 def explanation(name: str) -> RenderableType:
     """Return what the thing of that name does, its parameters with units and defaults, and its source."""
     choice = find(name)

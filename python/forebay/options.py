@@ -190,3 +190,45 @@ SweepFolder = Annotated[
     str | None,
     typer.Option("--out", metavar="DIR", help="Folder for tables and runs. Default: out/sweep/<scenario>."),
 ]
+PortRate = Annotated[str, typer.Option("--rate", metavar="RATE", help="Rate of the port: [bold]20Mbps[/].")]
+ReplayQueues = Annotated[
+    list[str],
+    typer.Option(
+        "--queue",
+        "--queues",
+        metavar="NAME,NAME…|all",
+        help="Disciplines, side by side, each in front of its own port. One with parameters stands alone: "
+        "[bold]RED=red:gentle=false,wait=true[/]. Repeatable.",
+    ),
+]
+ReplaySettings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="A parameter of every queue that has it. Repeatable."),
+]
+Destination = Annotated[
+    str | None, typer.Option("--to", metavar="ADDRESS", help="Replay only packets to this address.")
+]
+ReplaySeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed", metavar="N", parser=seed_number, help="Seed of the disciplines' random numbers. Default: 1."
+    ),
+]
+Interval = Annotated[
+    str | None,
+    typer.Option(
+        "--interval", metavar="TIME", help="Interval of the time series. Default: one that suits the capture."
+    ),
+]
+ReplayFolder = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Save tables and time series in this folder: Parquet, JSON."),
+]
+CaptureOut = Annotated[
+    Path | None,
+    typer.Option("--capture-out", metavar="FILE", help="Write the packets that pass as pcapng, one file per queue."),
+]
+DropsOut = Annotated[
+    Path | None,
+    typer.Option("--drops-out", metavar="FILE", help="Write the dropped packets as pcapng, with the reasons."),
+]

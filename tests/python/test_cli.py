@@ -209,6 +209,13 @@ def test_lists(forebay: Command, kind: str) -> None:
     assert all(name in table for name in names)
 
 
+def test_list_without_a_kind_names_everything(forebay: Command) -> None:
+    listed = json.loads(forebay("list", "--json").stdout)
+    assert set(listed) >= {"disciplines", "schemes", "experiments"}
+    table = forebay("list").stdout
+    assert [entry["name"] for entries in listed.values() for entry in entries if entry["name"] not in table] == []
+
+
 def test_a_bare_reproduce_lists_the_experiments_and_starts_none(forebay: Command, tmp_path: Path) -> None:
     done = forebay("reproduce")
     assert done.returncode == 2

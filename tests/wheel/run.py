@@ -48,7 +48,7 @@ fb.run("office.toml", overrides={"topology.star.bottleneck.queue": {"python": La
 WORKS = (
     ["forebay", "--version"],
     ["forebay", "--help"],
-    ["forebay", "list", "disciplines"],
+    ["forebay", "list"],
     ["forebay", "explain", "dbl"],
     ["forebay", "run", "office.toml", "--out", "run"],
     ["forebay", "compare", "office.toml", "--queues", "red,dbl", "--seeds", "2", "--out", "compare"],
