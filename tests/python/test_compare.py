@@ -448,7 +448,7 @@ def test_a_run_without_queues_or_with_a_file_less_is_named(forebay: Command, off
         (["office.toml", "--at", "topology.star.botleneck.queue"], "topology.star.bottleneck.queue"),
         (["office.toml", "--seeds", "0"], "--seeds"),
         (["office.toml", "--settings", "nothing.toml"], "nothing.toml"),
-        (["office.toml", "office.toml"], "is no folder"),
+        (["office.toml", "office.toml"], "is not a folder"),
         (["empty"], "no complete result"),
         (["empty", "--seeds", "2"], "--seeds"),
         (["office.toml", "--out", "office.toml/below"], "office.toml/below"),

@@ -203,7 +203,7 @@ def test_the_command_prints_tables_or_one_document(forebay: Command, capture: Pa
         (["--rate", "5Mbps", "--queue", "dbl", "--set", "dbl_max_cels=3"], "dbl_max_cells"),
         (["--rate", "5Mbps", "--queue", "dbl,red", "--set", "dbl_max_cels=3"], "dbl_max_cells"),
         (["--rate", "5Mbps", "--queue", "dbl", "--queue", "red:limit=0 packets"], "limit"),
-        (["--rate", "5Mbps", "--queue", "dbl,a=red:limit=9 packets"], "stands alone"),
+        (["--rate", "5Mbps", "--queue", "dbl,a=red:limit=9 packets"], "an option of its own"),
         (["--rate", "5Mbps", "--queue", "dbl", "--to", "nowhere"], "nowhere"),
         (["--rate", "5Mbps", "--queue", "dbl", "--to", "192.0.2.99"], "no packet to replay"),
         (["--rate", "5Mbps", "--queue", "dbl", "--interval", "5"], "interval 5"),

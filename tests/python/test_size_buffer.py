@@ -481,6 +481,12 @@ def test_bad_input_is_one_message_and_status_2(
     assert not (tmp_path / "out").exists()
 
 
+def test_an_ethernet_has_no_queue_to_size() -> None:
+    example = Path(__file__).resolve().parents[2] / "examples/ethernet.toml"
+    with pytest.raises(fb.InputError, match=r"share their memory\nhint: vary topology\.ethernet\.switch\.memory"):
+        fb.size_buffer(example, 0.8)
+
+
 def test_a_stopped_call_goes_on_from_its_finished_runs(office: Path, tmp_path: Path) -> None:
     words = ["size-buffer", "office.toml", "--target-utilization", "0.8", "--max", "4", "--jobs", "1", "--out", "o"]
     command = [sys.executable, "-m", "forebay", *words, "--set", "duration=100 s"]

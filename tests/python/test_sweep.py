@@ -266,7 +266,7 @@ BAD: dict[str, tuple[list[str], str]] = {
     "a rule for one seed": (["--vary", "flows.tcp.count=1", "--until", "jain < 1 %", "--seeds", "1"], "one run alone"),
     "a discipline that there is not": (["--queues", "rde"], "did you mean red"),
     "at without queues": (["--vary", "flows.tcp.count=1", "--at", LIMIT], "--queues"),
-    "samples in step": (["--vary", "flows.tcp.count=1,2", "--samples", "3", "--in-step"], "exclude each other"),
+    "samples in step": (["--vary", "flows.tcp.count=1,2", "--samples", "3", "--in-step"], "cannot be combined"),
     "a way to sample that there is not": (
         ["--vary", "flows.tcp.count=1,2", "--samples", "3", "--sampling", "sobol"],
         "latin or random",

@@ -47,6 +47,10 @@ class Place:
 def find_place(scenario: Scenario, queue: str | None, key: str | None) -> Place:
     """Return the queue named `queue` or with its limit at `key`; by default the bottleneck's. Raises InputError."""
     ((kind, table),) = tomllib.loads(scenario.to_toml())["topology"].items()
+    if kind not in _PLACES:
+        message = "the queues of an Ethernet have no limit to size: its switches share their memory"
+        message += "\nhint: vary topology.ethernet.switch.memory with `forebay sweep`"
+        raise InputError(message)
     places = list(_PLACES[kind](table, scenario.links))
     if key is not None:
         if queue is not None:

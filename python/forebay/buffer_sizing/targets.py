@@ -142,6 +142,6 @@ def targets_of(
         if given is not None:
             targets.append(Target(metric, seconds(given, f"target {metric.title}")))
     if not targets:
-        message = "there is no target\nhint: say what the buffer must reach: a target utilization of 0.8, for example"
+        message = "there is no target\nhint: say what the buffer must reach, such as --target-utilization 0.8"
         raise InputError(message)
     return tuple(targets)

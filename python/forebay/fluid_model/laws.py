@@ -17,7 +17,11 @@ from forebay.errors import InputError
 class EcmParameters:
     """Parameters of ECM. Names and defaults are those of a scenario's `congestion_management.ecm`.
 
-    Raises InputError for a value out of range, and names the bound.
+    Source: the E2CM proposal (IEEE 802.1, March 2007), whose baseline is ECM.
+
+    Raises:
+        InputError: If a value is out of range. The message names the bound.
+
     """
 
     line_rate_bps: float = 10e9

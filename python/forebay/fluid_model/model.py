@@ -124,7 +124,16 @@ class Trajectory:
 
 @dataclass(frozen=True)
 class FluidModel:
-    """Sources under ECM and the queue that they share."""
+    """Sources under ECM and the queue that they share, as delay differential equations.
+
+    The equations are derived from the rules of ECM's congestion point and reaction point. Lu, Pan, Prabhakar and others
+    analyse BCN by a fluid model too (Congestion control in networks with no congestion drops, Allerton 2006).
+
+    Raises:
+        InputError: If there is no source, the service rate is not known from time 0 on, or the set-point is out of
+            reach.
+
+    """
 
     ecm: EcmParameters
     """The parameters of ECM."""
