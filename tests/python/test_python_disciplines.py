@@ -327,7 +327,11 @@ def test_a_class_that_cannot_work_is_refused_before_the_run(
 
 @pytest.mark.parametrize(
     ("name", "expected"),
-    [("nowhere:Law", "cannot import nowhere"), ("json:loads", "has no class loads"), ("json:JSONDecoder", "no discip")],
+    [
+        ("nowhere:Law", "cannot import nowhere"),
+        ("json:loads", "has no class loads"),
+        ("json:JSONDecoder", "is not a discipline"),
+    ],
 )
 def test_a_name_without_a_class_is_refused(scenario: fb.Scenario, name: str, expected: str) -> None:
     with pytest.raises(fb.InputError, match=expected):

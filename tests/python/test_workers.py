@@ -244,5 +244,5 @@ def test_a_dead_scheduler_is_one_clear_error(forebay: Command, tmp_path: Path) -
 def test_where_says_what_it_cannot_do() -> None:
     with pytest.raises(fb.InputError, match="at least 1, and is 0"):
         Where(0)
-    with pytest.raises(fb.InputError, match="exclude each other"):
+    with pytest.raises(fb.InputError, match="were both given"):
         Where(None, Inline(), "tcp://127.0.0.1:8786")
