@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 
 def list_table(kind: Kind) -> RenderableType:
-    """The list of that kind as a table for people."""
+    """The list of that kind as a table for a terminal."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for entry in entries(kind):
-        table.add_row(entry["name"], Text(_plain(entry["summary"])))
+        text = Text(_plain(entry["summary"]))
+        if when := entry.get("when_to_use"):
+            text.append(f"\n{_plain(when)}", style="dim")
+        table.add_row(entry["name"], text)
     return table
 
 
 def explanation(name: str) -> RenderableType:
-    """What the thing of that name does, its parameters with units and defaults, and its source."""
+    """The page of that name: what it does, when to use it, an example, its source and its parameters."""
     choice = find(name)
     parts: list[RenderableType] = [
         Text.assemble((choice["name"], "bold"), ("  a " + choice["kind"], "dim")),
