@@ -107,6 +107,7 @@ class _Choice(TypedDict):
     kind: str
     name: str
     summary: str
+    when_to_use: str | None
     sections: list[tuple[str, str]]
     parameters: list[_Parameter]
 

@@ -32,7 +32,7 @@ A rate with its unit: "100 Mbps".
 
 class UniformSpanDistribution(BaseModel):
     """
-    Uniform between the two: { uniform = ["0 s", "1 s"] }.
+    Uniform between two values: { uniform = ["0 s", "1 s"] }.
     """
 
     model_config = ConfigDict(
@@ -44,7 +44,7 @@ class UniformSpanDistribution(BaseModel):
 
 class ExponentialSpanDistribution(BaseModel):
     """
-    Exponential of this mean: { exponential = "10 ms" }.
+    Exponential with this mean: { exponential = "10 ms" }.
     """
 
     model_config = ConfigDict(
@@ -98,11 +98,11 @@ class AredConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     min_threshold: QueueSize | None = None
     """
-    `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of what the link sends in `target_delay`, but at least 5 packets (ns-2).
+    `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of what the link sends in `target_delay`, at least 5 packets (ns-2).
     """
     max_threshold: QueueSize | None = None
     """
@@ -110,15 +110,15 @@ class AredConfig(BaseModel):
     """
     target_delay: Span = "5 ms"
     """
-    Queueing delay that the automatic thresholds aim at. Default: 5 ms (paper).
+    Queueing delay for which the automatic thresholds are computed. Default: 5 ms (paper).
     """
     weight: float | None = None
     """
-    `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), with C mean packets that the link sends in a second (paper).
+    `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), where C is the number of mean packets that the link sends in a second (paper).
     """
     max_probability: float = 0.1
     """
-    `max_p` at the start. Default: 0.1 (ns-2).
+    Initial `max_p`. Default: 0.1 (ns-2).
     """
     bottom: float = 0.01
     """
@@ -130,7 +130,7 @@ class AredConfig(BaseModel):
     """
     alpha: float = 0.01
     """
-    Step by which `max_p` grows, where a quarter of `max_p` is not less. Default: 0.01 (paper).
+    Step by which `max_p` grows, or a quarter of `max_p` if that is less. Default: 0.01 (paper).
     """
     beta: float = 0.9
     """
@@ -138,31 +138,31 @@ class AredConfig(BaseModel):
     """
     interval: Span = "500 ms"
     """
-    Time between two looks at the average. Default: 500 ms (paper).
+    Time between two adjustments of `max_p`. Default: 500 ms (paper).
     """
     ns_clock: bool = False
     """
-    Whether `interval` is counted from the last change and looked at on arrivals only, at most one step each, as in ns-2 and ns-3. Default: no.
+    Whether `interval` is counted from the last change and checked only at arrivals, with at most one step for each, as in ns-2 and ns-3. Default: no.
     """
     gentle: bool = True
     """
-    Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (paper).
+    Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: yes (paper).
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the automatic thresholds and weight, the idle rule and `byte_mode` refer to it. Default: 500 B (ns-2).
+    Mean packet size, for the automatic thresholds and weight, the idle rule and `byte_mode`. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -170,7 +170,7 @@ class AredConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
     """
 
 
@@ -185,15 +185,15 @@ class FengRedConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -201,15 +201,15 @@ class FengRedConfig(BaseModel):
     """
     max_probability: float = 0.02
     """
-    `max_p` at the start. Default: 0.02 (RED).
+    Initial `max_p`. Default: 0.02 (RED).
     """
     alpha: float = 3.0
     """
-    What `max_p` is divided by when the average falls below `min_threshold`. Default: 3 (paper).
+    Divisor of `max_p` when the average falls below `min_threshold`. Default: 3 (paper).
     """
     beta: float = 2.0
     """
-    What `max_p` is multiplied by when the average rises above `max_threshold`. Default: 2 (paper).
+    Factor of `max_p` when the average rises above `max_threshold`. Default: 2 (paper).
     """
     bottom: float = 1e-06
     """
@@ -217,23 +217,23 @@ class FengRedConfig(BaseModel):
     """
     gentle: bool = False
     """
-    Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has it on since 2001.
+    Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has set it since 2001.
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -241,7 +241,7 @@ class FengRedConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
     """
 
 
@@ -256,23 +256,23 @@ class RedPdConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     target_rtt: Span = "40 ms"
     """
-    `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (paper).
+    `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (paper).
     """
     lists: Annotated[int, Field(ge=0)] = 5
     """
-    `M`: lists of dropped flows that are kept, one for each period; at most 8. Default: 5 (paper).
+    `M`: number of lists of dropped flows, one for each of the last periods; at most 8. Default: 5 (paper).
     """
     lists_to_monitor: Annotated[int, Field(ge=0)] = 3
     """
-    `K`: lists that a flow has to be in to be monitored. Default: 3 (paper).
+    `K`: number of lists that have to contain a flow before it is monitored. Default: 3 (paper).
     """
     list_entries: Annotated[int, Field(ge=0)] = 50
     """
-    Flows of a list: those with the most bytes dropped. Default: 50 (ns-2).
+    Number of flows in a list: those with the most bytes dropped. Default: 50 (ns-2).
     """
     min_period: Span | None = None
     """
@@ -284,11 +284,11 @@ class RedPdConfig(BaseModel):
     """
     min_change_time: Span = "400 ms"
     """
-    Least time between two changes of a flow's probability. Default: 400 ms (ns-2).
+    Minimum time between two changes of a flow's probability. Default: 400 ms (ns-2).
     """
     max_reduction: float = 0.05
     """
-    Most by which a flow's probability is lowered at a time. Default: 0.05 (ns-2).
+    Maximum decrease of a flow's probability at a time. Default: 0.05 (ns-2).
     """
     unresponsive_test: bool = True
     """
@@ -296,15 +296,15 @@ class RedPdConfig(BaseModel):
     """
     keep_busy: bool = False
     """
-    Whether the filter spares unresponsive flows, too, while one packet or none is waiting (`noidle_` in ns-2). Default: no.
+    Whether the filter also spares unresponsive flows while at most one packet is waiting (`noidle_` in ns-2). Default: no.
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which RED drops nothing, and the filter nothing of responsive flows; in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    `min_th`: average queue below which RED drops nothing, and the filter drops nothing of responsive flows; in packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -316,23 +316,23 @@ class RedPdConfig(BaseModel):
     """
     gentle: bool = True
     """
-    Whether RED's probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1, past which there are no early drops to tell flows by. Default: yes (ns-2).
+    Whether RED's probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1, beyond which no early drops would identify flows. Default: yes (ns-2).
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two of RED's early drops. Default: no; ns-2 has it on.
+    Whether at least 1/p packets must pass between two of RED's early drops. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether RED's early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    Whether RED's early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether RED's drop probability grows in proportion to a packet's size over `mean_packet_size`. Default: no.
+    Whether RED's drop probability grows in proportion to a packet's size divided by `mean_packet_size`. Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -340,7 +340,7 @@ class RedPdConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
+    Whether packets beyond the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
     """
 
 
@@ -355,23 +355,23 @@ class PenaltyBoxConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     log_entries: Annotated[int, Field(ge=0)] = 1000
     """
-    Drops that the log holds; at most a million. Default: 1000.
+    Number of drops that the log holds; at most a million. Default: 1000.
     """
     interval: Span = "1 s"
     """
-    Time between two looks at the log. Default: 1 s.
+    Time between two evaluations of the log. Default: 1 s.
     """
     min_drops: Annotated[int, Field(ge=0)] = 10
     """
-    Drops that a flow has to have in the log to be tested: fewer say too little about its rate. Default: 10.
+    Number of drops that a flow needs in the log to be tested: fewer say too little about its rate. Default: 10.
     """
     rtt: Span = "40 ms"
     """
-    `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (RED-PD's).
+    `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (RED-PD's).
     """
     packet_size: Bytes = "1500 B"
     """
@@ -379,23 +379,23 @@ class PenaltyBoxConfig(BaseModel):
     """
     min_drop_rate: float = 0.01
     """
-    Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower ones are those of a few drops. Default: 0.01.
+    Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower rates come from a few drops. Default: 0.01.
     """
     box_share: float = 0.05
     """
-    Share of the link's rate that the flows in the box have together. Default: 0.05.
+    Share of the link's rate for all flows in the box together. Default: 0.05.
     """
     box_burst: Bytes = "15 KB"
     """
-    What they may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
+    Amount that these flows may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     """
     weight: float = 0.002
     """
@@ -407,23 +407,23 @@ class PenaltyBoxConfig(BaseModel):
     """
     gentle: bool = False
     """
-    Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (RED).
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (RED).
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -431,7 +431,7 @@ class PenaltyBoxConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
     """
 
 
@@ -446,11 +446,11 @@ class FredConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     min_threshold: QueueSize = "250 packets"
     """
-    `min_th`: average queue below which nothing is dropped at random, and the most packets that one flow may hold; in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
+    `min_th`: average queue below which nothing is dropped at random, and the maximum number of packets that one flow may hold; in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
     """
     max_threshold: QueueSize = "500 packets"
     """
@@ -466,15 +466,15 @@ class FredConfig(BaseModel):
     """
     min_flow_packets: Annotated[int, Field(ge=0)] = 2
     """
-    `minq`: packets that a flow may always have queued without a random drop: 2 for small buffers, 4 for large ones (paper, section 6). Default: 2.
+    `minq`: packets that a flow may always queue without a random drop: 2 for small buffers, 4 for large ones (paper, section 6). Default: 2.
     """
     many_flows: bool = True
     """
-    Whether each flow may hold two packets while the average is past `max_threshold`, so that more flows than the buffer has shares for can all go on (paper, section 7). Default: yes.
+    Whether each flow may hold two packets while the average exceeds `max_threshold`, so that all flows can continue even if they outnumber the shares of the buffer (paper, section 7). Default: yes.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
     """
     ecn: bool = False
     """
@@ -490,7 +490,7 @@ HardDropClass = TypeAliasType("HardDropClass", Annotated[int, Field(ge=0, le=255
 
 DblPreset = TypeAliasType("DblPreset", Literal["paper", "catalyst4500"])
 """
-Whose parameters are the defaults.
+Source of the default values.
 """
 
 
@@ -528,13 +528,13 @@ class DblTable(BaseModel):
 
 FlowTableScope = TypeAliasType("FlowTableScope", Literal["per_queue", "shared"])
 """
-To whom a flow table belongs.
+Scope of a flow table.
 """
 
 
 InputPortAction = TypeAliasType("InputPortAction", Literal["throttle", "shutdown"])
 """
-What is done about an input port with too many belligerent flows.
+Action against an input port with too many belligerent flows.
 """
 
 
@@ -549,27 +549,27 @@ class BlueConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     increment: float = 0.0025
     """
-    `d1`: what a loss adds to the probability. Default: 0.0025 (paper, configurations B1 and B2).
+    `d1`: increase of the probability after a loss. Default: 0.0025 (paper, configurations B1 and B2).
     """
     decrement: float = 0.00025
     """
-    `d2`: what an idle link takes off the probability. Much less than `increment`, because an idle link can also come of too little load. Default: 0.00025 (paper, configurations B1 and B2).
+    `d2`: decrease of the probability while the link is idle. It should be much less than `increment`, because a link may also be idle for lack of load. Default: 0.00025 (paper, configurations B1 and B2).
     """
     freeze_time: Span = "100 ms"
     """
-    Least time between two changes of the probability, in the order of the sources' round-trip times. Default: 100 ms (paper, configuration B2).
+    Minimum time between two changes of the probability, of the order of the sources' round-trip times. Default: 100 ms (paper, configuration B2).
     """
     separate_freeze: bool = False
     """
-    Whether a change in one direction leaves the other free to follow at once, as in the authors' simulator. Default: no (paper's pseudo-code).
+    Whether a change in one direction may be followed at once by one in the other, as in the authors' simulator. Default: no (paper's pseudo-code).
     """
     threshold: QueueSize | None = None
     """
-    `L`: queue past which an arriving packet counts as a loss, so that some room is left for bursts. Default: none, only losses count.
+    `L`: queue length above which an arriving packet counts as a loss, which leaves some room for bursts. Default: none, only losses count.
     """
     ecn: bool = True
     """
@@ -585,7 +585,7 @@ Which bins of a packet have to be over their size for it to be dropped.
 
 SfbRateLimitScope = TypeAliasType("SfbRateLimitScope", Literal["per_bin", "aggregate"])
 """
-What has a token bucket in the rate limiter.
+The owner of a token bucket in the rate limiter.
 """
 
 
@@ -604,7 +604,7 @@ class SfbFairLimit(BaseModel):
     """
     flow_bits: Annotated[int, Field(ge=0)] = 4096
     """
-    Bits of the map in which flows are counted; good for about seven times as many flows. Default: 4096.
+    Bits of the bitmap in which flows are counted; enough for about seven times as many flows. Default: 4096.
     """
 
 
@@ -619,19 +619,19 @@ class SfredConfig(BaseModel):
     )
     limit: QueueSize = "200 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets, as for SFB.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, as for SFB.
     """
     levels: Annotated[int, Field(ge=0)] = 2
     """
-    `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2, as for SFB.
+    `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2, as for SFB.
     """
     bins: Annotated[int, Field(ge=0)] = 23
     """
-    `N`: bins of a level. Default: 23, as for SFB.
+    `N`: number of bins in a level. Default: 23, as for SFB.
     """
     bin_size: Annotated[int | None, Field(ge=0)] = None
     """
-    `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times the share of `limit` that a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults, as for SFB.
+    `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times `limit` divided by `bins`, where a limit in bytes counts in packets of 1000 B: 13 packets with the other defaults, as for SFB.
     """
     weight: float = 0.002
     """
@@ -639,23 +639,23 @@ class SfredConfig(BaseModel):
     """
     max_probability: float = 0.1
     """
-    `max_p` with which each bin starts. Default: 0.1.
+    Initial `max_p` of each bin. Default: 0.1.
     """
     decrease_factor: float = 3.0
     """
-    `alpha`: what `max_p` is divided by when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
+    `alpha`: divisor of `max_p` when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
     """
     increase_factor: float = 2.0
     """
-    `beta`: what `max_p` is multiplied by when the average climbs past the upper threshold. Default: 2 (Feng et al. 1999).
+    `beta`: factor of `max_p` when the average rises above the upper threshold. Default: 2 (Feng et al. 1999).
     """
     rate_limit: Rate = "160 kbps"
     """
-    The rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
+    Rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
     """
     rate_limit_scope: SfbRateLimitScope = "per_bin"
     """
-    Whether each of these flows has that rate or all of them together. Default: each.
+    Whether that rate is for each of these flows or for all together. Default: each.
     """
     burst: Bytes = "3 KB"
     """
@@ -667,7 +667,7 @@ class SfredConfig(BaseModel):
     """
     mean_packet_size: Bytes = "1 KB"
     """
-    Mean packet size: a bin's share of the link's rate over it is the number of samples that an empty bin misses. Default: 1000 B, the paper's packets.
+    Mean packet size: a bin's share of the link's rate divided by it is the number of samples that an empty bin misses in a second. Default: 1000 B, the paper's packets.
     """
     ecn: bool = True
     """
@@ -686,7 +686,7 @@ class ChokeConfig(BaseModel):
     )
     limit: QueueSize = "300 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets (paper, simulations).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper, simulations).
     """
     min_threshold: QueueSize = "100 packets"
     """
@@ -710,15 +710,15 @@ class ChokeConfig(BaseModel):
     """
     regions: Annotated[int | None, Field(ge=0)] = None
     """
-    Number of regions of equal width between the thresholds if the number of candidates is to follow the average: 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
+    Number of regions of equal width between the thresholds, by which the number of candidates follows the average: 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
     """
     all_matches: bool = True
     """
-    Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first, and only that one is. Default: yes (paper).
+    Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first match, and only that one is dropped. Default: yes (paper).
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
     """
     ecn: bool = False
     """
@@ -743,7 +743,7 @@ class SfqRedConfig(BaseModel):
     )
     limit: QueueSize = "414 KB"
     """
-    What all buckets together hold at most, in packets or bytes: each has an even part of it. The packet on the wire is not counted. Default: 414 KB (paper).
+    Limit of all buckets together, in packets or bytes; each bucket has an even part of it. The packet being sent does not count. Default: 414 KB (paper).
     """
     buckets: Annotated[int, Field(ge=0)] = 46
     """
@@ -763,7 +763,7 @@ class SfqRedConfig(BaseModel):
     """
     max_threshold: QueueSize = "8 KB"
     """
-    `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the probability climbs to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
+    `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the probability rises to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
     """
     weight: float = 0.002
     """
@@ -775,19 +775,19 @@ class SfqRedConfig(BaseModel):
     """
     gentle: bool = False
     """
-    Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no.
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no.
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two early drops (ns-2). Default: no.
+    Whether at least 1/p packets must pass between two early drops (ns-2). Default: no.
     """
     small_queue_guard: bool = False
     """
-    Whether early drops are withheld while one packet or none is waiting in the bucket (ns-2). Default: no.
+    Whether early drops are suppressed while at most one packet is waiting in the bucket (ns-2). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: a bucket's part of the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2).
+    Mean packet size: a bucket's part of the link's rate divided by it is the number of samples that an idle period counts for. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -795,7 +795,7 @@ class SfqRedConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
     """
 
 
@@ -814,7 +814,7 @@ class ClassWeight(BaseModel):
     """
     weight: float
     """
-    Weight of each of its flows; a flow of a class that is not listed has 1.
+    Weight of each flow of the class; flows of classes that are not listed have 1.
     """
 
 
@@ -829,11 +829,11 @@ class WfqConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     weights: Annotated[list[ClassWeight], Field(validate_default=True)] = []
     """
-    Weights of flows by traffic class. A flow has the weight of the packet with which it became active. Default: 1 for all.
+    Weights of flows by traffic class. A flow has the weight of the class of the packet with which it became active. Default: 1 for all.
     """
 
 
@@ -848,7 +848,7 @@ class SredConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    B: what the queue holds at most, in packets or bytes; the packet on the wire is not counted. A sixth and a third of it are the steps of the drop probability. Default: 1000 packets.
+    B: limit of the queue, in packets or bytes, not counting the packet being sent. A sixth and a third of it are the steps of the drop probability. Default: 1000 packets.
     """
     zombies: Annotated[int, Field(ge=0)] = 1000
     """
@@ -856,15 +856,15 @@ class SredConfig(BaseModel):
     """
     overwrite_probability: float = 0.25
     """
-    p: probability with which a packet that does not hit takes the place of the zombie it was compared with. Over `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
+    p: probability with which a packet without a hit replaces the zombie with which it was compared. Divided by `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
     """
     max_probability: float = 0.15
     """
-    `p_max`: drop probability from a third of the limit on, before the number of flows is considered. Default: 0.15 (paper).
+    `p_max`: drop probability from a third of the limit on, before the number of flows is taken into account. Default: 0.15 (paper).
     """
     full: bool = True
     """
-    Whether a packet that hits is the more likely to be dropped (the paper's "full SRED"), instead of all packets alike ("simple SRED"). Default: yes.
+    Whether a packet with a hit is more likely to be dropped (the paper's "full SRED"), instead of all packets alike ("simple SRED"). Default: yes.
     """
     ecn: bool = False
     """
@@ -874,7 +874,7 @@ class SredConfig(BaseModel):
 
 class PiDesign(BaseModel):
     """
-    The traffic that PI's gains are computed for.
+    The traffic for which PI's gains are computed.
     """
 
     model_config = ConfigDict(
@@ -883,23 +883,23 @@ class PiDesign(BaseModel):
     )
     flows: Annotated[int, Field(ge=0)]
     """
-    N: the fewest long TCP flows that share the link; with more the loop is slower, and stable.
+    N: the least number of long TCP flows that share the link; with more the loop is slower but stable.
     """
     round_trip_time: Span
     """
-    R: their longest round-trip time, the queue at its reference included.
+    R: their longest round-trip time, including the queue at its reference.
     """
 
 
 CsfqRole = TypeAliasType("CsfqRole", Literal["edge", "core"])
 """
-What a router is to the packets of this queue.
+Role of the router for the packets of this queue.
 """
 
 
 SquareRoot = TypeAliasType("SquareRoot", Literal["exact", "newton16"])
 """
-How CoDel computes the square root of the number of drops.
+Method by which CoDel computes the square root of the number of drops.
 """
 
 
@@ -914,15 +914,15 @@ class FqCodelConfig(BaseModel):
     )
     limit: QueueSize = "10240 packets"
     """
-    What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 10240 packets (RFC 8290, section 5.2).
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets (RFC 8290, section 5.2).
     """
     memory_limit: Bytes = "32 MiB"
     """
-    What all queues together hold at most in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+    Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
     """
     flows: Annotated[int, Field(ge=0)] = 1024
     """
-    Number of queues that flows are hashed to. Default: 1024 (RFC 8290, section 5.2).
+    Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
     """
     quantum: Bytes = "1514 B"
     """
@@ -930,23 +930,23 @@ class FqCodelConfig(BaseModel):
     """
     drop_batch: Annotated[int, Field(ge=0)] = 64
     """
-    Packets that the longest queue loses at most when the buffer is full, unless half of its bytes are fewer. Default: 64 (RFC 8290, section 4.1).
+    Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer packets. Default: 64 (RFC 8290, section 4.1).
     """
     target: Span = "5 ms"
     """
-    CoDel's TARGET: the delay in a queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8290, section 5.2).
+    CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290, section 5.2).
     """
     interval: Span = "100 ms"
     """
-    CoDel's INTERVAL: how long the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
+    CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
     """
     max_packet_size: Bytes = "1500 B"
     """
-    The longest packet: with no more than that left in a queue CoDel drops nothing. Default: 1500 B.
+    Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
     """
     square_root: SquareRoot = "exact"
     """
-    How CoDel computes the square root of the number of drops. Default: `exact`.
+    Method by which CoDel computes the square root of the number of drops. Default: `exact`.
     """
     ecn: bool = True
     """
@@ -954,7 +954,7 @@ class FqCodelConfig(BaseModel):
     """
     ce_threshold: Span | None = None
     """
-    Delay from which every ECN-capable packet is marked, whatever the control law says (RFC 8290, section 5.2). Default: none.
+    Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2). Default: none.
     """
 
 
@@ -969,27 +969,27 @@ class CobaltConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     target: Span = "5 ms"
     """
-    Delay in the queue above which the control law counts it as congested; also the least time between two steps of BLUE's probability. Default: 5 ms (CAKE).
+    Delay above which the control law considers the queue congested; also the minimum time between two steps of BLUE's probability. Default: 5 ms (CAKE).
     """
     interval: Span = "100 ms"
     """
-    How long the delay has to stay above the target before the first drop, and the longest gap between drops. Default: 100 ms (CAKE).
+    Time for which the delay has to stay above the target before the first drop; also the longest gap between drops. Default: 100 ms (CAKE).
     """
     max_packet_size: Bytes = "1500 B"
     """
-    The longest packet: the delay of four of them at the link's rate is not congestion. Default: 1500 B.
+    Maximum packet size: a delay below the transmission time of four such packets is not congestion. Default: 1500 B.
     """
     increment: float = 0.00390625
     """
-    What BLUE's drop probability grows by when the queue overflows. Default: 1/256 (CAKE).
+    Increase of BLUE's drop probability when the queue overflows. Default: 1/256 (CAKE).
     """
     decrement: float = 0.000244140625
     """
-    What BLUE's drop probability shrinks by when the queue runs empty. Default: 1/4096 (CAKE).
+    Decrease of BLUE's drop probability when the queue runs empty. Default: 1/4096 (CAKE).
     """
     blue_threshold: Span | None = None
     """
@@ -997,11 +997,11 @@ class CobaltConfig(BaseModel):
     """
     ecn: bool = False
     """
-    Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE does so.
+    Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE marks.
     """
     ce_threshold: Span | None = None
     """
-    Delay from which every ECN-capable packet is marked, whatever the control law says. Default: none.
+    Delay from which every ECN-capable packet is marked, regardless of the control law. Default: none.
     """
 
 
@@ -1016,35 +1016,35 @@ class PieConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets (Linux).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
     """
     target: Span = "15 ms"
     """
-    QDELAY_REF: the queueing delay that is aimed at. Default: 15 ms (RFC 8033, section 4.2).
+    QDELAY_REF: the target of the queueing delay. Default: 15 ms (RFC 8033, section 4.2).
     """
     update_interval: Span = "15 ms"
     """
-    T_UPDATE: the period of the controller. Default: 15 ms (RFC 8033, section 4.2).
+    T_UPDATE: period of the controller. Default: 15 ms (RFC 8033, section 4.2).
     """
     alpha: float = 0.125
     """
-    Step of the probability a tick for each second of delay above the target, at a probability of 10 % or more. Default: 0.125 (RFC 8033, section 4.2).
+    Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or more. Default: 0.125 (RFC 8033, section 4.2).
     """
     beta: float = 1.25
     """
-    Step of the probability a tick for each second by which the delay has grown, at a probability of 10 % or more. Default: 1.25 (RFC 8033, section 4.2).
+    Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 % or more. Default: 1.25 (RFC 8033, section 4.2).
     """
     max_burst: Span = "150 ms"
     """
-    MAX_BURST: how long nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
+    MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
     """
     mean_packet_size: Bytes = "1500 B"
     """
-    MEAN_PKTSIZE: with no more than two of these queued nothing is dropped early, and `byte_mode` refers to it. Default: 1500 B, an Ethernet's MTU.
+    MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of `byte_mode`. Default: 1500 B, an Ethernet's MTU.
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     """
     derandomize: bool = False
     """
@@ -1056,7 +1056,7 @@ class PieConfig(BaseModel):
     """
     active_threshold: Span | None = None
     """
-    Delay at which PIE becomes active, after nothing has been dropped early and the probability has rested; it becomes inactive when the probability is 0 and the delay below half of the target (RFC 8033, section 5.3, where a third of the buffer does what the delay does here and in ns-3). Default: always active.
+    Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE becomes inactive when the probability is 0 and the delay is below half of the target (RFC 8033, section 5.3, which uses a third of the buffer instead of the delay used here and in ns-3). Default: always active.
     """
     ecn: bool = False
     """
@@ -1064,13 +1064,13 @@ class PieConfig(BaseModel):
     """
     mark_threshold: float = 0.1
     """
-    `mark_ecnth`: probability above which ECN-capable packets are dropped all the same. Default: 0.1 (RFC 8033, section 5.1).
+    `mark_ecnth`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (RFC 8033, section 5.1).
     """
 
 
 AfdForm = TypeAliasType("AfdForm", Literal["shadow_buffer", "flow_table"])
 """
-What AFD keeps its sample in.
+The data structure of AFD's sample.
 """
 
 
@@ -1085,11 +1085,11 @@ class BreatheConfig(BaseModel):
     )
     limit: QueueSize = "300 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets (paper, section 4).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper, section 4).
     """
     min_threshold: QueueSize = "100 packets"
     """
-    `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the average, and `max_threshold` has to have the same. Default: 100 packets, a third of the default limit.
+    `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the average; `max_threshold` needs the same unit. Default: 100 packets, a third of the default limit.
     """
     max_threshold: QueueSize = "200 packets"
     """
@@ -1109,15 +1109,15 @@ class BreatheConfig(BaseModel):
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for. Default: 500 B (ns-2's for RED).
     """
     counters: Annotated[int | None, Field(ge=0)] = None
     """
-    Number of counters, K: flows are held to 1/(K + 1) of the link. Too few let heavy flows through. Where that share is less than the fair rate there are too many: the counters of all fast flows grow without end, and these share by their rates what is left to them, as the queue falls to `min_threshold` and all are let in. With a counter for each active flow no counter is ever decremented, and nobody is told apart; the gauge `decrements` then stands still. How many flows there will be only the user knows, so that nothing is refused. From 1 to 1048576. Default: as `flow_rate_limit` says, else 32.
+    Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With so many that this share is below the fair rate, the counters of all fast flows grow without limit; the queue falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates. With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows, no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
     """
     flow_rate_limit: Rate | None = None
     """
-    `r_limit`: rate above which a flow is to be blocked; the counters are then the link's rate over it, rounded up (paper, section 3.1). Not together with `counters`. Default: none.
+    `r_limit`: rate above which a flow is blocked. The number of counters is then the link's rate divided by it, rounded up (paper, section 3.1). Excludes `counters`. Default: none.
     """
     member_threshold: Annotated[int, Field(ge=0)] = 0
     """
@@ -1125,15 +1125,15 @@ class BreatheConfig(BaseModel):
     """
     decay_period: Span | None = None
     """
-    Time after which all counters are halved, so that old sins are forgotten even where no counter is decremented. Default: never; the paper has no such rule.
+    Time after which all counters are halved, so that the past is forgotten even where no counter is decremented. Default: never; the paper has no such rule.
     """
     bytes_per_count: Bytes | None = None
     """
-    Bytes that count as one: a packet counts its length over this, rounded up. Default: none, each packet counts once (paper, section 3.1).
+    Bytes for each count: a packet counts as its length divided by this, rounded up. Default: none, each packet counts once (paper, section 3.1).
     """
     count_departures: bool = False
     """
-    Whether a packet is counted when its transmission begins, instead of when it is let in. A burst that is queued is then not held against its flow at once. Default: no.
+    Whether a packet is counted when its transmission begins instead of when it is admitted, so that a queued burst does not count against its flow at once. Default: no.
     """
     ecn: bool = False
     """
@@ -1163,11 +1163,11 @@ class PythonQueue2(BaseModel):
     )
     class_: Annotated[str, Field(alias="class", pattern="^[\\w.]+:[\\w.]+$")]
     """
-    Where the class is: `"module:Class"`.
+    Module and class: `"module:Class"`.
     """
     parameters: dict[str, Any] = {}
     """
-    What its constructor is called with, by name. Default: nothing.
+    Keyword arguments of its constructor. Default: nothing.
     """
 
 
@@ -1191,7 +1191,7 @@ A number of hosts, or "per-flow": each flow has one of its own.
 
 Placement = TypeAliasType("Placement", Literal["round-robin", "random"])
 """
-On which of several hosts a flow is put.
+Placement of flows on several hosts.
 """
 
 
@@ -1238,7 +1238,7 @@ class IslipConfig(BaseModel):
     )
     iterations: Annotated[int | None, Field(ge=0)] = None
     """
-    Iterations of request, grant and accept in a phase, at most. Default: log2 of the number of ports, rounded up, and one more: 4 for 8 ports.
+    Maximum number of iterations of request, grant and accept in a phase. Default: log2 of the number of ports, rounded up, plus one: 4 for 8 ports.
     """
 
 
@@ -1253,7 +1253,7 @@ class PimConfig(BaseModel):
     )
     iterations: Annotated[int | None, Field(ge=0)] = None
     """
-    Iterations of request, grant and accept in a phase, at most. Default: log2 of the number of ports, rounded up, and one more: 4 for 8 ports.
+    Maximum number of iterations of request, grant and accept in a phase. Default: log2 of the number of ports, rounded up, plus one: 4 for 8 ports.
     """
 
 
@@ -1268,7 +1268,7 @@ class IlqfConfig(BaseModel):
     )
     iterations: Annotated[int | None, Field(ge=0)] = None
     """
-    Iterations of request, grant and accept in a phase, at most (iLQF). Default: none; the matching is the greedy one.
+    Maximum number of iterations of request, grant and accept in a phase (iLQF). Default: none; the matching is the greedy one.
     """
 
 
@@ -1296,7 +1296,7 @@ class WavefrontConfig(BaseModel):
 
 class MatrixLoadPattern(BaseModel):
     """
-    The load of each input (row) to each output (column), in units of the line rate; a load given beside it multiplies it.
+    The load of each input (row) to each output (column), in units of the line rate. It is multiplied by a load given beside it.
     """
 
     model_config = ConfigDict(
@@ -1321,7 +1321,7 @@ class HotSpot(BaseModel):
     """
     fraction: float = 0.5
     """
-    Fraction of each input's traffic that goes to it; the rest is spread evenly over the others. Default: 0.5.
+    Fraction of each input's traffic that goes to it; the rest is distributed evenly over the others. Default: 0.5.
     """
 
 
@@ -1370,17 +1370,17 @@ class SamplingInterval(BaseModel):
     )
     bytes: Bytes = "75 KB"
     """
-    Their mean number. Default: 75 KB (slides).
+    Mean number of bytes. Default: 75 KB (slides).
     """
     jitter: float = 0.15
     """
-    How far their number may be off the mean, as a part of it, so that samples do not fall into step with the traffic. Default: 0.15 (as with QCN).
+    Maximum deviation from the mean, as a fraction of it, so that samples do not synchronise with the traffic. Default: 0.15 (as with QCN).
     """
 
 
 SevereMessage = TypeAliasType("SevereMessage", Literal["bcn_max", "bcn_zero", "none"])
 """
-What is told under severe congestion.
+Message under severe congestion.
 """
 
 
@@ -1395,17 +1395,17 @@ class SelfIncrease(BaseModel):
     )
     period: Span
     """
-    `T_d`: how often.
+    `T_d`: interval between increases.
     """
     step: Rate
     """
-    `R_d`: by how much.
+    `R_d`: size of an increase.
     """
 
 
 QcnVariant = TypeAliasType("QcnVariant", Literal["standard", "pseudo_code"])
 """
-What the reaction point follows.
+The description that the reaction point follows.
 """
 
 
@@ -1424,7 +1424,7 @@ class QcnProbabilisticSampling(BaseModel):
     """
     most: float = 0.1
     """
-    `p1`: the one at the largest feedback. Default: 0.1.
+    `p1`: that probability at the largest feedback. Default: 0.1.
     """
 
 
@@ -1439,15 +1439,15 @@ class Hyperbolic(BaseModel):
     )
     empty: float = 1.1
     """
-    a: what is offered while the queue is empty, as a multiple of the capacity. Default: 1.1 (the authors').
+    a: offer at an empty queue, as a multiple of the capacity. Default: 1.1 (the authors').
     """
     steepness: float = 1.1
     """
-    b: how fast the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with which the queue of the first overload takes 100 ms and more to drain).
+    b: steepness with which the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with which the queue of the first overload takes 100 ms and more to drain).
     """
     floor: float = 0.1
     """
-    c: the least that is offered, as a part of the capacity. Default: 0.1 (the authors').
+    c: minimum offer, as a fraction of the capacity. Default: 0.1 (the authors').
     """
 
 
@@ -1462,23 +1462,23 @@ class Linear(BaseModel):
     )
     slope: float = 0.1
     """
-    k: how much less is offered, as a part of the capacity, for a queue longer by the set-point. Default: 0.1, so that as much is offered at an empty queue as by the hyperbolic function.
+    k: decrease of the offer, as a fraction of the capacity, when the queue grows by the set-point. Default: 0.1, so that the offer at an empty queue equals that of the hyperbolic function.
     """
     floor: float = 0.1
     """
-    c: the least that is offered, as a part of the capacity. Default: 0.1, as of the hyperbolic function.
+    c: minimum offer, as a fraction of the capacity. Default: 0.1, as for the hyperbolic function.
     """
 
 
 ShareMode = TypeAliasType("ShareMode", Literal["rho", "count"])
 """
-How a port finds what to lower reports to.
+Method by which a port finds the rate to which it lowers reports.
 """
 
 
 Silence = TypeAliasType("Silence", Literal["release", "decay"])
 """
-What a source does when no report has come for three intervals.
+Behaviour of a source when no report has come for three intervals.
 """
 
 
@@ -1493,19 +1493,19 @@ class DcqcnConfig(BaseModel):
     )
     min_threshold: Bytes = "5 KB"
     """
-    `K_min`: queue up to which no frame is marked. Default: 5 KB (paper, Figure 14).
+    `K_min`: queue length up to which no frame is marked. Default: 5 KB (paper, Figure 14).
     """
     max_threshold: Bytes = "200 KB"
     """
-    `K_max`: queue above which every frame is. Default: 200 KB (paper, Figure 14).
+    `K_max`: queue length above which every frame is marked. Default: 200 KB (paper, Figure 14).
     """
     max_probability: float = 0.01
     """
-    `P_max`: probability of a mark at `max_threshold`; it grows linearly up to there. Default: 0.01 (paper, Figure 14).
+    `P_max`: probability of a mark at `max_threshold`, up to which it grows linearly. Default: 0.01 (paper, Figure 14).
     """
     notification_interval: Span = "50 us"
     """
-    `N`: a destination sends one message a flow in such an interval, at most. Default: 50 us (paper, section 3.1).
+    `N`: interval in which a destination sends at most one message for each flow. Default: 50 us (paper, section 3.1).
     """
     gain: float = 0.00390625
     """
@@ -1513,11 +1513,11 @@ class DcqcnConfig(BaseModel):
     """
     estimate_interval: Span = "55 us"
     """
-    `K`: the estimate shrinks whenever no message came for so long; more than `notification_interval`. Default: 55 us (paper, section 3.1).
+    `K`: time without a message after which the estimate shrinks; more than `notification_interval`. Default: 55 us (paper, section 3.1).
     """
     min_rate: Rate = "1 Mbps"
     """
-    Rate below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
+    Minimum rate, below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
     """
     byte_cycle: Bytes = "10 MB"
     """
@@ -1525,7 +1525,7 @@ class DcqcnConfig(BaseModel):
     """
     timer_cycle: Span = "55 us"
     """
-    `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters have 300 us (`rpg_time_reset`).
+    `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters use 300 us (`rpg_time_reset`).
     """
     fast_recovery_cycles: Annotated[int, Field(ge=0)] = 5
     """
@@ -1533,11 +1533,11 @@ class DcqcnConfig(BaseModel):
     """
     active_increase: Rate = "40 Mbps"
     """
-    `R_AI`: what a cycle of active increase adds to the target rate. Default: 40 Mb/s (paper, section 5.2).
+    `R_AI`: increase of the target rate in a cycle of active increase. Default: 40 Mb/s (paper, section 5.2).
     """
     hyper_active_increase: Rate = "400 Mbps"
     """
-    `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and so on. Default: 400 Mb/s (ours).
+    `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and so on. Default: 400 Mb/s (ours).
     """
 
 
@@ -1573,7 +1573,7 @@ How much of a switch's memory one output may hold: exactly one of these.
 
 class Pause(BaseModel):
     """
-    When a buffer stops its feeder.
+    Watermarks at which a buffer stops and restarts the link that feeds it.
     """
 
     model_config = ConfigDict(
@@ -1582,15 +1582,15 @@ class Pause(BaseModel):
     )
     high: Bytes
     """
-    With so much in the buffer, or more, the feeder is told to stop.
+    Fill level from which on the sender is told to stop.
     """
     low: Bytes
     """
-    With so much, or less, it is told to go on.
+    Fill level down to which it is told to continue.
     """
     allow_loss: bool = False
     """
-    Accept a buffer that has too little room above `high` for what comes before the feeder stops, or an output limit: then frames may be lost, and the results say how many.
+    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results say how many.
     """
 
 
@@ -1610,13 +1610,13 @@ A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
 
 Arbiter = TypeAliasType("Arbiter", Literal["fifo", "round_robin"])
 """
-In which order an output of a switch sends what its inputs have for it.
+Order in which an output of a switch sends the frames that its inputs have for it.
 """
 
 
 class Adapter(BaseModel):
     """
-    What the adapter of every node of an Ethernet is. It has a virtual output queue for each flow, which it serves in turn.
+    Properties of the adapter of every node of an Ethernet. It has a virtual output queue for each flow and serves them round-robin.
     """
 
     model_config = ConfigDict(
@@ -1625,15 +1625,15 @@ class Adapter(BaseModel):
     )
     voq_limit: QueueSize | None = None
     """
-    The most frames in each virtual output queue; further ones are dropped at the source. Default: no limit.
+    Maximum number of frames in each virtual output queue; further frames are dropped at the source. Default: no limit.
     """
     rate_limiters: Annotated[int | None, Field(ge=1)] = None
     """
-    How many flows may have a rate limiter at a time. Default: all.
+    Maximum number of flows that have a rate limiter at the same time. Default: all.
     """
     egress_memory: Bytes = "150 KB"
     """
-    Memory for what has come and the node has not taken yet.
+    Memory for frames that have arrived and that the node has not taken yet.
     """
     pause: Pause | None = None
     """
@@ -1641,11 +1641,11 @@ class Adapter(BaseModel):
     """
     priority_pause: Pause | None = None
     """
-    Stops single classes of the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
+    Stops single classes on the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
     """
     reaction: Reaction = "0 ps"
     """
-    How long after an order to stop the adapter still begins frames.
+    Time after an order to stop in which the adapter still begins frames.
     """
 
 
@@ -1664,7 +1664,7 @@ class EthernetSwitch(BaseModel):
     """
     nodes: list[str] = []
     """
-    Names of the nodes that are joined to it, each by a link of its own. A core switch has none.
+    Names of the nodes that are connected to it, each by a link of its own. A core switch has none.
     """
 
 
@@ -1678,7 +1678,7 @@ Preset = TypeAliasType(
     "Preset", Literal["rfc", "linux", "ns2", "ns2_linux", "ns2_pre2001"]
 )
 """
-A TCP that others know by name. Whoever takes one may still set each parameter.
+A well-known TCP by its name. Each parameter may still be set.
 """
 
 
@@ -1693,15 +1693,15 @@ class BicConfig(BaseModel):
     )
     beta: float = 0.8
     """
-    What is left of the window after a sign of congestion (β; Linux: 819/1024). Above 0 and below 1.
+    Factor by which a sign of congestion reduces the window (β; Linux: 819/1024). Above 0 and below 1.
     """
     max_increment: Annotated[int, Field(ge=1)] = 16
     """
-    The most that a round trip adds, in segments (the paper's Smax; Linux: 16). At least 1.
+    Maximum growth in a round trip, in segments (the paper's Smax; Linux: 16). At least 1.
     """
     low_window: Annotated[int, Field(ge=0)] = 14
     """
-    Up to this window, in segments, it grows and shrinks like Reno's (Linux: 14).
+    Window, in segments, up to which it grows and shrinks like Reno's (Linux: 14).
     """
     smooth_part: Annotated[int, Field(ge=1)] = 20
     """
@@ -1709,13 +1709,13 @@ class BicConfig(BaseModel):
     """
     fast_convergence: bool = True
     """
-    A flow that loses below its last maximum aims lower still, which makes room for new ones.
+    Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows.
     """
 
 
 CubicArithmetic = TypeAliasType("CubicArithmetic", Literal["exact", "linux"])
 """
-What CUBIC computes with.
+The arithmetic of CUBIC.
 """
 
 
@@ -1723,7 +1723,7 @@ SlowStart = TypeAliasType(
     "SlowStart", Literal["standard", "hystart", "hystart_plus_plus"]
 )
 """
-How the window opens at first, and after a timeout.
+Growth of the window at the start and after a timeout.
 """
 
 
@@ -1731,13 +1731,13 @@ RateReduction = TypeAliasType(
     "RateReduction", Literal["at_once", "rate_halving", "proportional"]
 )
 """
-How the sender gets from the old window to the reduced one in the recovery with SACK.
+Transition from the old window to the reduced one in recovery with SACK.
 """
 
 
 MinRtoOf = TypeAliasType("MinRtoOf", Literal["timeout", "deviation"])
 """
-What `min_rto` is the least value of.
+Quantity that `min_rto` bounds.
 """
 
 
@@ -1745,7 +1745,7 @@ EcnFloor = TypeAliasType(
     "EcnFloor", Literal["two_segments", "one_segment", "timer", "ns2"]
 )
 """
-How far marks reduce the window.
+Lower bound of the window after marks.
 """
 
 
@@ -1753,13 +1753,13 @@ ReductionBase = TypeAliasType(
     "ReductionBase", Literal["flight_size", "congestion_window"]
 )
 """
-What a sign of congestion reduces to a part.
+Quantity that a sign of congestion reduces by a factor.
 """
 
 
 IdleRestart = TypeAliasType("IdleRestart", Literal["initial_window", "halving"])
 """
-What an idle time longer than the retransmission timeout does to the window.
+Effect on the window of an idle time longer than the retransmission timeout.
 """
 
 
@@ -1767,7 +1767,7 @@ PartialAckTimer = TypeAliasType(
     "PartialAckTimer", Literal["impatient", "slow_but_steady"]
 )
 """
-What partial ACKs do to the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
+Effect of partial ACKs on the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
 """
 
 
@@ -1775,13 +1775,13 @@ FullAckWindow = TypeAliasType(
     "FullAckWindow", Literal["flight_size", "slow_start_threshold"]
 )
 """
-What the window becomes when NewReno's fast recovery ends (RFC 6582, section 3.2, step 3).
+Window after NewReno's fast recovery (RFC 6582, section 3.2, step 3).
 """
 
 
 class UniformSizeDistribution(BaseModel):
     """
-    Uniform between the two: { uniform = ["1 KB", "9 KB"] }.
+    Uniform between two values: { uniform = ["1 KB", "9 KB"] }.
     """
 
     model_config = ConfigDict(
@@ -1793,7 +1793,7 @@ class UniformSizeDistribution(BaseModel):
 
 class ExponentialSizeDistribution(BaseModel):
     """
-    Exponential of this mean: { exponential = "10 KB" }.
+    Exponential with this mean: { exponential = "10 KB" }.
     """
 
     model_config = ConfigDict(
@@ -1841,7 +1841,7 @@ class Constant(BaseModel):
     """
     random_phase: bool = False
     """
-    The first packet comes after a random part of a gap, so that equal flows do not march in step.
+    Whether the first packet comes after a random part of a gap, so that equal flows are not synchronised.
     """
 
 
@@ -1860,11 +1860,11 @@ class OnOff(BaseModel):
     """
     on: SpanDistribution
     """
-    How long it is on; drawn each time.
+    Length of an on period; drawn each time.
     """
     off: SpanDistribution
     """
-    How long it is off; drawn each time.
+    Length of an off period; drawn each time.
     """
 
 
@@ -1885,7 +1885,7 @@ class Poisson(BaseModel):
 
 class RateStep(BaseModel):
     """
-    A rate, and since when it applies.
+    A rate, and the time from which it applies.
     """
 
     model_config = ConfigDict(
@@ -1894,7 +1894,7 @@ class RateStep(BaseModel):
     )
     from_: Annotated[Span, Field(alias="from")]
     """
-    When it begins, on the clock of the run.
+    Time from which it applies, from the start of the run.
     """
     rate: Rate
     """
@@ -1904,7 +1904,7 @@ class RateStep(BaseModel):
 
 class Cells(BaseModel):
     """
-    Cells in the slots of a line, as switch theory has them: only in front of a switch. There is a source for each input, and a flow for each pair of an input and an output that the load uses, named `<group>/<input>-<output>`.
+    Cells in the slots of a line, as in switch theory; for the switch topology only. There is a source for each input, and a flow for each pair of an input and an output that the load uses, named `<group>/<input>-<output>`.
     """
 
     model_config = ConfigDict(
@@ -1917,17 +1917,17 @@ class Cells(BaseModel):
     """
     load: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    Cells for each slot of a line whose row of the load matrix adds up to 1.
+    Mean number of cells in each slot of a line whose row of the load matrix adds up to 1.
     """
     burst_cells: Annotated[float | None, Field(ge=1.0)] = None
     """
-    The mean number of cells for one output in slots that follow each other; between bursts there is a geometric number of empty slots. Default: each slot has a cell or none independently of the others (Bernoulli).
+    Mean length of a burst, in cells for one output in consecutive slots; a geometric number of empty slots separates bursts. Default: each slot has a cell or none independently of the others (Bernoulli).
     """
 
 
 Arrivals = TypeAliasType("Arrivals", Literal["bernoulli", "constant"])
 """
-When frames are generated.
+Times at which frames are generated.
 """
 
 
@@ -1942,11 +1942,11 @@ class FrameOnOff(BaseModel):
     )
     period: Span
     """
-    The period, from the start of the flow on.
+    Length of a period; the first begins with the flow.
     """
     duty: Annotated[float, Field(ge=0.0, le=1.0)]
     """
-    The part of it that comes first, in which frames are generated.
+    Fraction of the period, at its beginning, in which frames are generated.
     """
 
 
@@ -2018,13 +2018,13 @@ class Trace(BaseModel):
     """
     snaplen: Annotated[int, Field(ge=0)] = 96
     """
-    Bytes kept of each packet.
+    Number of bytes kept of each packet.
     """
 
 
 class AredQueue(BaseModel):
     """
-    RED that keeps the average queue half-way between its thresholds by moving its maximum probability.
+    RED that keeps the average queue half-way between its thresholds by adjusting its maximum probability.
     """
 
     model_config = ConfigDict(
@@ -2072,7 +2072,7 @@ class PenaltyBoxQueue(BaseModel):
 
 class FredQueue(BaseModel):
     """
-    RED with a share for each flow: holds back the flows that take more than others.
+    RED with a share for each flow: limits flows that take more than others.
     """
 
     model_config = ConfigDict(
@@ -2084,7 +2084,7 @@ class FredQueue(BaseModel):
 
 class BlueQueue(BaseModel):
     """
-    BLUE: drops by what the queue has lost and the link has left unused.
+    BLUE: adjusts its drop probability by lost packets and idle time.
     """
 
     model_config = ConfigDict(
@@ -2108,7 +2108,7 @@ class SfredQueue(BaseModel):
 
 class ChokeQueue(BaseModel):
     """
-    CHOKe: drops an arrival together with a packet of its flow that was drawn from the queue.
+    CHOKe: drops an arrival together with a packet of the same flow drawn from the queue.
     """
 
     model_config = ConfigDict(
@@ -2192,7 +2192,7 @@ class PieQueue(BaseModel):
 
 class BreatheQueue(BaseModel):
     """
-    RED that blocks the flows which were served most, until the others have caught up.
+    RED that blocks the flows that were served most until the others have caught up.
     """
 
     model_config = ConfigDict(
@@ -2225,7 +2225,7 @@ class DropTailConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets, as in Linux and ns-3.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets, as in Linux and ns-3.
     """
 
 
@@ -2240,15 +2240,15 @@ class RedConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     min_threshold: QueueSize = "5 packets"
     """
-    `min_th`: average queue below which nothing is dropped. In packets or bytes: its unit is the unit of the average, and `max_threshold` has to have the same. Default: 5 packets (paper, section 11).
+    `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the average, and `max_threshold` needs the same. Default: 5 packets (paper, section 11).
     """
     max_threshold: QueueSize = "15 packets"
     """
-    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs from `max_probability` to 1). Default: 15 packets (paper, section 11).
+    `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises from `max_probability` to 1). Default: 15 packets (paper, section 11).
     """
     weight: float = 0.002
     """
@@ -2260,23 +2260,23 @@ class RedConfig(BaseModel):
     """
     gentle: bool = False
     """
-    Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has it on since 2001.
+    Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping to 1. Default: no (paper); ns-2 has set it since 2001.
     """
     wait: bool = False
     """
-    Whether at least 1/p packets pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 has it on.
+    Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 sets it.
     """
     small_queue_guard: bool = False
     """
-    Whether early drops are withheld while one packet or none is waiting. Default: no (paper); ns-2 does so.
+    Whether early drops are suppressed while at most one packet is waiting. Default: no (paper); ns-2 does so.
     """
     byte_mode: bool = False
     """
-    Whether a packet's drop probability grows in proportion to its size over `mean_packet_size` (paper, section 7). Default: no.
+    Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (paper, section 7). Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
-    Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
+    Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and `byte_mode` refers to it. Default: 500 B (ns-2).
     """
     ecn: bool = False
     """
@@ -2284,11 +2284,11 @@ class RedConfig(BaseModel):
     """
     hard_drop: bool = True
     """
-    Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
+    Whether packets above the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7). Default: yes.
     """
     max_marking_probability: float | None = None
     """
-    From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not marked, whatever `hard_drop` says. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
+    From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not marked, regardless of `hard_drop`. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
     """
 
 
@@ -2308,13 +2308,13 @@ DblFunction = TypeAliasType(
     "DblFunction", Literal["formula"] | Literal["linear"] | TableDblFunction
 )
 """
-How the dynamic buffer limit follows from the queue's length q and the number n of active flows, both in the state before the arrival. The paper has a table of the operator's choice (section 3) and does not print its own; so the default is ours, chosen for what the paper shows of it (figures 2 and 6). Always bounded by `dbl_min_cells` and `dbl_max_cells`.
+The dynamic buffer limit as a function of the queue's length q and the number n of active flows, both as before the arrival. The paper leaves the table to the operator (section 3) and does not print its own, so the default is ours, chosen to match the paper's figures 2 and 6. Always bounded by `dbl_min_cells` and `dbl_max_cells`.
 """
 
 
 class DblInputPorts(BaseModel):
     """
-    Watch over input ports: one that is answerable for too many belligerent flows is throttled or shut down.
+    Monitoring of input ports: a port with too many belligerent flows is throttled or shut down.
     """
 
     model_config = ConfigDict(
@@ -2323,19 +2323,19 @@ class DblInputPorts(BaseModel):
     )
     limit: Annotated[int, Field(ge=0)] = 8
     """
-    Belligerent flows at one time that an input port is allowed; one more and `action` is taken. Default: 8.
+    Number of belligerent flows that an input port may have at one time; with more, `action` is taken. Default: 8.
     """
     action: InputPortAction = "throttle"
     """
-    What is done with such a port's packets at this queue. Default: throttle.
+    Treatment of such a port's packets at this queue. Default: throttle.
     """
     share: float = 0.01
     """
-    Share of the link's rate that a throttled port is left with. Default: 0.01.
+    Share of the link's rate that a throttled port keeps. Default: 0.01.
     """
     hold: Span = "1 s"
     """
-    How long a throttled port must send no more than its share before it is free again; also how long a belligerent flow that has fallen silent is held against its port. Default: 1 s.
+    Time for which a throttled port must send no more than its share before it is free again; also the time for which a silent belligerent flow still counts against its port. Default: 1 s.
     """
 
 
@@ -2350,43 +2350,43 @@ class SfbConfig(BaseModel):
     )
     limit: QueueSize = "200 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets, the paper's 200 KB (section III-B).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, the paper's 200 KB (section III-B).
     """
     levels: Annotated[int, Field(ge=0)] = 2
     """
-    `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2 (paper, section III-B).
+    `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2 (paper, section III-B).
     """
     bins: Annotated[int, Field(ge=0)] = 23
     """
-    `N`: bins of a level. Default: 23 (paper, section III-B).
+    `N`: number of bins in a level. Default: 23 (paper, section III-B).
     """
     bin_size: Annotated[int | None, Field(ge=0)] = None
     """
-    Packets past which a bin is over its size. Default: 1.5 times the share of `limit` that a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
+    Number of packets above which a bin is over its size. Default: 1.5 times `limit` divided by `bins`, where a limit in bytes counts in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
     """
     bin_limit: Annotated[int | None, Field(ge=0)] = None
     """
-    Packets past which a bin takes no more, where `drop_rule` says so; at least `bin_size`. Default: `bin_size` (paper); Linux has 25 for a bin size of 20.
+    Number of packets above which a bin takes no more, subject to `drop_rule`; at least `bin_size`. Default: `bin_size` (paper); Linux has 25 for a bin size of 20.
     """
     increment: float = 0.0025
     """
-    What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not say).
+    Increase of a bin's probability at an arrival while it is over its size. Default: 0.0025 (BLUE; the paper does not say).
     """
     decrement: float = 0.00025
     """
-    What an arrival at an empty bin takes off the bin's probability. Default: 0.00025 (BLUE; the paper does not say).
+    Decrease of a bin's probability at an arrival while it is empty. Default: 0.00025 (BLUE; the paper does not say).
     """
     drop_rule: SfbDropRule = "all"
     """
-    Which of its bins have to be past `bin_limit` for a packet to be dropped. Default: all.
+    Which of its bins have to exceed `bin_limit` for a packet to be dropped. Default: all.
     """
     rate_limit: Rate = "160 kbps"
     """
-    The rate to which a flow is held that is identified as non-responsive. Default: 160 kb/s (paper, section III-B).
+    Rate to which a flow is held that was identified as non-responsive. Default: 160 kb/s (paper, section III-B).
     """
     rate_limit_scope: SfbRateLimitScope = "per_bin"
     """
-    Whether each identified flow has that rate or all of them together. Default: each.
+    Whether that rate is for each identified flow or for all together. Default: each.
     """
     burst: Bytes = "3 KB"
     """
@@ -2398,11 +2398,11 @@ class SfbConfig(BaseModel):
     """
     parole_time: Span = "100 ms"
     """
-    How long the limiter must not have had a packet of a bin that stands at probability 1 before an arrival that finds it empty lowers its probability. Default: 100 ms.
+    Time for which the limiter must not have had a packet of a bin at probability 1 before an arrival that finds the bin empty lowers its probability. Default: 100 ms.
     """
     rehash_interval: Span | None = None
     """
-    Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D). Default: never; the paper's experiments with a moving hash take 2 s.
+    Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D). Default: never; the paper's experiments with a moving hash use 2 s.
     """
     double_buffer: bool = True
     """
@@ -2425,7 +2425,7 @@ class SfqConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What all buckets together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of all buckets together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     buckets: Annotated[int, Field(ge=0)] = 1024
     """
@@ -2437,7 +2437,7 @@ class SfqConfig(BaseModel):
     """
     bucket_limit: QueueSize | None = None
     """
-    What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
+    Limit of each bucket, in packets or bytes. Default: only `limit` (paper).
     """
     quantum: Bytes | None = None
     """
@@ -2445,7 +2445,7 @@ class SfqConfig(BaseModel):
     """
     perturbation_interval: Span | None = None
     """
-    How long one hash is in use before the next; only for the `random` placement. Default: the hash never changes.
+    Time after which the hash changes; only for the `random` placement. Default: the hash never changes.
     """
     steal_from_head: bool = False
     """
@@ -2453,7 +2453,7 @@ class SfqConfig(BaseModel):
     """
     ns2_admission: bool = False
     """
-    Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more. `limit` has to be in packets, and `buckets` no more than it. Default: no.
+    Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`. `limit` has to be in packets, and `buckets` no more than it. Default: no.
     """
 
 
@@ -2468,7 +2468,7 @@ class DrrConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     quantum: Bytes = "1500 B"
     """
@@ -2476,11 +2476,11 @@ class DrrConfig(BaseModel):
     """
     buckets: Annotated[int | None, Field(ge=0)] = None
     """
-    Number of queues that flows are hashed to; flows of one bucket share a queue. Default: a queue for each flow.
+    Number of queues to which flows are hashed; flows in one bucket share a queue. Default: a queue for each flow.
     """
     weights: Annotated[list[ClassWeight], Field(validate_default=True)] = []
     """
-    Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the packet with which its queue began. Default: 1 for all.
+    Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the class of the first packet in its queue. Default: 1 for all.
     """
     steal_from_head: bool = False
     """
@@ -2499,19 +2499,19 @@ class PiConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     reference: QueueSize = "200 packets"
     """
-    `q_ref`: the length at which the queue is held, in packets or bytes; bytes count as packets of `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
+    `q_ref`: the length at which the queue is held, in packets or bytes, which count as packets of `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
     """
     a: float = 1.822e-05
     """
-    `a`: what one packet over the reference adds to the probability at each tick. Default: 1.822e-5 (paper).
+    `a`: increase of the probability at each tick for each packet above the reference. Default: 1.822e-5 (paper).
     """
     b: float = 1.816e-05
     """
-    `b`: what one packet over the reference at the tick before takes off it; less than `a`. Default: 1.816e-5 (paper).
+    `b`: decrease of the probability at each tick for each packet above the reference at the previous tick; less than `a`. Default: 1.816e-5 (paper).
     """
     sampling_frequency_hz: float = 170.0
     """
@@ -2519,11 +2519,11 @@ class PiConfig(BaseModel):
     """
     design: PiDesign | None = None
     """
-    The traffic for which the gains are computed; they then stand in place of `a` and `b`. Default: none.
+    The traffic for which the gains are computed; they then replace `a` and `b`. Default: none.
     """
     byte_mode: bool = False
     """
-    Whether a packet's probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    Whether a packet's probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     """
     mean_packet_size: Bytes = "500 B"
     """
@@ -2546,11 +2546,11 @@ class CsfqConfig(BaseModel):
     )
     limit: QueueSize = "64 KB"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 64 KB (the paper's simulations).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 64 KB (the paper's simulations).
     """
     role: CsfqRole = "edge"
     """
-    `edge` estimates and writes labels, `core` goes by those that packets carry. Default: edge.
+    `edge` estimates rates and writes labels, `core` uses the labels that packets carry. Default: edge.
     """
     threshold: QueueSize = "16 KB"
     """
@@ -2566,19 +2566,19 @@ class CsfqConfig(BaseModel):
     """
     window: Span = "100 ms"
     """
-    `K_c`: how long the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms (the paper's simulations).
+    `K_c`: time for which the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms (the paper's simulations).
     """
     weights: Annotated[list[ClassWeight], Field(validate_default=True)] = []
     """
-    Weights of flows by traffic class, for an edge router: a flow's label is its rate over its weight (the paper's weighted CSFQ). Default: 1 for all.
+    Weights of flows by traffic class, for an edge router: a flow's label is its rate divided by its weight (the paper's weighted CSFQ). Default: 1 for all.
     """
     idle_timeout: Span = "10 s"
     """
-    How long a flow is silent before an edge router forgets it. Default: 10 s (ours: a hundred averaging constants).
+    Time of silence after which an edge router forgets a flow. Default: 10 s (ours: a hundred averaging constants).
     """
     max_flows: Annotated[int, Field(ge=0)] = 65536
     """
-    How many flows an edge router knows at most; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
+    Maximum number of flows that an edge router knows; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
     """
 
 
@@ -2593,19 +2593,19 @@ class CodelConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets (Linux).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
     """
     target: Span = "5 ms"
     """
-    TARGET: the delay in the queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8289).
+    TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8289).
     """
     interval: Span = "100 ms"
     """
-    INTERVAL: how long the delay has to stay above the target before the first drop: the longest round-trip time to be expected. Default: 100 ms (RFC 8289).
+    INTERVAL: time for which the delay has to stay above the target before the first drop; about the longest expected round-trip time. Default: 100 ms (RFC 8289).
     """
     max_packet_size: Bytes = "1500 B"
     """
-    The longest packet: with no more than that left in the queue nothing is dropped. Default: 1500 B.
+    Maximum packet size: nothing is dropped while the queue holds no more than that. Default: 1500 B.
     """
     square_root: SquareRoot = "exact"
     """
@@ -2617,7 +2617,7 @@ class CodelConfig(BaseModel):
     """
     ce_threshold: Span | None = None
     """
-    Delay from which every ECN-capable packet is marked, whatever the control law says; for DCTCP and its kin. Default: none.
+    Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar senders. Default: none.
     """
 
 
@@ -2632,39 +2632,39 @@ class AfdConfig(BaseModel):
     )
     limit: QueueSize = "1000 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     """
     form: AfdForm = "shadow_buffer"
     """
-    What the sample is kept in. Default: `shadow_buffer`.
+    The data structure of the sample. Default: `shadow_buffer`.
     """
     shadow_size: Annotated[int, Field(ge=0)] = 500
     """
-    `b`: sampled packets that are kept. For a rate good to some 15 to 30 %, ten times the number of flows that share the link; BREATHe's authors gave it 30000. Default: 500.
+    `b`: number of sampled packets kept. Ten times the number of flows that share the link estimates rates to within 15 to 30 %; BREATHe's authors used 30000. Default: 500.
     """
     sampling_interval: float = 5.0
     """
-    `s`: packets that arrive for each one sampled, on average; dropped ones count. At least 1. Default: 5.
+    `s`: packets that arrive for each sampled one, on average, dropped packets included. At least 1. Default: 5.
     """
     target: QueueSize = "50 packets"
     """
-    `q_target`: the queue at which `m_fair` rests, in packets; in byte mode also in bytes. Default: 50 packets.
+    `q_target`: queue length at which `m_fair` stays constant, in packets; in byte mode also in bytes. Default: 50 packets.
     """
     alpha: float = 1.7
     """
-    `alpha`: gain, in sampled packets a packet, on how far the queue was above the target one update ago. Default: 1.7 (paper).
+    `alpha`: gain, in sampled packets per packet, on the queue's excess over the target at the previous update. Default: 1.7 (paper).
     """
     beta: float = 1.8
     """
-    `beta`: gain on how far it is above the target now; the difference to `alpha` is what brings the queue back to its target, so it has to be the greater one. Default: 1.8 (paper).
+    `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it has to be greater. Default: 1.8 (paper).
     """
     scale_gains: bool = True
     """
-    Whether both gains are multiplied with `shadow_size` / 500. Default: yes.
+    Whether both gains are multiplied by `shadow_size` / 500. Default: yes.
     """
     update_interval: Span = "6.25 ms"
     """
-    Time between two updates of `m_fair`. The queue swings when it is long: with the default gains, scaled, when the packets that arrive in it times the flows that send more than their share are more than 1000 / `beta`. Default: 6.25 ms, 160 times a second (paper).
+    Time between two updates of `m_fair`. If it is too long, the queue oscillates: with the default gains, scaled, when the number of packets that arrive in it times the number of flows above their share exceeds 1000 / `beta`. Default: 6.25 ms, 160 updates a second (paper).
     """
     byte_mode: bool = False
     """
@@ -2682,7 +2682,7 @@ class AfdConfig(BaseModel):
 
 class InputQueued(BaseModel):
     """
-    One FIFO queue at each input. In each slot every output takes one of the packets at the heads that want it, at random.
+    One FIFO queue at each input. In each slot every output takes a random one of the packets at the heads that are for it.
     """
 
     model_config = ConfigDict(
@@ -2691,11 +2691,11 @@ class InputQueued(BaseModel):
     )
     limit: QueueSize | None = None
     """
-    The most packets at each input; further ones are dropped. Default: no limit.
+    Maximum number of packets at each input; further packets are dropped. Default: no limit.
     """
     cell: Bytes | None = None
     """
-    The length of packet whose time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
+    Packet length whose transmission time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
     """
     speedup: Speedup = "1"
     """
@@ -2705,7 +2705,7 @@ class InputQueued(BaseModel):
 
 class MwmSchedulerConfig(BaseModel):
     """
-    Maximum weight matching, the weight of a pair being its queue: the best there is, and the dearest.
+    Maximum weight matching, where the weight of a pair is its queue: the highest throughput at the highest cost.
     """
 
     model_config = ConfigDict(
@@ -2717,7 +2717,7 @@ class MwmSchedulerConfig(BaseModel):
 
 class IslipSchedulerConfig(BaseModel):
     """
-    iSLIP: round-robin grants and accepts, whose pointers fall out of step.
+    iSLIP: round-robin grants and accepts, with pointers that desynchronise.
     """
 
     model_config = ConfigDict(
@@ -2753,7 +2753,7 @@ class IlqfSchedulerConfig(BaseModel):
 
 class MaximumSizeSchedulerConfig(BaseModel):
     """
-    A matching of as many pairs as can be.
+    A matching with as many pairs as possible.
     """
 
     model_config = ConfigDict(
@@ -2786,7 +2786,7 @@ SchedulerConfig = TypeAliasType(
     | Literal["mwm", "islip", "pim", "ilqf", "maximum_size", "wavefront"],
 )
 """
-Which scheduler serves a crossbar: exactly one of these.
+The scheduler of a crossbar: exactly one of these.
 """
 
 
@@ -2807,13 +2807,13 @@ LoadPattern = TypeAliasType(
     Literal["uniform"] | Literal["diagonal"] | HotSpotLoadPattern | MatrixLoadPattern,
 )
 """
-How the traffic of each input is spread over the outputs.
+Distribution of the traffic of each input over the outputs.
 """
 
 
 class InputQueuedNodeKind(BaseModel):
     """
-    Passes packets on from one FIFO queue at each input; the fastest of its links is its line.
+    Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
     """
 
     model_config = ConfigDict(
@@ -2864,15 +2864,15 @@ class QcnConfig(BaseModel):
     )
     variant: QcnVariant = "standard"
     """
-    Which description the reaction point follows where they differ. Default: `standard`.
+    The description that the reaction point follows where they differ. Default: `standard`.
     """
     set_point: Bytes = "26 KB"
     """
-    `Q_eq`: where the queue is to settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`); studies have 22 to 34 KB.
+    `Q_eq`: length at which the queue should settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`); studies use 22 to 34 KB.
     """
     weight: float = 2.0
     """
-    `W`: weight of the queue's growth since the last sample against its offset. Default: 2 (standard, `ieee8021CnCpFeedbackWeight`).
+    `W`: weight of the queue's growth since the last sample, relative to its offset. Default: 2 (standard, `ieee8021CnCpFeedbackWeight`).
     """
     sample_interval: Bytes = "150 KB"
     """
@@ -2888,15 +2888,15 @@ class QcnConfig(BaseModel):
     """
     decrease_gain: float = 0.0078125
     """
-    `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are 63 at most. Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
+    `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are at most 63. Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
     """
     min_decrease_factor: float = 0.5
     """
-    The least factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
+    Smallest factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
     """
     min_rate: Rate = "5 Mbps"
     """
-    Rate below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
+    Minimum rate, below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
     """
     byte_cycle: Bytes = "150 KB"
     """
@@ -2904,7 +2904,7 @@ class QcnConfig(BaseModel):
     """
     timer_cycle: Span = "15 ms"
     """
-    A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies have 10 ms.
+    A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies use 10 ms.
     """
     fast_recovery_cycles: Annotated[int, Field(ge=0)] = 5
     """
@@ -2912,15 +2912,15 @@ class QcnConfig(BaseModel):
     """
     active_increase: Rate = "5 Mbps"
     """
-    `R_AI`: what a cycle of active increase adds to the target rate. Default: 5 Mb/s (standard, `ieee8021CnRpgAiRate`).
+    `R_AI`: increase of the target rate in a cycle of active increase. Default: 5 Mb/s (standard, `ieee8021CnRpgAiRate`).
     """
     hyper_active_increase: Rate = "50 Mbps"
     """
-    `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
+    `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
     """
     keep_target_in_first_cycle: bool = True
     """
-    Extra fast recovery: whether further cuts leave the target rate alone until a cycle of the byte counter has ended. Default: yes (both variants).
+    Extra fast recovery: whether further cuts leave the target rate unchanged until a cycle of the byte counter has ended. Default: yes (both variants).
     """
     lower_far_target: bool = True
     """
@@ -2956,7 +2956,7 @@ QueueControl = TypeAliasType(
     "QueueControl", HyperbolicQueueControl | LinearQueueControl
 )
 """
-How much of its capacity a port offers, by the length of its queue: exactly one of these.
+Fraction of its capacity that a port offers, depending on the length of its queue: exactly one of these.
 """
 
 
@@ -2971,43 +2971,43 @@ class DbpConfig(BaseModel):
     )
     interval: Span | None = None
     """
-    T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its share. A port that corrected more often than reports come would correct several times for the same overload. At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s, as FECN's interval; with 1 ms the queue would oscillate there.
+    T_RR: interval between two reports to an active source, and time for which a port measures or counts before it corrects its share. A port that corrected more often than reports come would correct several times for the same overload. At least the time in which a link carries 15 KB. Default: the time in which a link carries 125 KB, 0.1 ms at 10 Gb/s, like FECN's interval; with 1 ms the queue would oscillate there.
     """
     expiry: Span | None = None
     """
-    How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
+    Time for which a source is active after its last frame. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
     """
     share: ShareMode = "rho"
     """
-    How a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
+    Method by which a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
     """
     silence: Silence = "release"
     """
-    What a source does when no report has come for three intervals. Default: `release`; reports are not lost here, so that silence means that the flow has rested.
+    Behaviour of a source when no report has come for three intervals. Default: `release`; reports are not lost here, so silence means that the flow was idle.
     """
     set_point: Bytes = "75 KB"
     """
-    Q_eq: where the queue of a busy port settles. Default: 75 KB (that of ECM, to compare).
+    Q_eq: length at which the queue of a busy port settles. Default: 75 KB (that of ECM, for comparison).
     """
     minimum_rate: Rate = "1 Mbps"
     """
-    R_min: the least rate of a flow, and the least share. Default: 1 Mbps (that of ECM, to compare).
+    R_min: minimum rate of a flow, and minimum share. Default: 1 Mbps (that of ECM, for comparison).
     """
     queue_control: Annotated[QueueControl, Field(validate_default=True)] = {
         "hyperbolic": {"empty": 1.1, "steepness": 1.1, "floor": 0.1}
     }
     """
-    f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
     """
     increase_limit: float = 1.5
     """
-    The most by which the share grows in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
+    Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
     """
 
 
 class SharedMemorySwitch(BaseModel):
     """
-    What every switch of an Ethernet is.
+    Properties of every switch of an Ethernet.
     """
 
     model_config = ConfigDict(
@@ -3020,7 +3020,7 @@ class SharedMemorySwitch(BaseModel):
     """
     output_limit: OutputLimit | None = None
     """
-    How much memory one output may hold of all inputs. Frames beyond it are lost, PAUSE or not. Default: no limit.
+    Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no limit.
     """
     pause: Pause | None = None
     """
@@ -3028,29 +3028,29 @@ class SharedMemorySwitch(BaseModel):
     """
     priority_pause: Pause | None = None
     """
-    Stops single classes of the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
     """
     reaction: Reaction = "0 ps"
     """
-    How long after an order to stop a port still begins frames.
+    Time after an order to stop in which a port still begins frames.
     """
     arbiter: Arbiter = "fifo"
     """
-    In which order an output sends what its inputs have for it.
+    Order in which an output sends the frames that its inputs have for it.
     """
     strict_priority: bool = False
     """
-    Whether classes are served by strict priority, 7 first. Default: all classes are one; with `priority_pause` they take turns.
+    Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with `priority_pause` they take turns.
     """
     forwarding_delay: Span = "0 ps"
     """
-    From the last bit of a frame to its place in its output's queue.
+    Time from the last bit of a frame until the frame joins the queue of its output.
     """
 
 
 class Service(BaseModel):
     """
-    The rate of a port or a node for a while.
+    A temporary rate of a port or a node.
     """
 
     model_config = ConfigDict(
@@ -3059,7 +3059,7 @@ class Service(BaseModel):
     )
     node: str
     """
-    Which node.
+    Name of the node.
     """
     rate: Rate
     """
@@ -3067,21 +3067,21 @@ class Service(BaseModel):
     """
     from_: Annotated[Span, Field(alias="from")] = "0 ps"
     """
-    From when on.
+    Start.
     """
     to: Span | None = None
     """
-    Until when. Default: to the end of the run.
+    End. Default: the end of the run.
     """
     at: ServiceAt = "switch"
     """
-    Where: the switch's port to the node sends at this rate, or the node takes frames from its adapter at it.
+    Place: the switch's port to the node sends at this rate, or the node takes frames from its adapter at this rate.
     """
 
 
 class CellsTransport(BaseModel):
     """
-    Cells in the slots of a line, as switch theory has them; only in front of a switch.
+    Cells in the slots of a line, as in switch theory; for the switch topology only.
     """
 
     model_config = ConfigDict(
@@ -3114,19 +3114,19 @@ class CubicConfig(BaseModel):
     )
     beta: float = 0.7
     """
-    What is left of the window after a sign of congestion (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
+    Factor by which a sign of congestion reduces the window (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
     """
     growth: float = 0.4
     """
-    How fast the window grows: C in segments per cubic second (RFC 9438, 5: 0.4). Above 0.
+    Growth of the window: C, in segments per second cubed (RFC 9438, 5: 0.4). Above 0.
     """
     fast_convergence: bool = True
     """
-    A flow that loses below its last maximum aims lower still, which makes room for new ones (RFC 9438, 4.7).
+    Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows (RFC 9438, 4.7).
     """
     reno_friendly: bool = True
     """
-    The window is at least what Reno's would be (RFC 9438, 4.3).
+    Whether the window is at least that of Reno (RFC 9438, 4.3).
     """
     arithmetic: CubicArithmetic = "exact"
     """
@@ -3136,7 +3136,7 @@ class CubicConfig(BaseModel):
 
 class ParetoSizeDistribution(BaseModel):
     """
-    Pareto, the law of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
+    Pareto, typical of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
     """
 
     model_config = ConfigDict(
@@ -3160,7 +3160,7 @@ A size, or how it is drawn: "1 MB", { uniform = ["1 KB", "9 KB"] }, { exponentia
 
 class Frames(BaseModel):
     """
-    Ethernet frames between the nodes of an Ethernet. A flow for each name in `from`, or in `to` where that list is longer; with `to = "others"` a flow from each source to every other node. A group of one flow gives it its name, else the flows are named `<group>-<from>-<to>`.
+    Ethernet frames between the nodes of an Ethernet. There is a flow for each name in `from`, or in `to` if that list is longer; with `to = "others"` there is one from each source to every other node. A single flow has the name of its group; several are named `<group>-<from>-<to>`.
     """
 
     model_config = ConfigDict(
@@ -3169,7 +3169,7 @@ class Frames(BaseModel):
     )
     rate: Rate
     """
-    What a flow sends while it is on, whether or not the network takes it; with `to = "others"` what a source sends, spread evenly over the other nodes. The link's rate fills every slot.
+    Rate at which a flow generates frames while it is on, whether or not the network takes them; with `to = "others"` the rate of a source, distributed evenly over the other nodes. The link's rate fills every slot.
     """
     size: Bytes = "1500 B"
     """
@@ -3177,15 +3177,15 @@ class Frames(BaseModel):
     """
     arrivals: Arrivals = "bernoulli"
     """
-    When frames are generated.
+    Times at which frames are generated.
     """
     on_off: FrameOnOff | None = None
     """
-    On and off in turn. Default: always on.
+    On and off periods. Default: always on.
     """
     set_point: Bytes | None = None
     """
-    E2CM only: the set-point of these flows in place of its own ("Per-flow Q_eq").
+    E2CM only: set-point of these flows, instead of the scheme's `flow_set_point` ("Per-flow Q_eq").
     """
 
 
@@ -3206,7 +3206,7 @@ class FixedSize(BaseModel):
 
 class RequestResponse(BaseModel):
     """
-    The user side asks, the serving side answers, the user thinks, and so on over one connection.
+    Repeated over one connection: the user sends a request, the server responds, the user thinks.
     """
 
     model_config = ConfigDict(
@@ -3223,13 +3223,13 @@ class RequestResponse(BaseModel):
     """
     think: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
     """
-    From the end of a response to the next request; drawn each time.
+    Time from the end of a response to the next request; drawn each time.
     """
 
 
 class Probes(BaseModel):
     """
-    What becomes a time series.
+    The time series to record.
     """
 
     model_config = ConfigDict(
@@ -3242,7 +3242,7 @@ class Probes(BaseModel):
     """
     series: list[SeriesKind] = ["queues", "flows", "links"]
     """
-    Of what.
+    Kinds of time series.
     """
     flow_gauges: Annotated[list[FlowGauges], Field(validate_default=True)] = []
     """
@@ -3252,7 +3252,7 @@ class Probes(BaseModel):
 
 class DropTailQueue(BaseModel):
     """
-    One FIFO queue with a limit: what does not fit is dropped.
+    One FIFO queue with a limit: a packet that does not fit is dropped.
     """
 
     model_config = ConfigDict(
@@ -3300,7 +3300,7 @@ class SfqQueue(BaseModel):
 
 class DrrQueue(BaseModel):
     """
-    Deficit round robin: a queue for each flow, each in turn as many bytes.
+    Deficit round robin: a queue for each flow, served round-robin by bytes.
     """
 
     model_config = ConfigDict(
@@ -3348,7 +3348,7 @@ class CodelQueue(BaseModel):
 
 class AfdQueue(BaseModel):
     """
-    Approximate fair dropping: drops what a flow sends beyond its fair share, as a sample of the arrivals shows it.
+    Approximate fair dropping: drops what a flow sends beyond its fair share, as estimated from a sample.
     """
 
     model_config = ConfigDict(
@@ -3369,27 +3369,27 @@ class DblConfig(BaseModel):
     )
     preset: DblPreset = "paper"
     """
-    Whose values `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size` have where they are not given. Default: the paper's.
+    Source of the values of `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size` that are not given. Default: the paper.
     """
     limit: QueueSize = "1024 packets"
     """
-    What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1024 packets (paper, section 4).
+    Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1024 packets (paper, section 4).
     """
     cell_size: Bytes = "64 B"
     """
-    Size of a cell, the unit in which buffers are given out; a packet occupies whole cells. Default: 64 B (paper, section 3).
+    Size of a cell, the unit in which buffers are allocated; a packet occupies whole cells. Default: 64 B (paper, section 3).
     """
     max_packet_size: Bytes | None = None
     """
-    Size of the largest packet: with the preset it gives `bf_buffer_limit_cells`, and the length in cells of a `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
+    Maximum packet size: `bf_buffer_limit_cells` follows from it and the preset, and so does the length in cells of a `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
     """
     max_credits: Annotated[int, Field(ge=0, le=255)] = 15
     """
-    `maxCredits`: credits of a flow that is above suspicion. Default: 15, a 4-bit field (paper, section 3).
+    `maxCredits`: credits of a flow that is not under suspicion. Default: 15, a 4-bit field (paper, section 3).
     """
     bf_credit_limit: Annotated[int | None, Field(ge=0, le=255)] = None
     """
-    `bfCreditLimit`: a flow with so few credits or fewer is held to be belligerent. Default: 2 (paper, section 2.2; catalyst4500: 10).
+    `bfCreditLimit`: a flow with this number of credits or fewer is belligerent. Default: 2 (paper, section 2.2; catalyst4500: 10).
     """
     bf_buffer_limit_cells: Annotated[int | None, Field(ge=0)] = None
     """
@@ -3401,15 +3401,15 @@ class DblConfig(BaseModel):
     """
     dbl_min_cells: Annotated[int, Field(ge=0)] = 32
     """
-    `dblMin`: least buffer limit of a flow, in cells. Default: 32 (paper, section 4).
+    `dblMin`: minimum buffer limit of a flow, in cells. Default: 32 (paper, section 4).
     """
     dbl_max_cells: Annotated[int, Field(ge=0)] = 256
     """
-    `dblMax`: greatest buffer limit of a flow, in cells. Default: 256 (paper, section 4).
+    `dblMax`: maximum buffer limit of a flow, in cells. Default: 256 (paper, section 4).
     """
     dbl_function: Annotated[DblFunction, Field(validate_default=True)] = "formula"
     """
-    How `dbl` follows from the queue's length and the number of active flows. Default: `formula`.
+    How `dbl` depends on the queue's length and the number of active flows. Default: `formula`.
     """
     reference_cells: Annotated[int | None, Field(ge=0)] = None
     """
@@ -3421,7 +3421,7 @@ class DblConfig(BaseModel):
     """
     ecn: bool = False
     """
-    Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of belligerent flows are dropped all the same. Default: no.
+    Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of belligerent flows are always dropped. Default: no.
     """
     flow_table_entries: Annotated[int, Field(ge=0)] = 4096
     """
@@ -3433,23 +3433,23 @@ class DblConfig(BaseModel):
     """
     max_buffers_used_cells: Annotated[int, Field(ge=0)] = 16383
     """
-    Largest `buffersUsed` that an entry's field can hold, in cells; the limits have to be below. Default: 16383, 14 bits (paper, section 3, which also says 13 bits: the two do not agree).
+    Largest `buffersUsed` that the field of an entry can hold, in cells; the limits have to be below it. Default: 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
     """
     rehash_interval: Span | None = None
     """
-    Time after which the flow table's hash function changes, so that no collision lasts (paper, section 5). Packets in the queue keep their entry; credits stay where they are. Default: never.
+    Time after which the hash function of the flow table changes, so that no collision lasts (paper, section 5). Packets in the queue keep their entry, and entries keep their credits. Default: never.
     """
     off_classes: list[OffClass] = []
     """
-    Traffic classes that DBL leaves alone: their packets are dropped only when the queue is full (paper, section 5). They count in the queue's length but have no entry in the flow table. Default: none.
+    Traffic classes to which DBL does not apply: their packets are dropped only when the queue is full (paper, section 5). They count in the queue's length but have no entry in the flow table. Default: none.
     """
     hard_drop_classes: list[HardDropClass] = []
     """
-    Traffic classes whose packets are all dropped beyond `dbl`, instead of one of them (paper, section 5). Default: none.
+    Traffic classes that lose every packet beyond `dbl`, instead of one of them (paper, section 5). Default: none.
     """
     input_ports: DblInputPorts | None = None
     """
-    Watch over the input ports that belligerent flows come by (paper, section 5). Default: none.
+    Monitoring of the input ports through which belligerent flows arrive (paper, section 5). Default: none.
     """
 
 
@@ -3467,7 +3467,7 @@ class InputQueuedFabric(BaseModel):
 
 class Cioq(BaseModel):
     """
-    Combined input and output queueing: virtual output queues (VOQs) at each input, a crossbar that a scheduler sets once in each phase, and the queues of the output links. In a phase one whole packet leaves each matched input, whatever its length. A packet that finds its VOQ full, or the queue of its output after crossing, is dropped.
+    Combined input and output queueing: virtual output queues (VOQs) at each input, a crossbar that a scheduler sets once in each phase, and the queues of the output links. In a phase one whole packet of any length leaves each matched input. A packet is dropped if it finds its VOQ full or, after crossing, the queue of its output.
     """
 
     model_config = ConfigDict(
@@ -3476,7 +3476,7 @@ class Cioq(BaseModel):
     )
     scheduler: Annotated[SchedulerConfig, Field(validate_default=True)] = "mwm"
     """
-    Who matches inputs to outputs.
+    The scheduler that matches inputs to outputs.
     """
     speedup: Speedup = "1"
     """
@@ -3484,17 +3484,17 @@ class Cioq(BaseModel):
     """
     voq_limit: QueueSize | None = None
     """
-    The most packets in each virtual output queue; further ones are dropped. Default: no limit.
+    Maximum number of packets in each virtual output queue; further packets are dropped. Default: no limit.
     """
     cell: Bytes | None = None
     """
-    The length of packet whose time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
+    Packet length whose transmission time on the line is a slot; no packet may be longer. Default: the longest packet of the scenario's flows.
     """
 
 
 class CioqNodeKind(BaseModel):
     """
-    Passes packets on through a crossbar with virtual output queues; the fastest of its links is its line. Queues of the inputs: `<node>/input-<number>`, in the order of the links.
+    Forwards packets through a crossbar with virtual output queues; the fastest of its links is its line. Queues of the inputs: `<node>/input-<number>`, in the order of the links.
     """
 
     model_config = ConfigDict(
@@ -3513,7 +3513,7 @@ NodeKind = TypeAliasType(
     | Literal["cioq", "input_queued"],
 )
 """
-What a node is.
+Kind of a node.
 """
 
 
@@ -3552,43 +3552,43 @@ class EcmConfig(BaseModel):
     )
     set_point: Bytes = "75 KB"
     """
-    `Q_eq`: where each output queue is to settle. Default: 75 KB, a quarter of the memory of a port (slides).
+    `Q_eq`: length at which each output queue should settle. Default: 75 KB, a quarter of the memory of a port (slides).
     """
     weight: float = 2.0
     """
-    `W`: how much the queue's growth counts in the feedback, against its offset. Default: 2 (slides).
+    `W`: weight of the queue's growth in the feedback, relative to its offset. Default: 2 (slides).
     """
     decrease_gain: float = 0.5
     """
-    What the strongest negative feedback takes off a rate, as a part of that rate. `G_d` is this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
+    Decrease of a rate by the strongest negative feedback, as a fraction of that rate. `G_d` is this divided by `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
     """
     increase_gain: float = 0.005
     """
-    What the strongest positive feedback adds to a rate, as a part of the link's rate: `G_i / G_i0`. `G_i R_unit` is the link's rate times this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also have 0.1 and 0.25.
+    Increase of a rate by the strongest positive feedback, as a fraction of the link's rate: `G_i / G_i0`. `G_i R_unit` is the link's rate times this divided by `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also use 0.1 and 0.25.
     """
     sampling: Annotated[Sampling, Field(validate_default=True)] = {"probability": 0.02}
     """
-    Which frames are sampled. Default: each with a probability of 2 % (slides).
+    Sampling of frames. Default: each frame with a probability of 2 % (slides).
     """
     severe_message: SevereMessage = "bcn_max"
     """
-    What a queue tells the source of a sampled frame when it is longer than `severe_threshold`. Default: `bcn_max` (slides).
+    Message of a queue to the source of a sampled frame when it is longer than `severe_threshold`. Default: `bcn_max` (slides).
     """
     severe_threshold: Bytes = "280 KB"
     """
-    The queue beyond which congestion is severe. Default: 280 KB (slides).
+    Queue length above which congestion is severe. Default: 280 KB (slides).
     """
     min_rate: Rate = "1 Mbps"
     """
-    `R_min`: feedback cuts no rate below this. Default: 1 Mb/s (slides).
+    `R_min`: minimum rate, below which feedback cuts no rate. Default: 1 Mb/s (slides).
     """
     self_increase: SelfIncrease | None = None
     """
-    Lets limited flows become faster without feedback. Default: none (slides).
+    Increase of limited flows without feedback. Default: none (slides).
     """
     stop_time: Span = "10 us"
     """
-    How long the first BCN(0,0) stops a flow at most. Default: 10 us (our choice).
+    Maximum time for which the first BCN(0,0) stops a flow. Default: 10 us (our choice).
     """
 
 
@@ -3614,11 +3614,11 @@ class E2cmConfig(BaseModel):
         "stop_time": "10 us",
     }
     """
-    The parameters of the queues of the outputs, and of the rate limiter. Default: those of ECM (slides).
+    Parameters of the output queues and of the rate limiter. Default: those of ECM (slides).
     """
     flow_set_point: Bytes = "15 KB"
     """
-    `Q_eq,flow`: how much of a flow is to wait on its path. Default: 15 KB (slides).
+    `Q_eq,flow`: amount of a flow that should wait on its path. Default: 15 KB (slides).
     """
     flow_weight: float = 2.0
     """
@@ -3626,23 +3626,23 @@ class E2cmConfig(BaseModel):
     """
     flow_decrease_gain: float = 0.5
     """
-    What the strongest negative feedback of a probe takes off a rate, as a part of it. `G_d,flow` is this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's set-point).
+    Decrease of a rate by the strongest negative feedback of a probe, as a fraction of it. `G_d,flow` is this divided by `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's set-point).
     """
     flow_increase_gain: float = 0.005
     """
-    What the strongest positive feedback of a probe adds to a rate, as a part of the link's. `G_i,flow R_unit` is the link's rate times this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also have 0.25, which is 0.05 here).
+    Increase of a rate by the strongest positive feedback of a probe, as a fraction of the link's rate. `G_i,flow R_unit` is the link's rate times this divided by `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also use 0.25, which is 0.05 here).
     """
     flow_severe_threshold: Bytes = "56 KB"
     """
-    `Q_max,flow`: the flow's queue beyond which feedback is the strongest. Default: 56 KB (slides).
+    `Q_max,flow`: queue of the flow above which feedback is strongest. Default: 56 KB (slides).
     """
     probe_interval: Bytes = "75 KB"
     """
-    Data that a flow sends from one probe to the next. Default: 75 KB (slides; with a sampling probability of 10 %, 15 KB).
+    Amount of data that a flow sends between two probes. Default: 75 KB (slides; with a sampling probability of 10 %, 15 KB).
     """
     autonomous_probes: bool = False
     """
-    Whether flows without a limiter send probes as well, whose negative feedback then creates one. Default: no (slides: probing is triggered by BCN).
+    Whether flows without a limiter send probes as well, whose negative feedback then creates a limiter. Default: no (slides: probing is triggered by BCN).
     """
 
 
@@ -3657,43 +3657,43 @@ class FecnConfig(BaseModel):
     )
     set_point: Bytes = "75 KB"
     """
-    Q_eq: where the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, to compare).
+    Q_eq: length at which the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, for comparison).
     """
     interval: Span | None = None
     """
-    T: how long a port measures before it corrects its advertised rate. At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
+    T: time for which a port measures before it corrects its advertised rate. At least the time in which a link carries 15 KB. Default: the time in which a link carries 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
     """
     discovery_period: Span | None = None
     """
-    T_p: how often a source sends a rate discovery for each flow. Default: as long as `interval`.
+    T_p: interval between two rate discoveries for each flow. Default: `interval`.
     """
     initial_flows: Annotated[int, Field(ge=0)] = 10
     """
-    N0: sources and ports start at the capacity over this number. Default: 10 (the authors').
+    N0: sources and ports start at the capacity divided by this number. Default: 10 (the authors').
     """
     minimum_rate: Rate = "1 Mbps"
     """
-    R_min: the least rate of a flow, and the least that is advertised. Default: 1 Mbps (that of ECM, to compare).
+    R_min: minimum rate of a flow, and minimum advertised rate. Default: 1 Mbps (that of ECM, for comparison).
     """
     queue_control: Annotated[QueueControl, Field(validate_default=True)] = {
         "hyperbolic": {"empty": 1.1, "steepness": 1.1, "floor": 0.1}
     }
     """
-    f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
     """
     increase_limit: float = 1.5
     """
-    The most by which the advertised rate grows in an interval, as a factor. Default: 1.5 (tried; the authors' law has no limit).
+    Maximum growth of the advertised rate in an interval, as a factor. Default: 1.5 (tried; the authors' law has no limit).
     """
     severe_congestion: Bytes | None = None
     """
-    Q_sc: with a queue longer than this, the sources of arriving frames are told to fall to the minimum rate (E-FECN). Default: never (FECN).
+    Q_sc: queue length above which the sources of arriving frames are told to fall to the minimum rate (E-FECN). Default: never (FECN).
     """
 
 
 class FramesTransport(BaseModel):
     """
-    Ethernet frames, at a rate of their own as far as congestion management lets them; only in an Ethernet.
+    Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology only.
     """
 
     model_config = ConfigDict(
@@ -3726,13 +3726,13 @@ CongestionControl = TypeAliasType(
     | Literal["bic", "cubic"],
 )
 """
-Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by RFC 6675 where there is SACK.
+Window law and recovery of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by RFC 6675.
 """
 
 
 class Udp(BaseModel):
     """
-    UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson` or `steps`.
+    UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or `steps`.
     """
 
     model_config = ConfigDict(
@@ -3745,19 +3745,19 @@ class Udp(BaseModel):
     """
     constant: Constant | None = None
     """
-    Evenly, at one rate.
+    Evenly spaced, at one rate.
     """
     on_off: OnOff | None = None
     """
-    Evenly for a while, then nothing for a while.
+    Evenly spaced in on periods, with nothing in off periods.
     """
     poisson: Poisson | None = None
     """
-    With exponential gaps.
+    With exponentially distributed gaps.
     """
     steps: list[RateStep] | None = None
     """
-    Evenly, at a rate that changes at given times, which ascend: nothing before the first, the last until the end.
+    Evenly spaced, at a rate that changes at given times in ascending order: nothing before the first, and the last rate until the end.
     """
 
 
@@ -3775,7 +3775,7 @@ class FixedApplication(BaseModel):
 
 class RequestResponseApplication(BaseModel):
     """
-    One transfer after the other, with pauses.
+    Requests and responses, with pauses.
     """
 
     model_config = ConfigDict(
@@ -3789,13 +3789,13 @@ Application = TypeAliasType(
     "Application", Literal["unlimited"] | FixedApplication | RequestResponseApplication
 )
 """
-What a TCP flow sends.
+The data that a TCP flow sends.
 """
 
 
 class DblQueue(BaseModel):
     """
-    Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet.
+    Dynamic buffer limiting: limits the buffer of each flow, and flows that do not respond to about one packet.
     """
 
     model_config = ConfigDict(
@@ -3825,7 +3825,7 @@ Fabric = TypeAliasType(
     | Literal["input_queued", "cioq"],
 )
 """
-What joins the inputs of a switch to its outputs: exactly one of these.
+The fabric that connects the inputs of a switch to its outputs: exactly one of these.
 """
 
 
@@ -3844,13 +3844,13 @@ class Node(BaseModel):
     """
     kind: NodeKind | None = None
     """
-    What it is.
+    Kind of node.
     """
 
 
 class EcmCongestionManagement(BaseModel):
     """
-    ECM, the baseline BCN: sampled queue offset and growth to the sources of the frames sampled.
+    ECM, the baseline BCN: queues send their offset and growth to the sources of sampled frames.
     """
 
     model_config = ConfigDict(
@@ -3895,13 +3895,13 @@ CongestionManagement = TypeAliasType(
     | Literal["ecm", "e2cm", "qcn", "fecn", "dbp", "dcqcn"],
 )
 """
-Which scheme manages congestion: exactly one of these.
+The congestion management scheme: exactly one of these.
 """
 
 
 class UdpTransport(BaseModel):
     """
-    UDP: packets at a rate of their own, whatever the network does.
+    UDP: packets at a rate of their own, regardless of losses.
     """
 
     model_config = ConfigDict(
@@ -3913,7 +3913,7 @@ class UdpTransport(BaseModel):
 
 class TcpConfig(BaseModel):
     """
-    What the schema shows. The parameters of a TCP connection, both ends.
+    The parameters of a TCP connection, both ends.
     """
 
     model_config = ConfigDict(
@@ -3928,11 +3928,11 @@ class TcpConfig(BaseModel):
         "newreno"
     )
     """
-    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
+    Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as in ns-2 2.35.
     """
     slow_start: SlowStart | None = None
     """
-    How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", "standard" with all others.
+    Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", otherwise "standard".
     """
     sack: bool = False
     """
@@ -3940,55 +3940,55 @@ class TcpConfig(BaseModel):
     """
     rate_reduction: RateReduction | None = None
     """
-    How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    How recovery with SACK reaches the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
     """
     fack: bool = False
     """
-    Forward acknowledgement in place of RFC 6675, as ns-2's TCP/Linux: the furthest segment that has arrived tells what is lost, lost retransmissions included. Needs `sack`.
+    Forward acknowledgement instead of RFC 6675, as in ns-2's TCP/Linux: losses, including those of retransmissions, are inferred from the furthest segment that has arrived. Needs `sack`.
     """
     duplicate_acks_restart_timer: bool = False
     """
-    A duplicate ACK, too, starts the retransmission timer anew, as ns-2's TCP/Linux: while ACKs come, nothing times out. RFC 6298 (5.3) says so of ACKs of new data only.
+    Whether duplicate ACKs also restart the retransmission timer, as in ns-2's TCP/Linux, so that nothing times out while ACKs arrive. In RFC 6298 (5.3) only ACKs of new data restart it.
     """
     dsack: bool = False
     """
-    The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
+    Whether the receiver reports data that arrives twice (D-SACK, RFC 2883). Needs `sack`.
     """
     rack: bool = False
     """
-    Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
+    Whether losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
     """
     tail_loss_probe: bool = False
     """
-    After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for the timeout (TLP, RFC 8985, section 7). Needs `rack`.
+    Whether a probe is sent after two round trips without an ACK, so that the loss of the last segments is repaired before the timeout (TLP, RFC 8985, section 7). Needs `rack`.
     """
     timestamps: bool = False
     """
-    Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in each segment and ACK, beside `header` and `ack_size`.
+    Whether each segment carries the time when it was sent and each ACK returns it (RFC 7323). Each ACK that advances then yields a round-trip sample, of retransmissions too, which ends the doubling of the timeout. The option takes 12 bytes in each segment and ACK, in addition to `header` and `ack_size`.
     """
     undo: bool = False
     """
-    A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
+    Whether the window is restored after an unnecessary retransmission, which timestamps (Eifel, RFC 3522 and 4015) or D-SACK (RFC 3708) reveal. Needs `timestamps` or `dsack`.
     """
     segment: Bytes = "1500 B"
     """
-    A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    Size of a full data segment on the wire, including the header. 1500 B is Ethernet's limit.
     """
     header: Bytes = "40 B"
     """
-    The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    Header bytes in `segment`: 20 B for IPv4 and 20 B for TCP. ns-2 counts 0 B.
     """
     ack_size: Bytes = "40 B"
     """
-    A segment without payload on the wire: ACK, SYN, FIN.
+    Size of a segment without payload on the wire: ACK, SYN, FIN.
     """
     max_window_segments: Annotated[int, Field(ge=0)] = 4096
     """
-    The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most that Linux grants without tuning; ns-2's `window_`.
+    Maximum amount in flight, in full segments: the receiver's window. The default, about 6 MB, is the maximum of Linux without tuning; ns-2 calls it `window_`.
     """
     max_congestion_window_segments: Annotated[int | None, Field(ge=0)] = None
     """
-    The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap. Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
+    Maximum congestion window, in segments. Default: the receiver's window is the only bound. Unlike that window, it leaves room to send while a loss is repaired, when the receiver's window has to hold the data behind the gap. Linux's `snd_cwnd_clamp`; ns-2's TCP/Linux, which has no receiver's window, uses `window_` for it.
     """
     initial_window_segments: Annotated[int, Field(ge=0)] = 10
     """
@@ -3996,23 +3996,23 @@ class TcpConfig(BaseModel):
     """
     initial_ssthresh_segments: Annotated[int | None, Field(ge=0)] = None
     """
-    Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    Initial slow-start threshold, in segments. Default: slow start ends at the first loss or mark (RFC 5681, 3.1).
     """
     byte_counting_limit: Annotated[int, Field(ge=0)] = 1
     """
-    How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    Maximum growth of the window for one ACK, in segments (RFC 3465's L). 1 is RFC 5681; 2 compensates for delayed ACKs.
     """
     min_rto: Span = "1 s"
     """
-    The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    Minimum retransmission timeout (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
     """
     min_rto_of: MinRtoOf = "timeout"
     """
-    What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed round trip (Linux).
+    Quantity that `min_rto` bounds: the "timeout" (RFC 6298), or its "deviation", the part added to the smoothed round trip (Linux).
     """
     max_rto: Span = "60 s"
     """
-    The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    Maximum retransmission timeout, however often it was doubled (RFC 6298: at least 60 s).
     """
     initial_rto: Span = "1 s"
     """
@@ -4020,19 +4020,19 @@ class TcpConfig(BaseModel):
     """
     timer_granularity: Span = "0 ps"
     """
-    Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
+    Tick of the clock that measures round trips; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
     """
     delayed_ack: bool = False
     """
-    Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every segment at once.
+    Whether the receiver acknowledges every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Otherwise it acknowledges every segment at once.
     """
     delayed_ack_timeout: Span = "200 ms"
     """
-    The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
+    Maximum delay of an ACK (RFC 5681: at most 500 ms; 200 ms is customary).
     """
     limited_transmit: bool = True
     """
-    The first two duplicate ACKs send one new segment each (RFC 3042).
+    Whether the first two duplicate ACKs each release one new segment (RFC 3042).
     """
     ecn: bool = False
     """
@@ -4040,45 +4040,45 @@ class TcpConfig(BaseModel):
     """
     ecn_floor: EcnFloor = "two_segments"
     """
-    How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer sends, and further marks double it).
+    Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (none: below one segment only the timer sends, and further marks double it).
     """
     ecn_retransmissions: bool = False
     """
-    Retransmissions are ECN-capable, too, and tell the receiver that the window was reduced, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo goes on until new data is sent.
+    Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     """
     reduction_base: ReductionBase = "flight_size"
     """
-    Of what a sign of congestion leaves a part: the "flight_size" (RFC 5681, equation 4) or the "congestion_window", used or not (Linux).
+    Quantity that a sign of congestion reduces by a factor: the "flight_size" (RFC 5681, equation 4) or the "congestion_window", used or not (Linux).
     """
     whole_segment_reduction: bool = False
     """
-    A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    Whether a reduction rounds to whole segments, as in ns-2 before 2006 (`precisionReduce_`).
     """
     idle_restart: IdleRestart = "initial_window"
     """
-    What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
+    Effect of an idle time on the window: it returns to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
     """
     handshake: bool = True
     """
-    Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
+    Whether a connection opens with SYN and SYN-ACK. Otherwise data is sent at once, as if the connection already existed.
     """
     partial_ack_timer: PartialAckTimer = "impatient"
     """
-    What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
+    Effect of partial ACKs on the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
     """
     full_ack_window: FullAckWindow = "flight_size"
     """
-    What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
+    Window after NewReno's fast recovery: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
     """
     grow_at_recovery_exit: bool = False
     """
-    The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
+    Whether the ACK that ends fast recovery also opens the window, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves it at the threshold.
     """
 
 
 class Ethernet(BaseModel):
     """
-    Nodes with adapters, and switches whose memory is divided among their inputs and shared by their outputs; full-duplex links of one rate between them, and shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Only `frames` cross it. The E2CM proposal's networks.
+    Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Only `frames` cross it. The network of the E2CM proposal.
     """
 
     model_config = ConfigDict(
@@ -4091,7 +4091,7 @@ class Ethernet(BaseModel):
     """
     congestion_management: CongestionManagement | None = None
     """
-    What tells the sources to slow down. Default: nothing does.
+    Congestion management, which tells the sources to slow down. Default: none.
     """
     switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
         "memory": "300 KB",
@@ -4104,7 +4104,7 @@ class Ethernet(BaseModel):
         "forwarding_delay": "0 ps",
     }
     """
-    What every switch is.
+    Properties of every switch.
     """
     adapter: Annotated[Adapter, Field(validate_default=True)] = {
         "voq_limit": None,
@@ -4115,11 +4115,11 @@ class Ethernet(BaseModel):
         "reaction": "0 ps",
     }
     """
-    What every node's adapter is.
+    Properties of the adapter of every node.
     """
     switches: Annotated[list[EthernetSwitch], Field(min_length=1)]
     """
-    The switches, each with the nodes that are joined to it.
+    The switches, each with the nodes that are connected to it.
     """
     trunks: list[Trunk] = []
     """
@@ -4127,13 +4127,13 @@ class Ethernet(BaseModel):
     """
     service: list[Service] | None = None
     """
-    When and where frames are sent, or taken, at less than the link's rate.
+    Periods in which a port sends, or a node takes, frames at less than the link's rate.
     """
 
 
 class TcpTransport(BaseModel):
     """
-    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
+    TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
     """
 
     model_config = ConfigDict(
@@ -4148,13 +4148,13 @@ Transport = TypeAliasType(
     TcpTransport | UdpTransport | CellsTransport | FramesTransport | Literal["tcp"],
 )
 """
-Who sends: exactly one of these.
+The transport: exactly one of these.
 """
 
 
 class EthernetTopology(BaseModel):
     """
-    Switches that share memory, and nodes with adapters: PAUSE and congestion management.
+    Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
     """
 
     model_config = ConfigDict(
@@ -4179,7 +4179,7 @@ class Scenario(BaseModel):
     """
     description: str | None = None
     """
-    What it shows, for people.
+    Description of the scenario, for its readers.
     """
     duration: Span
     """
@@ -4187,11 +4187,11 @@ class Scenario(BaseModel):
     """
     warmup: Span = "0 ps"
     """
-    What happens before is left out of the tables. Shorter than `duration`.
+    Time at the start that the tables leave out. Shorter than `duration`.
     """
     seed: Annotated[int, Field(ge=0)] = 1
     """
-    All random numbers follow from it.
+    Seed of all random numbers.
     """
     topology: Topology
     """
@@ -4213,7 +4213,7 @@ class Scenario(BaseModel):
 
 class StarTopology(BaseModel):
     """
-    Sources on access links of their own, one router, one sink behind the bottleneck.
+    Sources with access links of their own, one router, and one sink behind the bottleneck.
     """
 
     model_config = ConfigDict(
@@ -4225,7 +4225,7 @@ class StarTopology(BaseModel):
 
 class DumbbellTopology(BaseModel):
     """
-    Sources, a router, the bottleneck, a router, sinks.
+    Sources, a router, the bottleneck, a second router, and sinks.
     """
 
     model_config = ConfigDict(
@@ -4237,7 +4237,7 @@ class DumbbellTopology(BaseModel):
 
 class ChainTopology(BaseModel):
     """
-    Routers in a row, at each of which flows may join, and one sink at the end.
+    Routers in a row, with flows that may join at each, and one sink at the end.
     """
 
     model_config = ConfigDict(
@@ -4249,7 +4249,7 @@ class ChainTopology(BaseModel):
 
 class SwitchTopology(BaseModel):
     """
-    Sources, a multiplexer before each input of a switch, the switch, sinks.
+    Sources, a multiplexer before each input of a switch, the switch, and sinks.
     """
 
     model_config = ConfigDict(
@@ -4287,7 +4287,7 @@ The network: exactly one of these.
 
 class Star(BaseModel):
     """
-    Sources on access links of their own, one router, one sink behind the bottleneck. Links: `access-<flow>`, `bottleneck`, `reverse`.
+    Sources with access links of their own, one router, and one sink behind the bottleneck. The network for questions about a single queue. Links: `access-<flow>`, `bottleneck`, `reverse`.
     """
 
     model_config = ConfigDict(
@@ -4296,7 +4296,7 @@ class Star(BaseModel):
     )
     access: LinkSpec
     """
-    Each flow's own link between its source and the router, both directions.
+    Link of each flow between its source and the router, in both directions.
     """
     bottleneck: LinkSpec
     """
@@ -4331,7 +4331,7 @@ class LinkSpec(BaseModel):
     """
     loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     """
-    Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
     """
 
 
@@ -4443,23 +4443,23 @@ class CbqClass(BaseModel):
     """
     classes: list[Class] = []
     """
-    The traffic classes whose packets it takes. Default: none, so that it is of use as the default class.
+    The traffic classes whose packets belong to it. Default: none, which is useful for the default class only.
     """
     share: float = 1.0
     """
-    Share of the link among the classes of the same priority, in proportion to the sum of their shares. Default: 1.
+    Share of the link, in proportion to the sum of the shares of all classes of the same priority. Default: 1.
     """
     rate: Rate | None = None
     """
-    Shaping rate, which the class never exceeds. Default: none.
+    Shaping rate, which the class does not exceed. Default: none.
     """
     burst: Bytes = "3 KB"
     """
-    Bytes that the class may send at once after a pause, beyond its shaping rate. Default: 3000 B, two packets.
+    Bytes that the class may send at once after an idle time, beyond its shaping rate. Default: 3000 B, two packets.
     """
     priority: Annotated[int, Field(ge=0, le=255)] = 0
     """
-    Priority: a class sends only while no class of a smaller number can. Default: 0.
+    Priority: a class sends only while no class with a smaller number can. Default: 0.
     """
     queue: QueueSpec
     """
@@ -4469,7 +4469,7 @@ class CbqClass(BaseModel):
 
 class Dumbbell(BaseModel):
     """
-    Sources, a router, the bottleneck, a router, sinks. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
+    Sources, a router, the bottleneck, a second router, and sinks. The network for flows that share hosts or differ in round-trip time. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
     """
 
     model_config = ConfigDict(
@@ -4478,23 +4478,23 @@ class Dumbbell(BaseModel):
     )
     sources: HostCount = "per-flow"
     """
-    Hosts on the left: a number, or "per-flow": each flow has one of its own.
+    Hosts on the left: a number, or "per-flow", one for each flow.
     """
     sinks: HostCount = "per-flow"
     """
-    Hosts on the right: a number, or "per-flow": each flow has one of its own.
+    Hosts on the right: a number, or "per-flow", one for each flow.
     """
     placement: Placement = "round-robin"
     """
-    On which host a flow is put where there is a number of them.
+    Placement of flows on hosts, where the number of hosts is given.
     """
     access: LinkSpec
     """
-    Links between the left hosts and their router, both directions; also for the sinks, unless `sink_access` is given.
+    Links between the left hosts and their router, in both directions; also for the sinks, unless `sink_access` is given.
     """
     sink_access: LinkSpec | None = None
     """
-    Links between the right router and the sinks, both directions. Default: `access`.
+    Links between the right router and the sinks, in both directions. Default: `access`.
     """
     bottleneck: LinkSpec
     """
@@ -4508,7 +4508,7 @@ class Dumbbell(BaseModel):
 
 class Chain(BaseModel):
     """
-    Routers in a row, at each of which flows may join, and one sink behind the last. Links: `hop-1` to `hop-<hops>`, `access-<flow>`. The DBL paper's Figure 7.
+    Routers in a row, with flows that may join at each, and one sink behind the last. The network for flows that cross several bottlenecks. Links: `hop-1` to `hop-<hops>`, `access-<flow>`. The DBL paper's Figure 7.
     """
 
     model_config = ConfigDict(
@@ -4517,11 +4517,11 @@ class Chain(BaseModel):
     )
     hops: Annotated[int, Field(ge=1)]
     """
-    Number of routers, and of links `hop-i`: from router i to the next, the last to the sink.
+    Number of routers, and of links `hop-i`: from router i to the next, and from the last to the sink.
     """
     access: LinkSpec
     """
-    Each flow's own link between its source and the router where it joins, both directions.
+    Link of each flow between its source and the router where it joins, in both directions.
     """
     link: LinkSpec
     """
@@ -4531,7 +4531,7 @@ class Chain(BaseModel):
 
 class SwitchTopologyModel(BaseModel):
     """
-    Sources on access links of their own, a multiplexer before each input, a switch, and the sinks behind its outputs. Links: `access-<flow>`, `in-<input>`, `out-<output>`, `back-<flow>`; inputs and outputs are numbered from 1. Queues of the inputs: `switch/input-<input>`; of an output that of its link. The tiny-buffers paper's Figure 3.1.
+    Sources with access links of their own, a multiplexer before each input, a switch, and the sinks behind its outputs. Links: `access-<flow>`, `in-<input>`, `out-<output>`, `back-<flow>`; inputs and outputs are numbered from 1. The queue of an input is called `switch/input-<input>`, that of an output like its link. The tiny-buffers paper's Figure 3.1.
     """
 
     model_config = ConfigDict(
@@ -4544,7 +4544,7 @@ class SwitchTopologyModel(BaseModel):
     """
     access: LinkSpec | None = None
     """
-    Each flow's own link between its source and the multiplexer of its input. Cells need none.
+    Link of each flow between its source and the multiplexer of its input. Cells need none.
     """
     input: LinkSpec
     """
@@ -4556,29 +4556,29 @@ class SwitchTopologyModel(BaseModel):
     """
     back: LinkSpec | None = None
     """
-    Each flow's own way back for its ACKs. Default: the rate of `access`, and the propagation delay of the way there.
+    Return link of each flow for its ACKs. Default: the rate of `access`, and the propagation delay of the forward path.
     """
     fabric: Fabric | None = None
     """
-    What joins inputs to outputs.
+    The fabric that connects inputs to outputs.
     """
     load: Annotated[LoadPattern, Field(validate_default=True)] = "uniform"
     """
-    How the traffic is spread over inputs and outputs.
+    Distribution of the traffic over inputs and outputs.
     """
     placement: Placement = "round-robin"
     """
-    How flows are put onto the pairs of inputs and outputs: in turn, so that each pair has its share of them to within one flow, or at random.
+    Placement of flows on the pairs of inputs and outputs: round-robin, so that each pair has its share of them to within one flow, or at random.
     """
     allow_overload: bool = False
     """
-    Accept a load that asks more of an input or an output than its line carries.
+    Accept a load that exceeds the line rate of an input or an output.
     """
 
 
 class Graph(BaseModel):
     """
-    Any nodes and links, with shortest-path routes. Links: `<from>-><to>`.
+    Any nodes and links, with shortest-path routes. The network for everything that the other topologies cannot describe. Links: `<from>-><to>`.
     """
 
     model_config = ConfigDict(
@@ -4626,11 +4626,11 @@ class GraphLink(BaseModel):
     """
     loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     """
-    Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
     """
     metric: Annotated[int, Field(ge=1)] = 1
     """
-    Length of the link for the choice of routes, in each direction; routes take the smallest sum.
+    Length of the link for routing, in each direction; a route has the smallest sum.
     """
     reverse: LinkSpec | None = None
     """
@@ -4640,7 +4640,7 @@ class GraphLink(BaseModel):
 
 class FlowGroup(BaseModel):
     """
-    A group of flows that differ in nothing but their random numbers.
+    A group of flows that differ only in their random numbers.
     """
 
     model_config = ConfigDict(
@@ -4653,43 +4653,43 @@ class FlowGroup(BaseModel):
     """
     count: Annotated[int | None, Field(ge=1)] = None
     """
-    Number of flows. Default: one, which has the group's name. Not for cells and frames.
+    Number of flows. Default: one, with the name of the group. Not for cells and frames.
     """
     transport: Transport
     """
-    Who sends: TCP, UDP, the sources of cells before a switch, or those of frames in an Ethernet.
+    The transport: TCP, UDP, the cells of a switch, or the frames of an Ethernet.
     """
     app: Application | None = None
     """
-    What is sent; TCP only.
+    Data to send; TCP only.
     """
     start: Annotated[SpanDistribution, Field(validate_default=True)] = "0 ps"
     """
-    When the flow begins; drawn for each flow.
+    Start of the flow; drawn for each flow.
     """
     stagger: Span = "0 ps"
     """
-    The i-th flow of the group, from 0, begins i times this later.
+    Additional delay of the start: flow i of the group, counted from 0, starts i times this later.
     """
     stop: Span | None = None
     """
-    When the flow stops to send. Default: at the end of the run.
+    Time at which the flow stops sending. Default: the end of the run.
     """
     class_: Annotated[int, Field(alias="class", ge=0, le=255)] = 0
     """
-    Traffic class, for disciplines that look at it; in an Ethernet the priority, 0 to 7.
+    Traffic class, for disciplines that use it; in an Ethernet the priority, 0 to 7.
     """
     access: LinkSpec | None = None
     """
-    The flow's own link between its source and the first router, both directions, in place of the topology's.
+    Link between the source of the flow and the first router, in both directions, instead of the topology's.
     """
     from_: Annotated[OneOrMany | None, Field(alias="from")] = None
     """
-    Free graph and Ethernet only, required there: the host, or hosts in turn, that send.
+    Free graph and Ethernet only, required there: the host that sends, or a list of hosts that take turns.
     """
     to: OneOrMany | None = None
     """
-    Free graph and Ethernet only, required there: the host, or hosts in turn, that receive; in an Ethernet also "others": every other node.
+    Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; in an Ethernet also "others", every other node.
     """
     enters: Enters | None = None
     """

@@ -1,4 +1,4 @@
-"""What there is to choose from."""
+"""The catalogue: everything that a scenario can choose by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What `forebay list` can list."""
+    """The kinds of things that `forebay list` lists."""
 
     disciplines = "disciplines"
     transports = "transports"
@@ -34,7 +34,7 @@ _CORE_KINDS = {
 
 
 def entries(kind: Kind) -> list[dict[str, Any]]:
-    """Return what there is of that kind: objects with at least `name` and `summary`."""
+    """Return the entries of a kind: dictionaries with at least `name` and `summary`."""
     if kind is Kind.experiments:
         from .experiment import list_experiments
 
@@ -43,13 +43,17 @@ def entries(kind: Kind) -> list[dict[str, Any]]:
             for it in list_experiments()
         ]
     wanted = _CORE_KINDS.get(kind)
-    return [{"name": it["name"], "summary": it["summary"]} for it in _core.choices() if it["kind"] == wanted]
+    return [
+        {"name": it["name"], "summary": it["summary"], "when_to_use": it["when_to_use"]}
+        for it in _core.choices()
+        if it["kind"] == wanted
+    ]
 
 
 def find(name: str) -> _Choice:
-    """Return the choice of that name: a discipline, scheduler, scheme, transport or topology.
+    """Return the discipline, scheduler, scheme, transport or topology of that name.
 
-    Raises InputError with the nearest name for any other.
+    Raises InputError with the nearest name if there is none.
     """
     choices = {choice["name"]: choice for choice in _core.choices()}
     found = choices.get(name.strip().lower().replace("-", "_"))

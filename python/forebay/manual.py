@@ -18,12 +18,15 @@ if TYPE_CHECKING:
 
 
 def list_table(kind: Kind) -> RenderableType:
-    """Return the list of that kind as a table for people."""
+    """Return the list of that kind as a table for a terminal."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for entry in entries(kind):
-        table.add_row(entry["name"], Text(_plain(entry["summary"])))
+        text = Text(_plain(entry["summary"]))
+        if when := entry.get("when_to_use"):
+            text.append(f"\n{_plain(when)}", style="dim")
+        table.add_row(entry["name"], text)
     return table
 
 
@@ -39,7 +42,7 @@ def overview() -> RenderableType:
 
 
 def explanation(name: str) -> RenderableType:
-    """Return what the thing of that name does, its parameters with units and defaults, and its source."""
+    """Return the page of that name: what it does, when to use it, an example, its source and its parameters."""
     choice = find(name)
     parts: list[RenderableType] = [
         Text.assemble((choice["name"], "bold"), ("  a " + choice["kind"], "dim")),

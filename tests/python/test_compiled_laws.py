@@ -152,7 +152,7 @@ def test_the_core_takes_no_number_for_a_pointer(scenario: fb.Scenario) -> None:
         original = plan.compiled.functions
         object.__setattr__(plan.compiled, "functions", {"admit": function})
         try:
-            with pytest.raises(fb.DisciplineError, match=r"no function that numba\.cfunc has compiled|signature"):
+            with pytest.raises(fb.DisciplineError, match=r"not a function compiled by numba\.cfunc|signature"):
                 run(scenario, {"python": Wrong})
         finally:
             object.__setattr__(plan.compiled, "functions", original)

@@ -208,7 +208,7 @@ def test_every_argument_says_what_the_table_says(scenario: fb.Scenario) -> None:
     [
         (lambda: _law(lambda self, packet: 1 // (5 - packet)), "ZeroDivisionError"),
         (lambda: _law(lambda self: None), "it returned None, which is neither True, False nor a forebay.Verdict"),
-        (lambda: _law(lambda self: 77), "it returned 77, which is no forebay.Verdict"),
+        (lambda: _law(lambda self: 77), "it returned 77, which is not a forebay.Verdict"),
         (lambda: _law(lambda self: Verdict.MARK_EARLY), "it marked a packet that is not ECN-capable"),
         (lambda: _discipline(lambda self: 10**6), "no packet of this number is queued"),
         (lambda: _discipline(lambda self: -1), "no packet of this number is queued"),

@@ -1,5 +1,5 @@
 //! Writes, or checks, the files that are made from the source: the JSON Schema of a scenario, the Python types made of
-//! it, and the reference pages of everything that a scenario can choose.
+//! it, the reference pages of everything that a scenario can choose, and the tables of disciplines in the guide.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,6 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use forebay_scenario::{Choice, Parameter};
 use serde_json::Value;
+
+use crate::guide;
 
 /// Whether the files are written or compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -39,7 +41,9 @@ const KINDS: &[(&str, &str, &str)] = &[
 /// Writes or checks every generated file; when checking, one line for each that has drifted.
 pub fn run(root: &Path, mode: Mode) -> Result<Vec<String>> {
     let schema = forebay_scenario::json_schema();
-    let mut files = pages(&forebay_scenario::choices());
+    let choices = forebay_scenario::choices();
+    let mut files = pages(&choices);
+    files.insert(guide::PAGE.to_owned(), guide_page(root, &choices)?);
     files.insert(TYPES.to_owned(), python_types(root, &schema)?);
     files.insert(SCHEMA.to_owned(), schema);
     let mut findings = Vec::new();
@@ -54,6 +58,12 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<String>> {
     }
     findings.extend(stale_pages(root, mode, &files)?);
     Ok(findings)
+}
+
+fn guide_page(root: &Path, choices: &[Choice]) -> Result<String> {
+    let page =
+        std::fs::read_to_string(root.join(guide::PAGE)).with_context(|| format!("cannot read {}", guide::PAGE))?;
+    guide::filled(&page, choices)
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
@@ -229,6 +239,7 @@ mod tests {
         Choice {
             kind: "discipline",
             name: "blue".into(),
+            group: Some("one_queue"),
             summary: "BLUE: one probability.".into(),
             sections: vec![("What it does".into(), "Marks.".into()), ("Parameters".into(), "Few.".into())],
             parameters: vec![Parameter {

@@ -7,6 +7,7 @@
 //! Each ends with status 1 and one line for every finding when something is not as it should be.
 
 mod generate;
+mod guide;
 mod tidy;
 mod walls;
 
@@ -23,7 +24,7 @@ fn root() -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
-/// Runs the command and gives back its findings, one a line; none means that all is well.
+/// Runs the command and returns its findings, one on each line; none means that all is well.
 fn findings(arguments: &[&str]) -> Result<Vec<String>> {
     match arguments {
         ["walls"] => walls::check(&root()),

@@ -51,7 +51,8 @@ const MACHINE_PATHS: &[&str] = &[
 ];
 
 /// The fixed headings of an algorithm's module documentation, which become its manual page.
-const HEADINGS: &[&str] = &["# What it does", "# Source", "# Where we differ", "# Cost", "# Parameters"];
+const HEADINGS: &[&str] =
+    &["# What it does", "# When to use it", "# Example", "# Source", "# Where we differ", "# Cost", "# Parameters"];
 
 /// Algorithms with a manual page each.
 struct Algorithms {
@@ -66,6 +67,12 @@ struct Algorithms {
 const ALGORITHMS: &[Algorithms] = &[
     // The adapters that put any law in front of a FIFO, and hold the packets of a guest.
     Algorithms { folder: "crates/qdisc/src/", seams: &["Admission", "Discipline<P>"], others: &["fifo", "guest"] },
+    // How the schemes of the QCN family recover is one piece.
+    Algorithms {
+        folder: "crates/switching/src/congestion/",
+        seams: &["CongestionPoint", "ReactionPoint"],
+        others: &["rate_increase"],
+    },
     Algorithms { folder: "crates/switching/src/", seams: &["Scheduler"], others: &[] },
 ];
 
@@ -384,7 +391,11 @@ mod tests {
         assert_eq!(algorithm_of("crates/switching/src/mwm.rs", scheduler).as_deref(), Some("crates/switching/src/mwm"));
         assert_eq!(algorithm_of("crates/switching/src/matching.rs", "impl fmt::Debug for Matching {"), None);
         assert_eq!(algorithm_of("crates/engine/src/crossbar.rs", scheduler), None);
-        let without_two = "# What it does\ntext\n# Source\n# Parameters";
-        assert_eq!(missing_headings(without_two), ["# Where we differ", "# Cost"]);
+        let scheme = "impl CongestionPoint for QcnCongestionPoint {";
+        let path = "crates/switching/src/congestion/qcn";
+        assert_eq!(algorithm_of(&format!("{path}.rs"), scheme).as_deref(), Some(path));
+        assert_eq!(algorithm_of("crates/switching/src/congestion/rate_increase.rs", scheme), None);
+        let without_two = "# What it does\ntext\n# When to use it\n# Source\n# Where we differ\n# Parameters";
+        assert_eq!(missing_headings(without_two), ["# Example", "# Cost"]);
     }
 }

@@ -1,4 +1,4 @@
-//! Who may import whom, and nobody else; checked over `cargo metadata`.
+//! Which crate may import which; checked over `cargo metadata`.
 //!
 //! A wall stands where there are two consumers, a heavy dependency, or a proof of purity: the disciplines run in the
 //! simulator and on real packets, so they may know neither. `no_std` lets the compiler prove that they touch no clock

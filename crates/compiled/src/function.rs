@@ -35,7 +35,7 @@ impl Function {
         let py = compiled.py();
         let kind = py.import("numba.core.ccallback")?.getattr("CFunc")?;
         if !compiled.get_type().is(&kind) {
-            return Err(PyTypeError::new_err("this is no function that numba.cfunc has compiled"));
+            return Err(PyTypeError::new_err("this is not a function compiled by numba.cfunc"));
         }
         let signature = compiled.getattr("_sig")?;
         if !signature.eq(expected_signature(py, record)?)? {

@@ -1,10 +1,10 @@
 //! The adapter: the end node of an Ethernet.
 //!
 //! On the way in (`ingress.rs`) each flow has a virtual output queue and, while congestion management wants one, a rate
-//! limiter; the queues that may go are served in turn. On the way out (`egress.rs`) a buffer holds what the node has
-//! not taken yet, and stops the switch by PAUSE. When the port is free there go, in this order: orders to the switch to
-//! stop or to go on; control frames that follow a data frame (probes); messages to the sources of what has come; data.
-//! An order from the switch holds up data and probes and nothing else.
+//! limiter; the queues that may go are served round-robin. On the way out (`egress.rs`) a buffer holds what the node
+//! has not taken yet, and stops the switch by PAUSE. When the port is free there go, in this order: orders to the
+//! switch to stop or to go on; control frames that follow a data frame (probes); messages to the sources of what has
+//! come; data. An order from the switch holds up data and probes and nothing else.
 //!
 //! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]), or later if it
 //! would only count it; the limiter counts from when it began.
@@ -43,7 +43,8 @@ pub(crate) struct AdapterParts {
     /// The rate of the link by which it receives.
     pub in_rate: Rate,
     pub rows: ControlRows,
-    /// The flows of which it is the source, each with a virtual output queue. They are served in turn, in this order.
+    /// The flows of which it is the source, each with a virtual output queue. They are served round-robin, in this
+    /// order.
     pub sources: Vec<SourceFlow>,
     /// What makes their frames: [`SourceFlow::generator`] is an index here.
     pub generators: Vec<GeneratorParts>,
@@ -186,7 +187,7 @@ impl Adapter {
         self.upkeep_at = upkeep_at;
     }
 
-    /// Whether somebody has to know on time what leaves the buffer: else it is enough to know later when it left.
+    /// Whether it has to be known on time what leaves the buffer; otherwise it is enough to know later when it left.
     #[inline]
     fn is_emptied_on_time(&self) -> bool {
         // A switch that is stopped may go on as soon as there is room.
@@ -482,7 +483,7 @@ impl Adapter {
 }
 
 impl Adapter {
-    /// Does all that happens here up to the horizon, in the order of time; gives when it has to run again.
+    /// Does all that happens here up to the horizon, in the order of time; returns when it has to run again.
     pub fn run(&mut self, number: NodeId, links: &mut Links) -> Time {
         let end = links.horizon;
         loop {

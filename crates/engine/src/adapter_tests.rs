@@ -499,7 +499,7 @@ fn a_probe_is_answered_when_it_has_left_the_buffer_and_a_mark_when_its_frame_has
     let answers: Vec<_> =
         node.sent.iter().map(|(frame, message)| (frame.flow_id(), frame.time, message.unwrap())).collect();
     let report = |latency| Message::ProbeReport { latency, throughput: None };
-    // A frame is 1.2 us at the line's rate and 12 us at the node's: answers are sent in turn.
+    // A frame is 1.2 us at the line's rate and 12 us at the node's: answers are sent one after the other.
     let first = (ROWS.of_flow(2), at(2200), Message::Cnp);
     let second = (ROWS.of_flow(2), at_line, report(at_line.since(at(500))));
     let third = (ROWS.of_flow(3), at(22_000), Message::Cnp);

@@ -5,7 +5,7 @@
 //! nothing waits costs nothing: the fabric asks for no wake-up while it is empty. A packet that arrives at the very
 //! time of a phase is too late for it.
 //!
-//! Between two phases the order of arrivals at different inputs matters to nobody. So the fabric takes packets early,
+//! Between two phases the order of arrivals at different inputs does not matter. So the fabric takes packets early,
 //! while their feeders send them, into an inbox for each input, and looks at them when the next phase comes: that
 //! spares an event for each packet.
 

@@ -1,8 +1,8 @@
 //! Deadlock by PAUSE: links that stop each other in a ring, so that none of them ever sends again.
 //!
 //! A link waits for a buffer to have room: that which it leads into has stopped it. The buffer empties as its frames
-//! leave by other links. It never will if all that it would have to part with, before it lets its feeder go on, is for
-//! links that wait forever themselves.
+//! leave by other links. It never will if all that it would have to part with, before it lets its feeder continue, is
+//! for links that wait forever themselves.
 
 use forebay_qdisc::Time;
 
@@ -14,7 +14,7 @@ pub(crate) struct BufferWait {
     /// The link by which the port receives, and whether the port has stopped it.
     pub incoming: LinkId,
     pub stops_incoming: bool,
-    /// How much the buffer has to part with before the link may go on.
+    /// How much the buffer has to release before the link may continue.
     pub excess_bytes: u64,
     /// For which links the buffer holds how many bytes.
     pub held: Vec<(LinkId, u64)>,
@@ -36,7 +36,7 @@ pub struct Deadlock {
 /// The links that will never send again, in no order.
 fn stuck(waits: &[BufferWait]) -> Vec<LinkId> {
     let mut stuck: Vec<LinkId> = waits.iter().filter(|wait| wait.blocked).map(|wait| wait.out).collect();
-    // Whoever will be let go on is none of them: strike out until all that are left wait for each other.
+    // A link that will be allowed to continue is none of them: strike out until all that are left wait for each other.
     loop {
         let before = stuck.len();
         let remaining = stuck.clone();
@@ -56,7 +56,7 @@ fn stuck(waits: &[BufferWait]) -> Vec<LinkId> {
 /// A ring of links that wait for each other, if there is one.
 pub(crate) fn find(waits: &[BufferWait], names: &dyn Fn(LinkId) -> String) -> Option<Deadlock> {
     let stuck = stuck(waits);
-    // From any of them, go on to one that its buffer waits for, until one comes again.
+    // From any of them, continue to one that its buffer waits for, until one comes again.
     let mut path = vec![*stuck.first()?];
     let ring = loop {
         let last = path[path.len() - 1];

@@ -40,7 +40,7 @@ const FUSED_TO_FOLLOW: u32 = 8;
 /// The bit of a path's entry that says that the process runs inside its feeder.
 const FUSED: u32 = 1 << 31;
 
-/// Instead of a process: the packet waits on a lane, or forever.
+/// Instead of a process: the packet waits on a lane, or stays there.
 const PARKED: u32 = u32::MAX;
 
 /// The way of one flow in one direction: from an endpoint through links to the other endpoint.
@@ -60,7 +60,7 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    /// From the forward and the backward path of each flow, in turn.
+    /// From the forward and the backward path of each flow, alternately.
     pub fn new(paths: impl Iterator<Item = Path>) -> Self {
         let paths: Vec<Path> = paths.collect();
         let stride = paths.iter().map(|path| path.processes.len() + 1).max().unwrap_or(1);
@@ -97,7 +97,7 @@ impl Routes {
     }
 
     /// Shows the fused processes that `packet`, sent by `from`, and the answer to it are going to meet, each with the
-    /// direction; gives the process whose lane is next.
+    /// direction; returns the process whose lane is next.
     #[inline(always)]
     fn follow(&self, mut from: u32, packet: &Packet, mut visit: impl FnMut(u32, u32)) -> u32 {
         let (mut direction, mut hop) = (packet.direction_index(), packet.hop());
@@ -170,7 +170,7 @@ impl Routes {
 
 /// How far a run has come.
 pub(crate) struct Progress<'a> {
-    /// Called now and then with the part of the run that is done; answers whether to go on.
+    /// Called from time to time with the part of the run that is done; answers whether to continue.
     control: &'a mut dyn FnMut(f64) -> bool,
     end: Time,
     /// Entries taken from the event queue, or halves of rounds.
@@ -184,8 +184,8 @@ impl<'a> Progress<'a> {
         Self { control, end, events: 0, until_check: WORK_PER_CHECK }
     }
 
-    /// Counts work, and asks now and then whether to go on. An event is no measure of it: with few flows it may bring
-    /// thousands of packets.
+    /// Counts work, and asks from time to time whether to continue. An event is no measure of it: with few flows it may
+    /// bring thousands of packets.
     ///
     /// # Errors
     /// If the answer is no.
@@ -378,7 +378,8 @@ impl EventDriver {
     }
 
     /// Delivers the first packet of a lane whose turn it is, and those behind it for as long as nothing else comes
-    /// earlier, but no more than [`WORK_PER_CHECK`]: a lone flow could go on to the end of the run. Gives how many.
+    /// earlier, but no more than [`WORK_PER_CHECK`]: a lone flow could continue to the end of the run. Returns how
+    /// many.
     fn run_lane(&mut self, from: u32, id: u32) -> u64 {
         let mut delivered = 0;
         self.running_lane = from;
@@ -444,8 +445,8 @@ impl EventDriver {
         }
     }
 
-    /// Sends `packet`, which `from` has sent, on its way: gives the fused process that takes it at once; else puts it
-    /// onto the lane and gives [`PARKED`].
+    /// Sends `packet`, which `from` has sent, on its way: returns the fused process that takes it at once; else puts it
+    /// onto the lane and returns [`PARKED`].
     #[inline(always)]
     fn send_on(&mut self, from: u32, packet: Packet) -> u32 {
         if packet.time > self.window.to {

@@ -99,7 +99,8 @@ impl Egress {
         self.leaves_at
     }
 
-    /// Whether somebody has to know when the first frame leaves, at that time; if nobody waits for room in the buffer.
+    /// Whether the time at which the first frame leaves has to be known at that time, although no neighbour waits for
+    /// room in the buffer.
     #[inline]
     pub fn is_timely(&self) -> bool {
         self.answers_data || self.probes > 0
@@ -111,7 +112,7 @@ impl Egress {
         self.polls.earliest()
     }
 
-    /// A frame has come, or a probe: gives whether there was room for it.
+    /// A frame has come, or a probe: returns whether there was room for it.
     #[inline(always)]
     pub fn arrive(&mut self, frame: &Packet, is_probe: bool) -> bool {
         let len_bytes = frame.len_bytes();
@@ -165,7 +166,7 @@ impl Egress {
         book.count.payload += u64::from(frame.len_bytes());
     }
 
-    /// Tells the reflector at `number` what was delivered since it heard of it last: gives what is to be told to the
+    /// Tells the reflector at `number` what was delivered since it heard of it last: returns what is to be told to the
     /// source.
     pub fn tell_delivered(&mut self, number: usize, now: Time) -> Option<Message> {
         let End { book, heard_bytes, heard_marks, reflector, rng, .. } = &mut self.ends[number];
@@ -178,7 +179,7 @@ impl Egress {
         message
     }
 
-    /// The node has taken a control frame of the flow that ends at `number`: gives the answer.
+    /// The node has taken a control frame of the flow that ends at `number`: returns the answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
         self.tell_delivered(number, now);
@@ -189,7 +190,7 @@ impl Egress {
         answer
     }
 
-    /// Calls the next reflector that wants to be called by `now`, if there is one; gives the number of its flow and
+    /// Calls the next reflector that wants to be called by `now`, if there is one; returns the number of its flow and
     /// what is to be told to the source.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
@@ -213,7 +214,7 @@ impl Egress {
         }
     }
 
-    /// Hands in the books, and what is still in the buffer; gives how many control frames are among that.
+    /// Hands in the books, and what is still in the buffer; returns how many control frames are among that.
     pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
         for end in &mut self.ends {
             report.receiver(end.flow, std::mem::take(&mut end.book));

@@ -49,7 +49,7 @@ impl Endpoints<'_> {
         Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
     }
 
-    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; gives how many flows
+    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; returns how many flows
     /// that were.
     ///
     /// # Errors
@@ -100,7 +100,7 @@ impl Endpoints<'_> {
         self.ends.push((source, sink));
     }
 
-    /// The source of a line, with all flows that share it; gives how many.
+    /// The source of a line, with all flows that share it; returns how many.
     fn cells(&mut self, flows: &[FlowSpec], index: usize) -> usize {
         let line_of = |spec: &FlowSpec| match spec.transport {
             Transport::Cells { line, .. } => Some((spec.group.clone(), line)),

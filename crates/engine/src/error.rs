@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The caller asked it to stop.
-    #[error("the run was stopped before its end")]
+    #[error("the run was stopped early")]
     Stopped,
     /// A trace could not be written.
     #[error("cannot write the trace `{path}`: {reason}")]
@@ -18,7 +18,7 @@ pub enum RunError {
         reason: std::io::Error,
     },
     /// A flow's way is longer than a packet can count.
-    #[error("the way of `{flow}` passes {processes} links and switches, more than 254")]
+    #[error("the path of `{flow}` crosses {processes} links and switches, more than 254")]
     PathTooLong {
         /// The flow.
         flow: String,

@@ -39,7 +39,7 @@ pub enum FlowControl {
 pub enum Arbiter {
     /// In the order of arrival.
     Fifo,
-    /// One frame of each input in turn.
+    /// One frame of each input, round-robin.
     RoundRobin,
 }
 
@@ -115,7 +115,7 @@ pub struct FrameArrivals {
     pub load: f64,
     /// Whether the frames of a generator come at equal distances, or in each slot with the same probability.
     pub constant: bool,
-    /// On and off in turn.
+    /// Alternately on and off.
     pub on_off: Option<OnOff>,
 }
 
@@ -237,7 +237,7 @@ pub struct MessageTable {
 }
 
 impl MessageTable {
-    /// Keeps a message; gives its slot.
+    /// Keeps a message; returns its slot.
     pub fn put(&mut self, message: Message) -> u32 {
         if let Some(slot) = self.free.pop() {
             self.slots[slot as usize] = message;
@@ -264,7 +264,7 @@ impl MessageTable {
 pub(crate) struct PauseFrame {
     /// A bit for each class; all of them for IEEE 802.3x.
     pub classes: u8,
-    /// Pause time in quanta; zero to go on.
+    /// Pause time in quanta; zero to continue.
     pub quanta: u16,
 }
 

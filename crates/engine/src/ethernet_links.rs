@@ -43,7 +43,7 @@ pub(crate) struct Links {
     incoming: Vec<Incoming>,
     /// When each node has to run at the latest.
     due: Vec<[Time; DUE_TOGETHER]>,
-    /// The earliest of these: of the side that runs, after the horizon, as far as it has come; and of the other one.
+    /// The earliest of these: of the side that runs, after the horizon that it has reached; and of the other one.
     next_due: Time,
     next_of_other: Time,
     /// Whether there are two sides, so that what is sent goes to the other one.
@@ -161,8 +161,8 @@ impl Links {
         packet
     }
 
-    /// Takes what arrives first at a node, in the order of time, at one time in the order of links; or gives when that
-    /// is, if it is after `end`.
+    /// Takes what arrives first at a node, in the order of time, at one time in the order of links; or returns when
+    /// that is, if it is after `end`.
     #[inline(always)]
     pub fn receive(&mut self, node: NodeId, end: Time) -> Result<Packet, Time> {
         loop {

@@ -24,7 +24,7 @@ use crate::switch_port::{SwitchPort, SwitchPortParts};
 use crate::window::{Checkpoints, Window};
 use crate::wire::Wire;
 
-/// A link as far as its ends know it.
+/// What the ends of a link know of it.
 #[derive(Clone, Debug)]
 struct LinkLine {
     name: String,
@@ -102,8 +102,8 @@ impl Ethernet {
         Ok(Self { switches, adapters, sides, links, places, pause_by_class })
     }
 
-    /// How long nobody can surprise another: from the first bit of a frame at a node to its last bit at the next one.
-    /// And how many frames the fastest link carries in that time.
+    /// The lookahead: the time from the first bit of a frame at a node to its last bit at the next one. And how many
+    /// frames the fastest link carries in that time.
     fn lookahead(&self, flows: &[FlowSpec]) -> (Span, u64) {
         let lengths = flows.iter().filter_map(|flow| match flow.transport {
             Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
@@ -177,7 +177,7 @@ impl Ethernet {
         if let Some(flow) =
             flows.iter().find(|flow| output(&flow.forward).is_some() != output(&flow.backward).is_some())
         {
-            return Err(RunError::Invariant(format!("`{}` comes back on another way than it goes", flow.name)));
+            return Err(RunError::Invariant(format!("`{}` returns by a different path", flow.name)));
         }
         let sampled = around.probes.queues && around.probes.interval.is_some();
         let by_class = self.pause_by_class || spec.strict_priority;

@@ -8,7 +8,7 @@
 //!
 //! When a frame leaves is settled as soon as it is known, mostly when the frame comes, so that most frames cost no
 //! event of their own; what has not begun is taken back when a control frame goes first or the port is stopped. Memory
-//! is released when somebody has to know: at once while a feeder waits for it, else when it is looked at.
+//! is released when it has to be known: at once while a feeder waits for it, otherwise when it is examined.
 
 use forebay_qdisc::{DropReason, Ecn, Span, Time};
 use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
@@ -56,7 +56,7 @@ pub(crate) struct EthernetSwitchParts {
     pub ways: Vec<Way>,
     pub rows: ControlRows,
     pub forwarding_delay: Span,
-    /// With as little of a partition used, its feeder may go on; 0 without flow control.
+    /// With as little of a partition used, its feeder may continue; 0 without flow control.
     pub low_watermark: u64,
     pub checkpoints: Checkpoints,
 }
@@ -138,7 +138,7 @@ impl EthernetSwitch {
         self.delayed.push(packet);
     }
 
-    /// An order to stop or to go on, or a message on its way to a source, has come.
+    /// An order to stop or to continue, or a message on its way to a source, has come.
     #[cold]
     fn arrive_control(&mut self, packet: Packet, links: &mut Links) {
         self.release_all(packet.time);
@@ -157,7 +157,7 @@ impl EthernetSwitch {
         self.look_at(output, now, links);
     }
 
-    /// An order to stop or to go on holds from now on.
+    /// An order to stop or to continue takes effect from now on.
     fn obey(&mut self, number: usize, now: Time, links: &mut Links) {
         let port = &mut self.ports[number];
         if !port.obeyed.is_free(now) {
@@ -239,7 +239,7 @@ impl EthernetSwitch {
         self.admit(packet, now, links);
     }
 
-    /// Takes memory for a frame where it matters how much is held; gives whether there was room for it.
+    /// Takes memory for a frame where it matters how much is held; returns whether there was room for it.
     #[inline(never)]
     fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, links: &mut Links) -> bool {
         self.release_all(now);
@@ -273,7 +273,7 @@ impl EthernetSwitch {
         book.drop_at(row, packet.len_bytes(), reason, now);
     }
 
-    /// Shows a data frame that has joined the queue of `output` to its congestion point; gives it back, perhaps marked.
+    /// Shows a data frame that has joined the queue of `output` to its congestion point; returns it, perhaps marked.
     #[inline(never)]
     fn consult(&mut self, packet: Packet, output: usize, now: Time, links: &mut Links) -> Packet {
         self.release(output, now);
@@ -316,8 +316,8 @@ impl EthernetSwitch {
         self.look_at(number, now, links);
     }
 
-    /// Orders the feeder of `input` to stop or to go on, if it is time for that. What was to begin by `begun` has begun
-    /// at that port.
+    /// Orders the feeder of `input` to stop or to continue, if it is time for that. What was to begin by `begun` has
+    /// begun at that port.
     #[inline]
     fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, links: &mut Links) {
         if self.memory.is_watched(input) {
@@ -325,7 +325,7 @@ impl EthernetSwitch {
         }
     }
 
-    /// The feeder of `input` is to stop, or has stopped and may be to go on.
+    /// The feeder of `input` is to stop, or has stopped and may have to continue.
     #[cold]
     fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, links: &mut Links) {
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
@@ -345,7 +345,7 @@ impl EthernetSwitch {
         }
     }
 
-    /// Lets a port send what it may: an order to stop or to go on before a message, a message before data.
+    /// Lets a port send what it may: an order to stop or to continue before a message, a message before data.
     #[inline]
     fn look_at(&mut self, number: usize, now: Time, links: &mut Links) {
         if !self.has_stopped {

@@ -1,8 +1,8 @@
 //! When frames are generated, and for whom.
 //!
-//! A generator lives on the slots of its line, the times of a frame, counted from its start: in each slot there comes
-//! a frame with the same probability, whatever came before (Bernoulli), or frames come at equal distances. One that is
-//! on and off in turn counts only the time in which it is on. A frame belongs to a flow, or the generator draws whose
+//! A generator lives on the slots of its line, the times of a frame, counted from its start: in each slot there comes a
+//! frame with the same probability, whatever came before (Bernoulli), or frames come at equal distances. One that is on
+//! and off alternately counts only the time in which it is on. A frame belongs to a flow, or the generator draws whose
 //! it is among several.
 
 use forebay_qdisc::{Span, Time, uniform};
@@ -142,7 +142,7 @@ impl Generator {
     fn new(parts: GeneratorParts, flows: &[(u32, f64)]) -> Self {
         let GeneratorParts { arrivals, slot, start, stop, rng } = parts;
         let FrameArrivals { load, constant, on_off } = arrivals;
-        // Who has nobody to generate for, or is never on, has stopped before it starts.
+        // A generator without destinations, or one that is never on, has stopped before it starts.
         let silent = flows.is_empty() || load <= 0.0 || on_off.is_some_and(|on_off| on_off.on == Span::ZERO);
         let (stop, on_off) = if silent { (start, None) } else { (stop, on_off) };
         let mut generator = Self {

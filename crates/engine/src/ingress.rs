@@ -2,7 +2,7 @@
 //!
 //! Each flow has a queue, which is a number of frames: all frames of a flow are equally long. Frames are generated when
 //! somebody looks, up to that time. A queue is *ready* if it has a frame and its limiter lets it go. The ready queues
-//! are served in turn.
+//! are served round-robin.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::RateLimiter;
@@ -130,7 +130,7 @@ impl Ingress {
     }
 
     /// Generates the frames that come by `now`, when the port is free; and those ahead of their time that can make no
-    /// difference, so that nobody has to wake up for them.
+    /// difference, so that no wake-up is needed for them.
     #[inline(always)]
     pub fn generate(&mut self, now: Time) {
         loop {
@@ -198,8 +198,8 @@ impl Ingress {
         }
     }
 
-    /// Takes the first frame of a queue whose turn it is, to be sent from `now` on; gives it with the time when it has
-    /// been sent.
+    /// Takes the first frame of a queue whose turn it is, to be sent from `now` on; returns it with the time when it
+    /// has been sent.
     #[inline(always)]
     pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time) {
         self.last = number;
@@ -230,7 +230,7 @@ impl Ingress {
         self.queues.get(self.last).is_some_and(hears).then_some(self.last)
     }
 
-    /// The reaction point of this queue has to hear what was sent by `now`: gives what goes right behind it.
+    /// The reaction point of this queue has to hear what was sent by `now`: returns what goes right behind it.
     pub fn sent(&mut self, number: usize, now: Time) -> Option<Message> {
         let message = self.tell_sent(number, now);
         self.follow_reaction(number, now);
@@ -261,7 +261,7 @@ impl Ingress {
         }
     }
 
-    /// Calls the next reaction point that wants to be called by `now`, if there is one; gives the number of its queue
+    /// Calls the next reaction point that wants to be called by `now`, if there is one; returns the number of its queue
     /// and what is to be sent.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;

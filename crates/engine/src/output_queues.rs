@@ -1,4 +1,4 @@
-//! What waits at one output of an Ethernet switch, by class and, where inputs are served in turn, by input.
+//! What waits at one output of an Ethernet switch, by class and, where inputs are served round-robin, by input.
 
 use crate::ethernet::Arbiter;
 use crate::packet::Packet;

@@ -13,9 +13,9 @@ pub(crate) const EVERY_CLASS: u8 = 0xff;
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PauseOrders {
-    /// With less in the buffer nobody is stopped.
+    /// With less in the buffer no link is stopped.
     high: u64,
-    /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while nobody is stopped.
+    /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while no link is stopped.
     poll_at: Time,
     any_pending: bool,
     /// One for all classes, or one for each; none without flow control.
@@ -74,7 +74,7 @@ impl PauseOrders {
     #[cold]
     #[inline(never)]
     pub fn take(&mut self) -> Option<PauseFrame> {
-        // To stop comes before to go on, which nothing is lost by.
+        // An order to stop comes before one to continue, by which nothing is lost.
         let quanta = self.pending.iter().flatten().copied().max()?;
         let mut classes = 0;
         for (class, order) in self.pending.iter_mut().enumerate() {

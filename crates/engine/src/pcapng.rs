@@ -159,7 +159,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(Self { out, interfaces: 0, snaplen, block })
     }
 
-    /// Describes a further interface, whose frames begin as that link type says; gives its number.
+    /// Describes a further interface, whose frames begin as that link type says; returns its number.
     ///
     /// # Errors
     /// Those of the output.
@@ -309,7 +309,7 @@ impl Headers {
         self.bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
     }
 
-    /// Appends the transport header with its checksum still zero; gives the protocol number.
+    /// Appends the transport header with its checksum still zero; returns the protocol number.
     fn put_transport(&mut self, packet: &TracePacket<'_>) -> u8 {
         self.put(&packet.source_port.to_be_bytes());
         self.put(&packet.destination_port.to_be_bytes());

@@ -1,7 +1,7 @@
 //! A queue with its link: the output port of a host or a router.
 //!
-//! Two kinds share the link ([`Wire`]; a wire alone is an unlimited FIFO without books, for links that nobody asked
-//! about):
+//! Two kinds share the link ([`Wire`]; a wire alone is an unlimited FIFO without books, for links that no scenario
+//! describes and that are not observed):
 //! - [`LawPort`]: an admission law in front of one FIFO. What is let in is settled on arrival, and so is when it
 //!   leaves, so the packet goes to its lane at once and no event marks the end of a transmission;
 //! - [`QueuePort`]: a discipline that holds its packets, asked at the end of each transmission.
@@ -71,7 +71,7 @@ impl LawPort {
         }
     }
 
-    /// Lets go of the packets whose transmission has begun by `now`, and gives what is left. One that begins at `now`
+    /// Releases the packets whose transmission has begun by `now`, and returns what is left. One that begins at `now`
     /// has left the queue before anything that arrives at `now`.
     #[inline(always)]
     fn release_until(&mut self, now: Time) -> Backlog {
@@ -248,8 +248,7 @@ impl QueuePort {
         }
     }
 
-    /// Asks for a wake-up where somebody waits; an empty queue needs none, for the next arrival looks at the link
-    /// itself.
+    /// Asks for a wake-up where packets wait; an empty queue needs none, for the next arrival looks at the link itself.
     fn rearm(&mut self, out: &mut Outbox) {
         if self.discipline.backlog().packets > 0 {
             let deadline = self.deadline();

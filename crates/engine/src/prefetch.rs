@@ -1,8 +1,8 @@
 //! Asking the processor for memory before it is needed.
 //!
 //! With thousands of flows a run is bound by far memory: a packet meets a dozen cache lines that were last touched many
-//! thousand packets ago. Whoever knows a little ahead which packet comes asks for these lines and goes on with other
-//! work. These are hints: they change the speed and nothing else.
+//! thousand packets ago. Code that knows a little ahead which packet comes prefetches these lines and continues with
+//! other work. These are hints: they change the speed and nothing else.
 
 use std::slice;
 

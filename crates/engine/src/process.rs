@@ -2,7 +2,7 @@
 //!
 //! A process (an endpoint of a flow, a queue with its link, later a switch) sees the packets that reach it, its own
 //! state and its outbox, and nothing else. Packets come to it in the order of their times. That is the whole boundary:
-//! a driver may run a process ahead of the others as far as its input is known, and the results are the same.
+//! a driver may run a process ahead of the others while its input is known, and the results are the same.
 
 use forebay_qdisc::Time;
 

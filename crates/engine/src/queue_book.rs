@@ -89,7 +89,7 @@ pub(crate) struct QueueBook {
     /// Which (flow, direction), as in [`Packet::direction_index`], the first row is of, and the next ones in turn. A
     /// link that few of a million flows take has few rows.
     first: usize,
-    /// Which each row is of, where they are not in turn.
+    /// Which each row is of, where they are not in order.
     directions: Option<Box<[u32]>>,
 }
 
@@ -130,7 +130,7 @@ impl QueueBook {
         packet.direction_index().wrapping_sub(self.first)
     }
 
-    /// Makes place for a row that [`QueueBook::row_of`] found beyond the last one, and gives its index.
+    /// Makes place for a row that [`QueueBook::row_of`] found beyond the last one, and returns its index.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, row: usize) -> usize {
@@ -462,7 +462,7 @@ mod tests {
         })
     }
 
-    /// A book in which a packet of each flow, in turn, came and went at once.
+    /// A book in which a packet of each flow, one after the other, came and went at once.
     fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
         let end = Time::ZERO + Span::from_seconds(1);
         let mut book = QueueBook::new(Window { from: Time::ZERO, to: end });

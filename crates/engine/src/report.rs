@@ -506,7 +506,7 @@ impl QueueFlowTable {
     }
 }
 
-/// Puts a book in its place. Flows hand theirs in nearly in turn: until then there is none of them here.
+/// Puts a book in its place. Flows hand theirs in nearly in order: until then there is none of them here.
 fn put<B: Default>(books: &mut Vec<B>, place: usize, book: B) {
     if place >= books.len() {
         books.resize_with(place + 1, B::default);

@@ -41,7 +41,7 @@ impl<T: Copy> Ring<T> {
         if self.head == self.tail { None } else { self.slots.get(self.slot(self.head)) }
     }
 
-    /// What `of` gives of the oldest value, or `without` one: found out without a branch, for whether there is one is
+    /// What `of` returns of the oldest value, or `without` one: found out without a branch, for whether there is one is
     /// anybody's guess.
     #[inline]
     pub fn of_front<U>(&self, of: impl FnOnce(&T) -> U, without: U) -> U {

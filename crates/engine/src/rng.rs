@@ -1,7 +1,7 @@
 //! One random stream for each component.
 //!
 //! A stream is a PCG generator whose state is a hash of (seed, path): adding a flow or a queue gives it a stream of its
-//! own and shifts nobody else's dice.
+//! own and does not shift those of the others.
 
 use core::hash::Hasher;
 

@@ -12,7 +12,7 @@ pub struct SackTable {
 }
 
 impl SackTable {
-    /// Stores `blocks`; gives the slot to put into [`crate::Packet::stamp`]. No blocks take no slot.
+    /// Stores `blocks`; returns the slot to put into [`crate::Packet::stamp`]. No blocks take no slot.
     pub fn put(&mut self, blocks: SackBlocks) -> u64 {
         if blocks.is_empty() {
             return 0;

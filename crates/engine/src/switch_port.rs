@@ -14,7 +14,7 @@ use crate::port::Books;
 use crate::report::PortReport;
 use crate::ring::Ring;
 
-/// A frame whose departure is settled, as far as the switch has to know it when the frame itself has gone.
+/// What the switch has to know of a frame whose departure is settled, when the frame itself has gone.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     /// When it joined the queue.
@@ -330,7 +330,7 @@ impl SwitchPort {
         links.send(self.out_place, &frame);
     }
 
-    /// Having done at `now` what there was to be sent: gives when it has something to do next to send what waits.
+    /// After everything due at `now` was sent: returns when there is something to do next for what waits.
     #[inline]
     pub fn next_turn(&mut self, now: Time) -> Time {
         self.open_from = Time::NEVER;

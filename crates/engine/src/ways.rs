@@ -26,7 +26,7 @@ impl Ways {
         processes
     }
 
-    /// The forward and the backward path of each flow, in turn, between its ends.
+    /// The forward and the backward path of each flow, alternately, between its ends.
     ///
     /// # Errors
     /// If a path has more processes than a packet can count.

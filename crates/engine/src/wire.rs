@@ -1,7 +1,7 @@
 //! A link: serialisation at a rate, then propagation.
 //!
-//! A link whose sending end nobody asked about (no discipline, no limit) is a [`Wire`] and nothing else: one packet in,
-//! one packet out, no decision. The driver passes packets through such wires itself, without an outbox.
+//! A link whose sending end has neither discipline nor limit, and is not observed, is a [`Wire`] and nothing else: one
+//! packet in, one packet out, no decision. The driver passes packets through such wires itself, without an outbox.
 
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
@@ -22,7 +22,7 @@ pub(crate) struct Wire {
     line: Line,
 }
 
-/// A link as far as it does not matter when it is free.
+/// The part of a link for which it does not matter when it is free.
 #[repr(C)]
 pub(crate) struct Line {
     propagation: Span,
@@ -157,7 +157,7 @@ impl Wire {
         self.line
     }
 
-    /// Takes a packet that has arrived at the sending end of a wire that stands alone: gives it as it arrives at the
+    /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
     /// far end; `None` if the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, out: &mut Outbox) -> Option<Packet> {
@@ -175,7 +175,7 @@ impl Wire {
         self.line.observed && self.line.record.loses(packet, window)
     }
 
-    /// Sends `packet` from `start` on: gives it as it arrives at the far end, and knows when the transmitter is free
+    /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
     /// again.
     #[inline(always)]
     pub fn transmit(&mut self, packet: &Packet, start: Time, out: &mut Outbox) -> Packet {

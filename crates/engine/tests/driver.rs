@@ -122,5 +122,5 @@ fn a_way_longer_than_a_packet_can_count_is_an_error() {
         builder.build().map(|_| ()).map_err(|error| error.to_string())
     };
     assert_eq!(build(254), Ok(()));
-    assert_eq!(build(255), Err("the way of `far` passes 255 links and switches, more than 254".into()));
+    assert_eq!(build(255), Err("the path of `far` crosses 255 links and switches, more than 254".into()));
 }

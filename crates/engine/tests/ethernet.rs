@@ -27,7 +27,7 @@ struct Tree {
     /// The switch of each node.
     nodes: Vec<usize>,
     link_megabits: u64,
-    /// Propagation of each pair of links, in turn.
+    /// Propagation of each pair of links, in order.
     propagation_ns: Vec<u64>,
     reaction_ns: u64,
     forwarding_ns: u64,

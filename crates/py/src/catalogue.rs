@@ -1,4 +1,4 @@
-//! What a scenario can choose from.
+//! Everything that a scenario can choose by name.
 
 use forebay_scenario::{Choice, Parameter};
 use pyo3::prelude::*;
@@ -17,6 +17,7 @@ fn entry<'py>(py: Python<'py>, choice: &Choice) -> PyResult<Bound<'py, PyDict>> 
     entry.set_item("kind", choice.kind)?;
     entry.set_item("name", &choice.name)?;
     entry.set_item("summary", &choice.summary)?;
+    entry.set_item("when_to_use", choice.when_to_use())?;
     entry.set_item("sections", &choice.sections)?;
     entry.set_item("parameters", parameters)?;
     Ok(entry)

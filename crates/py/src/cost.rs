@@ -1,4 +1,4 @@
-//! What a discipline itself costs.
+//! The cost of a discipline itself.
 
 use forebay_qdisc::ParameterError;
 use forebay_scenario::Workload;
@@ -11,7 +11,7 @@ use crate::progress::interruptibly;
 use crate::scenario::load;
 
 /// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock:
-/// packets of `packet_bytes` come at `load` times the link's rate, from each flow as often as its weight says.
+/// packets of `packet_bytes` arrive at `load` times the link's rate, from each flow in proportion to its weight.
 ///
 /// `guests` are as in `run`. Raises ScenarioError, DisciplineError, and ValueError for a link without a queue of its
 /// own or numbers out of range.

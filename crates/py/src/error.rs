@@ -12,7 +12,7 @@ create_exception!(
     forebay._core,
     ScenarioError,
     PyValueError,
-    "What was asked for is not possible. The message says what is wrong, where, and what was expected."
+    "A scenario or a request that is not valid. The message says what is wrong, where, and what was expected."
 );
 
 create_exception!(forebay._core, CaptureError, PyValueError, "A capture that cannot be replayed.");
@@ -21,7 +21,7 @@ create_exception!(
     forebay._core,
     InternalError,
     PyRuntimeError,
-    "The simulator contradicts itself: a fault in Forebay. Please report it."
+    "An internal contradiction, which is a fault in Forebay. Please report it."
 );
 
 /// The name of the attribute of ScenarioError that holds its message with colours for a terminal.

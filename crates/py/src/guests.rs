@@ -59,7 +59,7 @@ pub(crate) fn attached_for<T>(plans: &Plans, work: impl FnOnce() -> T) -> T {
     if plans.values().all(|plan| plan.compiled.is_some()) { work() } else { Python::attach(|_| work()) }
 }
 
-/// Lets in whoever waits for the interpreter, if this thread is attached to it.
+/// Lets other threads take the interpreter, if this thread is attached to it.
 pub(crate) fn yield_interpreter(plans: &Plans) {
     if plans.values().any(|plan| plan.compiled.is_none()) {
         Python::attach(|py| py.detach(|| ()));

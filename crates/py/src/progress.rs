@@ -26,7 +26,7 @@ pub(crate) struct Reins {
 }
 
 impl Reins {
-    /// Notes the part that is done; whether to go on.
+    /// Notes the part that is done; whether to continue.
     pub(crate) fn go_on(&self, fraction: f64) -> bool {
         self.fraction.store(fraction.to_bits(), Ordering::Relaxed);
         !self.stop.load(Ordering::Relaxed)

@@ -36,7 +36,7 @@ pub(crate) fn check<'py>(
     Ok(facts)
 }
 
-/// The names of a scenario's flows and of its links: apart from `check`, for there may be millions. Raises
+/// The names of a scenario's flows and of its links: separate from `check`, because there may be millions. Raises
 /// ScenarioError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new()))]
@@ -52,11 +52,11 @@ pub(crate) fn flow_and_link_names(
 }
 
 /// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
-/// done; what it raises, and Ctrl-C, ends the call at once, whatever it is doing. Traces are written into `out_dir`, if
-/// one is given. Columns are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
+/// done; what it raises, and Ctrl-C, ends the call at once. Traces are written into `out_dir`, if one is given. Columns
+/// are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
 ///
-/// `guests` are the classes that the scenario names, by these names; it cannot name others. With any that is
-/// not compiled, the thread of the run holds the interpreter's lock.
+/// `guests` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
+/// the thread of the run holds the interpreter's lock.
 ///
 /// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]

@@ -1,10 +1,24 @@
-//! AFD, approximate fair dropping: drops what a flow sends beyond its fair share, as seen in a sample of the arrivals.
+//! AFD, approximate fair dropping: drops what a flow sends beyond its fair share, as estimated from a sample of the
+//! arrivals.
 //!
 //! # What it does
-//! Keeps a sample of the recent arrivals, the shadow buffer; how many of its packets are a flow's tells the flow's
-//! rate. A packet of a flow with more than `m_fair` packets there is dropped with the probability that brings the flow
-//! down to its fair share, and no other is. `m_fair` is moved at fixed times such that the queue settles at a target.
-//! Flows that send less than their share lose nothing, and all the others get the same.
+//! AFD keeps a sample of recent arrivals, the shadow buffer. The number of a flow's packets in it measures the flow's
+//! rate. A flow with more than `m_fair` packets there loses packets with the probability that reduces it to its fair
+//! share; other flows lose none. At fixed intervals AFD adjusts `m_fair` so that the queue settles at a target. Flows
+//! that send less than their share lose nothing, and all others get the same rate.
+//!
+//! # When to use it
+//! Use it for nearly equal shares from one FIFO queue, with a sample of the traffic as its state. The sample has to
+//! grow with the number of flows. Where `ecn` marks the packets of TCP, a flow that ignores congestion can lose all of
+//! its packets.
+//!
+//! # Example
+//! ```toml
+//! queue.afd = { target = "50 packets", shadow_size = 1000 }
+//! ```
+//!
+//! Set `shadow_size` first, to about ten times the number of flows that share the link. `target` is the length at which
+//! the queue settles.
 //!
 //! # Source
 //! R. Pan, L. Breslau, B. Prabhakar and S. Shenker, "Approximate Fairness through Differential Dropping", Computer
@@ -12,24 +26,25 @@
 //! authors' "A Flow Table-Based Design to Approximate Fairness", Hot Interconnects 2002.
 //!
 //! # Where we differ
-//! - The gains are scaled with the shadow buffer's size, because `m_fair` is a number of its packets; `scale_gains` off
-//!   takes them as they are.
-//! - `m_fair` starts at the shadow buffer's size, so that nothing is dropped at first, and stays between 0 and there.
-//! - The flow table gives up a packet drawn with equal chances from all that it stands for, so that it behaves exactly
-//!   as the shadow buffer would. Drawing an entry, whatever its count, does not: counts would then no longer be in
-//!   proportion to rates, and all but those of the fastest flows would die out.
-//! - In byte mode a packet is sampled with a probability in proportion to its length, and one longer than
-//!   `sampling_interval` mean packets may be taken in several times; the queue counts in mean packets.
-//! - The timer is evaluated at the next arrival or departure, with the queue as it stood at each of its times.
-//! - Marks in place of drops (`ecn`) are our addition.
+//! - The gains are scaled with the size of the shadow buffer, because `m_fair` counts its packets. `scale_gains =
+//!   false` uses them unscaled.
+//! - `m_fair` starts at the size of the shadow buffer, so that nothing is dropped at first, and stays between 0 and
+//!   that size.
+//! - The flow table removes a packet drawn uniformly from all the packets that it represents, and so behaves exactly
+//!   like the shadow buffer. Drawing an entry regardless of its count does not: counts would no longer be proportional
+//!   to rates, and only the entries of the fastest flows would survive.
+//! - In byte mode the probability that a packet is sampled is proportional to its length. A packet longer than
+//!   `sampling_interval` mean packets may be sampled several times. The queue is measured in mean packets.
+//! - The timer is evaluated at the next arrival or departure, with the queue length at each of its ticks.
+//! - Marking instead of dropping (`ecn`) is our addition.
 //!
 //! # Cost
-//! 4 bytes for each packet of the shadow buffer and 30 to 60 for each flow that has one there; the flow table has up to
-//! 8 more for each flow and none for packets. A packet takes constant time on average (a hash table; when it doubles,
-//! one call moves its entries); sampled, with the flow table, a time that grows with the logarithm of the number of
-//! flows there. At most three draws: one whether it is sampled, one for the packet that it displaces, one whether it is
-//! dropped. In byte mode there is a displaced one for each time that it is taken in: its length over
-//! `sampling_interval` mean packets, rounded up.
+//! 4 bytes for each packet of the sample, and 30 to 60 for each flow in it. The flow table needs up to 8 bytes more for
+//! each flow and none for packets. A packet takes constant time on average (a hash table; when it doubles, one call
+//! moves its entries). With the flow table, sampling a packet takes time that grows with the logarithm of the number of
+//! flows in it. At most three random numbers a packet: whether it is sampled, which packet it displaces, and whether it
+//! is dropped. In byte mode a packet may be sampled several times and then displaces as many packets: at most its
+//! length divided by `sampling_interval` mean packets, rounded up.
 //!
 //! # Parameters
 //! See [`AfdConfig`].
@@ -55,28 +70,29 @@ const REFERENCE_SHADOW_SIZE: f64 = 500.0;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct AfdConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// What the sample is kept in. Default: `shadow_buffer`.
+    /// The data structure of the sample. Default: `shadow_buffer`.
     pub form: AfdForm,
-    /// `b`: sampled packets that are kept. For a rate good to some 15 to 30 %, ten times the number of flows that share
-    /// the link; BREATHe's authors gave it 30000. Default: 500.
+    /// `b`: number of sampled packets kept. Ten times the number of flows that share the link estimates rates to within
+    /// 15 to 30 %; BREATHe's authors used 30000. Default: 500.
     pub shadow_size: u32,
-    /// `s`: packets that arrive for each one sampled, on average; dropped ones count. At least 1. Default: 5.
+    /// `s`: packets that arrive for each sampled one, on average, dropped packets included. At least 1. Default: 5.
     pub sampling_interval: f64,
-    /// `q_target`: the queue at which `m_fair` rests, in packets; in byte mode also in bytes. Default: 50 packets.
+    /// `q_target`: queue length at which `m_fair` stays constant, in packets; in byte mode also in bytes. Default: 50
+    /// packets.
     pub target: QueueSize,
-    /// `alpha`: gain, in sampled packets a packet, on how far the queue was above the target one update ago. Default:
-    /// 1.7 (paper).
+    /// `alpha`: gain, in sampled packets per packet, on the queue's excess over the target at the previous update.
+    /// Default: 1.7 (paper).
     pub alpha: f64,
-    /// `beta`: gain on how far it is above the target now; the difference to `alpha` is what brings the queue back to
-    /// its target, so it has to be the greater one. Default: 1.8 (paper).
+    /// `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it has to be
+    /// greater. Default: 1.8 (paper).
     pub beta: f64,
-    /// Whether both gains are multiplied with `shadow_size` / 500. Default: yes.
+    /// Whether both gains are multiplied by `shadow_size` / 500. Default: yes.
     pub scale_gains: bool,
-    /// Time between two updates of `m_fair`. The queue swings when it is long: with the default gains, scaled, when the
-    /// packets that arrive in it times the flows that send more than their share are more than 1000 / `beta`. Default:
-    /// 6.25 ms, 160 times a second (paper).
+    /// Time between two updates of `m_fair`. If it is too long, the queue oscillates: with the default gains, scaled,
+    /// when the number of packets that arrive in it times the number of flows above their share exceeds 1000 / `beta`.
+    /// Default: 6.25 ms, 160 updates a second (paper).
     pub update_interval: Span,
     /// Whether a flow's rate, and the queue, are measured in bytes instead of packets. Default: no.
     pub byte_mode: bool,
@@ -86,7 +102,7 @@ pub struct AfdConfig {
     pub ecn: bool,
 }
 
-/// What AFD keeps its sample in.
+/// The data structure of AFD's sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -118,7 +134,7 @@ impl Default for AfdConfig {
 }
 
 impl AfdConfig {
-    /// Checks every field but the limit; gives the target in packets, in byte mode of the mean size.
+    /// Checks every field but the limit; returns the target in packets, in byte mode of the mean size.
     fn check(&self) -> Result<f64, ParameterError> {
         require((1..=1 << 24).contains(&self.shadow_size), "shadow_size", "be between 1 and 16777216 packets")?;
         let interval = self.sampling_interval;

@@ -1,28 +1,42 @@
-//! Adaptive RED: RED that moves its maximum probability to keep the average queue half-way between the thresholds.
+//! Adaptive RED: RED that adjusts its maximum probability to keep the average queue half-way between the thresholds.
 //!
 //! # What it does
-//! RED, whose `max_p` is looked at in fixed intervals: it grows by a small step while the average is above a target
-//! band in the middle between the thresholds, and shrinks by a factor while it is below. Thresholds and averaging
-//! weight follow from the link's rate and a target delay unless they are set. So the delay stays near the target
-//! whatever the load, which RED with a fixed `max_p` reaches at one load only. Flows are not told apart.
+//! Adaptive RED is RED with a variable `max_p`. At fixed intervals it compares the average queue with a target band in
+//! the middle between the thresholds. Above the band `max_p` grows by a small step; below it `max_p` shrinks by a
+//! factor. Unless they are set, the thresholds and the averaging weight follow from the link's rate and a target delay.
+//! The delay thus stays near the target at any load, whereas RED with a fixed `max_p` reaches it at one load only. It
+//! does not distinguish flows.
+//!
+//! # When to use it
+//! Use it instead of `red` when the load is unknown or changes: it needs a target delay and no thresholds. It takes
+//! some seconds to follow a change of load. Like RED, it does not hold back a flow that does not respond.
+//!
+//! # Example
+//! ```toml
+//! queue.ared = { target_delay = "10 ms", mean_packet_size = "1500 B" }
+//! ```
+//!
+//! Set `target_delay` first. `mean_packet_size` should match the traffic, because the automatic thresholds count
+//! packets of this size.
 //!
 //! # Source
 //! S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED: An Algorithm for Increasing the Robustness of RED's Active Queue
 //! Management", 2001; it extends [`crate::Red`]. The automatic settings and `ns_clock` follow ns-2 2.35.
 //!
 //! # Where we differ
-//! - `max_p` is held between `bottom` and `top`. In ns-2 the last step may lead past them, by up to a tenth or 0.01.
-//! - Intervals are counted from the start, as if by a timer, and evaluated at the next arrival: an idle link's
-//!   average has decayed meanwhile, and each interval that went by takes its step. ns-2 and ns-3 look at arrivals
-//!   only and count the interval from the last change (`ns_clock`).
-//! - The gentle part of the profile follows `max_p`; ns-2 and ns-3 compute it once, from the first one.
-//! - An automatic upper threshold is at most the limit, and the automatic lower one then a third of it.
-//! - ns-2's automatic `bottom` for links of more than 8 Mb/s is not offered: 0.01, as in the paper.
+//! - `max_p` stays between `bottom` and `top`. In ns-2 the last step may exceed them by up to a tenth or 0.01.
+//! - Intervals are counted from the start, as by a timer, and evaluated at the next arrival. On an idle link the
+//!   average has decayed in the meantime, and each interval that passed takes its step. ns-2 and ns-3 check only at
+//!   arrivals and count the interval from the last change (`ns_clock`).
+//! - The gentle part of the profile follows `max_p`; ns-2 and ns-3 compute it once, from the initial value.
+//! - An automatic upper threshold is at most the limit, and the automatic lower threshold is then a third of it.
+//! - ns-2's automatic `bottom` for links of more than 8 Mb/s is not offered: the default is 0.01, as in the paper.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet, and at most one draw. After a silence at most as many steps as
-//! lead from one end of `max_p`'s range to the other, each with one power, and where the average leaves a side in the
-//! meantime a search with a power for each doubling of the intervals passed.
+//! A few numbers, regardless of the number of flows. O(1) a packet, and at most one random number. After an idle
+//! period, at most as many steps as lead from one end of `max_p`'s range to the other, each with one power; where the
+//! average leaves a side of the band in the meantime, also a search with one power for each doubling of the intervals
+//! passed.
 //!
 //! # Parameters
 //! See [`AredConfig`].
@@ -38,49 +52,48 @@ use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Ver
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct AredConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
     /// `min_th`: average queue below which nothing is dropped; its unit is the unit of the average. Default: half of
-    /// what the link sends in `target_delay`, but at least 5 packets (ns-2).
+    /// what the link sends in `target_delay`, at least 5 packets (ns-2).
     pub min_threshold: Option<QueueSize>,
     /// `max_th`: average queue at which the probability is `max_p`, in the unit of `min_threshold`. Default: three
     /// times `min_threshold` (paper), but at most `limit`.
     pub max_threshold: Option<QueueSize>,
-    /// Queueing delay that the automatic thresholds aim at. Default: 5 ms (paper).
+    /// Queueing delay for which the automatic thresholds are computed. Default: 5 ms (paper).
     pub target_delay: Span,
-    /// `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), with C mean packets that the
-    /// link sends in a second (paper).
+    /// `w_q`: weight of each new sample in the moving average. Default: 1 - exp(-1/C), where C is the number of mean
+    /// packets that the link sends in a second (paper).
     pub weight: Option<f64>,
-    /// `max_p` at the start. Default: 0.1 (ns-2).
+    /// Initial `max_p`. Default: 0.1 (ns-2).
     pub max_probability: f64,
     /// Lowest `max_p`. Default: 0.01 (paper).
     pub bottom: f64,
     /// Highest `max_p`. Default: 0.5 (paper).
     pub top: f64,
-    /// Step by which `max_p` grows, where a quarter of `max_p` is not less. Default: 0.01 (paper).
+    /// Step by which `max_p` grows, or a quarter of `max_p` if that is less. Default: 0.01 (paper).
     pub alpha: f64,
     /// Factor by which `max_p` shrinks. Default: 0.9 (paper).
     pub beta: f64,
-    /// Time between two looks at the average. Default: 500 ms (paper).
+    /// Time between two adjustments of `max_p`. Default: 500 ms (paper).
     pub interval: Span,
-    /// Whether `interval` is counted from the last change and looked at on arrivals only, at most one step each, as in
-    /// ns-2 and ns-3. Default: no.
+    /// Whether `interval` is counted from the last change and checked only at arrivals, with at most one step for each,
+    /// as in ns-2 and ns-3. Default: no.
     pub ns_clock: bool,
-    /// Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
+    /// Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
     /// Default: yes (paper).
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     pub wait: bool,
-    /// Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     pub byte_mode: bool,
-    /// Mean packet size: the automatic thresholds and weight, the idle rule and `byte_mode` refer to it. Default: 500 B
-    /// (ns-2).
+    /// Mean packet size, for the automatic thresholds and weight, the idle rule and `byte_mode`. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
     pub ecn: bool,
-    /// Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    /// Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
     pub hard_drop: bool,
 }
 

@@ -15,7 +15,7 @@ fn fixed(max_probability: f64) -> AredConfig {
     }
 }
 
-/// Offers one packet to a queue of this many at `now`; gives `max_p` after it.
+/// Offers one packet to a queue of this many at `now`; returns `max_p` after it.
 fn look(law: &mut Ared, offers: &mut Offers, packets: u64, now: Time) -> f64 {
     offers.now = now;
     offers.backlog = Backlog { packets, bytes: packets * 500 };
@@ -79,7 +79,7 @@ fn a_busy_silence_takes_each_interval_s_step() {
     let mut law = Ared::new(&fixed(0.1), LINK, 0).unwrap();
     look(&mut law, &mut offers, 12, Time::ZERO);
     assert!((look(&mut law, &mut offers, 12, halves(5)) - 0.15).abs() < 1e-12);
-    // The clock goes on in its own steps.
+    // The clock continues in its own steps.
     assert!((look(&mut law, &mut offers, 12, Time::from_picoseconds(2_999_999_999_999)) - 0.15).abs() < 1e-12);
     assert!((look(&mut law, &mut offers, 12, halves(6)) - 0.16).abs() < 1e-12);
 }

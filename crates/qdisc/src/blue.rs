@@ -1,27 +1,41 @@
-//! BLUE: drops by what the queue has lost and the link has left unused, not by the length of the queue.
+//! BLUE: adjusts its drop probability by lost packets and idle time, not by the length of the queue.
 //!
 //! # What it does
-//! Keeps one probability with which every arriving packet is marked or dropped. A packet lost to a full queue (or a
-//! queue past a threshold) raises it; an idle link lowers it; and neither happens more than once in a freeze time, so
-//! that the sources have time to react before it moves again. The probability thus finds the rate of marks that the
-//! present load needs, with a short buffer. Flows are not told apart: one that does not respond drives the probability
-//! up for all.
+//! BLUE keeps one probability with which it marks or drops every arriving packet. A packet lost to a full queue, or a
+//! queue longer than a threshold, raises it; an idle link lowers it. Neither happens more than once in a freeze time,
+//! so that the sources can react before the next step. The probability thus finds the rate of marks that the present
+//! load needs, with a short buffer. BLUE does not distinguish flows: one flow that does not respond drives the
+//! probability up for all.
+//!
+//! # When to use it
+//! Use it to study BLUE, or to mark ECN-capable flows that all respond, with hardly any loss. One flow that does not
+//! respond drives the probability up for all others and can take nearly the whole link; `sfb` confines the effect to
+//! that flow.
+//!
+//! # Example
+//! ```toml
+//! queue.blue = { limit = "200 packets", freeze_time = "100 ms" }
+//! ```
+//!
+//! Set `freeze_time` first, to the order of the round-trip times. Then `increment` and `decrement`: larger steps follow
+//! the load faster and swing more.
 //!
 //! # Source
 //! W. Feng, D. Kandlur, D. Saha and K. Shin, "Blue: A New Class of Active Queue Management Algorithms", University of
-//! Michigan CSE-TR-387-99, 1999; and "The Blue Active Queue Management Algorithms", IEEE/ACM Transactions on
-//! Networking 10(4), 2002.
+//! Michigan CSE-TR-387-99, 1999; and "The Blue Active Queue Management Algorithms", IEEE/ACM Transactions on Networking
+//! 10(4), 2002.
 //!
 //! # Where we differ
-//! - The paper's idle rule is an event; here the link is taken to be asked without a pause while it is idle, so that
-//!   the probability falls by one step for each freeze time of an idle period, the first at once if it is due.
-//! - Both rules share one freeze time, as in the paper's pseudo-code; with `separate_freeze` each has its own, as in
-//!   the authors' simulator. A step down from zero is none, and starts no freeze time.
+//! - The paper's idle rule is an event. Here an idle link counts as one that asks for a packet without pause, so that
+//!   the probability falls by one step for each freeze time of an idle period, the first step at once if it is due.
+//! - Both rules share one freeze time, as in the paper's pseudo-code. With `separate_freeze` each has its own, as in
+//!   the authors' simulator. A step down from zero does not count and starts no freeze time.
 //! - A packet that is dropped while the link is idle does not end the idle period.
-//! - The public port for ns-3 lowers the probability at every departure and drops without a draw; it is no oracle.
+//! - The public port for ns-3 lowers the probability at every departure and drops without a random number; it is no
+//!   oracle.
 //!
 //! # Cost
-//! One probability and two times, whatever the number of flows; O(1) a packet, and at most one draw.
+//! One probability and two times, regardless of the number of flows. O(1) a packet, and at most one random number.
 //!
 //! # Parameters
 //! See [`BlueConfig`].
@@ -38,21 +52,21 @@ use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, T
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct BlueConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `d1`: what a loss adds to the probability. Default: 0.0025 (paper, configurations B1 and B2).
+    /// `d1`: increase of the probability after a loss. Default: 0.0025 (paper, configurations B1 and B2).
     pub increment: f64,
-    /// `d2`: what an idle link takes off the probability. Much less than `increment`, because an idle link can also
-    /// come of too little load. Default: 0.00025 (paper, configurations B1 and B2).
+    /// `d2`: decrease of the probability while the link is idle. It should be much less than `increment`, because a
+    /// link may also be idle for lack of load. Default: 0.00025 (paper, configurations B1 and B2).
     pub decrement: f64,
-    /// Least time between two changes of the probability, in the order of the sources' round-trip times. Default:
-    /// 100 ms (paper, configuration B2).
+    /// Minimum time between two changes of the probability, of the order of the sources' round-trip times. Default: 100
+    /// ms (paper, configuration B2).
     pub freeze_time: Span,
-    /// Whether a change in one direction leaves the other free to follow at once, as in the authors' simulator.
+    /// Whether a change in one direction may be followed at once by one in the other, as in the authors' simulator.
     /// Default: no (paper's pseudo-code).
     pub separate_freeze: bool,
-    /// `L`: queue past which an arriving packet counts as a loss, so that some room is left for bursts. Default: none,
-    /// only losses count.
+    /// `L`: queue length above which an arriving packet counts as a loss, which leaves some room for bursts. Default:
+    /// none, only losses count.
     pub threshold: Option<QueueSize>,
     /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes (the paper marks).
     pub ecn: bool,

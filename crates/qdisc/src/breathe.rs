@@ -1,31 +1,45 @@
-//! BREATHe: RED that blocks the flows which were served most, until the others have caught up.
+//! BREATHe: RED that blocks the flows that were served most until the others have caught up.
 //!
 //! # What it does
-//! Counts the packets that it lets in by flow, in a heavy-hitter set: a few counters that hold every flow with more
-//! than its share of them. While the average queue lies between RED's thresholds, packets of the set's members are
-//! dropped, and those of other flows are dropped with RED's probability. Packets of others that come without a counter
-//! being free take one off every member's; a blocked flow is let in again once its counter has come to zero. So K
-//! counters hold every flow to 1/(K + 1) of the link, if that is no less than the fair rate.
+//! BREATHe counts the packets that it admits by flow, in a heavy-hitter set: a few counters that hold every flow with
+//! more than its share of the packets. While the average queue lies between RED's thresholds, it drops the packets of
+//! the set's members, and those of other flows with RED's probability. If a packet of another flow arrives and no
+//! counter is free, every member's counter decreases by one. A blocked flow is admitted again once its counter has come
+//! to zero. K counters thus hold every flow to 1/(K + 1) of the link, if that is no less than the fair rate.
+//!
+//! # When to use it
+//! Use it to cap the fastest flows at a fixed share of the link, with a fixed set of counters, where the flows
+//! outnumber the counters. With a counter for every active flow it blocks none of them: a few TCP flows beside one
+//! flood need another discipline, such as `fred` or `afd`.
+//!
+//! # Example
+//! ```toml
+//! queue.breathe = { flow_rate_limit = "2 Mbps", limit = "300 packets" }
+//! ```
+//!
+//! Set `flow_rate_limit` or `counters` first: the cap has to lie above the fair rate. The average queue settles between
+//! `min_threshold` and `max_threshold`, which have to fit `limit`.
 //!
 //! # Source
 //! C.-W. Chang and B. Lin, "A Simple Mechanism for Throttling High-Bandwidth Flows", Research Letters in
 //! Communications, 2008. The set is that of Karp, Shenker and Papadimitriou (2003), in worst-case constant time.
 //!
 //! # Where we differ
-//! - Packets count when they are let in, as in Algorithm 1; `count_departures` on counts them when they are sent.
+//! - Packets count when they are admitted, as in Algorithm 1. With `count_departures` they count when they are sent.
 //! - The paper gives neither the thresholds nor the number of counters; the defaults are ours.
-//! - Random drops have uniform gaps, as RED's; `uniform_gaps` off takes the plain probability. Only packets of flows
-//!   that are not blocked count in a gap.
-//! - `member_threshold`, `decay_period`, `bytes_per_count` and `ecn` are our additions, off by default. Blocked packets
-//!   are dropped even if they are ECN-capable.
+//! - Random drops have uniform gaps, like RED's; `uniform_gaps = false` uses the plain probability. Only packets of
+//!   flows that are not blocked count in a gap.
+//! - `member_threshold`, `decay_period`, `bytes_per_count` and `ecn` are our additions, off by default. Packets of
+//!   blocked flows are dropped even if they are ECN-capable.
 //! - The link counts as idle from the end of its last transmission, and the sample of an arriving packet adds one more
 //!   decay after an idle period, as in [`crate::Red`].
 //!
 //! # Cost
-//! 68 to 76 bytes a counter, all taken at the start, whatever the number of flows; with `count_departures` 8 more for
-//! each packet queued. A packet takes constant time in the worst case, whatever the counters and the flows are: three
-//! walks in the set's index of at most 65 steps, and of about one in the mean, and at most one draw. `bytes_per_count`
-//! multiplies that by the counts of a packet; a decay visits every counter, once in `decay_period`.
+//! 68 to 76 bytes for each counter, allocated at the start, regardless of the number of flows. With `count_departures`
+//! 8 bytes more for each packet queued. A packet takes constant time in the worst case, regardless of the number of
+//! counters and flows: three walks in the set's index, of at most 65 steps and about one on average, and at most one
+//! random number. `bytes_per_count` multiplies that by the counts of a packet. A decay visits every counter once in
+//! each `decay_period`.
 //!
 //! # Parameters
 //! See [`BreatheConfig`].
@@ -52,11 +66,11 @@ const DEFAULT_COUNTERS: u32 = 32;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct BreatheConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets
-    /// (paper, section 4).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper,
+    /// section 4).
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the
-    /// average, and `max_threshold` has to have the same. Default: 100 packets, a third of the default limit.
+    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
+    /// average; `max_threshold` needs the same unit. Default: 100 packets, a third of the default limit.
     pub min_threshold: QueueSize,
     /// `max_th`: average queue above which every packet is dropped. Default: 200 packets, two thirds of the default
     /// limit.
@@ -68,29 +82,29 @@ pub struct BreatheConfig {
     pub max_probability: f64,
     /// Whether the gaps between random drops are made uniform, as in RED. Default: yes.
     pub uniform_gaps: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default:
-    /// 500 B (ns-2's for RED).
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+    /// Default: 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
-    /// Number of counters, K: flows are held to 1/(K + 1) of the link. Too few let heavy flows through. Where that
-    /// share is less than the fair rate there are too many: the counters of all fast flows grow without end, and these
-    /// share by their rates what is left to them, as the queue falls to `min_threshold` and all are let in. With a
-    /// counter for each active flow no counter is ever decremented, and nobody is told apart; the gauge `decrements`
-    /// then stands still. How many flows there will be only the user knows, so that nothing is refused. From 1 to
-    /// 1048576. Default: as `flow_rate_limit` says, else 32.
+    /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With so many
+    /// that this share is below the fair rate, the counters of all fast flows grow without limit; the queue falls to
+    /// `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates.
+    /// With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge
+    /// `decrements` then does not change. Since only the user knows the number of flows, no value in the range is
+    /// refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
     pub counters: Option<u32>,
-    /// `r_limit`: rate above which a flow is to be blocked; the counters are then the link's rate over it, rounded up
-    /// (paper, section 3.1). Not together with `counters`. Default: none.
+    /// `r_limit`: rate above which a flow is blocked. The number of counters is then the link's rate divided by it,
+    /// rounded up (paper, section 3.1). Excludes `counters`. Default: none.
     pub flow_rate_limit: Option<Rate>,
     /// A flow is blocked only if its counter is more than this. Default: 0, every member (paper, section 3).
     pub member_threshold: u64,
-    /// Time after which all counters are halved, so that old sins are forgotten even where no counter is decremented.
+    /// Time after which all counters are halved, so that the past is forgotten even where no counter is decremented.
     /// Default: never; the paper has no such rule.
     pub decay_period: Option<Span>,
-    /// Bytes that count as one: a packet counts its length over this, rounded up. Default: none, each packet
+    /// Bytes for each count: a packet counts as its length divided by this, rounded up. Default: none, each packet
     /// counts once (paper, section 3.1).
     pub bytes_per_count: Option<Bytes>,
-    /// Whether a packet is counted when its transmission begins, instead of when it is let in. A burst that is queued
-    /// is then not held against its flow at once. Default: no.
+    /// Whether a packet is counted when its transmission begins instead of when it is admitted, so that a queued burst
+    /// does not count against its flow at once. Default: no.
     pub count_departures: bool,
     /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
     pub ecn: bool,
@@ -118,7 +132,7 @@ impl Default for BreatheConfig {
 }
 
 impl BreatheConfig {
-    /// Checks every field but the limit and the counters; gives the thresholds and whether they are in bytes.
+    /// Checks every field but the limit and the counters; returns the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
@@ -140,7 +154,7 @@ impl BreatheConfig {
         let counters = u32::try_from(counters).unwrap_or(u32::MAX);
         HeavyHitterSet::new(counters, salt).map_err(|_| ParameterError {
             field: "flow_rate_limit",
-            bound: "be at least 1/1048576 of the link's rate: there is a counter for each time that it goes into it",
+            bound: "be at least 1/1048576 of the link's rate, since there are at most 1048576 counters",
         })
     }
 }

@@ -1,10 +1,25 @@
 //! CBQ, class-based queueing: a queue for each class of traffic, with a share, a shaping rate and a priority.
 //!
 //! # What it does
-//! Puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes
-//! that may send, those of the first priority go first; among equals the link is divided by their shares. A class
-//! with a shaping rate never gets more than that. What a class leaves unused goes to the others: the link idles only
-//! while all that wait are held back by their shaping rates.
+//! CBQ puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes
+//! that may send, those of the first priority are served first; classes of equal priority divide the link by their
+//! shares. A class with a shaping rate never gets more than that rate. What a class leaves unused goes to the others:
+//! the link idles only while all classes with packets are held back by their shaping rates.
+//!
+//! # When to use it
+//! Use it to give classes of traffic a share of the link, a shaping rate or a priority each. It protects classes from
+//! each other, not the flows within a class: that depends on the discipline of the class.
+//!
+//! # Example
+//! ```toml
+//! queue.cbq.classes = [
+//!     { name = "voice", classes = [1], rate = "2 Mbps", queue = "drop_tail" },
+//!     { name = "rest", priority = 1, queue = "fq_codel" },
+//! ]
+//! ```
+//!
+//! The `class` of a group of flows is its traffic class. Give a class of high priority a `rate`, or it can starve the
+//! others. Classes of the same priority need no `rate`, only their `share`.
 //!
 //! # Source
 //! The class queues of the DBL paper (Ertemalp, Cheriton, Bechtolsheim, ICNP 2001, section 7): "a share of the output
@@ -13,17 +28,17 @@
 //! Shares: P. Goyal, H. Vin and H. Cheng, "Start-time Fair Queuing", SIGCOMM 1996.
 //!
 //! # Where we differ
-//! - There is one level of classes, and no borrowing beyond a shaping rate; what Floyd and Jacobson regulate by
-//!   estimators of each class's rate, start-time fair queueing does exactly. For any two busy classes of one priority
-//!   the difference of what they sent, each divided by its share, is bounded by one packet of each.
-//! - A packet's length is known only when its class's queue has given it out (a discipline may drop on the way out).
-//!   So a shaped class may send while it has not overdrawn its bucket, and the burst may be longer than `burst` by
-//!   one packet.
+//! - There is one level of classes, and no borrowing beyond a shaping rate. Start-time fair queueing does exactly what
+//!   Floyd and Jacobson regulate by estimates of each class's rate: for any two busy classes of one priority, the
+//!   amounts that they sent, each divided by its share, differ by at most one packet of each class.
+//! - The length of a packet is known only when the queue of its class has released it, because a discipline may drop
+//!   packets at the head. A shaped class may therefore send while it has not overdrawn its bucket, and a burst may
+//!   exceed `burst` by one packet.
 //!
 //! # Cost
-//! A few numbers for each class beside its queue. O(c) a packet in c classes, plus the work of the queue of its class;
-//! when the link asks, each class that gives nothing although it has packets (it shapes, or drops all it has) costs
-//! O(c) and its queue's work more, and none is asked twice.
+//! A few numbers for each class beside its queue. O(c) a packet with c classes, plus the work of the queue of its
+//! class. When the link asks for a packet, each class that releases none although it has packets (because it is shaped
+//! or drops them all) costs O(c) and the work of its queue again; no class is asked twice.
 //!
 //! # Parameters
 //! See [`CbqConfig`] and [`CbqClass`].
@@ -59,19 +74,19 @@ pub struct CbqConfig<Q> {
 pub struct CbqClass<Q> {
     /// Name of the class.
     pub name: String,
-    /// The traffic classes whose packets it takes. Default: none, so that it is of use as the default class.
+    /// The traffic classes whose packets belong to it. Default: none, which is useful for the default class only.
     #[cfg_attr(feature = "config", serde(default))]
     pub classes: Vec<u8>,
-    /// Share of the link among the classes of the same priority, in proportion to the sum of their shares. Default: 1.
+    /// Share of the link, in proportion to the sum of the shares of all classes of the same priority. Default: 1.
     #[cfg_attr(feature = "config", serde(default = "default_share"))]
     pub share: f64,
-    /// Shaping rate, which the class never exceeds. Default: none.
+    /// Shaping rate, which the class does not exceed. Default: none.
     #[cfg_attr(feature = "config", serde(default))]
     pub rate: Option<Rate>,
-    /// Bytes that the class may send at once after a pause, beyond its shaping rate. Default: 3000 B, two packets.
+    /// Bytes that the class may send at once after an idle time, beyond its shaping rate. Default: 3000 B, two packets.
     #[cfg_attr(feature = "config", serde(default = "default_burst"))]
     pub burst: Bytes,
-    /// Priority: a class sends only while no class of a smaller number can. Default: 0.
+    /// Priority: a class sends only while no class with a smaller number can. Default: 0.
     #[cfg_attr(feature = "config", serde(default))]
     pub priority: u8,
     /// The queue of the class.

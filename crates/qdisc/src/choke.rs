@@ -1,29 +1,41 @@
-//! CHOKe: compares each arrival with packets drawn from the queue, and drops both where they are of one flow.
+//! CHOKe: compares each arrival with packets drawn from the queue, and drops both if they belong to the same flow.
 //!
 //! # What it does
-//! Keeps RED's moving average of the queue. At or below the lower threshold nothing happens. Above it, each arriving
-//! packet is compared with packets drawn at random from the queue; those of its own flow are dropped, and the arrival
-//! with them. A flow that fills the queue is likely to meet itself, one with a few packets is not, and no state is kept
-//! for either. What has not met itself is dropped or marked as RED would, and from the upper threshold always.
+//! CHOKe keeps RED's moving average of the queue. At or below the lower threshold nothing happens. Above it, CHOKe
+//! compares each arriving packet with packets drawn at random from the queue, and drops those of the same flow together
+//! with the arrival. A flow that fills the queue is likely to meet itself; a flow with a few packets is not. Neither
+//! needs any state. A packet without a match is dropped or marked as by RED, and always from the upper threshold on.
+//!
+//! # When to use it
+//! Use it to weaken a flood without any state for flows. It does not contain the flood: beside five TCP flows a flood
+//! still got most of the link. With few flows, well-behaved ones meet themselves too and lose packets.
+//!
+//! # Example
+//! ```toml
+//! queue.choke = { min_threshold = "20 packets", max_threshold = "60 packets" }
+//! ```
+//!
+//! Set the thresholds first, as with RED. Raise `candidates` where several flows do not respond, or set `regions = 8`,
+//! which adjusts their number to the average queue.
 //!
 //! # Source
 //! R. Pan, B. Prabhakar and K. Psounis, "CHOKe: A Stateless Active Queue Management Scheme for Approximating Fair
 //! Bandwidth Allocation", INFOCOM 2000; A. Tang, J. Wang and S. Low, "Understanding CHOKe: Throughput and Spatial
-//! Characteristics", IEEE/ACM Transactions on Networking 12(4), 2004, for what it does to a flow that does not respond.
+//! Characteristics", IEEE/ACM Transactions on Networking 12(4), 2004, for its effect on a flow that does not respond.
 //!
 //! # Where we differ
-//! - Candidates are drawn with replacement from the queue as the arrival finds it, holes excepted, each packet with
-//!   exactly the same probability; Linux gives up after three holes and takes the head.
-//! - A drop on a match leaves RED's counter alone, as in Linux: such a packet never comes before RED.
-//! - Self-adjustment takes as many candidates past the upper threshold as in the last region below it.
-//! - The queue's physical limit is tested last, and the link counts as idle from the end of its last transmission, as
-//!   in [`crate::Red`]. ECN marks take the place of RED's early drops only, never of a match.
+//! - Candidates are drawn with replacement from the queue as it is when the packet arrives, holes excepted, each packet
+//!   with exactly the same probability. Linux gives up after three holes and takes the head.
+//! - A drop on a match leaves RED's counter unchanged, as in Linux: such a packet never reaches RED.
+//! - With `regions`, the number of candidates above the upper threshold is that of the last region below it.
+//! - The physical limit of the queue is tested last, and the link counts as idle from the end of its last transmission,
+//!   as in [`crate::Red`]. ECN marks replace only RED's early drops, never a match.
 //!
 //! # Cost
-//! No state for flows; a list of as many positions as there are candidates. A packet costs a look at each candidate,
-//! and at most the candidates themselves. Each is drawn with two tries on average at most, and no number of tries is
-//! certain to be enough: one more is needed at most every other time. One draw decides for RED. The holes that matches
-//! leave are closed in O(queue) once they outnumber the packets, which is O(1) for each packet that was dropped on a
+//! One position for each candidate, and no state for flows. A packet costs one look at each candidate, and at most the
+//! candidates themselves. Drawing a candidate takes at most two tries on average, but no fixed number of tries is
+//! certain to be enough: each try fails at most every other time. One random number decides for RED. The holes that
+//! matches leave are closed in O(queue) once they outnumber the packets, which is O(1) for each packet dropped on a
 //! match.
 //!
 //! # Parameters
@@ -45,8 +57,8 @@ use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, MarkReason, Packet, Pa
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct ChokeConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 300 packets
-    /// (paper, simulations).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 300 packets (paper,
+    /// simulations).
     pub limit: QueueSize,
     /// `min_th`: average queue up to which nothing is dropped, in packets or bytes. Default: 100 packets (paper,
     /// simulations).
@@ -61,14 +73,14 @@ pub struct ChokeConfig {
     pub max_probability: f64,
     /// `m`: packets drawn from the queue for each arrival. Default: 1 (paper).
     pub candidates: u32,
-    /// Number of regions of equal width between the thresholds if the number of candidates is to follow the average: 2
-    /// in the first region, 2 more in each further one. Default: none; the paper has 8.
+    /// Number of regions of equal width between the thresholds, by which the number of candidates follows the average:
+    /// 2 in the first region, 2 more in each further one. Default: none; the paper has 8.
     pub regions: Option<u32>,
-    /// Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first, and only that
-    /// one is. Default: yes (paper).
+    /// Whether all candidates of the arrival's flow are dropped; otherwise drawing ends with the first match, and only
+    /// that one is dropped. Default: yes (paper).
     pub all_matches: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default:
-    /// 500 B (ns-2's for RED).
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+    /// Default: 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked where RED would drop them early. Default: no.
     pub ecn: bool,
@@ -92,7 +104,7 @@ impl Default for ChokeConfig {
 }
 
 impl ChokeConfig {
-    /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
+    /// Checks every field but the limit; returns the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;
@@ -169,7 +181,7 @@ impl<P: Packet> Choke<P> {
         })
     }
 
-    /// RED's average. An idle period goes on until a packet is let in: what has passed of it is taken off.
+    /// RED's average. An idle period continues until a packet is let in: what has passed of it is taken off.
     fn update_average(&mut self, now: Time) {
         if let Some(since) = &mut self.idle_since {
             self.avg = self.idle_decay.apply(self.avg, *since, now);
@@ -223,7 +235,7 @@ impl<P: Packet> Choke<P> {
         (p_a > 0.0 && uniform(cx.rng) < p_a).then_some(DropReason::Early)
     }
 
-    /// What becomes of an arriving packet: a drop with its reason, or whether it goes on marked.
+    /// What becomes of an arriving packet: a drop with its reason, or whether it proceeds marked.
     fn decide(&mut self, packet: &P, cx: &mut Cx<'_, P>) -> Result<bool, DropReason> {
         self.update_average(cx.now);
         let mut signal = None;

@@ -12,7 +12,7 @@ use crate::require;
 pub struct ClassWeight {
     /// The traffic class.
     pub class: u8,
-    /// Weight of each of its flows; a flow of a class that is not listed has 1.
+    /// Weight of each flow of the class; flows of classes that are not listed have 1.
     pub weight: f64,
 }
 

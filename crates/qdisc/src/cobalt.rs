@@ -1,27 +1,40 @@
 //! COBALT: CoDel for flows that respond and BLUE for those that do not, on one queue.
 //!
 //! # What it does
-//! CoDel's control law runs on the delay of the packet at the head, with one difference: the number of drops is not
-//! forgotten when the delay falls below the target but runs down by the same schedule by which it ran up, so that the
-//! law finds its rate again at once. Beside it BLUE keeps a drop probability that grows when the queue overflows and
-//! shrinks when it runs empty: a flood that ignores CoDel's signals is met by a loss rate that it cannot outrun.
+//! CoDel's control law acts on the delay of the packet at the head of the queue, with one difference: the number of
+//! drops is not reset when the delay falls below the target, but decreases by the schedule by which it increased, so
+//! that the law finds its rate again at once. Beside it, BLUE keeps a drop probability that grows when the queue
+//! overflows and shrinks when it runs empty. A flood that ignores CoDel's signals thus meets a loss rate that it cannot
+//! outrun.
+//!
+//! # When to use it
+//! Use it in place of CoDel where a flood must not fill the one queue that all flows share. The delay then stays short
+//! for all, but the flood keeps most of the link: for fair shares use `fq_codel`.
+//!
+//! # Example
+//! ```toml
+//! queue.cobalt = { target = "5 ms", interval = "100 ms", ecn = true }
+//! ```
+//!
+//! Set `interval` to the longest usual round-trip time, and `target` to 5 to 10 % of it. `limit` has to be reached
+//! before BLUE acts, unless `blue_threshold` is set.
 //!
 //! # Source
 //! Cake's queue management in Linux, described in T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A
 //! Comprehensive Queue Management Solution for Home Gateways", LANMAN 2018; and J. Palmei et al., "Design and
-//! Evaluation of COBALT Queue Discipline", LANMAN 2019, which puts it in ns-3. `blue_threshold` is ns-3's.
+//! Evaluation of COBALT Queue Discipline", LANMAN 2019, which adds it to ns-3. `blue_threshold` is ns-3's.
 //!
 //! # Where we differ
-//! - A full queue drops the arriving packet, as in ns-3; in CAKE the head of its longest queue.
-//! - The last packet in the queue is marked but not dropped, and the delay has to be above four transmissions of the
-//!   longest packet as well as above the target, both as in CAKE; ns-3 has neither rule.
-//! - BLUE decides first: a packet that it drops is not reported as marked before. It never marks, as in both.
+//! - A full queue drops the arriving packet, as in ns-3; CAKE drops the head of its longest queue.
+//! - The last packet in the queue is marked but not dropped, and the delay has to exceed the transmission time of four
+//!   packets of the maximum size as well as the target, both as in CAKE. ns-3 has neither rule.
+//! - BLUE decides first: a packet that it drops is not reported as marked before. BLUE never marks, as in both.
 //! - BLUE's probability is a double instead of a 32-bit fraction.
 //!
 //! # Cost
-//! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent, and the count of
-//! drops runs down by what it ran up. One call may drop all packets but the last, with a draw for each packet while
-//! BLUE's probability is not 0.
+//! Less than 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent, and the number
+//! of drops decreases by what it increased. One call may drop all packets but the last, with a random number for each
+//! packet while BLUE's probability is not 0.
 //!
 //! # Parameters
 //! See [`CobaltConfig`].
@@ -40,26 +53,27 @@ use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterEr
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct CobaltConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// Delay in the queue above which the control law counts it as congested; also the least time between two steps of
+    /// Delay above which the control law considers the queue congested; also the minimum time between two steps of
     /// BLUE's probability. Default: 5 ms (CAKE).
     pub target: Span,
-    /// How long the delay has to stay above the target before the first drop, and the longest gap between drops.
+    /// Time for which the delay has to stay above the target before the first drop; also the longest gap between drops.
     /// Default: 100 ms (CAKE).
     pub interval: Span,
-    /// The longest packet: the delay of four of them at the link's rate is not congestion. Default: 1500 B.
+    /// Maximum packet size: a delay below the transmission time of four such packets is not congestion. Default: 1500
+    /// B.
     pub max_packet_size: Bytes,
-    /// What BLUE's drop probability grows by when the queue overflows. Default: 1/256 (CAKE).
+    /// Increase of BLUE's drop probability when the queue overflows. Default: 1/256 (CAKE).
     pub increment: f64,
-    /// What BLUE's drop probability shrinks by when the queue runs empty. Default: 1/4096 (CAKE).
+    /// Decrease of BLUE's drop probability when the queue runs empty. Default: 1/4096 (CAKE).
     pub decrement: f64,
     /// Delay above which BLUE's drop probability grows as if the queue had overflowed. Default: none (CAKE); 400 ms in
     /// ns-3.
     pub blue_threshold: Option<Span>,
-    /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE does so.
+    /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no (ns-3); CAKE marks.
     pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, whatever the control law says. Default: none.
+    /// Delay from which every ECN-capable packet is marked, regardless of the control law. Default: none.
     pub ce_threshold: Option<Span>,
 }
 
@@ -96,7 +110,7 @@ const INVERSE_SQRT: [u32; 16] = {
     table
 };
 
-/// BLUE, as far as COBALT has it: a drop probability by overflow and emptiness.
+/// The part of BLUE that COBALT has: a drop probability by overflow and emptiness.
 #[derive(Clone, Copy, Debug)]
 struct Blue {
     increment: f64,

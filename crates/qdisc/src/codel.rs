@@ -1,28 +1,40 @@
 //! CoDel, controlled delay: drops at the head of the queue when packets have waited too long for too long.
 //!
 //! # What it does
-//! Looks at a packet when it leaves: how long it was queued. A queue that absorbs a burst has packets below the target
-//! again within one interval; one in which no packet gets below the target for a whole interval is a standing queue.
-//! Then CoDel drops a packet, and goes on dropping at intervals that shrink with the square root of the number of
-//! drops, so that TCP's rate falls in a straight line, until a packet comes out below the target. There is no
-//! probability and nothing to tune to the link: delay is in seconds at every rate.
+//! CoDel measures how long each packet was queued when the packet leaves. A queue that absorbs a burst has packets
+//! below the target delay again within one interval. If no packet gets below the target for a whole interval, the queue
+//! is a standing queue. CoDel then drops a packet, and continues at intervals that shrink with the square root of the
+//! number of drops, so that TCP's rate falls linearly, until a packet leaves with less than the target delay. There is
+//! no probability and nothing to tune to the link: delay is a time at every rate.
+//!
+//! # When to use it
+//! Use it for a short delay at any link rate, with one queue and almost nothing to set, where the flows respond. It
+//! does not hold back a flow that does not respond, and a flood can fill the buffer. Use `fq_codel` where that matters.
+//!
+//! # Example
+//! ```toml
+//! queue.codel = { target = "5 ms", interval = "100 ms" }
+//! ```
+//!
+//! Set `interval` to the longest usual round-trip time, and `target` to 5 to 10 % of it. Below 2.4 Mb/s raise `target`
+//! above the transmission time of one packet. `ecn = true` marks instead of dropping.
 //!
 //! # Source
 //! K. Nichols, V. Jacobson, A. McGregor and J. Iyengar, "Controlled Delay Active Queue Management", RFC 8289, 2018.
 //! `ecn` and `ce_threshold` follow Linux.
 //!
 //! # Where we differ
-//! - Time is kept in 64 bits of picoseconds, so that nothing wraps; ns-3 mistakes a next drop that lies in the future
-//!   for one long past when it decides whether a dropping state resumes.
-//! - The square root is exact. `newton16` has the 16 bits and the one step of Newton's method a drop of Linux and
-//!   ns-3, whose second gap is half of the interval instead of 71 % of it; Linux's clock of 1.024 µs is not copied.
-//! - With `ecn` a mark takes the place of a drop and the packet goes out: one mark a call, as in Linux. The next one
-//!   is scheduled from when this one was due, as after a drop; ns-3 does so from the present.
+//! - Time has 64 bits and counts picoseconds, so that nothing wraps. ns-3 takes a next drop that lies in the future for
+//!   one long past when it decides whether to resume a dropping state.
+//! - The square root is exact. `newton16` has the 16 bits of Linux and ns-3 and their one step of Newton's method for
+//!   each drop; its second gap is half of the interval instead of 71 % of it. Linux's clock of 1.024 µs is not copied.
+//! - With `ecn`, a mark replaces a drop and the packet leaves: one mark for each call, as in Linux. The next mark is
+//!   scheduled from the time at which this one was due, as after a drop; ns-3 schedules it from the present.
 //!
 //! # Cost
-//! Under 200 bytes, and 8 bytes beside each packet queued. O(1) a packet, each packet being either dropped or sent; a
-//! call takes as long as there are packets to drop, a square root for each drop: after a silence that may be all
-//! packets but the last. No draws.
+//! Less than 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent. A call takes as
+//! long as there are packets to drop, with a square root for each drop; after an idle period that may be all packets
+//! but the last. No random numbers.
 //!
 //! # Parameters
 //! See [`CodelConfig`].
@@ -41,22 +53,21 @@ use crate::{Backlog, Cx, Discipline, DropReason, MarkReason, Packet, ParameterEr
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct CodelConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets
-    /// (Linux).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
     pub limit: QueueSize,
-    /// TARGET: the delay in the queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8289).
+    /// TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8289).
     pub target: Span,
-    /// INTERVAL: how long the delay has to stay above the target before the first drop: the longest round-trip time to
-    /// be expected. Default: 100 ms (RFC 8289).
+    /// INTERVAL: time for which the delay has to stay above the target before the first drop; about the longest
+    /// expected round-trip time. Default: 100 ms (RFC 8289).
     pub interval: Span,
-    /// The longest packet: with no more than that left in the queue nothing is dropped. Default: 1500 B.
+    /// Maximum packet size: nothing is dropped while the queue holds no more than that. Default: 1500 B.
     pub max_packet_size: Bytes,
     /// How the square root of the number of drops is computed. Default: `exact`.
     pub square_root: SquareRoot,
     /// Whether ECN-capable packets are marked instead of dropped by the control law. Default: no.
     pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, whatever the control law says; for DCTCP and its kin.
-    /// Default: none.
+    /// Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar
+    /// senders. Default: none.
     pub ce_threshold: Option<Span>,
 }
 
@@ -77,7 +88,7 @@ impl Default for CodelConfig {
 /// The bits of the inverse square root that `newton16` keeps.
 const NEWTON16_BITS: u32 = 0xffff_0000;
 
-/// How CoDel computes the square root of the number of drops.
+/// Method by which CoDel computes the square root of the number of drops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -140,7 +151,7 @@ pub(crate) struct ControlState {
     first_above: Option<Time>,
     /// `drop_next`: when the next packet is to be dropped in the dropping state.
     pub drop_next: Time,
-    /// `count`: drops since the dropping state began, those of the state before that it goes on from included.
+    /// `count`: drops since the dropping state began, including those of the state before from which it continues.
     pub count: u32,
     /// `lastcount`: `count` when the dropping state began.
     last_count: u32,

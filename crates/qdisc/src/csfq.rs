@@ -1,40 +1,53 @@
 //! CSFQ, core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
 //!
 //! # What it does
-//! The router where a packet enters the network estimates the rate of the packet's flow and writes it on the packet.
-//! Each router estimates, from the traffic as a whole, the fair share of its link: the rate at which the flows have to
-//! be cut off for the rest to fill it. A packet is dropped with probability 1 - share/label, so that a flow over the
-//! share is left with it and a flow below loses nothing; what a flow is cut to becomes its label for the next router.
-//! So a core router gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
+//! The router at which a packet enters the network estimates the rate of the packet's flow and writes it on the packet.
+//! Every router estimates the fair share of its link from the total traffic: the rate to which flows have to be cut so
+//! that the rest fills the link. A packet is dropped with probability 1 - share/label. A flow above the share is thus
+//! reduced to it, and a flow below loses nothing; the rate to which a flow is cut becomes its label for the next
+//! router. A core router gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
+//!
+//! # When to use it
+//! Use it for fair shares across a network whose core routers keep no state for flows. Its estimates take several
+//! averaging times to settle, and a few TCP flows beside a flood get less than their share: on a single link use `fred`
+//! or `drr`.
+//!
+//! # Example
+//! ```toml
+//! queue.csfq = { role = "edge", limit = "200 KB", threshold = "50 KB" }
+//! ```
+//!
+//! Set `role` first: `"edge"` where flows enter the network, `"core"` on the links behind. Then `limit` and
+//! `threshold`: the averaging times should be at least twice the longest delay in the queue.
 //!
 //! # Source
 //! I. Stoica, S. Shenker and H. Zhang, "Core-Stateless Fair Queueing: Achieving Approximately Fair Bandwidth
 //! Allocations in High Speed Networks", SIGCOMM 1998.
 //!
 //! # Where we differ
-//! - The packet carries its label in ten bits ([`crate::RateLabel`]), off by at most 1.6 %; an edge router decides by
-//!   the estimate itself.
-//! - A core router treats a packet without a label as an edge router would. So do captured packets pass, and the
+//! - The packet carries its label in ten bits ([`crate::RateLabel`]), with an error of at most 1.6 %. An edge router
+//!   decides by the estimate itself.
+//! - A core router treats a packet without a label as an edge router would. This lets captured packets pass, and the
 //!   simulator's ACKs, which have no room for a label.
-//! - The queue threshold acts as follows: congestion does not begin while the queue is shorter, and while there is no
-//!   congestion a shorter queue drops nothing, for then the share is the largest label of the past and would only hold
-//!   back a flow that begins to send more. Congestion once begun ends with the arrival rate.
-//! - The share starts as the link's rate. It is never set above the larger of the link's rate and the largest label of
-//!   the window, nor below 1 b/s.
-//! - F, the rate of accepted packets, is updated by accepted packets. If a window of congestion had none, it counts
-//!   with what it would have faded to, or a share so small that nothing passes would never be corrected.
-//! - The packet that ends a window without congestion counts in it: the paper's share would be 0 after a window with no
-//!   packet.
-//! - The first packet of a flow is estimated as if it had come together with another, l/K, the limit of the average for
-//!   short gaps; packets at one time are averaged by the same limit.
-//! - An edge router forgets flows. After `idle_timeout` nothing is left of an average but the gap itself, and at
-//!   `max_flows` the flow that was silent longest makes room. A flow that comes back counts as new.
+//! - The queue threshold acts as follows. Congestion does not begin while the queue is shorter. While there is no
+//!   congestion, a shorter queue drops nothing: the share is then the largest label of the past, and would only hold
+//!   back a flow that begins to send more. Congestion ends only when the arrival rate falls.
+//! - The share starts as the link's rate. It never exceeds the larger of the link's rate and the largest label of the
+//!   window, and never falls below 1 b/s.
+//! - F, the rate of accepted packets, is updated by accepted packets. After a window of congestion without any, F
+//!   counts as what it would have decayed to; otherwise a share so small that nothing passes would never be corrected.
+//! - The packet that ends a window without congestion counts in that window: the paper's share would be 0 after a
+//!   window without packets.
+//! - The first packet of a flow is estimated as if it had come together with another: l/K, the limit of the average for
+//!   short gaps. Packets that arrive at the same time are averaged by the same limit.
+//! - An edge router forgets flows. After `idle_timeout` only the gap itself is left of an average; at `max_flows` the
+//!   flow that has been silent longest makes room. A flow that returns counts as new.
 //!
 //! # Cost
-//! An edge router keeps 40 to 80 bytes for each flow that sent within `idle_timeout`, for `max_flows` at most; a core
-//! router a few numbers. O(1) a packet (on an edge router by a hash table: on average; when it doubles, one call moves
-//! its entries): up to three exponentials on an edge router, two on a core router, and at most one draw. A packet lets
-//! at most two silent flows be forgotten.
+//! On an edge router 40 to 80 bytes for each flow that sent within `idle_timeout`, on a core router a few numbers. At
+//! most `max_flows` flows. O(1) a packet (on an edge router on average, by a hash table; when it doubles, one call
+//! moves its entries): up to three exponentials on an edge router, two on a core router, and at most one random number.
+//! A packet removes at most two silent flows.
 //!
 //! # Parameters
 //! See [`CsfqConfig`]. The paper asks for averaging times of at least twice the longest delay in the queue.
@@ -59,16 +72,16 @@ use crate::memory::{heap_bytes, inline_bytes};
 use crate::require;
 use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError, RateLabel, Time, uniform};
 
-/// What a router is to the packets of this queue.
+/// Role of the router for the packets of this queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum CsfqRole {
-    /// The router where packets enter the network: estimates each flow's rate and labels its packets, whatever label
-    /// they came with.
+    /// The router where packets enter the network: estimates each flow's rate and labels its packets, replacing any
+    /// label that they have.
     #[default]
     Edge,
-    /// A router inside: goes by the labels.
+    /// An interior router: uses the labels.
     Core,
 }
 
@@ -77,10 +90,10 @@ pub enum CsfqRole {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct CsfqConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 64 KB (the
-    /// paper's simulations).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 64 KB (the paper's
+    /// simulations).
     pub limit: QueueSize,
-    /// `edge` estimates and writes labels, `core` goes by those that packets carry. Default: edge.
+    /// `edge` estimates rates and writes labels, `core` uses the labels that packets carry. Default: edge.
     pub role: CsfqRole,
     /// Queue below which congestion does not begin and, without congestion, nothing is dropped; in packets or bytes.
     /// Default: 16 KB (the paper's simulations).
@@ -90,16 +103,16 @@ pub struct CsfqConfig {
     /// `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the paper's
     /// simulations).
     pub link_averaging_time: Span,
-    /// `K_c`: how long the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms
-    /// (the paper's simulations).
+    /// `K_c`: time for which the link has to be congested, or not, for each new estimate of the fair share. Default:
+    /// 100 ms (the paper's simulations).
     pub window: Span,
-    /// Weights of flows by traffic class, for an edge router: a flow's label is its rate over its weight (the
+    /// Weights of flows by traffic class, for an edge router: a flow's label is its rate divided by its weight (the
     /// paper's weighted CSFQ). Default: 1 for all.
     pub weights: Vec<ClassWeight>,
-    /// How long a flow is silent before an edge router forgets it. Default: 10 s (ours: a hundred averaging constants).
+    /// Time of silence after which an edge router forgets a flow. Default: 10 s (ours: a hundred averaging constants).
     pub idle_timeout: Span,
-    /// How many flows an edge router knows at most; a new one displaces the flow that has been silent longest. Default:
-    /// 65536 (ours).
+    /// Maximum number of flows that an edge router knows; a new one displaces the flow that has been silent longest.
+    /// Default: 65536 (ours).
     pub max_flows: u32,
 }
 

@@ -1,30 +1,43 @@
 //! DBL, dynamic buffer limiting: holds each flow to a share of the buffer, and a belligerent flow to a packet or two.
 //!
 //! # What it does
-//! Counts the buffer cells of each flow in the queue, in a hash table. A flow that holds more than the dynamic limit
-//! `dbl` gets one signal, a single drop or ECN mark, and then loses its credits one by one for as long as it stays
-//! beyond the limit. A flow that has run out of credits did not react: it is held to be belligerent, and everything
-//! beyond `bf_buffer_limit_cells` is dropped until it has sent a few packets without a drop. Adaptive flows lose one
-//! packet and keep their share; low-rate flows lose nothing; a flood is left with what the others do not use.
+//! DBL counts the buffer cells that each flow holds in the queue, in a hash table. A flow that holds more than the
+//! dynamic limit `dbl` gets one signal, a single drop or ECN mark. It then loses its credits one by one for as long as
+//! it stays above the limit. A flow without credits did not react and counts as belligerent: everything beyond
+//! `bf_buffer_limit_cells` is dropped until the flow has sent a few packets without a drop. Adaptive flows lose one
+//! packet and keep their share; low-rate flows lose nothing; a flood gets what the others do not use.
+//!
+//! # When to use it
+//! Use it against floods on fast links: the work for each packet is constant, the state is fixed, and a flood gets less
+//! than an equal share. The buffer needs room for several packets of each active flow; with less than a packet for
+//! each, it separates flows poorly.
+//!
+//! # Example
+//! ```toml
+//! queue.dbl = { limit = "1000 packets", max_packet_size = "1500 B" }
+//! ```
+//!
+//! Set `max_packet_size` to that of the traffic: what a belligerent flow may hold follows from it. `dbl_max_cells`
+//! bounds the buffer of a single flow, by default to 16 KB; raise it where a TCP flow needs more to fill its path.
 //!
 //! # Source
-//! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent
-//! Flows in High-speed Networks", ICNP 2001. Table 1 is evaluated from the top, the first matching row decides.
+//! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent Flows
+//! in High-speed Networks", ICNP 2001. Table 1 is evaluated from the top; the first matching row decides.
 //!
 //! # Where we differ
 //! - The paper's `dbl` function is a table in a report that is not public. The default here is an equal share of what
 //!   is left of a reference length; see `dbl_function`.
-//! - Row 3 of table 1 says that a credit is lost with each packet, the text says with probability `markProb`: the
-//!   text is followed, and gives the identification time of figure 2. Row 1 takes a credit with every drop, as both
+//! - Row 3 of table 1 says that each packet costs a credit, the text that it does so with probability `markProb`. We
+//!   follow the text, which yields the identification time of figure 2. Row 1 takes a credit with every drop, as both
 //!   say.
-//! - A packet that the rules let in and that finds the queue full is dropped; what it did to the credits stands.
+//! - A packet that the rules admit but that finds the queue full is dropped; its effect on the credits remains.
 //! - `buffersUsed` is counted exactly; thresholds that its field could not hold are refused.
-//! - Input ports (section 5 names the possibility): flows are held against the port by which the packet came that cost
-//!   them their last credit; a port with more than `limit` of them is throttled by a token bucket or shut down.
+//! - Input ports (section 5 names the possibility): a flow that loses its last credit counts against the port through
+//!   which that packet came. A port with more than `limit` such flows is throttled by a token bucket or shut down.
 //!
 //! # Cost
-//! The flow table: 32 bytes an entry here and 72 bits in the paper's hardware, whatever the flows. O(1) a packet, also
-//! when the hash changes, and at most one draw.
+//! 32 bytes for each entry of the flow table, regardless of the number of flows. The paper's hardware needs 72 bits an
+//! entry. O(1) a packet, also when the hash changes, and at most one random number.
 //!
 //! # Parameters
 //! See [`DblConfig`].
@@ -231,7 +244,8 @@ impl Dbl {
     }
 
     /// Changes the hash function when its time has come (paper, section 5). Packets in the queue carry their index, so
-    /// old entries drain; the credits in the table stay, and flows go on with those of the entry they now hash to.
+    /// old entries drain; the credits in the table stay, and flows continue with those of the entry to which they now
+    /// hash.
     fn rehash_if_due(&mut self, now: Time) {
         let Some(rehash) = &mut self.rehash else { return };
         if now < rehash.next {

@@ -1,11 +1,23 @@
 //! Drop-tail: one FIFO queue with a limit.
 //!
 //! # What it does
-//! Lets a packet in while it fits, and drops it otherwise. The plainest queue there is, and the one that most of the
-//! Internet runs on; full queues and losses that hit many flows at once are its marks.
+//! Drop-tail admits a packet if it fits into the queue, and drops it otherwise. It is the simplest queue, and the one
+//! that most of the Internet runs on. Its marks are full queues and losses that hit many flows at once.
+//!
+//! # When to use it
+//! Use it as the baseline of a comparison, and to model a router without queue management. The queue stands near its
+//! limit under long TCP flows, and no flow is protected from another.
+//!
+//! # Example
+//! ```toml
+//! queue.drop_tail = { limit = "100 packets" }
+//! ```
+//!
+//! `limit` is the only parameter: divided by the link's rate it is the longest delay. `forebay size-buffer` finds the
+//! smallest limit that keeps a link busy.
 //!
 //! # Source
-//! No paper owns it. RFC 7567, section 1, describes it and what is wrong with it.
+//! No single paper. RFC 7567, section 1, describes drop-tail and its problems.
 //!
 //! # Where we differ
 //! A packet is dropped when `length + size > limit`, as in ns-3 and Linux. ns-2 drops when `length + 1 >= limit`, so
@@ -13,7 +25,7 @@
 //! packet's own bytes, not a mean size.
 //!
 //! # Cost
-//! No state but its limit; O(1) a packet, and no draw.
+//! No state but its limit. O(1) a packet, and no random number.
 //!
 //! # Parameters
 //! See [`DropTailConfig`].
@@ -29,8 +41,8 @@ use crate::{Admission, Arrival, DropReason, Offer, ParameterError, Ticket, Verdi
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DropTailConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets,
-    /// as in Linux and ns-3.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets, as in Linux
+    /// and ns-3.
     pub limit: QueueSize,
 }
 

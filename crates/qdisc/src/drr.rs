@@ -1,29 +1,42 @@
-//! DRR, deficit round robin: a queue for each flow, served in turn by bytes.
+//! DRR, deficit round robin: a queue for each flow, served round-robin by bytes.
 //!
 //! # What it does
-//! Each flow has a queue. The queues that hold packets take turns; in its turn a flow may send as many bytes as its
-//! deficit counter holds, which grows by one quantum a turn and carries over what was not used. Long packets gain
-//! nothing over short ones, and each packet costs O(1). All flows share one buffer: when it is full, a packet of the
-//! longest queue makes room, so that a flood cannot take the buffer away from others.
+//! Each flow has a queue. The queues that hold packets take turns. In its turn a flow may send as many bytes as its
+//! deficit counter holds; the counter grows by one quantum each turn and carries over what was not used. Long packets
+//! gain nothing over short ones, and each packet costs O(1). All flows share one buffer. When it is full, a packet of
+//! the longest queue makes room, so that a flood cannot take the buffer from other flows.
+//!
+//! # When to use it
+//! Use it for equal or weighted shares by bytes, with a queue for each flow. Nothing is dropped early: a flow that
+//! fills its own queue waits long in it. Use `fq_codel` where that delay matters.
+//!
+//! # Example
+//! ```toml
+//! queue.drr = { quantum = "1500 B", weights = [{ class = 1, weight = 4 }] }
+//! ```
+//!
+//! Set `quantum` to at least the length of the longest packet. `weights` gives the flows of a traffic class a multiple
+//! of it; without `weights` all shares are equal.
 //!
 //! # Source
-//! M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995; the buffer
-//! stealing is McKenney's.
+//! M. Shreedhar and G. Varghese, "Efficient Fair Queueing Using Deficit Round Robin", SIGCOMM 1995; the buffer stealing
+//! is McKenney's.
 //!
 //! # Where we differ
-//! - Flows are told apart exactly, unless `buckets` asks for the paper's hash.
-//! - The victim comes from the tail of the longest queue, as in the paper; ns-2 takes the head (`steal_from_head`).
-//!   ns-2's slip with a stolen-empty queue, which loses its quantum, is not copied.
-//! - "Longest" is by bytes. The longest queue is the first of an indexed heap, so that a drop costs O(log n) flows
-//!   instead of a walk over all; of equally long queues the one with the smallest slot number is taken.
+//! - Flows are distinguished exactly, unless `buckets` asks for the paper's hash.
+//! - The victim comes from the tail of the longest queue, as in the paper; ns-2 takes the head (`steal_from_head`). We
+//!   do not copy ns-2's error with a queue emptied by stealing, which loses its quantum.
+//! - "Longest" means by bytes. The longest queue is the first of an indexed heap, so that a drop with n flows costs
+//!   O(log n) instead of a walk over all of them. Of equally long queues the one with the smallest slot number is
+//!   taken.
 //!
 //! # Cost
 //! An entry for each flow with packets queued, or for each of `buckets`. A packet takes O(1) on average (a hash table;
-//! when it doubles, one call moves its entries), and O(log n) in n such flows to know the longest queue, as long as a
-//! flow's quantum is no less than a packet. Else flows take turns until the first has saved enough: up to one turn less
-//! than the longest packet has quanta for each of the n flows, 43 000 turns for 1000 flows with packets of 65535 B and
-//! quanta of 1500 B. A packet that comes into a full buffer evicts one; where the limit is in bytes as many as make
-//! room for it. No draws.
+//! when it doubles, one call moves its entries), and O(log n) with n such flows to know the longest queue, provided
+//! that a flow's quantum is at least a packet. Otherwise flows take turns until the first has saved enough: for each of
+//! the n flows, up to one turn less than the longest packet has quanta, which is 43 000 turns for 1000 flows with
+//! packets of 65535 B and quanta of 1500 B. A packet that arrives at a full buffer evicts one packet, or, where the
+//! limit is in bytes, as many as make room for it. No random numbers.
 //!
 //! # Parameters
 //! See [`DrrConfig`].
@@ -47,16 +60,15 @@ use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DrrConfig {
-    /// What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default: 1000
-    /// packets.
+    /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
     /// Quantum: bytes that a flow of weight 1 may send in each round. At least one packet makes a round O(1). Default:
     /// 1500 B.
     pub quantum: Bytes,
-    /// Number of queues that flows are hashed to; flows of one bucket share a queue. Default: a queue for each flow.
+    /// Number of queues to which flows are hashed; flows in one bucket share a queue. Default: a queue for each flow.
     pub buckets: Option<u32>,
-    /// Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the packet with which its
-    /// queue began. Default: 1 for all.
+    /// Weights of flows by traffic class: multiples of the quantum. A flow has the weight of the class of the first
+    /// packet in its queue. Default: 1 for all.
     pub weights: Vec<ClassWeight>,
     /// Whether a full buffer drops the head of the longest queue instead of its tail. Default: no (paper); ns-2 does
     /// so.
@@ -202,7 +214,7 @@ impl<P: Packet> Discipline<P> for Drr<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
         let len_bytes = packet.len_bytes();
         if !self.limit.fits(Backlog::default(), len_bytes) {
-            // Longer than the whole buffer: nobody should lose a packet for it.
+            // Longer than the whole buffer: no other packet should be lost for it.
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
         let (slot, fresh) = self.flows.find_or_insert(self.queue_of(packet.flow()));

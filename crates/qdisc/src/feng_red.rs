@@ -1,22 +1,35 @@
 //! Self-configuring RED: RED that scales its maximum probability each time the average crosses a threshold.
 //!
 //! # What it does
-//! RED, whose `max_p` is divided when the average falls below the lower threshold (it was too aggressive) and
-//! multiplied when it rises above the upper one (it was not aggressive enough), once for each crossing. Between the
-//! thresholds `max_p` stays. So it follows the number of flows without knowing it. Flows are not told apart.
+//! This is RED with a variable `max_p`. When the average falls below the lower threshold, `max_p` was too large and is
+//! divided. When the average rises above the upper threshold, `max_p` was too small and is multiplied. Both happen once
+//! for each crossing; between the thresholds `max_p` is constant. It thus follows the number of flows without knowing
+//! it. It does not distinguish flows.
+//!
+//! # When to use it
+//! Use it to reproduce papers with this scheme, which ns-2 and ns-3 call Feng's Adaptive RED. For new work use `ared`,
+//! which adapts continuously and sets its own thresholds.
+//!
+//! # Example
+//! ```toml
+//! queue.feng_red.min_threshold = "20 packets"
+//! queue.feng_red.max_threshold = "60 packets"
+//! ```
+//!
+//! Set the thresholds first, as with RED. `alpha` and `beta` determine how fast the probability adapts.
 //!
 //! # Source
 //! W. Feng, D. Kandlur, D. Saha and K. Shin, "A Self-Configuring RED Gateway", INFOCOM 1999; it extends [`crate::Red`].
 //! ns-2 2.35 and ns-3 call it Feng's Adaptive RED.
 //!
 //! # Where we differ
-//! - `max_p` is at most 1 and at least `bottom`: the paper bounds neither, and below the smallest number that a
+//! - `max_p` is at most 1 and at least `bottom`. The paper bounds neither, and from below the smallest number that a
 //!   computer holds no factor leads back up.
-//! - Before the first packet the average counts as above the upper threshold, as in ns-3: `max_p` is divided once
-//!   by the first packet into an empty queue. In ns-2 that is undefined, in the paper open.
+//! - Before the first packet the average counts as above the upper threshold, as in ns-3: the first packet into an
+//!   empty queue divides `max_p` once. In ns-2 this is undefined, in the paper open.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet, and at most one draw.
+//! A few numbers, regardless of the number of flows. O(1) a packet, and at most one random number.
 //!
 //! # Parameters
 //! See [`FengRedConfig`].
@@ -32,39 +45,39 @@ use crate::{Admission, Arrival, Offer, ParameterError, Red, RedConfig, Time, Ver
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct FengRedConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the
+    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
     /// average. Default: 5 packets (RED).
     pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability
-    /// climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
+    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
     pub weight: f64,
-    /// `max_p` at the start. Default: 0.02 (RED).
+    /// Initial `max_p`. Default: 0.02 (RED).
     pub max_probability: f64,
-    /// What `max_p` is divided by when the average falls below `min_threshold`. Default: 3 (paper).
+    /// Divisor of `max_p` when the average falls below `min_threshold`. Default: 3 (paper).
     pub alpha: f64,
-    /// What `max_p` is multiplied by when the average rises above `max_threshold`. Default: 2 (paper).
+    /// Factor of `max_p` when the average rises above `max_threshold`. Default: 2 (paper).
     pub beta: f64,
     /// Lowest `max_p`. Default: 0.000001.
     pub bottom: f64,
-    /// Whether the probability climbs from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
-    /// Default: no (paper); ns-2 has it on since 2001.
+    /// Whether the probability rises from `max_p` at `max_threshold` to 1 at twice that, instead of jumping to 1.
+    /// Default: no (paper); ns-2 has set it since 2001.
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     pub wait: bool,
-    /// Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     pub byte_mode: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
     /// `byte_mode` refers to it. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
     pub ecn: bool,
-    /// Whether packets past the end of the profile are dropped even if they are ECN-capable. Default: yes.
+    /// Whether packets beyond the end of the profile are dropped even if they are ECN-capable. Default: yes.
     pub hard_drop: bool,
 }
 

@@ -1,33 +1,46 @@
-//! FQ-CoDel: flows hashed to queues that take turns, new ones first, and CoDel on each.
+//! FQ-CoDel: flows hashed to queues that take turns, new ones first, with CoDel on each.
 //!
 //! # What it does
 //! A packet joins the queue to which its flow is hashed. The queues take turns by bytes, as in deficit round robin, but
-//! on two lists: a queue that has just become active is on the list of new ones, which is served first, and goes to
-//! the list of old ones when it has sent a quantum or runs empty. A flow that sends less than a quantum a round is
-//! therefore served at once: queries, ACKs and voice do not wait behind downloads. In each queue CoDel keeps the delay
-//! down. When the buffer is full the longest queue pays, so that a flood cannot push others out.
+//! on two lists. A queue that has just become active is on the list of new queues, which is served first; it moves to
+//! the list of old queues when it has sent a quantum or runs empty. A flow that sends less than a quantum a round is
+//! therefore served at once: queries, ACKs and voice do not wait behind downloads. CoDel keeps the delay of each queue
+//! short. When the buffer is full, packets of the longest queue are dropped, so that a flood cannot push others out.
+//!
+//! # When to use it
+//! Use it as the first choice for an access link or a home router: equal shares, short delays and hardly anything to
+//! set. Shares go by flow, so a host with many flows gets more; and with many more flows than packets in the buffer,
+//! shares and delays vary.
+//!
+//! # Example
+//! ```toml
+//! queue.fq_codel = { flows = 1024, target = "5 ms", interval = "100 ms" }
+//! ```
+//!
+//! Set `interval` to the longest usual round-trip time, and `target` to 5 to 10 % of it. Below 2.4 Mb/s raise `target`
+//! above the transmission time of one packet.
 //!
 //! # Source
 //! T. Hoeiland-Joergensen, P. McKenney, D. Taht, J. Gettys and E. Dumazet, "The Flow Queue CoDel Packet Scheduler and
 //! Active Queue Management Algorithm", RFC 8290, 2018. The memory limit is that of Linux.
 //!
 //! # Where we differ
-//! - The longest queue is found in an indexed heap in O(log n) instead of by a walk over all queues (RFC 8290, section
-//!   4.1); of equally long ones the first in the table pays.
-//! - CoDel's rule not to drop with one packet left looks at the queue's own bytes, as RFC 8289 has it; Linux looks at
-//!   the bytes of all queues together.
+//! - An indexed heap finds the longest queue in O(log n) instead of a walk over all queues (RFC 8290, section 4.1). Of
+//!   equally long queues the first in the table loses packets.
+//! - CoDel's rule not to drop with one packet left considers the queue's own bytes, as in RFC 8289; Linux considers the
+//!   bytes of all queues together.
 //! - A new queue that runs empty always goes to the old list (RFC 8290, section 4.2); in Linux only if that list has
 //!   others.
 //! - `memory_limit` counts the bytes of packets, not the kernel's buffers.
-//! - ns-3's and CAKE's set-associative hash is not offered: a flow that found its set full shares a queue, and may come
-//!   by one of its own while packets of it still wait in the other, which reorders them.
+//! - The set-associative hash of ns-3 and CAKE is not offered: a flow that found its set full shares a queue, and may
+//!   get one of its own while its packets still wait in the other, which reorders them.
 //!
 //! # Cost
-//! About 110 bytes for each of `flows` queues, and 12 bytes beside each packet queued, however many flows there are.
-//! O(log n) a packet in n queues with packets, for the heap, as long as `quantum` is no less than a packet; else up to
-//! one more round for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others;
-//! where it is full by bytes (`memory_limit`, or a `limit` in bytes) as many batches as make room for its length. One
-//! call may drop all packets of a queue but the last, as with CoDel. No draws.
+//! About 110 bytes for each of the `flows` queues, and 12 bytes beside each packet queued. O(log n) a packet with n
+//! queues that hold packets, for the heap, provided that `quantum` is at least a packet; otherwise up to one more round
+//! for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others, or, where the
+//! buffer is full by bytes (`memory_limit`, or a `limit` in bytes), as many batches as make room for it. One call may
+//! drop all packets of a queue but the last, as with CoDel. No random numbers.
 //!
 //! # Parameters
 //! See [`FqCodelConfig`].
@@ -55,32 +68,32 @@ use packet_pool::{Chain, PacketPool};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct FqCodelConfig {
-    /// What all queues together hold at most, in packets or bytes; the packet on the wire is not counted. Default:
-    /// 10240 packets (RFC 8290, section 5.2).
+    /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets
+    /// (RFC 8290, section 5.2).
     pub limit: QueueSize,
-    /// What all queues together hold at most in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+    /// Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
     pub memory_limit: Bytes,
-    /// Number of queues that flows are hashed to. Default: 1024 (RFC 8290, section 5.2).
+    /// Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
     pub flows: u32,
     /// Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290,
     /// section 5.2).
     pub quantum: Bytes,
-    /// Packets that the longest queue loses at most when the buffer is full, unless half of its bytes are fewer.
-    /// Default: 64 (RFC 8290, section 4.1).
+    /// Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer
+    /// packets. Default: 64 (RFC 8290, section 4.1).
     pub drop_batch: u32,
-    /// CoDel's TARGET: the delay in a queue that is worth having for the sake of utilisation. Default: 5 ms (RFC 8290,
+    /// CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290,
     /// section 5.2).
     pub target: Span,
-    /// CoDel's INTERVAL: how long the delay has to stay above the target before the first drop. Default: 100 ms (RFC
-    /// 8290, section 5.2).
+    /// CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms
+    /// (RFC 8290, section 5.2).
     pub interval: Span,
-    /// The longest packet: with no more than that left in a queue CoDel drops nothing. Default: 1500 B.
+    /// Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
     pub max_packet_size: Bytes,
-    /// How CoDel computes the square root of the number of drops. Default: `exact`.
+    /// Method by which CoDel computes the square root of the number of drops. Default: `exact`.
     pub square_root: SquareRoot,
     /// Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
     pub ecn: bool,
-    /// Delay from which every ECN-capable packet is marked, whatever the control law says (RFC 8290, section 5.2).
+    /// Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2).
     /// Default: none.
     pub ce_threshold: Option<Span>,
 }
@@ -292,7 +305,7 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>) {
         let len_bytes = u64::from(packet.len_bytes());
         if !self.limit.fits(Backlog::default(), packet.len_bytes()) || len_bytes > self.memory_limit {
-            // Longer than the whole buffer: nobody should lose a packet for it.
+            // Longer than the whole buffer: no other packet should be lost for it.
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
         let index = self.queue_of(packet.flow());

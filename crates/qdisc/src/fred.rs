@@ -1,26 +1,40 @@
-//! FRED, flow random early drop: RED with an account of each flow that has packets queued.
+//! FRED, flow random early drop: RED with a count of the packets that each flow has queued.
 //!
 //! # What it does
-//! Like RED, keeps a moving average of the queue, and beside it counts the packets of each flow in the queue. A flow
-//! with few packets is never dropped at random (it is fragile); one with more than its share is (it is robust); one
-//! that tries to hold more than a fixed maximum collects strikes and is then held to the average share (it is
-//! non-adaptive). State is kept only for flows that have packets queued, and so strikes are forgotten when a flow's
-//! last packet leaves.
+//! FRED keeps a moving average of the queue, like RED, and also counts the packets of each flow in the queue. A flow
+//! with few packets is never dropped at random (it is fragile). A flow with more than its share is (it is robust). A
+//! flow that tries to hold more than a fixed maximum collects strikes, and is then held to the average share (it is
+//! non-adaptive). State exists only for flows with packets queued, so strikes are forgotten when a flow's last packet
+//! leaves.
+//!
+//! # When to use it
+//! Use it for nearly equal shares from one FIFO queue, also beside floods, with state only for flows that have packets
+//! queued. Where the flows outnumber the packets in the buffer, losses are high and the shares of slow flows suffer.
+//!
+//! # Example
+//! ```toml
+//! queue.fred.limit = "200 packets"
+//! queue.fred.min_threshold = "50 packets"
+//! queue.fred.max_threshold = "100 packets"
+//! ```
+//!
+//! Set the thresholds first: `min_threshold` to about a quarter of `limit`, and `max_threshold` to twice that. No flow
+//! may hold more than `min_threshold` packets.
 //!
 //! # Source
 //! D. Lin and R. Morris, "Dynamics of Random Early Detection", SIGCOMM 1997; `many_flows` is its section on supporting
-//! many flows. The algorithm is followed line by line.
+//! many flows. We follow the algorithm line by line.
 //!
 //! # Where we differ
-//! - While the average is past the upper threshold, `many_flows` lets each flow hold two packets until the queue is
+//! - While the average exceeds the upper threshold, `many_flows` lets each flow hold two packets until the queue is
 //!   full; without it every packet is dropped, as in drop-tail. The paper leaves open whether the two go together.
-//! - The link counts as idle from the end of its last transmission; before that, while it sends the last packet, from
-//!   the moment the queue became empty, as in the paper.
-//! - The queue's physical limit is tested after the rules; ECN marking in place of random drops is our addition.
+//! - The link counts as idle from the end of its last transmission. Before that, while it sends the last packet, it
+//!   counts as idle from the moment the queue became empty, as in the paper.
+//! - The physical limit of the queue is tested after the rules. ECN marking in place of random drops is our addition.
 //!
 //! # Cost
 //! An entry for each flow with packets queued, at most one for each packet of the queue. O(1) a packet on average (a
-//! hash table; when it doubles, one call moves its entries), and at most one draw.
+//! hash table; when it doubles, one call moves its entries), and at most one random number.
 //!
 //! # Parameters
 //! See [`FredConfig`].
@@ -41,10 +55,10 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct FredConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped at random, and the most packets that one flow may hold;
-    /// in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
+    /// `min_th`: average queue below which nothing is dropped at random, and the maximum number of packets that one
+    /// flow may hold; in packets. Default: 250 packets, a quarter of the default limit (paper, section 6).
     pub min_threshold: QueueSize,
     /// `max_th`: average queue from which a flow may hold two packets, or none without `many_flows`; in packets.
     /// Default: 500 packets, twice `min_threshold` (paper, section 6).
@@ -53,14 +67,14 @@ pub struct FredConfig {
     pub weight: f64,
     /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02.
     pub max_probability: f64,
-    /// `minq`: packets that a flow may always have queued without a random drop: 2 for small buffers, 4 for large ones
+    /// `minq`: packets that a flow may always queue without a random drop: 2 for small buffers, 4 for large ones
     /// (paper, section 6). Default: 2.
     pub min_flow_packets: u32,
-    /// Whether each flow may hold two packets while the average is past `max_threshold`, so that more flows than the
-    /// buffer has shares for can all go on (paper, section 7). Default: yes.
+    /// Whether each flow may hold two packets while the average exceeds `max_threshold`, so that all flows can continue
+    /// even if they outnumber the shares of the buffer (paper, section 7). Default: yes.
     pub many_flows: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for. Default:
-    /// 500 B (ns-2's for RED).
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
+    /// Default: 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked where they would be dropped at random. Default: no.
     pub ecn: bool,
@@ -83,7 +97,7 @@ impl Default for FredConfig {
 }
 
 impl FredConfig {
-    /// Checks every field but the limit; gives the thresholds in packets.
+    /// Checks every field but the limit; returns the thresholds in packets.
     fn check(&self) -> Result<(u64, u64), ParameterError> {
         let packets = |size, field| match size {
             QueueSize::Packets(packets) => Ok(packets),

@@ -125,7 +125,7 @@ impl HeavyHitterSet {
         match self.index.find(flow) {
             Some(number) if self.is_present(number) => self.increment(number),
             Some(number) => {
-                // It left, and nobody has taken its place since.
+                // It left, and its place has been free since.
                 self.departed.remove(&mut self.members, number);
                 self.enter(number);
             }

@@ -70,7 +70,7 @@ impl<K: Ord + Copy> IndexedHeap<K> {
         }
     }
 
-    /// Moves the entry at `position` towards the top; gives where it comes to rest.
+    /// Moves the entry at `position` towards the top; returns where it comes to rest.
     fn rise(&mut self, mut position: usize) -> usize {
         let entry = self.heap[position];
         while position > 0 {

@@ -186,7 +186,7 @@ pub trait Sink<P> {
     /// `packet` was dropped: the arriving packet if `queued` is false, else one that had been let in before.
     fn dropped(&mut self, packet: P, reason: DropReason, queued: bool);
 
-    /// `packet` was marked with CE and goes on.
+    /// `packet` was marked with CE and proceeds.
     fn marked(&mut self, packet: &P, reason: MarkReason);
 }
 

@@ -1,12 +1,24 @@
 //! RED with penalty box: finds flows that do not respond by a log of recent drops, and holds them to a fixed rate.
 //!
 //! # What it does
-//! RED's drops are written into a log of fixed length. In fixed intervals each flow that is in the log often enough
-//! is tested: it goes into the box if it sends more than a TCP could, if it has not slowed down although drops have
-//! become four times as frequent, or if its share is out of proportion. All flows in the box share one token bucket
-//! and lose what exceeds it; what passes goes on to RED. At the end of an interval a flow is let out if it sends no
-//! more than the bound that it broke. If many flows do not respond, they crowd each other out of the log, and the
-//! box holds some of them only.
+//! RED's drops are written into a log of fixed length. At fixed intervals each flow with enough entries in the log is
+//! tested. It goes into the box if it sends more than a TCP could, if it has not slowed down although drops have become
+//! four times as frequent, or if its share is out of proportion. All flows in the box share one token bucket and lose
+//! what exceeds it; the rest continues to RED. At the end of an interval a flow leaves the box if it sends no more than
+//! the bound that it broke. If many flows do not respond, they displace each other from the log, and the box holds only
+//! some of them.
+//!
+//! # When to use it
+//! Use it to reproduce papers that compare with a penalty box. Against floods use `fred`, `sfb` or `afd`, which react
+//! faster: a flow goes into the box after an interval, and while it goes in and out the link may stay partly idle.
+//!
+//! # Example
+//! ```toml
+//! queue.penalty_box = { box_share = 0.05, interval = "1 s", rtt = "100 ms" }
+//! ```
+//!
+//! Set `rtt` to a usual round-trip time: it determines what a TCP could send. `box_share` is the part of the link that
+//! all flows in the box share.
 //!
 //! # Source
 //! S. Floyd and K. Fall, "Promoting the Use of End-to-End Congestion Control in the Internet", IEEE/ACM Transactions on
@@ -14,18 +26,18 @@
 //! Shin, "Stochastic Fair BLUE", INFOCOM 2001, section IV-A.
 //!
 //! # Where we differ
-//! - Neither paper gives a complete algorithm. Ours are: the length of the log, the interval, the number of drops
-//!   that a test asks for, the least drop rate for the tests of response and proportion, the box's rate, and the
-//!   rule for letting out.
+//! - Neither paper gives a complete algorithm. The following is ours: the length of the log, the interval, the number
+//!   of drops that a test requires, the least drop rate for the tests of response and proportion, the box's rate, and
+//!   the rule for leaving the box.
 //! - The box is a token bucket in front of RED and not a class of a scheduler: all packets stay in one FIFO queue.
 //! - A flow's rate is estimated from its share of the log, as in the first paper; in the box it is measured.
 //! - Packets of flows in the box count neither for the drop rate nor for the log.
 //!
 //! # Cost
-//! An entry of about 80 bytes for each flow in the log or in the box, and 8 for each drop in the log: at most
-//! `log_entries` and the flows in the box, each of which sends more than it is allowed to. O(1) a packet on average (a
-//! hash table; when it doubles, one call moves its entries), and at most one draw; O(`log_entries`) and a visit to each
-//! flow in the box an interval.
+//! About 80 bytes for each flow in the log or in the box, and 8 for each drop in the log. The log has `log_entries`
+//! drops at most, and each flow in the box sends more than it is allowed to. O(1) a packet on average (a hash table;
+//! when it doubles, one call moves its entries), and at most one random number. O(`log_entries`) and a visit to each
+//! flow in the box at each interval.
 //!
 //! # Parameters
 //! See [`PenaltyBoxConfig`].
@@ -51,51 +63,51 @@ const DROP_RATE_GROWTH: f64 = 4.0;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct PenaltyBoxConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// Drops that the log holds; at most a million. Default: 1000.
+    /// Number of drops that the log holds; at most a million. Default: 1000.
     pub log_entries: usize,
-    /// Time between two looks at the log. Default: 1 s.
+    /// Time between two evaluations of the log. Default: 1 s.
     pub interval: Span,
-    /// Drops that a flow has to have in the log to be tested: fewer say too little about its rate. Default: 10.
+    /// Number of drops that a flow needs in the log to be tested: fewer say too little about its rate. Default: 10.
     pub min_drops: u64,
-    /// `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (RED-PD's).
+    /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (RED-PD's).
     pub rtt: Span,
     /// `B`: packet size of that TCP. Default: 1500 B.
     pub packet_size: Bytes,
-    /// Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower ones are
-    /// those of a few drops. Default: 0.01.
+    /// Drop rate below which no flow's share is out of proportion, and from which its growth is counted: lower rates
+    /// come from a few drops. Default: 0.01.
     pub min_drop_rate: f64,
-    /// Share of the link's rate that the flows in the box have together. Default: 0.05.
+    /// Share of the link's rate for all flows in the box together. Default: 0.05.
     pub box_share: f64,
-    /// What they may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
+    /// Amount that these flows may send at once: the depth of their token bucket. Default: 15 KB, ten large packets.
     pub box_burst: Bytes,
-    /// `min_th`: average queue below which nothing is dropped, in packets or bytes: its unit is the unit of the
+    /// `min_th`: average queue below which nothing is dropped, in packets or bytes. Its unit is the unit of the
     /// average. Default: 5 packets (RED).
     pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability
-    /// climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
+    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
     pub weight: f64,
     /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (RED).
     pub max_probability: f64,
-    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of
-    /// jumping to 1. Default: no (RED).
+    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
+    /// to 1. Default: no (RED).
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two early drops. Default: no; ns-2 has it on.
+    /// Whether at least 1/p packets must pass between two early drops. Default: no; ns-2 sets it.
     pub wait: bool,
-    /// Whether early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    /// Whether early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     pub byte_mode: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
     /// `byte_mode` refers to it. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether RED marks ECN-capable packets instead of dropping them early; a mark counts as a drop, and the box
     /// always drops. Default: no.
     pub ecn: bool,
-    /// Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    /// Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
     pub hard_drop: bool,
 }
 

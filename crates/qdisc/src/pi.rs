@@ -1,29 +1,44 @@
 //! PI: a proportional-integral controller that holds the queue at a reference length.
 //!
 //! # What it does
-//! At a fixed frequency the probability with which arriving packets are dropped or marked is raised in proportion to
-//! what the queue is over its reference length, and in proportion to how fast it grows; and lowered likewise. So the
-//! probability settles wherever it has to for the traffic, and the queue at the reference, whatever the load: RED's
-//! tie between a longer queue and more drops is gone. The controller is linear and knows neither flows nor the link;
-//! its two gains have to suit the number of flows, the round-trip time and the link.
+//! At a fixed frequency the controller changes the probability with which arriving packets are dropped or marked: by a
+//! term proportional to the excess of the queue over its reference length, and by a term proportional to the growth of
+//! the queue. The probability thus settles at the value that the traffic needs, and the queue at the reference, at any
+//! load; RED's coupling between a longer queue and more drops is gone. The controller is linear and knows neither flows
+//! nor the link. Its two gains have to suit the number of flows, the round-trip time and the link.
+//!
+//! # When to use it
+//! Use it to hold the queue of many long TCP flows at a set length, where their number, their round-trip time and the
+//! link are known. The default gains suit one link only; for any other set `design`, or use `pie`. A flow that does not
+//! respond is not held back.
+//!
+//! # Example
+//! ```toml
+//! queue.pi.reference = "50 packets"
+//! queue.pi.mean_packet_size = "1500 B"
+//! queue.pi.design = { flows = 50, round_trip_time = "100 ms" }
+//! ```
+//!
+//! Set `design` first: the fewest long flows and the longest round-trip time that the link has to cope with. The gains
+//! are computed from them, the link's rate and `mean_packet_size`.
 //!
 //! # Source
 //! C. V. Hollot, V. Misra, D. Towsley and W. Gong, "On Designing Improved Controllers for AQM Routers Supporting TCP
 //! Flows", INFOCOM 2001. `byte_mode` follows ns-2 2.35.
 //!
 //! # Where we differ
-//! - There is no timer. The ticks since the last change of the queue are made up for when the queue changes next, each
-//!   with the queue as it stood then, and any number of them in one step; a tick at the time of a change comes before
-//!   it.
-//! - An arriving packet is dropped or marked if the draw is below the probability; in ns-2 also if it is equal, so that
-//!   a probability of 0 may drop. No dice are thrown at 0, nor for a packet that meets a full queue.
-//! - The paper designs its example for a round-trip time of 246 ms; with the 246.7 ms that its numbers add up to,
-//!   [`PiGains::design`] gives the gains that it prints. Where the loop's own speed would be too fast for the delay,
+//! - There is no timer. When the queue changes, all ticks since its last change are made up for in one step, each with
+//!   the queue as it was then. A tick at the time of a change comes before it.
+//! - An arriving packet is dropped or marked if a random number is below the probability; in ns-2 also if it is equal,
+//!   so that a probability of 0 may drop. No random number is drawn at 0, nor for a packet that meets a full queue.
+//! - The paper designs its example for a round-trip time of 246 ms. With 246.7 ms, the sum of its numbers,
+//!   [`PiGains::design`] returns the gains that it prints. Where the loop's own speed would be too fast for the delay,
 //!   the design is slowed down to half a radian a round trip, which leaves a phase margin of 35 degrees (ours).
 //! - With `ecn`, packets are marked at any probability.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet, however many ticks have passed, and at most one draw.
+//! A few numbers, regardless of the number of flows. O(1) a packet, however many ticks have passed, and at most one
+//! random number.
 //!
 //! # Parameters
 //! See [`PiConfig`]. The published gains suit 3750 packets a second, at least 60 flows and round-trip times of up to
@@ -43,21 +58,21 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct PiConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `q_ref`: the length at which the queue is held, in packets or bytes; bytes count as packets of
+    /// `q_ref`: the length at which the queue is held, in packets or bytes, which count as packets of
     /// `mean_packet_size`. Default: 200 packets (paper); ns-2 has 50.
     pub reference: QueueSize,
-    /// `a`: what one packet over the reference adds to the probability at each tick. Default: 1.822e-5 (paper).
+    /// `a`: increase of the probability at each tick for each packet above the reference. Default: 1.822e-5 (paper).
     pub a: f64,
-    /// `b`: what one packet over the reference at the tick before takes off it; less than `a`. Default: 1.816e-5
-    /// (paper).
+    /// `b`: decrease of the probability at each tick for each packet above the reference at the previous tick; less
+    /// than `a`. Default: 1.816e-5 (paper).
     pub b: f64,
     /// `w`: ticks a second. Default: 170 Hz (ns-2); the paper's gains are for 160 Hz.
     pub sampling_frequency_hz: f64,
-    /// The traffic for which the gains are computed; they then stand in place of `a` and `b`. Default: none.
+    /// The traffic for which the gains are computed; they then replace `a` and `b`. Default: none.
     pub design: Option<PiDesign>,
-    /// Whether a packet's probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    /// Whether a packet's probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     pub byte_mode: bool,
     /// Mean packet size: for `byte_mode`, a reference in bytes and `design`. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
@@ -81,14 +96,14 @@ impl Default for PiConfig {
     }
 }
 
-/// The traffic that PI's gains are computed for.
+/// The traffic for which PI's gains are computed.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(deny_unknown_fields))]
 pub struct PiDesign {
-    /// N: the fewest long TCP flows that share the link; with more the loop is slower, and stable.
+    /// N: the least number of long TCP flows that share the link; with more the loop is slower but stable.
     pub flows: u32,
-    /// R: their longest round-trip time, the queue at its reference included.
+    /// R: their longest round-trip time, including the queue at its reference.
     pub round_trip_time: Span,
 }
 
@@ -133,7 +148,7 @@ impl PiGains {
 }
 
 impl PiConfig {
-    /// Checks every field but the limit; gives `a` and `b`.
+    /// Checks every field but the limit; returns `a` and `b`.
     fn check(&self, link_rate: Rate) -> Result<(f64, f64), ParameterError> {
         let (QueueSize::Packets(reference) | QueueSize::Bytes(reference)) = self.reference;
         require(reference > 0, "reference", "be more than 0")?;

@@ -1,31 +1,43 @@
-//! PIE, proportional integral controller enhanced: drops at arrival with a probability steered by the queueing delay.
+//! PIE, proportional integral controller enhanced: drops on arrival with a probability steered by the queueing delay.
 //!
 //! # What it does
-//! Every 15 ms a controller looks at the queueing delay and moves the drop probability: up while the delay is above the
-//! target or growing, down while it is below or shrinking, in steps that are the smaller the smaller the probability.
-//! Arriving packets are dropped or marked with that probability. Short bursts after a quiet time pass unharmed. Delay
-//! is what is held, whatever the rate of the link, and no flow is told apart from others.
+//! Every 15 ms a controller compares the queueing delay with its target and adjusts the drop probability: up while the
+//! delay is above the target or growing, down while it is below or shrinking. The smaller the probability, the smaller
+//! the steps. Arriving packets are dropped or marked with that probability. Short bursts after a quiet time pass
+//! unharmed. PIE holds the delay at any link rate and does not distinguish flows.
+//!
+//! # When to use it
+//! Use it to hold the delay near a target with decisions on arrival only, as cable modems do. It does not hold back a
+//! flow that does not respond, which can take most of the link: use `fq_codel` there.
+//!
+//! # Example
+//! ```toml
+//! queue.pie = { limit = "1000 packets", target = "15 ms", ecn = true }
+//! ```
+//!
+//! Set `target` first. `limit` should be several times what the link sends in that time, so that bursts fit. `ecn =
+//! true` marks ECN-capable packets instead of dropping them, up to the probability `mark_threshold`.
 //!
 //! # Source
 //! R. Pan, P. Natarajan, F. Baker and G. White, "Proportional Integral Controller Enhanced (PIE): A Lightweight Control
 //! Scheme to Address the Bufferbloat Problem", RFC 8033, 2017.
 //!
 //! # Where we differ
-//! - The queueing delay is that of the last packet that left, and 0 once the queue is empty (RFC 8033, section 4.3);
-//!   the estimate from the rate of departures (section 5.2) is not offered.
+//! - The queueing delay is that of the last packet that left, and 0 once the queue is empty (RFC 8033, section 4.3).
+//!   The estimate from the departure rate (section 5.2) is not offered.
 //! - The ticks of the controller are at whole multiples of its period since the start of the run. They are made up for
-//!   when a packet comes or goes, with what was known at each; one that falls on the same time comes first.
-//! - The probability and its steps are whole multiples of 2^-52, so that any number of equal steps may be taken at
-//!   once, with the very same result.
-//! - The burst allowance follows RFC 8033, section 4.4; ns-3 gives it only after the first packet, holds the
+//!   when a packet arrives or leaves, with the values known at each tick; a tick at the same time comes first.
+//! - The probability and its steps are whole multiples of 2^-52, so that any number of equal steps may be taken at once
+//!   with exactly the same result.
+//! - The burst allowance follows RFC 8033, section 4.4. ns-3 grants it only after the first packet, holds the
 //!   probability at 0 meanwhile and renews it after 1.5 s of quiet. Linux counts it down by departures.
 //! - Linux's additions (a faster rise above 250 ms of delay, another decay) are not offered.
-//! - The accumulated probability of `derandomize` starts again at 0 after a mark as well as after a drop.
+//! - The accumulated probability of `derandomize` restarts at 0 after a mark as well as after a drop.
 //!
 //! # Cost
-//! About 200 bytes, and 8 bytes for each packet queued: its time of arrival. O(1) a packet, and at most one draw. Ticks
-//! that were missed cost about as much as 40 of them at most, and 2000 on an empty queue, where the probability decays:
-//! however long the silence.
+//! About 200 bytes, and 8 bytes for the arrival time of each packet queued. O(1) a packet, and at most one random
+//! number. Missed ticks cost about as much as 40 of them at most, or 2000 on an empty queue, where the probability
+//! decays, however long the idle period was.
 //!
 //! # Parameters
 //! See [`PieConfig`].
@@ -50,25 +62,24 @@ use controller::{Controller, ControllerState};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct PieConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets
-    /// (Linux).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets (Linux).
     pub limit: QueueSize,
-    /// QDELAY_REF: the queueing delay that is aimed at. Default: 15 ms (RFC 8033, section 4.2).
+    /// QDELAY_REF: the target of the queueing delay. Default: 15 ms (RFC 8033, section 4.2).
     pub target: Span,
-    /// T_UPDATE: the period of the controller. Default: 15 ms (RFC 8033, section 4.2).
+    /// T_UPDATE: period of the controller. Default: 15 ms (RFC 8033, section 4.2).
     pub update_interval: Span,
-    /// Step of the probability a tick for each second of delay above the target, at a probability of 10 % or more.
-    /// Default: 0.125 (RFC 8033, section 4.2).
+    /// Step of the probability at each tick for each second of delay above the target, at a probability of 10 % or
+    /// more. Default: 0.125 (RFC 8033, section 4.2).
     pub alpha: f64,
-    /// Step of the probability a tick for each second by which the delay has grown, at a probability of 10 % or more.
-    /// Default: 1.25 (RFC 8033, section 4.2).
+    /// Step of the probability at each tick for each second by which the delay has grown, at a probability of 10 % or
+    /// more. Default: 1.25 (RFC 8033, section 4.2).
     pub beta: f64,
-    /// MAX_BURST: how long nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
+    /// MAX_BURST: time for which nothing is dropped early after a quiet time. Default: 150 ms (RFC 8033, section 4.4).
     pub max_burst: Span,
-    /// MEAN_PKTSIZE: with no more than two of these queued nothing is dropped early, and `byte_mode` refers to it.
+    /// MEAN_PKTSIZE: nothing is dropped early with at most two such packets queued; also the reference of `byte_mode`.
     /// Default: 1500 B, an Ethernet's MTU.
     pub mean_packet_size: Bytes,
-    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size`. Default: no.
+    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size`. Default: no.
     pub byte_mode: bool,
     /// Whether drops are spread out: none until the probabilities of the packets since the last one add up to 0.85, and
     /// one for certain when they add up to 8.5 (RFC 8033, section 5.4). Default: no.
@@ -76,14 +87,14 @@ pub struct PieConfig {
     /// Whether the probability rises by no more than 2 % a tick once it is at 10 % (RFC 8033, section 5.5). Default:
     /// yes.
     pub cap_adjustment: bool,
-    /// Delay at which PIE becomes active, after nothing has been dropped early and the probability has rested; it
-    /// becomes inactive when the probability is 0 and the delay below half of the target (RFC 8033, section 5.3, where
-    /// a third of the buffer does what the delay does here and in ns-3). Default: always active.
+    /// Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE
+    /// becomes inactive when the probability is 0 and the delay is below half of the target (RFC 8033, section 5.3,
+    /// which uses a third of the buffer instead of the delay used here and in ns-3). Default: always active.
     pub active_threshold: Option<Span>,
     /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
     pub ecn: bool,
-    /// `mark_ecnth`: probability above which ECN-capable packets are dropped all the same. Default: 0.1 (RFC 8033,
-    /// section 5.1).
+    /// `mark_ecnth`: probability above which ECN-capable packets are dropped as well. Default: 0.1 (RFC 8033, section
+    /// 5.1).
     pub mark_threshold: f64,
 }
 

@@ -356,7 +356,7 @@ proptest! {
 
 #[test]
 fn years_of_silence_pass_at_once() {
-    // 10 ps above the target and a tick each nanosecond: so slow a rise would take a loop forever.
+    // 10 ps above the target and a tick each nanosecond: a loop would take too long for so slow a rise.
     let config = PieConfig {
         update_interval: Span::from_nanoseconds(1),
         max_burst: Span::from_seconds(1_000_000),

@@ -1,11 +1,25 @@
 //! RED, random early detection: drops early, by the average queue.
 //!
 //! # What it does
-//! Keeps a moving average of the queue length, updated at each arrival. Below the lower threshold nothing happens;
-//! between the thresholds an arriving packet is dropped or marked with a probability that grows with the average;
-//! from the upper threshold on every packet is. The gap between two early drops is made uniform, so that they do not
-//! come in clusters. Flows are not told apart: each loses in proportion to what it sends, and one that does not
+//! RED keeps a moving average of the queue length, updated at each arrival. Below the lower threshold nothing happens.
+//! Between the thresholds an arriving packet is dropped or marked with a probability that grows with the average. From
+//! the upper threshold on every packet is. The gaps between early drops are made uniform, so that drops do not come in
+//! clusters. RED does not distinguish flows: each loses in proportion to what it sends, and a flow that does not
 //! respond keeps its share.
+//!
+//! # When to use it
+//! Use it to model a router or a paper with RED, or to keep the queue of many responding TCP flows short. Its
+//! thresholds and `max_probability` suit one load only; `ared` adapts to the load, and `codel` and `pie` need no
+//! thresholds. A flood can take even more of the link than under drop-tail.
+//!
+//! # Example
+//! ```toml
+//! queue.red = { min_threshold = "20 packets", max_threshold = "60 packets" }
+//! ```
+//!
+//! Set the thresholds first: the average queue settles between them, and the upper one is usually three times the lower
+//! one. `max_probability` has to grow with the number of flows. `gentle = true` avoids dropping every packet just above
+//! the upper threshold.
 //!
 //! # Source
 //! S. Floyd and V. Jacobson, "Random Early Detection Gateways for Congestion Avoidance", IEEE/ACM Transactions on
@@ -13,24 +27,26 @@
 //!
 //! # Where we differ
 //! - The first packet after the average has crossed the lower threshold is exempt, as in ns-2; the paper sets its
-//!   counter so that it may already be dropped. The gap between drops is then uniform on 1 .. 1/p - 1 (`wait` off).
-//! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; the paper starts when
-//!   the last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself adds one
-//!   more decay after an idle period, as in ns-2.
-//! - A packet that is dropped while the link is idle does not end the idle period: the average goes on decaying with
+//!   counter so that this packet may already be dropped. The gap between drops is then uniform on 1 .. 1/p - 1 (`wait`
+//!   off).
+//! - The link counts as idle from the end of its last transmission, as in ns-2, ns-3 and Linux; in the paper idle time
+//!   starts when the last packet leaves the buffer, one transmission earlier. The sample of the arriving packet itself
+//!   adds one more decay after an idle period, as in ns-2.
+//! - A packet that is dropped while the link is idle does not end the idle period: the average continues to decay with
 //!   time. In ns-2 it would from then on decay by one sample for each arrival.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
 //! - Whether an ECN-capable packet is marked is decided by `hard_drop` above the upper threshold, and by
-//!   `max_marking_probability` by the drop probability. ns-2 2.35 has the latter at 0.1 (`mark_p_`, with `use_mark_p_`
-//!   on): as soon as `p_b` reaches that, in gentle mode with a `max_p` of 0.1 from the upper threshold on, it drops
-//!   what we would mark. Absent, as here by default, everything up to the forced drops is marked.
+//!   `max_marking_probability` according to the drop probability. ns-2 2.35 sets the latter to 0.1 (`mark_p_`, with
+//!   `use_mark_p_` on): once `p_b` reaches it, which in gentle mode with a `max_p` of 0.1 is from the upper threshold
+//!   on, ns-2 drops what we would mark. By default there is no such bound here, and everything up to the forced drops
+//!   is marked.
 //!
 //! # Cost
-//! A few numbers, whatever the flows; O(1) a packet, and at most one draw. The average after an idle period takes one
-//! power.
+//! A few numbers, regardless of the number of flows. O(1) a packet, and at most one random number. The average after an
+//! idle period takes one power.
 //!
 //! # Parameters
-//! See [`RedConfig`]. ns-2's RED of fixed thresholds is `wait = true`, `small_queue_guard = true`.
+//! See [`RedConfig`]. ns-2's RED with fixed thresholds is `wait = true`, `small_queue_guard = true`.
 
 use forebay_units::{Bytes, QueueSize, Rate};
 
@@ -44,12 +60,12 @@ use crate::{Admission, Arrival, DropReason, MarkReason, Offer, ParameterError, T
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct RedConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `min_th`: average queue below which nothing is dropped. In packets or bytes: its unit is the unit of the
-    /// average, and `max_threshold` has to have the same. Default: 5 packets (paper, section 11).
+    /// `min_th`: average queue below which nothing is dropped. In packets or bytes; its unit is the unit of the
+    /// average, and `max_threshold` needs the same. Default: 5 packets (paper, section 11).
     pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability climbs
+    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises
     /// from `max_probability` to 1). Default: 15 packets (paper, section 11).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (paper, section 6).
@@ -57,27 +73,27 @@ pub struct RedConfig {
     /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.02 (paper, section
     /// 8).
     pub max_probability: f64,
-    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of
-    /// jumping to 1. Default: no (paper); ns-2 has it on since 2001.
+    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
+    /// to 1. Default: no (paper); ns-2 has set it since 2001.
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean rate
-    /// of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 has it on.
+    /// Whether at least 1/p packets must pass between two early drops: gaps are uniform on 1/p .. 2/p, so that the mean
+    /// rate of drops is p/1.5, instead of 1 .. 1/p. Default: no (paper); ns-2 sets it.
     pub wait: bool,
-    /// Whether early drops are withheld while one packet or none is waiting. Default: no (paper); ns-2 does so.
+    /// Whether early drops are suppressed while at most one packet is waiting. Default: no (paper); ns-2 does so.
     pub small_queue_guard: bool,
-    /// Whether a packet's drop probability grows in proportion to its size over `mean_packet_size` (paper, section 7).
-    /// Default: no.
+    /// Whether a packet's drop probability grows in proportion to its size divided by `mean_packet_size` (paper,
+    /// section 7). Default: no.
     pub byte_mode: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
     /// `byte_mode` refers to it. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early (RFC 3168, section 5). Default: no.
     pub ecn: bool,
-    /// Whether packets past the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7).
+    /// Whether packets above the upper threshold are dropped even if they are ECN-capable (RFC 3168, section 7).
     /// Default: yes.
     pub hard_drop: bool,
     /// From this drop probability on (`p_b`, before the gaps are made uniform) ECN-capable packets are dropped, not
-    /// marked, whatever `hard_drop` says. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
+    /// marked, regardless of `hard_drop`. Default: none; ns-2 2.35 has 0.1 (`mark_p_`).
     #[cfg_attr(feature = "config", serde(skip_serializing_if = "Option::is_none"))]
     pub max_marking_probability: Option<f64>,
 }
@@ -103,7 +119,7 @@ impl Default for RedConfig {
 }
 
 impl RedConfig {
-    /// Checks every field but the limit; gives the thresholds and whether they are in bytes.
+    /// Checks every field but the limit; returns the thresholds and whether they are in bytes.
     fn check(&self) -> Result<(f64, f64, bool), ParameterError> {
         let (min, max, in_bytes) = thresholds(self.min_threshold, self.max_threshold, self.limit)?;
         check_averaging_weight(self.weight, "weight")?;

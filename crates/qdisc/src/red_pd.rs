@@ -1,31 +1,42 @@
 //! RED-PD, RED with preferential dropping: finds flows of high bandwidth by RED's drops, and drops them first.
 //!
 //! # What it does
-//! RED's early drops are a sample of what arrives. They are written down by flow in lists, one for each period; a
-//! flow that is in most of the last lists sends more than a TCP of a target round-trip time would at the present
-//! drop rate, and is monitored: a filter in front of RED drops its packets with a probability of its own, which is
-//! raised while the flow stays in the lists and lowered when it is in none. A monitored flow whose rate does not
-//! fall when its drop rate rises is unresponsive: its probability rises faster and falls more slowly. All other
-//! flows see RED alone.
+//! RED's early drops are a sample of the arrivals. RED-PD records them by flow in lists, one for each period. A flow
+//! that is in most of the last lists sends more than a TCP of a target round-trip time would at the present drop rate.
+//! Such a flow is monitored: a filter in front of RED drops its packets with a probability of its own, which is raised
+//! while the flow stays in the lists and lowered when it is in none. A monitored flow whose rate does not fall when its
+//! drop rate rises is unresponsive: its probability rises faster and falls more slowly. All other flows see RED alone.
+//!
+//! # When to use it
+//! Use it to slow down a few fast flows on a link with RED, with state for those flows only. It needs several periods
+//! to find a flow, and reduces a flood without holding it to an equal share: use `fred` or `afd` for that.
+//!
+//! # Example
+//! ```toml
+//! queue.red_pd = { target_rtt = "100 ms", limit = "200 packets" }
+//! ```
+//!
+//! Set `target_rtt` first: flows faster than a TCP with this round-trip time are slowed down, so a longer time is
+//! stricter. `min_threshold` and `max_threshold` are RED's.
 //!
 //! # Source
 //! R. Mahajan, S. Floyd and D. Wetherall, "Controlling High-Bandwidth Flows at the Congested Router", ICNP 2001. The
 //! order of the steps and the constants follow the implementation in ns-2 2.35 (`queue/red-pd.cc`, `tcl/ex/red-pd`).
 //!
 //! # Where we differ
-//! - Only early drops and marks make a flow an entry of a list: a forced drop, or one for a full queue, is no
-//!   sample. All of RED's count for its drop rate. ns-2 takes what its flow monitor is told of.
+//! - Only early drops and marks enter a list: a forced drop, or one for a full queue, is no sample. All of RED's drops
+//!   count for its drop rate. ns-2 counts what its flow monitor reports.
 //! - The probability of an unlisted flow is lowered at the end of the period, in ns-2 one millisecond later.
 //! - The first period ends after `max_period`; ns-2's scripts begin after ten seconds.
-//! - What is known of a flow is forgotten when it is neither monitored nor in a list, the time of its last change too.
-//! - The filter looks at the average as the packet before has left it, as in ns-2, and at the queue in packets;
-//!   ns-2 may do so in bytes.
+//! - All state of a flow, including the time of its last change, is forgotten when the flow is neither monitored nor in
+//!   a list.
+//! - The filter uses the average as of the previous packet, as in ns-2, and the queue in packets; ns-2 may use bytes.
 //!
 //! # Cost
-//! An entry of about 240 bytes for each flow monitored, listed or dropped in this period: at most `lists` x
-//! `list_entries`, the drops of one period, and those whose probability is still being lowered. O(1) a packet on
-//! average (a hash table; when it doubles, one call moves its entries), and at most two draws, the filter's and RED's;
-//! O(n log n) at the end of a period for n such flows.
+//! About 240 bytes for each flow that is monitored, listed or was dropped in this period. That is at most `lists` x
+//! `list_entries`, the drops of one period, and the flows whose probability is still being lowered. O(1) a packet on
+//! average (a hash table; when it doubles, one call moves its entries), and at most two random numbers, the filter's
+//! and RED's; O(n log n) at the end of a period for n such flows.
 //!
 //! # Parameters
 //! See [`RedPdConfig`].
@@ -60,54 +71,55 @@ const PERIODS_TO_LOWER_UNRESPONSIVE: usize = 5;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct RedPdConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1000 packets.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
-    /// `R`: round-trip time of the TCP that a flow may be as fast as. Default: 40 ms (paper).
+    /// `R`: round-trip time of the TCP whose rate a flow may reach. Default: 40 ms (paper).
     pub target_rtt: Span,
-    /// `M`: lists of dropped flows that are kept, one for each period; at most 8. Default: 5 (paper).
+    /// `M`: number of lists of dropped flows, one for each of the last periods; at most 8. Default: 5 (paper).
     pub lists: usize,
-    /// `K`: lists that a flow has to be in to be monitored. Default: 3 (paper).
+    /// `K`: number of lists that have to contain a flow before it is monitored. Default: 3 (paper).
     pub lists_to_monitor: usize,
-    /// Flows of a list: those with the most bytes dropped. Default: 50 (ns-2).
+    /// Number of flows in a list: those with the most bytes dropped. Default: 50 (ns-2).
     pub list_entries: usize,
     /// Shortest period. Default: twice `target_rtt` (ns-2).
     pub min_period: Option<Span>,
     /// Longest period. Default: ten times `target_rtt` (ns-2).
     pub max_period: Option<Span>,
-    /// Least time between two changes of a flow's probability. Default: 400 ms (ns-2).
+    /// Minimum time between two changes of a flow's probability. Default: 400 ms (ns-2).
     pub min_change_time: Span,
-    /// Most by which a flow's probability is lowered at a time. Default: 0.05 (ns-2).
+    /// Maximum decrease of a flow's probability at a time. Default: 0.05 (ns-2).
     pub max_reduction: f64,
     /// Whether flows are tested for being unresponsive. Default: yes.
     pub unresponsive_test: bool,
-    /// Whether the filter spares unresponsive flows, too, while one packet or none is waiting (`noidle_` in ns-2).
+    /// Whether the filter also spares unresponsive flows while at most one packet is waiting (`noidle_` in ns-2).
     /// Default: no.
     pub keep_busy: bool,
-    /// `min_th`: average queue below which RED drops nothing, and the filter nothing of responsive flows; in packets or
-    /// bytes: its unit is the unit of the average. Default: 5 packets (RED).
+    /// `min_th`: average queue below which RED drops nothing, and the filter drops nothing of responsive flows; in
+    /// packets or bytes. Its unit is the unit of the average. Default: 5 packets (RED).
     pub min_threshold: QueueSize,
-    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability
-    /// climbs to 1), in the unit of `min_threshold`. Default: 15 packets (RED).
+    /// `max_th`: average queue from which every packet is dropped (or, if `gentle`, from which the probability rises to
+    /// 1), in the unit of `min_threshold`. Default: 15 packets (RED).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002 (RED).
     pub weight: f64,
     /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1 (ns-2).
     pub max_probability: f64,
-    /// Whether RED's probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of
-    /// jumping to 1, past which there are no early drops to tell flows by. Default: yes (ns-2).
+    /// Whether RED's probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
+    /// to 1, beyond which no early drops would identify flows. Default: yes (ns-2).
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two of RED's early drops. Default: no; ns-2 has it on.
+    /// Whether at least 1/p packets must pass between two of RED's early drops. Default: no; ns-2 sets it.
     pub wait: bool,
-    /// Whether RED's early drops are withheld while one packet or none is waiting. Default: no; ns-2 does so.
+    /// Whether RED's early drops are suppressed while at most one packet is waiting. Default: no; ns-2 does so.
     pub small_queue_guard: bool,
-    /// Whether RED's drop probability grows in proportion to a packet's size over `mean_packet_size`. Default: no.
+    /// Whether RED's drop probability grows in proportion to a packet's size divided by `mean_packet_size`. Default:
+    /// no.
     pub byte_mode: bool,
-    /// Mean packet size: the link's rate over it is the number of samples that an idle period counts for, and
+    /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for, and
     /// `byte_mode` refers to it. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether RED marks ECN-capable packets instead of dropping them early; the filter always drops. Default: no.
     pub ecn: bool,
-    /// Whether packets past the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
+    /// Whether packets beyond the end of RED's profile are dropped even if they are ECN-capable. Default: yes.
     pub hard_drop: bool,
 }
 
@@ -141,7 +153,7 @@ impl Default for RedPdConfig {
 }
 
 impl RedPdConfig {
-    /// Checks what [`Red`] does not; gives the shortest and the longest period.
+    /// Checks what [`Red`] does not; returns the shortest and the longest period.
     fn check(&self) -> Result<(Span, Span), ParameterError> {
         let rtt = self.target_rtt;
         require(rtt > Span::ZERO && rtt <= Span::from_seconds(100), "target_rtt", "be more than 0 and at most 100 s")?;

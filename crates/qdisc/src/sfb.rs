@@ -1,12 +1,25 @@
 //! Stochastic Fair BLUE (SFB): finds flows that do not respond, in a few dozen bins, and holds them to a fixed rate.
 //!
 //! # What it does
-//! Each level of bins has a hash function that puts every flow into one of its bins. A bin counts the packets that its
-//! flows have in the queue and keeps a marking probability as BLUE does: up when the bin is over its size, down when it
-//! is empty. A packet is marked or dropped with the least probability of its bins. A flow that does not respond drives
-//! all its bins to 1, is thereby identified and held to a fixed rate; another flow suffers only if all its bins are
-//! polluted by such flows. Hash functions that change now and then keep that from lasting, and put reformed flows on
-//! parole. The queue stays one FIFO.
+//! Each level of bins has a hash function that assigns every flow to one of its bins. A bin counts the packets that its
+//! flows have in the queue, and keeps a marking probability as BLUE does: it rises when the bin is over its size and
+//! falls when the bin is empty. A packet is marked or dropped with the lowest probability among its bins. A flow that
+//! does not respond drives all its bins to 1; it is thereby identified and held to a fixed rate. Another flow suffers
+//! only if such flows pollute all its bins. Changing the hash functions from time to time keeps that from lasting, and
+//! puts reformed flows on parole. The queue remains one FIFO.
+//!
+//! # When to use it
+//! Use it to limit a few unresponsive flows to a low, fixed rate, with state that does not depend on the number of
+//! flows. With 2 levels of 23 bins, eight such flows pollute all bins of a third of the others: use more `bins` or
+//! `levels`, or a fair queue such as `drr`.
+//!
+//! # Example
+//! ```toml
+//! queue.sfb = { limit = "1000 packets", bins = 64, rate_limit = "1 Mbps" }
+//! ```
+//!
+//! Set `rate_limit` first: the default of 160 kb/s is that of the paper's link. `fair_limit = {}` estimates the fair
+//! share instead. `rehash_interval` changes the hash functions.
 //!
 //! # Source
 //! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm for Enforcing
@@ -14,36 +27,37 @@
 //! share.
 //!
 //! # Where we differ
-//! - Figure 1 drops a packet if any of its bins is over its size, which takes away the protection by one good bin that
-//!   the text promises. The default drops it if all are; `drop_rule` has both.
-//! - Figure 1 has one size of a bin, past which probabilities rise and packets are dropped. With `bin_limit` above
-//!   `bin_size` a bin's probability has room to rise before that, as in Linux.
-//! - Figure 1 has one delta for both directions and gives no value; BLUE's two are the default.
-//! - A packet lost to a full queue raises its bins' probabilities, as losses do in BLUE; figure 1 has no full queue.
+//! - Figure 1 drops a packet if any of its bins is over its size, which removes the protection by one good bin that the
+//!   text promises. By default we drop it if all of them are; `drop_rule` offers both.
+//! - Figure 1 has one size of a bin, beyond which probabilities rise and packets are dropped. With `bin_limit` above
+//!   `bin_size` a bin's probability has room to rise before packets are dropped, as in Linux.
+//! - Figure 1 has one delta for both directions and gives no value; the defaults are BLUE's two.
+//! - A packet lost to a full queue raises the probabilities of its bins, as losses do in BLUE; figure 1 has no full
+//!   queue.
 //! - The limiter empties the bins of the flow that it holds, and by figure 1 their probabilities would fall at once:
-//!   the flow would swing between identified and not. A bin at 1 begins to fall only when it is empty and the limiter
-//!   has had none of its packets for `parole_time`.
+//!   the flow would alternate between identified and not. Here a bin at 1 begins to fall only when it is empty and the
+//!   limiter has had none of its packets for `parole_time`.
 //! - The limiter has a token bucket in each bin; see `rate_limit_scope`.
-//! - After a change of hash, packets in the queue are counted in the bins of the new functions. The paper resets the
-//!   bins; their probabilities are reset here as well.
-//! - A bin of the warm-up set rises by `increment` with each packet of an identified flow, and never falls before it
-//!   is in use. In Linux it follows the bin's packets, which the limiter keeps few, and so it hardly warms up.
-//! - The fair share of `fair_limit` is the link's rate over a count of flows; the polluted bins tell how many of them
-//!   are held to it. An estimate is there after its first interval; until then `rate_limit` holds.
-//!
-//! - Linux's `sch_sfb`, as `tc` sets it up, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
-//!   `target` of 20 and `max` of 25 packets are reached, not passed), `increment = 0.0005`, `decrement = 0.00005`,
+//! - After a change of hash, the packets in the queue are counted in the bins of the new functions. The paper resets
+//!   the bins; here their probabilities are reset as well.
+//! - A bin of the warm-up set rises by `increment` with each packet of an identified flow, and does not fall before it
+//!   is in use. In Linux it follows the packets of the bin, which the limiter keeps few, and so it hardly warms up.
+//! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
+//!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
+//! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
+//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.0005`, `decrement = 0.00005`,
 //!   `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and 20 at once, of 1500 B here and of any
 //!   size there), `rate_limit_scope = "aggregate"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit`
-//!   the interface's `txqueuelen`, mostly 1000 packets. What it does besides is not copied: it warms up the second set
-//!   for the last minute only, takes a full queue for no sign, and drops a part of the packets with a probability above
+//!   the interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it: Linux warms up the second set
+//!   only for the last minute, does not react to a full queue, and drops some of the packets with a probability above
 //!   one half even if they are ECN-capable.
 //!
 //! # Cost
-//! 32 B for each of the `levels` times `bins` bins, twice that with a double-buffered moving hash, whatever the number
-//! of flows; `fair_limit` adds its map of bits. A queued packet has a note of 16 B and 4 B for each of its bins. Work
-//! is O(`levels`) a packet, and at most one draw; at a change of hash, O(`levels`) for each packet queued and O(1) for
-//! each bin; with `fair_limit`, a visit to each bin and each 64 bits of the map an interval.
+//! 32 bytes for each of the `levels` times `bins` bins, regardless of the number of flows. A double-buffered moving
+//! hash needs twice that; `fair_limit` adds its bitmap. A queued packet has a note of 16 bytes and 4 bytes for each of
+//! its bins. The work is O(`levels`) a packet, and at most one random number. A change of hash takes O(`levels`) for
+//! each packet queued and O(1) for each bin; `fair_limit` takes a visit to each bin and each 64 bits of the bitmap at
+//! each interval.
 //!
 //! # Parameters
 //! See [`SfbConfig`].

@@ -2,9 +2,21 @@
 //!
 //! # What it does
 //! Each flow is hashed to one of a fixed number of buckets, and the buckets that hold packets take turns: one packet a
-//! turn, or a quantum of bytes. Flows of one bucket share its turn; the hash may be changed now and then, so that no
-//! two flows share for long. All buckets share one buffer: when it is full, a packet of the longest bucket makes room,
-//! so that a flood cannot take the buffer away from others.
+//! turn, or a quantum of bytes. Flows in one bucket share its turn. The hash may be changed from time to time, so that
+//! no two flows share for long. All buckets share one buffer. When it is full, a packet of the longest bucket makes
+//! room, so that a flood cannot take the buffer from other flows.
+//!
+//! # When to use it
+//! Use it for nearly equal shares with a fixed number of queues. Flows that share a bucket share its turn, so it needs
+//! several times as many buckets as flows. Nothing is dropped early: use `fq_codel` where the delay matters.
+//!
+//! # Example
+//! ```toml
+//! queue.sfq = { buckets = 1024, quantum = "1514 B" }
+//! ```
+//!
+//! Set `buckets` first, to several times the number of flows. Without `quantum` each turn is one packet of any size, so
+//! that flows with long packets get more. `perturbation_interval = "10 s"` changes the hash from time to time.
 //!
 //! # Source
 //! P. McKenney, "Stochastic Fairness Queueing", INFOCOM 1990. The quantum of bytes, the limit of each bucket and the
@@ -12,27 +24,27 @@
 //! `queue/sfq.cc`.
 //!
 //! # Where we differ
-//! - "Longest" is in the unit of `limit`. Of equally long buckets the one served most recently loses a packet, of those
-//!   not served since they were last rehashed the one with the smallest number.
-//! - A change of the hash gives every queued packet its new bucket at once, in the order in which the packets would
-//!   have been sent, so that flows stay in order. The paper leaves the packets where they are and lets flows be
-//!   reordered. It takes place at the first call at or after each multiple of `perturbation_interval`; intervals
-//!   without a call leave no trace.
+//! - "Longest" is in the unit of `limit`. Of equally long buckets the one served most recently loses a packet; among
+//!   those not served since they were last rehashed, the one with the smallest number.
+//! - A change of the hash moves every queued packet to its new bucket at once, in the order in which the packets would
+//!   have been sent, so that flows stay in order. The paper leaves the packets where they are, which may reorder flows.
+//!   The change takes place at the first call at or after each multiple of `perturbation_interval`; intervals without a
+//!   call have no effect.
 //! - The quantum is charged by exact sizes, not by Linux's units of 8 bytes. As there, a turn lasts while any of the
-//!   quantum is left, what was sent beyond it is made good in the next turn, and a bucket that runs empty is forgiven.
-//! - ns-2's placement is by addresses, which a discipline does not see. It goes by the flow's number instead, as if all
-//!   flows had one destination and their sources were numbered in the scenario's order. So consecutive flows get
-//!   consecutive buckets, as in ns-2 scripts that create their hosts in a loop; which flow gets bucket 0 depends on the
-//!   script there. Where each flow has its own destination as well, ns-2's sums go up by 2 or more from flow to flow.
-//!   For captured packets, whose keys are hashes, the placement is as random as the other, without a key.
+//!   quantum is left, the next turn makes up for what was sent beyond it, and a bucket that runs empty is forgiven.
+//! - ns-2's placement depends on addresses, which a discipline does not see. Here it depends on the flow's number, as
+//!   if all flows had one destination and their sources were numbered in the scenario's order. Consecutive flows thus
+//!   get consecutive buckets, as in ns-2 scripts that create their hosts in a loop; which flow gets bucket 0 depends on
+//!   the script there. Where each flow has a destination of its own as well, ns-2's sums increase by 2 or more from
+//!   flow to flow. For captured packets, whose keys are hashes, the placement is as random as the other, without a key.
 //! - Linux's limits of 127 flows and packets are not copied.
 //!
 //! # Cost
-//! 60 to 100 bytes a bucket, whatever the number of flows. O(log n) a packet in the number n of buckets that hold
-//! packets, for the longest of them; with a quantum below the longest packet L also L / quantum turns for each of them.
-//! A packet that comes into a full buffer costs one; where the limit is in bytes as many as make room for it. A change
-//! of the hash is linear in the buckets and the queued packets, each of which is looked at four times, once an
-//! interval. No draws.
+//! 60 to 100 bytes for each bucket, regardless of the number of flows. O(log n) a packet with n buckets that hold
+//! packets, to find the longest of them; with a quantum below the longest packet L also L / quantum turns for each of
+//! them. A packet that arrives at a full buffer evicts one packet, or, where the limit is in bytes, as many as make
+//! room for it. A change of the hash is linear in the buckets and the queued packets, each of which is visited four
+//! times, once in each interval. No random numbers.
 //!
 //! # Parameters
 //! See [`SfqConfig`].
@@ -55,26 +67,25 @@ use crate::{Backlog, Cx, Discipline, DropReason, FlowKey, Packet, ParameterError
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SfqConfig {
-    /// What all buckets together hold at most, in packets or bytes; the packet on the wire is not counted. Default:
-    /// 1000 packets.
+    /// Limit of all buckets together, in packets or bytes, not counting the packet being sent. Default: 1000 packets.
     pub limit: QueueSize,
     /// Number of buckets. Default: 1024 (Linux); ns-2 has 16.
     pub buckets: u32,
     /// How flows are placed in buckets: `random` by a hash, or `ns2` in consecutive buckets, as ns-2 does for
     /// consecutive hosts. Default: `random` (paper).
     pub placement: SfqPlacement,
-    /// What each bucket holds at most, in packets or bytes. Default: no more than `limit` (paper).
+    /// Limit of each bucket, in packets or bytes. Default: only `limit` (paper).
     pub bucket_limit: Option<QueueSize>,
     /// Bytes that a bucket may send in each turn. At least one packet makes a turn O(1). Default: one packet of any
     /// size (paper).
     pub quantum: Option<Bytes>,
-    /// How long one hash is in use before the next; only for the `random` placement. Default: the hash never changes.
+    /// Time after which the hash changes; only for the `random` placement. Default: the hash never changes.
     pub perturbation_interval: Option<Span>,
     /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
     pub steal_from_head: bool,
-    /// Whether arrivals are refused by ns-2's rule instead of packets being stolen: with `left` packets of room, a
-    /// bucket that holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`, takes no more.
-    /// `limit` has to be in packets, and `buckets` no more than it. Default: no.
+    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with
+    /// `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while
+    /// `left` is below `buckets`. `limit` has to be in packets, and `buckets` no more than it. Default: no.
     pub ns2_admission: bool,
 }
 
@@ -201,7 +212,7 @@ impl<P: Packet> Sfq<P> {
     fn admits(&self, bucket: u32, len_bytes: u32) -> bool {
         let held = self.queues.backlog_of(bucket);
         let total = self.queues.backlog().packets;
-        // A packet longer than the whole buffer comes first: nobody should lose a packet for it.
+        // A packet longer than the whole buffer comes first: no other packet should be lost for it.
         self.limit.fits(Backlog::default(), len_bytes)
             && self.bucket_limit.is_none_or(|limit| limit.fits(held, len_bytes))
             && self.ns2_admission.is_none_or(|rule| rule.admits(held.packets, total, self.buckets))

@@ -1,24 +1,36 @@
-//! SFQ with RED in each bucket: stochastic fair queueing over a buffer that is divided for good.
+//! SFQ with RED in each bucket: stochastic fair queueing with a buffer divided among the buckets.
 //!
 //! # What it does
 //! Each flow is hashed to one of a fixed number of buckets, which take turns at the link. Each bucket has an even part
-//! of the buffer to itself, and a RED of its own that looks at that bucket alone: a flood is dropped in its own bucket.
-//! Flows that share its bucket starve with it, and room that one bucket does not use helps no other.
+//! of the buffer to itself, and a RED of its own that considers only that bucket: a flood is dropped in its own bucket.
+//! Flows in the same bucket starve with it, and room that one bucket does not use helps no other.
+//!
+//! # When to use it
+//! Use it to reproduce the SFB paper, which compares with it. For new work use `fq_codel`, whose queues share one
+//! buffer and need no thresholds.
+//!
+//! # Example
+//! ```toml
+//! queue.sfq_red = { limit = "600 KB", buckets = 60, max_threshold = "8 KB" }
+//! ```
+//!
+//! Set `limit` and `buckets` first: each bucket holds `limit` divided by `buckets`, and the thresholds have to fit into
+//! that.
 //!
 //! # Source
 //! The comparator of W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair BLUE", INFOCOM 2001, section III-B: 46
-//! queues of 9 KB, RED between 2 and 8 KB in each. RED is [`crate::Red`], turns are those of [`crate::Sfq`].
+//! queues of 9 KB, with RED between 2 and 8 KB in each. RED is [`crate::Red`]; turns are those of [`crate::Sfq`].
 //!
 //! # Where we differ
 //! - The paper gives neither RED's weight nor its maximum probability: 0.002 and 0.1 here.
 //! - Neither the paper nor RED says how an empty bucket's average decays on a link that serves others. Here a bucket
-//!   counts as idle from when its last packet leaves, and on an even part of the link's rate. (Linux's SFQ with RED
-//!   does not let it decay at all.)
-//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows otherwise; whether the
-//!   paper's did is not said, so that `placement` offers both.
+//!   counts as idle from when its last packet leaves, at an even part of the link's rate. (Linux's SFQ with RED does
+//!   not let it decay at all.)
+//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows differently; whether the
+//!   paper's version did is not said, so `placement` offers both.
 //!
 //! # Cost
-//! A RED and 40 bytes a bucket, about 200 together, whatever the number of flows. O(1) a packet, and at most one draw;
+//! About 200 bytes for each bucket, regardless of the number of flows. O(1) a packet, and at most one random number;
 //! with a quantum below the longest packet L, L / quantum turns for each bucket that holds packets.
 //!
 //! # Parameters
@@ -40,8 +52,8 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SfqRedConfig {
-    /// What all buckets together hold at most, in packets or bytes: each has an even part of it. The packet on the wire
-    /// is not counted. Default: 414 KB (paper).
+    /// Limit of all buckets together, in packets or bytes; each bucket has an even part of it. The packet being sent
+    /// does not count. Default: 414 KB (paper).
     pub limit: QueueSize,
     /// Number of buckets. Default: 46 (paper).
     pub buckets: u32,
@@ -53,25 +65,25 @@ pub struct SfqRedConfig {
     /// `min_th`: a bucket's average length below which nothing is dropped, in packets or bytes. Default: 2 KB (paper).
     pub min_threshold: QueueSize,
     /// `max_th`: a bucket's average length from which every packet is dropped (or, if `gentle`, from which the
-    /// probability climbs to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
+    /// probability rises to 1), in the unit of `min_threshold`. Default: 8 KB (paper).
     pub max_threshold: QueueSize,
     /// `w_q`: weight of each new sample in the moving average. Default: 0.002.
     pub weight: f64,
     /// `max_p`: drop probability at `max_threshold`, before the gaps are made uniform. Default: 0.1.
     pub max_probability: f64,
-    /// Whether the probability climbs from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
+    /// Whether the probability rises from `max_probability` at `max_threshold` to 1 at twice that, instead of jumping
     /// to 1. Default: no.
     pub gentle: bool,
-    /// Whether at least 1/p packets pass between two early drops (ns-2). Default: no.
+    /// Whether at least 1/p packets must pass between two early drops (ns-2). Default: no.
     pub wait: bool,
-    /// Whether early drops are withheld while one packet or none is waiting in the bucket (ns-2). Default: no.
+    /// Whether early drops are suppressed while at most one packet is waiting in the bucket (ns-2). Default: no.
     pub small_queue_guard: bool,
-    /// Mean packet size: a bucket's part of the link's rate over it is the number of samples that an idle period counts
-    /// for. Default: 500 B (ns-2).
+    /// Mean packet size: a bucket's part of the link's rate divided by it is the number of samples that an idle period
+    /// counts for. Default: 500 B (ns-2).
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
     pub ecn: bool,
-    /// Whether packets past the upper threshold are dropped even if they are ECN-capable. Default: yes.
+    /// Whether packets above the upper threshold are dropped even if they are ECN-capable. Default: yes.
     pub hard_drop: bool,
 }
 

@@ -248,7 +248,7 @@ fn perturbation_parts_flows_that_collide_and_keeps_each_in_order() {
     assert!(!bench.dropped.0.is_empty(), "the buffer was never full");
 }
 
-/// Every packet is in the bucket that the hash gives now, and the heap knows the lengths.
+/// Every packet is in the bucket of the present hash, and the heap knows the lengths.
 fn check_books(sfq: &Sfq<Labelled>) {
     let longest = (0..sfq.buckets).map(|bucket| sfq.queues.backlog_of(bucket).packets).max().unwrap();
     let (Reverse(length), _) = sfq.longest.first().map_or((Reverse(0), Reverse(0)), |(key, _)| key);
@@ -323,8 +323,8 @@ fn rehashing_drops_what_a_bucket_has_no_room_for() {
     assert_eq!(bench.drain(), (0..10).collect::<Vec<u32>>());
 }
 
-/// Serves `flows` kept busy with random sizes, and gives the widest gap in what any two were served over any interval:
-/// in packets and in bytes.
+/// Serves `flows` kept busy with random sizes, and returns the widest gap in what any two were served over any
+/// interval: in packets and in bytes.
 fn widest_gaps(config: &SfqConfig, seed: u64, longest: u32) -> (i64, i64) {
     let mut bench = bench(config);
     let flows = flows_apart(&bench.discipline, 4);

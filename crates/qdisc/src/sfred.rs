@@ -1,11 +1,22 @@
 //! Stochastic Fair RED (SFRED): the bins of Stochastic Fair BLUE with a self-configuring RED in each.
 //!
 //! # What it does
-//! Each level of bins has a hash function that puts every flow into one of its bins. A bin keeps a moving average of
-//! the packets that its flows have in the queue, and a `max_p` of its own: doubled when the average climbs past the
-//! upper threshold, divided by three when it falls below the lower one. A packet is marked or dropped with the least
-//! RED probability of its bins; a flow whose bins all stand at a `max_p` of 1 is held to a fixed rate. The paper has
-//! it to show that RED's averages tell a flow that does not respond from mere congestion badly.
+//! Each level of bins has a hash function that assigns every flow to one of its bins. A bin keeps a moving average of
+//! the packets that its flows have in the queue, and a `max_p` of its own, which is doubled when the average rises
+//! above the upper threshold and divided by three when it falls below the lower one. A packet is marked or dropped with
+//! the lowest RED probability among its bins; a flow whose bins all have a `max_p` of 1 is held to a fixed rate. The
+//! paper uses it to show that RED's averages hardly distinguish a flow that does not respond from mere congestion.
+//!
+//! # When to use it
+//! Use it to reproduce the SFB paper, which compares with it. For new work use `sfb`, which finds flows that do not
+//! respond more reliably.
+//!
+//! # Example
+//! ```toml
+//! queue.sfred = { limit = "1000 packets", bins = 64, rate_limit = "1 Mbps" }
+//! ```
+//!
+//! Set `rate_limit` first: the default of 160 kb/s is that of the paper's link.
 //!
 //! # Source
 //! W. Feng, D. Kandlur, D. Saha and K. Shin, "Stochastic Fair Blue: A Queue Management Algorithm for Enforcing
@@ -13,20 +24,20 @@
 //! "A Self-Configuring RED Gateway", INFOCOM 1999.
 //!
 //! # Where we differ
-//! The paper publishes no algorithm for SFRED, only that a `max_p` is kept in each bin. What follows is ours:
-//! - RED's thresholds apply to each bin's average: the size of a bin, and a third of it. Beyond the upper one the bin's
-//!   probability is 1, which takes the part of SFB's rule for bins over their size; so the buffer alone bounds a burst.
-//! - Probabilities are applied as they are, without RED's count of packets since the last drop, which would have to be
-//!   kept in each bin and would mean nothing for the least of several.
+//! The paper publishes no algorithm for SFRED, only that each bin keeps a `max_p`. The following is ours:
+//! - RED's thresholds apply to each bin's average: the size of a bin, and a third of it. Above the upper threshold the
+//!   probability of the bin is 1, which replaces SFB's rule for bins over their size; only the buffer limits a burst.
+//! - Probabilities are applied as they are, without RED's count of packets since the last drop: each bin would have to
+//!   keep one, and it would mean nothing for the lowest of several.
 //! - While a bin is empty its average decays as if the bin's share of the link's packets had found it empty.
-//! - A bin starts below its lower threshold, so that `max_p` changes only when a threshold is crossed; it is kept
-//!   within 0.000001 and 1, so that no number of divisions puts it out of reach.
+//! - A bin starts below its lower threshold, so that `max_p` changes only when a threshold is crossed. It stays between
+//!   0.000001 and 1, so that no number of divisions puts it out of reach.
 //! - A change of hash resets the bins; they are not double-buffered.
 //!
 //! # Cost
-//! 56 B for each of the `levels` times `bins` bins, whatever the number of flows; a queued packet has a note of 16 B
-//! and 4 B for each of its bins. Work is O(`levels`) a packet, and at most one draw; at a change of hash, O(`levels`)
-//! for each packet queued and O(1) for each bin.
+//! 56 bytes for each of the `levels` times `bins` bins, regardless of the number of flows. A queued packet has a note
+//! of 16 bytes and 4 bytes for each of its bins. The work is O(`levels`) a packet, and at most one random number. A
+//! change of hash takes O(`levels`) for each packet queued and O(1) for each bin.
 //!
 //! # Parameters
 //! See [`SfredConfig`].
@@ -50,37 +61,33 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SfredConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets,
-    /// as for SFB.
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, as for SFB.
     pub limit: QueueSize,
-    /// `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2, as for SFB.
+    /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2, as for SFB.
     pub levels: u32,
-    /// `N`: bins of a level. Default: 23, as for SFB.
+    /// `N`: number of bins in a level. Default: 23, as for SFB.
     pub bins: u32,
-    /// `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times the share of `limit` that
-    /// a bin has among those of its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the
-    /// other defaults, as for SFB.
+    /// `max_th` of a bin's average, in packets; `min_th` is a third of it. Default: 1.5 times `limit` divided by
+    /// `bins`, where a limit in bytes counts in packets of 1000 B: 13 packets with the other defaults, as for SFB.
     pub bin_size: Option<u32>,
     /// `w_q`: weight of each new sample in a bin's moving average. Default: 0.002, as for RED.
     pub weight: f64,
-    /// `max_p` with which each bin starts. Default: 0.1.
+    /// Initial `max_p` of each bin. Default: 0.1.
     pub max_probability: f64,
-    /// `alpha`: what `max_p` is divided by when the average falls below the lower threshold. Default: 3 (Feng et al.
-    /// 1999).
+    /// `alpha`: divisor of `max_p` when the average falls below the lower threshold. Default: 3 (Feng et al. 1999).
     pub decrease_factor: f64,
-    /// `beta`: what `max_p` is multiplied by when the average climbs past the upper threshold. Default: 2 (Feng et al.
-    /// 1999).
+    /// `beta`: factor of `max_p` when the average rises above the upper threshold. Default: 2 (Feng et al. 1999).
     pub increase_factor: f64,
-    /// The rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
+    /// Rate to which a flow is held whose bins all have a `max_p` of 1. Default: 160 kb/s, as for SFB.
     pub rate_limit: Rate,
-    /// Whether each of these flows has that rate or all of them together. Default: each.
+    /// Whether that rate is for each of these flows or for all together. Default: each.
     pub rate_limit_scope: SfbRateLimitScope,
     /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
     pub burst: Bytes,
     /// Moving hash: time after which the bins are reset and their hash functions change. Default: never.
     pub rehash_interval: Option<Span>,
-    /// Mean packet size: a bin's share of the link's rate over it is the number of samples that an empty bin misses.
-    /// Default: 1000 B, the paper's packets.
+    /// Mean packet size: a bin's share of the link's rate divided by it is the number of samples that an empty bin
+    /// misses in a second. Default: 1000 B, the paper's packets.
     pub mean_packet_size: Bytes,
     /// Whether ECN-capable packets are marked where they would be dropped at random. Default: yes, as for SFB.
     pub ecn: bool,
@@ -108,7 +115,7 @@ impl Default for SfredConfig {
 }
 
 impl SfredConfig {
-    /// Checks every field but `limit`; gives the size of a bin in packets.
+    /// Checks every field but `limit`; returns the size of a bin in packets.
     fn check(&self) -> Result<u32, ParameterError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
         check_averaging_weight(self.weight, "weight")?;
@@ -258,7 +265,7 @@ impl Sfred {
         })
     }
 
-    /// Updates the bins of a packet at each level; gives the least of them.
+    /// Updates the bins of a packet at each level; returns the least of them.
     fn update_bins(&mut self, place: &Place, now: Time) -> Least {
         let rules = self.rules;
         let mut least = Least::NONE;

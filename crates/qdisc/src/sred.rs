@@ -1,33 +1,45 @@
 //! SRED, stabilized RED: estimates the number of flows from how often a packet meets its own flow in a short memory.
 //!
 //! # What it does
-//! Keeps a "zombie list", the flows of M packets of the recent past. Each arriving packet is compared with one of them
-//! at random; a hit is likely in proportion to what the flow sends, so that the rate of hits is about one over the
-//! number of flows. An arriving packet is dropped with a probability that depends on the queue in three steps and
-//! grows with the square of the number of flows, so that the queue settles at a length that does not depend on it; a
-//! packet that hit is more likely to be dropped. Flows with many hits are candidates for misbehaving ones, but are not
-//! held back.
+//! SRED keeps a "zombie list", the flows of M recent packets. Each arriving packet is compared with a random entry. The
+//! probability of a hit is proportional to what the flow sends, so that the rate of hits is about one over the number
+//! of flows. An arriving packet is dropped with a probability that depends on the queue in three steps and grows with
+//! the square of the number of flows. The queue thus settles at a length that does not depend on that number. A packet
+//! that hit is more likely to be dropped. Flows with many hits are candidates for misbehaving flows, but are not held
+//! back.
+//!
+//! # When to use it
+//! Use it to study SRED with hundreds of TCP flows that send alike. With few flows, or beside a flood, it hardly drops
+//! anything early and behaves like `drop_tail`: see below.
+//!
+//! # Example
+//! ```toml
+//! queue.sred = { limit = "600 packets", zombies = 1000 }
+//! ```
+//!
+//! Set `limit` first: a sixth and a third of it are the steps of the drop probability.
 //!
 //! # Source
 //! T. J. Ott, T. V. Lakshman and L. H. Wong, "SRED: Stabilized RED", INFOCOM 1999.
 //!
 //! # Where we differ
 //! - The paper's buffer is in bytes; the steps here are in the unit of `limit`.
-//! - The rate of hits is taken as at least the weight of its moving average where it divides, so that nothing is
+//! - Where the rate of hits is a divisor, it is taken as at least the weight of its moving average, so that nothing is
 //!   divided by zero before the first hit.
-//! - A packet is dropped for the full buffer before the dice are thrown for it.
+//! - A packet that finds the buffer full is dropped before a random number is drawn for it.
 //! - ECN marking in place of early drops is our addition.
 //!
 //! # When it does nothing
-//! Up to 256 flows the drop probability goes with the square of their number, so that few flows are hardly dropped
-//! early: `p_zap` is 0.15 (N / 256)^2, on average twice that with hits counted, which is 0.02 % for six equal flows.
-//! What counts is the sum of squares of the flows' shares of the arrivals: a flood of most packets makes hundreds of
-//! flows look like one or two. The buffer then fills as behind drop-tail. That is the paper's rule: it was made for
-//! many TCP flows that send alike. Nor are flows that hardly hit ever dropped early with more than 15 %,
-//! `max_probability`; at a higher load the buffer is full as well.
+//! Up to 256 flows the drop probability is proportional to the square of their number, so that few flows are hardly
+//! dropped early: `p_zap` is 0.15 (N / 256)^2, on average twice that with hits counted, which is 0.02 % for six equal
+//! flows. The number that counts is one over the sum of the squares of the flows' shares of the arrivals: a flood that
+//! sends most of the packets makes hundreds of flows look like one or two. The buffer then fills as behind drop-tail.
+//! That is the paper's rule, which was made for many TCP flows that send alike. Flows that hardly hit are never dropped
+//! early with more than 15 %, `max_probability`; at a higher load the buffer is full as well.
 //!
 //! # Cost
-//! 24 bytes for each of the `zombies`, whatever the flows; O(1) a packet, and at most three draws.
+//! 24 bytes for each of the `zombies`, regardless of the number of flows. O(1) a packet, and at most three random
+//! numbers.
 //!
 //! # Parameters
 //! See [`SredConfig`].
@@ -49,19 +61,19 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SredConfig {
-    /// B: what the queue holds at most, in packets or bytes; the packet on the wire is not counted. A sixth and a third
-    /// of it are the steps of the drop probability. Default: 1000 packets.
+    /// B: limit of the queue, in packets or bytes, not counting the packet being sent. A sixth and a third of it are
+    /// the steps of the drop probability. Default: 1000 packets.
     pub limit: QueueSize,
     /// M: length of the zombie list. Default: 1000 (paper).
     pub zombies: u32,
-    /// p: probability with which a packet that does not hit takes the place of the zombie it was compared with. Over
+    /// p: probability with which a packet without a hit replaces the zombie with which it was compared. Divided by
     /// `zombies` it is the weight of a packet in the moving average of the hits. Default: 0.25 (paper).
     pub overwrite_probability: f64,
-    /// `p_max`: drop probability from a third of the limit on, before the number of flows is considered. Default: 0.15
-    /// (paper).
+    /// `p_max`: drop probability from a third of the limit on, before the number of flows is taken into account.
+    /// Default: 0.15 (paper).
     pub max_probability: f64,
-    /// Whether a packet that hits is the more likely to be dropped (the paper's "full SRED"), instead of all
-    /// packets alike ("simple SRED"). Default: yes.
+    /// Whether a packet with a hit is more likely to be dropped (the paper's "full SRED"), instead of all packets alike
+    /// ("simple SRED"). Default: yes.
     pub full: bool,
     /// Whether ECN-capable packets are marked instead of dropped early. Default: no.
     pub ecn: bool,
@@ -124,7 +136,7 @@ impl Sred {
         let limit = Limit::new(config.limit, "limit")?;
         require((1..=1 << 24).contains(&config.zombies), "zombies", "be between 1 and 16777216")?;
         check_probability(config.overwrite_probability, "overwrite_probability")?;
-        // Without it the list would keep the first flows forever and the average would never move.
+        // Without it the list would always keep the first flows and the average would never move.
         require(config.overwrite_probability > 0.0, "overwrite_probability", "be more than 0")?;
         check_probability(config.max_probability, "max_probability")?;
         let (capacity, in_bytes) = match config.limit {

@@ -216,7 +216,7 @@ impl<'a> CaptureReader<'a> {
         match error {
             PcapError::UnexpectedEof if self.blocks.data().is_empty() => Ok(Step::End),
             PcapError::UnexpectedEof => Err(CaptureError::Truncated { offset: place.offset, packets: place.packets }),
-            _ => Err(place.damaged("the block that begins here is malformed")),
+            _ => Err(place.damaged("the block that starts here is malformed")),
         }
     }
 
@@ -228,7 +228,7 @@ impl<'a> CaptureReader<'a> {
             return Err(CaptureError::Read { offset, source });
         }
         if failed {
-            return Err(self.place().damaged("the block that begins here is malformed"));
+            return Err(self.place().damaged("the block that starts here is malformed"));
         }
         if self.blocks.data().len() == before && !self.blocks.reader_exhausted() {
             return self.grow();
@@ -295,13 +295,13 @@ impl Format {
                     "capture again with a tool that writes timestamps",
                 )),
                 // The obsolete packet block.
-                Block::Unknown(block) if block.block_type == 2 => Err(place.unsupported(
-                    "a packet block of the obsolete kind",
-                    "rewrite the file with `editcap -F pcapng IN OUT`",
-                )),
+                Block::Unknown(block) if block.block_type == 2 => {
+                    Err(place
+                        .unsupported("an obsolete packet block", "rewrite the file with `editcap -F pcapng IN OUT`"))
+                }
                 _ => Ok(None),
             },
-            _ => Err(place.damaged("the block that begins here is malformed")),
+            _ => Err(place.damaged("the block that starts here is malformed")),
         }
     }
 }
@@ -323,7 +323,7 @@ impl Interface {
 
     fn time_ps(&self, timestamp: u64, place: Place) -> Result<i128, CaptureError> {
         let Some(resolution) = self.resolution else {
-            return Err(place.damaged("the resolution of the timestamps is beyond all measure"));
+            return Err(place.damaged("the resolution of the timestamps is out of bounds"));
         };
         // Below 2^64 * 10^12 < 2^104.
         let since_offset = u128::from(timestamp) * PICOSECONDS_PER_SECOND / resolution;
@@ -340,8 +340,8 @@ impl Interface {
     ) -> Result<CapturedFrame, CaptureError> {
         let Some(link_type) = LinkType::from_number(self.link_type) else {
             return Err(place.unsupported(
-                format!("link type {} is not read", self.link_type),
-                "Ethernet, Linux cooked, raw IP and loopback are: capture on another interface",
+                format!("link type {} is not supported", self.link_type),
+                "Ethernet, Linux cooked, raw IP and loopback are supported: capture on another interface",
             ));
         };
         // Some tools leave the original length out.

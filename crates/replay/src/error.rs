@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The system, or the decompressor, gave up.
-    #[error("reading stopped at byte {offset}: {source}; check that the file is complete and readable")]
+    #[error("cannot read beyond byte {offset}: {source}; check that the file is complete and readable")]
     Read {
         /// How much had been read.
         offset: u64,
@@ -27,8 +27,8 @@ pub enum CaptureError {
     },
     /// The file ends within a block.
     #[error(
-        "byte {offset} (packets before it: {packets}): the file ends within the block that begins here; \
-         capture again, or keep the whole packets with `editcap IN OUT`"
+        "byte {offset} (packets before it: {packets}): the file ends within the block that starts here; \
+         capture again, or keep the complete packets with `editcap IN OUT`"
     )]
     Truncated {
         /// Where the incomplete block begins.
@@ -89,13 +89,13 @@ pub enum ReplayError {
     #[error("the replay would last longer than 213 days; raise the rate, or cut the capture with `editcap`")]
     TooLong,
     /// More time series than can be kept.
-    #[error("the capture lasts longer than {most} intervals; ask for a longer interval, or for none")]
+    #[error("the capture lasts longer than {most} intervals; choose a longer interval, or none")]
     IntervalTooShort {
         /// How many intervals are kept at most.
         most: usize,
     },
     /// A capture of what became of the packets cannot be written.
-    #[error("cannot write the capture of what became of the packets: {0}")]
+    #[error("cannot write the capture with the fate of the packets: {0}")]
     Write(#[source] io::Error),
     /// The caller stopped it.
     #[error("stopped before the end of the capture")]

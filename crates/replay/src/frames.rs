@@ -39,7 +39,7 @@ impl FrameStore {
         Rc::new(RefCell::new(Self { frames: Vec::new(), free: Vec::new(), queues }))
     }
 
-    /// Takes the bytes of a frame and leaves other ones; gives the slot in which they are.
+    /// Takes the bytes of a frame and leaves other ones; returns the slot in which they are.
     pub fn put(&mut self, frame: &CapturedFrame, bytes: &mut Vec<u8>) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Kept { bytes: Vec::new(), interface: 0, link_type: 0, ip_at: None, holders: 0 });

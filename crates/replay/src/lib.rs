@@ -62,7 +62,7 @@ pub struct ReplayOptions {
     pub destination: Option<IpAddr>,
     /// Seed of the disciplines' random streams.
     pub seed: u64,
-    /// The interval of the time series; `None` takes one that gives some hundreds of values.
+    /// The interval of the time series; with `None` there are some hundreds of values.
     pub interval: Option<Span>,
 }
 
@@ -189,7 +189,7 @@ fn results(
     let (mut flow_tables, mut queue_tables, mut series) = (Vec::new(), Vec::new(), Vec::new());
     for Port { name, discipline, queue, books, .. } in &mut *ports {
         flow_tables.push(books.flow_table(name, flows, arrivals.cut(), &**queue));
-        // Its means are over its own time. Its series go on, so that all are equally long.
+        // Its means are over its own time. Its series continue, so that all are equally long.
         queue_tables.push(books.queue_table(name, discipline, rate, &**queue));
         books.advance(end, &**queue);
         if books.series.is_full() {

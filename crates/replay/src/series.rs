@@ -9,7 +9,7 @@ use forebay_qdisc::{Backlog, Span, Time};
 
 /// This many intervals are kept at most where nothing was asked for. Can be divided by the factors that follow.
 const MOST_ROWS: usize = 2_000;
-/// How many intervals become one, in turn.
+/// How many intervals become one.
 const FACTORS: [usize; 2] = [2, 5];
 const FIRST_INTERVAL: Span = Span::from_microseconds(1);
 /// This many intervals are kept at most if their length was asked for.

@@ -152,11 +152,11 @@ fn what_is_no_capture_is_refused_with_place_and_remedy() {
     let cases: [(&[u8], &str); 9] = [
         (b"", "the file is empty; expected a pcap or pcapng capture"),
         (b"flow,bytes\n", "byte 0: 66 6c 6f 77 is neither pcap nor pcapng"),
-        (&good[..10], "byte 0 (packets before it: 0): the file ends within the block that begins here; capture"),
+        (&good[..10], "byte 0 (packets before it: 0): the file ends within the block that starts here; capture"),
         (&good[..good.len() - 1], "byte 82 (packets before it: 1): the file ends within"),
         (&giant, "byte 82 (packets before it: 1): a block claims to be longer than 16 MiB; the file is damaged"),
-        (&compressed[..compressed.len() - 9], "reading stopped at byte "),
-        (&pcap(Form { link_type: 105, ..ETHERNET }, &[(0, 0, 0, &frame)]), "link type 105 is not read; Ethernet,"),
+        (&compressed[..compressed.len() - 9], "cannot read beyond byte "),
+        (&pcap(Form { link_type: 105, ..ETHERNET }, &[(0, 0, 0, &frame)]), "link type 105 is not supported; Ethernet,"),
         (&simple, "(packets before it: 1): a simple packet block has no timestamp; capture again"),
         (&foreign, "byte 52 (packets before it: 0): the packet's interface 151587081 is not described"),
     ];

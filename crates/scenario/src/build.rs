@@ -23,7 +23,7 @@ const STEPS_PER_CHECK: usize = 1 << 12;
 /// Builds the network of `scenario` under `seed`. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
-/// If `control`, which is asked before each step, answers not to go on, the file of a trace cannot be created, or
+/// If `control`, which is asked before each step, answers not to continue, the file of a trace cannot be created, or
 /// `guests` cannot make one that is named.
 pub(crate) fn network(
     scenario: &ScenarioSpec,

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::{
     Algorithm, Cells, Chain, DISCIPLINES, Dumbbell, Ethernet, Frames, Graph, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
-    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp,
+    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp, group_of,
 };
 
 /// Something that a scenario can choose by its name.
@@ -20,12 +20,36 @@ pub struct Choice {
     pub kind: &'static str,
     /// Its name in a scenario.
     pub name: String,
+    /// The table of the guide's list in which it is; only disciplines have one.
+    pub group: Option<&'static str>,
     /// One sentence.
     pub summary: String,
-    /// Headings and texts: "What it does", "Source", "Where we differ".
+    /// Headings and texts, in Markdown: "What it does", "When to use it", "Example".
     pub sections: Vec<(String, String)>,
     /// What can be set.
     pub parameters: Vec<Parameter>,
+}
+
+impl Choice {
+    /// When to use it, in one sentence, if its manual says so.
+    #[must_use]
+    pub fn when_to_use(&self) -> Option<&str> {
+        self.section("When to use it").map(first_sentence)
+    }
+
+    /// What it keeps in memory, in one sentence, if its manual says so.
+    #[must_use]
+    pub fn state(&self) -> Option<&str> {
+        self.section("Cost").map(first_sentence)
+    }
+
+    fn section(&self, wanted: &str) -> Option<&str> {
+        self.sections.iter().find(|(heading, _)| heading == wanted).map(|(_, text)| text.as_str())
+    }
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.split_inclusive(". ").next().unwrap_or(text).trim()
 }
 
 /// A parameter of a [`Choice`].
@@ -70,12 +94,20 @@ fn unwrap_lines(value: &mut Value) {
     }
 }
 
-/// Joins the lines of each paragraph; list items stay lines of their own.
+/// Begins and ends a block of code in Markdown.
+const FENCE: &str = "```";
+
+/// Joins the lines of each paragraph. List items stay lines of their own, and fenced code stays as it is.
 fn unwrapped(text: &str) -> String {
     let mut out = String::new();
+    let mut in_fence = false;
     for line in text.lines() {
-        let line = line.trim();
-        let joins = !out.is_empty() && !out.ends_with('\n') && !line.is_empty() && !line.starts_with("- ");
+        let fence = line.trim_start().starts_with(FENCE);
+        let (verbatim, after_fence) = (fence || in_fence, out.ends_with(FENCE));
+        in_fence ^= fence;
+        let line = if verbatim { line.trim_end() } else { line.trim() };
+        let begins = verbatim || after_fence || line.is_empty() || line.starts_with("- ");
+        let joins = !out.is_empty() && !out.ends_with('\n') && !begins;
         if joins {
             out.push(' ');
         } else if !out.is_empty() {
@@ -84,6 +116,13 @@ fn unwrapped(text: &str) -> String {
         out.push_str(line);
     }
     out
+}
+
+/// The example of something that has no source file of its own.
+macro_rules! example {
+    ($name:literal) => {
+        include_str!(concat!("schema/examples/", $name, ".toml"))
+    };
 }
 
 /// Everything that can be listed: disciplines, schedulers, schemes, transports, topologies.
@@ -96,41 +135,59 @@ pub fn choices() -> Vec<Choice> {
     choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend(documented("scheme", SCHEMES));
     choices.extend([
-        described::<Transport, TcpConfig>("transport", "tcp"),
-        described::<Transport, Udp>("transport", "udp"),
-        described::<Transport, Cells>("transport", "cells"),
-        described::<Transport, Frames>("transport", "frames"),
+        described::<Transport, TcpConfig>("transport", "tcp", example!("tcp")),
+        described::<Transport, Udp>("transport", "udp", example!("udp")),
+        described::<Transport, Cells>("transport", "cells", example!("cells")),
+        described::<Transport, Frames>("transport", "frames", example!("frames")),
     ]);
     choices.extend(documented("transport", TCP_VARIANTS));
     choices.extend([
-        described::<Topology, Star>("topology", "star"),
-        described::<Topology, Dumbbell>("topology", "dumbbell"),
-        described::<Topology, Chain>("topology", "chain"),
-        described::<Topology, SwitchTopology>("topology", "switch"),
-        described::<Topology, Graph>("topology", "graph"),
-        described::<Topology, Ethernet>("topology", "ethernet"),
+        described::<Topology, Star>("topology", "star", example!("star")),
+        described::<Topology, Dumbbell>("topology", "dumbbell", example!("dumbbell")),
+        described::<Topology, Chain>("topology", "chain", example!("chain")),
+        described::<Topology, SwitchTopology>("topology", "switch", example!("switch")),
+        described::<Topology, Graph>("topology", "graph", example!("graph")),
+        described::<Topology, Ethernet>("topology", "ethernet", example!("ethernet")),
     ]);
     choices
 }
 
+/// Heading of the section with an example.
+const EXAMPLE: &str = "Example";
+
+/// Where the example of a choice of this kind belongs in a scenario.
+fn place(kind: &str) -> &'static str {
+    match kind {
+        "discipline" => "In the table of a link, such as `[topology.star.bottleneck]`:",
+        "scheduler" => "In the table of a switch, `[topology.switch]`:",
+        "scheme" => "In the table of an Ethernet, `[topology.ethernet]`:",
+        "transport" => "In the table of a group of flows, `[[flows]]`:",
+        _ => "A scenario:",
+    }
+}
+
 /// An algorithm with a source file of its own.
 fn algorithm_choice(kind: &'static str, algorithm: &Algorithm) -> Choice {
-    let (summary, sections) = manual(algorithm.source);
+    let (summary, mut sections) = manual(algorithm.source);
+    for (_, text) in sections.iter_mut().filter(|(heading, _)| heading == EXAMPLE) {
+        *text = format!("{}\n\n{text}", place(kind));
+    }
     let parameters = parameters(algorithm.parameters);
-    Choice { kind, name: algorithm.name.to_owned(), summary, sections, parameters }
+    Choice { kind, name: algorithm.name.to_owned(), group: group_of(algorithm.name), summary, sections, parameters }
 }
 
 /// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the
 /// type's comment.
-fn described<Of: JsonSchema, T: JsonSchema>(kind: &'static str, name: &str) -> Choice {
+fn described<Of: JsonSchema, T: JsonSchema>(kind: &'static str, name: &str, example: &str) -> Choice {
     let alternatives = Of::json_schema(&mut generator()).to_value();
     let alternative =
         alternatives["oneOf"].as_array().into_iter().flatten().find(|one| one["properties"][name].is_object());
     let own = description(T::json_schema(&mut generator()).as_value());
     let description = alternative.map(description).filter(|text| text.len() > own.len()).unwrap_or(own);
-    let summary = description.split_inclusive(". ").next().unwrap_or(&description).trim().to_owned();
-    let sections = vec![("What it does".to_owned(), description)];
-    Choice { kind, name: name.to_owned(), summary, sections, parameters: parameters(T::json_schema) }
+    let summary = first_sentence(&description).to_owned();
+    let example = format!("{}\n\n{FENCE}toml\n{}\n{FENCE}", place(kind), example.trim_end());
+    let sections = vec![("What it does".to_owned(), description), (EXAMPLE.to_owned(), example)];
+    Choice { kind, name: name.to_owned(), group: None, summary, sections, parameters: parameters(T::json_schema) }
 }
 
 /// Summary and sections of a source file's opening comment. The section on parameters only refers to the type: what it
@@ -139,9 +196,13 @@ fn manual(source: &str) -> (String, Vec<(String, String)>) {
     let comment = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim_end);
     let mut summary = String::new();
     let mut sections: Vec<(String, String)> = Vec::new();
+    let mut in_fence = false;
     for line in comment {
         let line = line.strip_prefix(' ').unwrap_or(line);
-        match (line.strip_prefix("# "), sections.last_mut()) {
+        in_fence ^= line.starts_with(FENCE);
+        // In code, this is a comment.
+        let heading = line.strip_prefix("# ").filter(|_| !in_fence);
+        match (heading, sections.last_mut()) {
             (Some(heading), _) => sections.push((heading.to_owned(), String::new())),
             (None, Some((_, text))) => push_line(text, line),
             (None, None) => push_line(&mut summary, line),
@@ -153,7 +214,7 @@ fn manual(source: &str) -> (String, Vec<(String, String)>) {
         .map(|(heading, text)| {
             let reference = text.starts_with("See [`");
             let text = if reference { text.split_once(". ").map_or("", |(_, rest)| rest).to_owned() } else { text };
-            (heading, text.replace("[`", "`").replace("`]", "`"))
+            (heading, text.replace("[`", "`").replace("`]", "`").replace("`crate::", "`"))
         })
         .filter(|(_, text)| !text.is_empty())
         .collect();

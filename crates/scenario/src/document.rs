@@ -187,7 +187,7 @@ impl Node {
                 let breaks: &[char] = if key == "description" { &['\n', '\r', '\t'] } else { &[] };
                 let Some(c) = text.split(breaks).find_map(unprintable) else { return Ok(()) };
                 let message = format!("`{key}` has a character that cannot be printed: U+{:04X}", u32::from(c));
-                Err(Problem::at(self.place.clone(), message, "expected letters, digits, signs and spaces"))
+                Err(Problem::at(self.place.clone(), message, "expected letters, digits, punctuation and spaces"))
             }
             Value::List(nodes) => nodes.iter().try_for_each(|node| node.check_texts(key)),
             Value::Table(entries) => entries.iter().try_for_each(|entry| entry.node.check_texts(&entry.key)),

@@ -9,7 +9,7 @@ use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, Na
 use crate::document::{Node, Place};
 use crate::printable::{escaped, substituted};
 
-/// Something wrong, with its place as far as it is known.
+/// Something wrong, with its place if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Problem {
     pub message: String,
@@ -82,7 +82,7 @@ pub enum PathStep {
 impl ScenarioError {
     /// Shows what another reader of a TOML file found wrong at `path`, as a scenario's errors are shown. The last key
     /// itself is underlined if `at_key`, else its value; of what is not there, the nearest thing above it. A text that
-    /// is not TOML gives that error in its place.
+    /// is not TOML yields that error instead.
     #[must_use]
     pub fn in_toml(text: &str, file: &str, path: &[PathStep], at_key: bool, words: Words) -> Self {
         let problem = match Node::parse(text) {

@@ -53,7 +53,7 @@ struct Part {
     bytes: f64,
 }
 
-/// Refuses a run that would take more memory than there is, as far as the system tells.
+/// Refuses a run that would take more memory than the system says is available.
 ///
 /// # Errors
 /// With what it would take and what there is.
@@ -71,7 +71,7 @@ fn check_within(spec: &ScenarioSpec, available: f64) -> Result<(), RunError> {
     let large = parts.iter().filter(|part| part.bytes > 0.1 * total);
     let listed: Vec<String> = large.map(|part| format!("{} need about {}", part.what, text(part.bytes))).collect();
     Err(RunError::TooLarge(format!(
-        "the run needs about {} of memory, and {} is available\n{}\nhint: ask for fewer of them, or run it on a \
+        "the run needs about {} of memory, and {} is available\n{}\nhint: reduce their number, or run it on a \
          machine with more memory",
         text(total),
         text(available),

@@ -9,7 +9,7 @@ use crate::load::Scenario;
 use crate::{build, memory};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
-/// is done, and answers whether to go on. Traces go into `out`, if there is such a folder.
+/// is done, and answers whether to continue. Traces go into `out`, if there is such a folder.
 ///
 /// # Errors
 /// If the run would take more memory than there is, `control` stops it, a trace cannot be written, the scenario names

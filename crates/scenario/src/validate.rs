@@ -89,7 +89,7 @@ fn times(spec: &ScenarioSpec, root: &Path) -> Validity {
     require(
         spec.warmup < spec.duration,
         || root.key("warmup"),
-        || format!("`warmup` takes all of the {} that the run lasts", spec.duration),
+        || format!("`warmup` does not end before the run, which lasts {}", spec.duration),
         "expected less than `duration`",
     )
 }
@@ -103,7 +103,7 @@ fn check_name(name: &str, path: &Path) -> Validity {
     require(
         !name.contains(['/', '\\']),
         at,
-        || format!("the name {name:?} has a `/` or the like"),
+        || format!("the name {name:?} contains a slash or a backslash"),
         "expected neither `/` nor `\\`",
     )
 }

@@ -31,7 +31,7 @@ fn limits(result: &RunResult) -> impl Iterator<Item = &[f64]> {
     result.series.iter().filter(|series| series.quantity == "rate_limit_bps").map(|series| &series.values[..])
 }
 
-/// Eight nodes and a ninth that takes next to nothing, so that every rate goes down as far as it may.
+/// Eight nodes and a ninth that takes next to nothing, so that every rate falls to its minimum.
 #[test]
 fn a_limiter_stays_between_the_least_rate_and_the_line() {
     let network = format!("{}service = [{{ node = \"9\", rate = \"20 Mbps\", to = \"40 ms\" }}]", star(9));

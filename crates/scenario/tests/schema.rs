@@ -46,21 +46,44 @@ fn every_key_of_the_schema_is_explained() {
 
 #[test]
 fn every_choice_has_its_manual() {
-    for Choice { kind, name, summary, sections, parameters } in choices() {
+    for choice in choices() {
+        let Choice { kind, name, summary, sections, parameters, .. } = &choice;
         assert!(!summary.is_empty() && summary.len() < 200, "{kind} {name}: {summary}");
         let headings: Vec<&str> = sections.iter().map(|(heading, _)| heading.as_str()).collect();
-        let expected: &[&str] = if matches!(kind, "discipline" | "scheduler" | "scheme") {
-            &["What it does", "Source", "Where we differ"]
+        // What has a source file of its own tells its source; the rest is told by the schema.
+        let expected: &[&str] = if headings.contains(&"Source") {
+            &["What it does", "When to use it", "Example", "Source", "Where we differ"]
         } else {
-            &["What it does"]
+            &["What it does", "Example"]
         };
         assert!(headings.starts_with(expected), "{kind} {name}: {headings:?}");
-        assert!(matches!(kind, "scheduler" | "transport") || !parameters.is_empty(), "{kind} {name}");
+        let documented = matches!(*kind, "discipline" | "scheduler" | "scheme");
+        assert!(headings.contains(&"Source") || !documented, "{kind} {name}");
+        assert!(
+            choice.state().is_some_and(|state| state.len() < 120) || !documented,
+            "{kind} {name}: {:?}",
+            choice.state()
+        );
+        assert!(choice.when_to_use().is_none_or(|line| line.len() < 160 && line.ends_with('.')), "{kind} {name}");
+        assert!(matches!(*kind, "scheduler" | "transport") || !parameters.is_empty(), "{kind} {name}");
         for parameter in parameters {
             assert!(!parameter.description.is_empty(), "{kind} {name}: {}", parameter.name);
             assert_ne!(parameter.takes, "value", "{kind} {name}: {}", parameter.name);
         }
     }
+}
+
+#[test]
+fn an_example_keeps_its_lines() {
+    let section = |wanted: &str, heading: &str| {
+        let choice = choices().into_iter().find(|choice| choice.name == wanted).unwrap();
+        choice.sections.into_iter().find(|(name, _)| name == heading).unwrap().1
+    };
+    let python = section("python", "Example");
+    assert!(python.contains("\n```python short.py\nimport forebay as fb\n\n\nclass ShortQueue"), "{python}");
+    assert!(python.contains("\n    def admit(self, queue_packets):\n        return "), "{python}");
+    let star = section("star", "Example");
+    assert!(star.contains("\n```toml\nduration = \"10 s\"\nwarmup = \"2 s\"\n\n[topology.star]\n"), "{star}");
 }
 
 #[test]

@@ -175,11 +175,11 @@ pub trait ReactionPoint: Send {
     /// A message about the flow has come.
     fn receive(&mut self, message: &Message, context: &mut Context<'_>);
 
-    /// Data frames of this many bytes in all have been sent, the last one to its last bit: gives what is to be sent
+    /// Data frames of this many bytes in all have been sent, the last one to its last bit: returns what is to be sent
     /// right behind it.
     fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message>;
 
-    /// With this many bytes, [`ReactionPoint::sent`] gives nothing and changes nothing that the other methods give.
+    /// With this many bytes, [`ReactionPoint::sent`] returns nothing and changes nothing that the other methods return.
     /// Calls for no more than that in all may come late and as one, at the latest before the next call of another
     /// method.
     fn silent_bytes(&self) -> u64 {
@@ -191,7 +191,7 @@ pub trait ReactionPoint: Send {
         Time::NEVER
     }
 
-    /// The time of [`ReactionPoint::poll_at`] has come: gives what is to be sent.
+    /// The time of [`ReactionPoint::poll_at`] has come: returns what is to be sent.
     fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -209,7 +209,7 @@ pub trait ReactionPoint: Send {
 /// The part of a scheme at the destination of a flow.
 pub trait Reflector: Send {
     /// Data frames of this many bytes in all have left the destination's buffer, the last one now, and marked ones
-    /// among them or not: gives what is to be told to the source.
+    /// among them or not: returns what is to be told to the source.
     fn delivered(&mut self, delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message>;
 
     /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, calls may come
@@ -218,7 +218,7 @@ pub trait Reflector: Send {
         true
     }
 
-    /// A control frame of the flow has left the destination's buffer: gives the answer.
+    /// A control frame of the flow has left the destination's buffer: returns the answer.
     fn reflect(&mut self, _message: &Message, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -228,7 +228,7 @@ pub trait Reflector: Send {
         Time::NEVER
     }
 
-    /// The time of [`Reflector::poll_at`] has come: gives what is to be told to the source.
+    /// The time of [`Reflector::poll_at`] has come: returns what is to be told to the source.
     fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -238,7 +238,7 @@ pub trait Reflector: Send {
 /// scenario, and the configuration in its module.
 macro_rules! schemes {
     ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
-        /// Which scheme manages congestion: exactly one of these.
+        /// The congestion management scheme: exactly one of these.
         #[derive(Clone, Debug, PartialEq)]
         #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
         #[cfg_attr(feature = "config", schemars(transform = bare_names))]
@@ -306,7 +306,7 @@ macro_rules! schemes {
 }
 
 schemes! {
-    /// ECM, the baseline BCN: sampled queue offset and growth to the sources of the frames sampled.
+    /// ECM, the baseline BCN: queues send their offset and growth to the sources of sampled frames.
     Ecm, "ecm", ecm::EcmConfig;
     /// E2CM: ECM, and probes along the path of each limited flow.
     E2cm, "e2cm", e2cm::E2cmConfig;

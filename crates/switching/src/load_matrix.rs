@@ -8,7 +8,7 @@ use crate::MAX_PORTS;
 /// Sums of loads within this of 1 count as 1: they are sums of rounded fractions.
 const TOLERANCE: f64 = 1e-9;
 
-/// How the traffic of each input is spread over the outputs.
+/// Distribution of the traffic of each input over the outputs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -16,13 +16,14 @@ pub enum LoadPattern {
     /// Every output gets the same share of each input.
     #[default]
     Uniform,
-    /// Output i + 1 gets two thirds of input i, output i + 2 one third, counted round. Of all admissible loads among
-    /// the hardest to schedule: there are only two matchings that keep all ports busy (tiny buffers, section 3.3.1).
+    /// Output i + 1 gets two thirds of input i, output i + 2 one third, modulo the number of ports. One of the
+    /// admissible loads that are hardest to schedule: only two matchings keep all ports busy (tiny buffers, section
+    /// 3.3.1).
     Diagonal,
     /// One output gets more than its share of each input.
     HotSpot(HotSpot),
-    /// The load of each input (row) to each output (column), in units of the line rate; a load given beside it
-    /// multiplies it.
+    /// The load of each input (row) to each output (column), in units of the line rate. It is multiplied by a load
+    /// given beside it.
     Matrix(Vec<Vec<f64>>),
 }
 
@@ -33,7 +34,7 @@ pub enum LoadPattern {
 pub struct HotSpot {
     /// The hot output, counted from 1. Default: 1.
     pub output: u32,
-    /// Fraction of each input's traffic that goes to it; the rest is spread evenly over the others. Default: 0.5.
+    /// Fraction of each input's traffic that goes to it; the rest is distributed evenly over the others. Default: 0.5.
     pub fraction: f64,
 }
 

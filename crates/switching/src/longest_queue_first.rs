@@ -1,27 +1,39 @@
 //! Longest queue first: outputs and inputs prefer the longest virtual output queue.
 //!
 //! # What it does
-//! The greedy rule joins the pair of the longest queue, strikes out both ports, and begins again; its weight is at
-//! least half of the largest possible. iLQF is what hardware can do of it in a fixed number of iterations, among the
-//! ports not yet joined: (1) every input requests all outputs that it has packets for, and tells how many; (2) every
-//! output grants the request of the longest queue; (3) every input accepts the grant of the longest queue.
+//! The greedy rule matches the pair with the longest queue, removes both ports, and starts again. The weight of its
+//! matching is at least half of the largest possible. iLQF is the part of it that hardware can do in a fixed number of
+//! iterations, among the ports not yet matched: (1) every input requests all outputs for which it has packets, and
+//! states how many; (2) every output grants the request with the longest queue; (3) every input accepts the grant with
+//! the longest queue.
+//!
+//! # When to use it
+//! Use it for loads that are not uniform, where it comes closer to `mwm` than schedulers that ignore queue lengths. A
+//! short queue can starve behind long ones.
+//!
+//! # Example
+//! ```toml
+//! fabric.cioq = { scheduler.ilqf = { iterations = 2 } }
+//! ```
+//!
+//! Without `iterations` it computes the greedy matching.
 //!
 //! # Source
 //! N. McKeown, "Scheduling Algorithms for Input-Queued Cell Switches", PhD thesis, University of California at
 //! Berkeley, 1995 (iLQF).
 //!
 //! # Where we differ
-//! - Queues of equal length are ordered by a hash of the pair under a number drawn anew in each phase, so that all
-//!   pairs are strictly ordered. iLQF draws one number for grants and another for accepts: a pair that has won among
-//!   many requests is likely to have a large hash, and under one order an input would accept from the output that most
-//!   others wait for. The greedy rule has one order of all pairs.
-//! - The greedy matching is found without sorting: by iterations in which an input accepts the grant of its longest
-//!   request or none. The pair that the greedy rule takes next is the first choice of both its ports, and pairs that
-//!   are the first choice of both are taken by the greedy rule sooner or later.
+//! - Queues of equal length are ordered by a hash of the pair and a number drawn anew in each phase, so that all pairs
+//!   are strictly ordered. iLQF draws one number for grants and another for accepts. A pair that has won among many
+//!   requests is likely to have a large hash, and with a single order an input would accept from the output for which
+//!   most others wait. The greedy rule has one order of all pairs.
+//! - The greedy matching is found without sorting, by iterations in which an input accepts the grant of its longest
+//!   request or none. The pair that the greedy rule takes next is the first choice of both its ports, and the greedy
+//!   rule eventually takes every pair that is the first choice of both.
 //!
 //! # Cost
-//! A key of 8 bytes for each pair of ports. A look at each request that is left in each iteration; one draw a phase,
-//! in iLQF two.
+//! 8 bytes for each pair of ports. A look at each remaining request in each iteration; one random number a phase, two
+//! with iLQF.
 //!
 //! # Parameters
 //! See [`IlqfConfig`].
@@ -41,8 +53,8 @@ use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct IlqfConfig {
-    /// Iterations of request, grant and accept in a phase, at most (iLQF). Default: none; the matching is the greedy
-    /// one.
+    /// Maximum number of iterations of request, grant and accept in a phase (iLQF). Default: none; the matching is the
+    /// greedy one.
     pub iterations: Option<u32>,
 }
 

@@ -1,11 +1,20 @@
-//! Maximum size matching: as many pairs as can be joined at once.
+//! Maximum size matching: as many pairs as can be matched at once.
 //!
 //! # What it does
-//! Joins the largest possible number of pairs, whatever the lengths of their queues. The inputs are taken in turn; from
-//! each a breadth-first search looks for a free output along an augmenting path: to an output that is joined already,
-//! on to the input that holds it, to another output of that one, and so on; the pairs along the path then change
-//! partners. It moves the most packets in every single phase, and yet it is not stable under all admissible traffic
-//! and can starve a queue, because it does not know which queues are long.
+//! It matches the largest possible number of pairs, regardless of the lengths of their queues. It visits the inputs one
+//! after the other. From each, a breadth-first search looks for a free output along an augmenting path: to an output
+//! that is already matched, to the input that holds it, to another output of that input, and so on. The pairs along the
+//! path then change partners. This moves the most packets in every single phase. Nevertheless it is not stable under
+//! all admissible traffic and can starve a queue, because it does not know which queues are long.
+//!
+//! # When to use it
+//! Use it to show that the largest matching in each phase is not the best in the long run: it can starve a queue and is
+//! not stable under all admissible loads. To carry any admissible load use `mwm`.
+//!
+//! # Example
+//! ```toml
+//! fabric.cioq = { scheduler = "maximum_size", voq_limit = "100 packets" }
+//! ```
 //!
 //! # Source
 //! J. Hopcroft and R. Karp, "An n^5/2 Algorithm for Maximum Matchings in Bipartite Graphs", SIAM Journal on Computing
@@ -13,9 +22,9 @@
 //! Throughput in an Input-Queued Switch", IEEE Transactions on Communications 47(8), 1999, for its use and its faults.
 //!
 //! # Where we differ
-//! One augmenting path at a time and not, as in Hopcroft and Karp, all the shortest together: at 64 ports a search is a
-//! few words of bits. The first input and, for each search, the first output are drawn, so that ties fall to no port;
-//! the maximum matchings are not drawn with equal probabilities.
+//! It searches one augmenting path at a time and not, like Hopcroft and Karp, all the shortest together: at 64 ports a
+//! search takes a few words of bits. The first input and, for each search, the first output are drawn, so that ties
+//! favour no port; the maximum matchings do not have equal probabilities.
 //!
 //! # Cost
 //! No state. At most one search for each input, each of at most one look at every port.

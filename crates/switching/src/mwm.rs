@@ -1,9 +1,20 @@
-//! MWM, maximum weight matching: among all matchings, one whose queues are together the longest.
+//! MWM, maximum weight matching: the matching whose queues are together the longest.
 //!
 //! # What it does
-//! The weight of a pair is the length of its virtual output queue in packets; the scheduler finds a matching of the
-//! largest total weight, exactly. It gives 100 % throughput under all admissible traffic, and is what cheaper
-//! schedulers are measured by. Queues of weight zero are not joined; of several best matchings one is taken at random.
+//! The weight of a pair is the length of its virtual output queue in packets. The scheduler finds a matching with the
+//! largest total weight, exactly. It achieves 100 % throughput under all admissible traffic, and is the reference for
+//! cheaper schedulers. Queues of weight zero are not matched; among several best matchings one is chosen at random.
+//!
+//! # When to use it
+//! Use it as the reference for other schedulers: it carries every load that any switch can carry. Its computation grows
+//! with the cube of the number of ports, too slow for the hardware of a fast switch.
+//!
+//! # Example
+//! ```toml
+//! fabric.cioq = { scheduler = "mwm", voq_limit = "100 packets" }
+//! ```
+//!
+//! It is the default scheduler. `voq_limit` is the buffer at the inputs.
 //!
 //! # Source
 //! N. McKeown, A. Mekkittikul, V. Anantharam and J. Walrand, "Achieving 100% Throughput in an Input-Queued Switch",
@@ -11,17 +22,19 @@
 //! Algorithm for Dense and Sparse Linear Assignment Problems", Computing 38, 1987.
 //!
 //! # Where we differ
-//! - Integers throughout, and one pass over a row finds both the nearest column and the one to prefer among equals: a
-//!   distance carries the number of its column in its low bits, below a bit that says whether the column is taken.
-//! - Ties: the inputs are visited from one drawn at random, and the outputs are numbered from one drawn at random. Best
-//!   matchings are not drawn with equal probabilities, but none of the ports is preferred.
-//! - Every phase starts cold. Keeping the prices of the last phase saves searches, but most of the time goes into
-//!   reading the lengths and into the first pass over the rows, which both need.
-//! - A queue of more than 4 194 303 packets weighs as much as one of these.
+//! - All arithmetic is in integers, and one pass over a row finds both the nearest column and the one to prefer among
+//!   equals: a distance carries the number of its column in its low bits, below a bit that says whether the column is
+//!   taken.
+//! - Ties: the inputs are visited from a random one on, and the outputs are numbered from a random one on. The best
+//!   matchings do not have equal probabilities, but no port is preferred.
+//! - Every phase starts from scratch. Keeping the prices of the last phase saves searches, but most of the time is
+//!   spent on reading the lengths and on the first pass over the rows, which both need.
+//! - A queue of more than 4 194 303 packets weighs as much as one of that length.
 //!
 //! # Cost
-//! Two tables of the size of the switch. O(ports^3) at worst; in fact little more than one pass over the lengths where
-//! the longest queues of the inputs are for different outputs, and some passes over a row for each other input.
+//! Two tables with an entry for each pair of ports. O(ports^3) in the worst case; in practice little more than one pass
+//! over the lengths where the longest queues of the inputs are for different outputs, and some passes over a row for
+//! each other input.
 //!
 //! # Parameters
 //! None: see [`MwmConfig`].
@@ -235,7 +248,7 @@ impl<const N: usize> MaximumWeight<N> {
 }
 
 impl<const N: usize> Search<N> {
-    /// Offers all open columns the way through `row`, whose own distance and price together are `base`; gives the
+    /// Offers all open columns the way through `row`, whose own distance and price together are `base`; returns the
     /// least distance of an open column, with its tag: of the equals the free come first.
     fn relax(&mut self, base: i32, row: usize, column_price: &[i32; N], weights: &[i32; N]) -> i32 {
         let mut nearest = i32::MAX;

@@ -2,10 +2,10 @@
 //!
 //! # What it does
 //! A buffer that holds as much as its high watermark orders the port that feeds it to stop, and when it is down to the
-//! low one, to go on. An order to stop names a *pause time* in quanta of 512 bits on the line and ends by itself after
-//! it; it is the longest there is, and is said again every half of it for as long as the buffer is above the low
-//! watermark. The order to go on is a pause time of zero. Who is ordered ends the frame that it has begun, and begins
-//! no more until the pause time is over or another order comes, which takes the place of the one before.
+//! low one, to continue. An order to stop names a *pause time* in quanta of 512 bits on the line and ends by itself
+//! after it; it is the longest there is, and is said again every half of it for as long as the buffer is above the low
+//! watermark. The order to continue is a pause time of zero. The ordered port ends the frame that it has begun, and
+//! begins no more until the pause time is over or another order comes, which takes the place of the one before.
 //!
 //! With PAUSE, one [`PauseSender`] watches a buffer and one [`PauseReceiver`] stops a port, but for control frames.
 //! With priority flow control there is one of each for every class, and a frame says which classes it is about.
@@ -39,12 +39,12 @@ pub const SHORTEST_FRAME: Bytes = Bytes(64);
 /// The unit of pause times: 512 bit times.
 pub const PAUSE_QUANTUM_BITS: u64 = 512;
 
-/// When a buffer stops its feeder, and when it lets it go on.
+/// Watermarks at which a buffer stops its feeder and lets it continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseConfig {
     /// With this many bytes in the buffer, or more, the feeder is stopped.
     pub high: Bytes,
-    /// With this many, or less, it may go on.
+    /// With this many, or fewer, it may continue.
     pub low: Bytes,
 }
 
@@ -72,7 +72,7 @@ pub struct PauseSender {
 impl PauseSender {
     /// Pause time of the order to stop: the longest there is. It is said again every half of it.
     pub const STOP: u16 = u16::MAX;
-    /// Pause time of the order to go on.
+    /// Pause time of the order to continue.
     pub const GO: u16 = 0;
 
     /// For a buffer that is fed over a link of this rate.
@@ -82,7 +82,7 @@ impl PauseSender {
         Self { config, refresh: longest / 2, refresh_at: Time::NEVER }
     }
 
-    /// The buffer holds `used` bytes at `now`, after a frame came or left, or at [`PauseSender::poll_at`]: gives the
+    /// The buffer holds `used` bytes at `now`, after a frame came or left, or at [`PauseSender::poll_at`]: returns the
     /// pause time to be sent, if one is. It takes the place of one that has been decided on before and still waits for
     /// the port.
     #[inline]
@@ -148,7 +148,7 @@ impl PauseReceiver {
         now >= self.until
     }
 
-    /// When sending may go on, if no other order comes.
+    /// When sending may continue, if no other order comes.
     #[inline]
     #[must_use]
     pub fn until(&self) -> Time {

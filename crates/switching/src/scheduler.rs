@@ -21,7 +21,7 @@ pub trait Scheduler: Send {
 /// and the configuration in its module, where `build` makes the scheduler of it for a number of ports.
 macro_rules! schedulers {
     ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
-        /// Which scheduler serves a crossbar: exactly one of these.
+        /// The scheduler of a crossbar: exactly one of these.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
         #[cfg_attr(feature = "config", schemars(transform = bare_names))]
@@ -66,15 +66,15 @@ macro_rules! schedulers {
 }
 
 schedulers! {
-    /// Maximum weight matching, the weight of a pair being its queue: the best there is, and the dearest.
+    /// Maximum weight matching, where the weight of a pair is its queue: the highest throughput at the highest cost.
     Mwm, "mwm", mwm::MwmConfig;
-    /// iSLIP: round-robin grants and accepts, whose pointers fall out of step.
+    /// iSLIP: round-robin grants and accepts, with pointers that desynchronise.
     Islip, "islip", islip::IslipConfig;
     /// Parallel iterative matching: random grants and accepts.
     Pim, "pim", pim::PimConfig;
     /// Longest queue first: greedy, or iLQF with a fixed number of iterations.
     Ilqf, "ilqf", longest_queue_first::IlqfConfig;
-    /// A matching of as many pairs as can be.
+    /// A matching with as many pairs as possible.
     MaximumSize, "maximum_size", maximum_size::MaximumSizeConfig;
     /// A wave along the diagonals of the crossbar.
     Wavefront, "wavefront", wavefront::WavefrontConfig;

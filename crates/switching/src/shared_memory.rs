@@ -75,7 +75,7 @@ struct PortMemory {
     of_class: [u64; SharedMemory::CLASSES],
     /// The most that came by it so far.
     most: u64,
-    /// From how many on somebody watches.
+    /// Number of bytes from which on the level is watched.
     watched: u64,
 }
 
@@ -124,7 +124,7 @@ impl SharedMemory {
         Ok(Self { config, ports: vec![port; ports], total: 0, capacity })
     }
 
-    /// From how many bytes held that came by `input` on somebody watches, and has to know exactly.
+    /// Number of bytes held that came by `input` from which on the exact level is watched.
     pub fn watch(&mut self, input: usize, watched: u64) {
         let limited = self.config.output_limit.is_some();
         let port = &mut self.ports[input];
@@ -132,7 +132,7 @@ impl SharedMemory {
         port.settle_quiet(limited);
     }
 
-    /// Whether `input` holds as much as somebody [watches](SharedMemory::watch) for.
+    /// Whether `input` holds as much as is [watched](SharedMemory::watch) for.
     #[inline]
     #[must_use]
     pub fn is_watched(&self, input: usize) -> bool {
@@ -287,7 +287,7 @@ mod tests {
         // Choudhury and Hahne: n greedy queues hold alpha B / (1 + n alpha) each.
         for (alpha, greedy) in [(0.5, 1), (1.0, 1), (1.0, 3), (2.0, 2), (2.0, 4)] {
             let mut memory = memory(PORTS, 100_000, Some(OutputLimit::Dynamic(alpha)));
-            // From all inputs in turn, so that no partition is the bound; until all have been refused.
+            // From all inputs, round-robin, so that no partition is the bound; until all have been refused.
             for round in 0..10_000 {
                 for output in 0..greedy {
                     let _ = memory.admit((round + output) % PORTS, 0, output, 100);

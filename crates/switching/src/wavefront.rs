@@ -2,18 +2,27 @@
 //!
 //! # What it does
 //! The crosspoints on one wrapped diagonal share neither an input nor an output, so that all of them can be granted at
-//! once. The wave goes over the diagonals one after the other and grants each request whose input and output are still
-//! free; so the matching is maximal. In each phase it begins one diagonal further.
+//! once. The wave visits the diagonals one after the other and grants each request whose input and output are still
+//! free, so the matching is maximal. In each phase it starts one diagonal further.
+//!
+//! # When to use it
+//! Use it to model an arbiter in hardware that finds a maximal matching in one pass, without iterations. Like `islip`
+//! it ignores the lengths of queues, and carries less than `mwm` under loads that are not uniform.
+//!
+//! # Example
+//! ```toml
+//! fabric.cioq = { scheduler = "wavefront", speedup = "6/5" }
+//! ```
 //!
 //! # Source
 //! Y. Tamir and H.-C. Chi, "Symmetric Crossbar Arbiters for VLSI Communication Switches", IEEE Transactions on Parallel
 //! and Distributed Systems 4(1), 1993.
 //!
 //! # Where we differ
-//! Nowhere: the arbiter is the wrapped one, with the first diagonal going round.
+//! Nowhere: the arbiter is the wrapped one, with a rotating first diagonal.
 //!
 //! # Cost
-//! The first diagonal. A look at each free input on each diagonal; no dice.
+//! The number of the first diagonal. A look at each free input on each diagonal; no random numbers.
 //!
 //! # Parameters
 //! None: see [`WavefrontConfig`].

@@ -54,8 +54,8 @@ fn fifo_input_queues_block_at_the_head_of_the_line() {
     assert!(limit < larger && larger < large && larger - limit < 0.006, "{larger}");
 }
 
-/// With n ports, an output is granted to nobody when no input accepts it: 1 - (1 - 1/n)^n of them are joined, which
-/// falls to 1 - 1/e = 63 %. T. Anderson et al. (1993).
+/// With n ports, an output is idle when no input accepts its grant: 1 - (1 - 1/n)^n of them are joined, which falls to
+/// 1 - 1/e = 63 %. T. Anderson et al. (1993).
 #[test]
 fn one_iteration_of_pim_joins_63_percent() {
     for ports in [2, 4, 8, 16, 32] {

@@ -1,16 +1,25 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
 //! # What it does
-//! After a loss the window lies between a size that fits and one that did not. It goes a quarter of the way to the
-//! larger one in each round trip, but never by more than `max_increment` segments, and slowly once it is near. Past
-//! the old maximum it searches upwards, slowly at first, then ever faster.
+//! After a loss the window lies between a size that fits and one that did not. In each round trip it grows by a quarter
+//! of the distance to the larger one, but by at most `max_increment` segments, and slowly once it is near. Beyond the
+//! old maximum it searches upwards, slowly at first, then faster and faster.
+//!
+//! # When to use it
+//! Use it to model Linux between 2.6.8 and 2.6.18, and to compare with CUBIC, its successor. Its growth depends on
+//! round trips, so flows with short ones get more.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { congestion_control = "bic", sack = true }
+//! ```
 //!
 //! # Source
 //! Xu, Harfoush & Rhee 2004, "Binary increase congestion control (BIC) for fast long-distance networks", with the
 //! constants and the piecewise form of Linux (`tcp_bic.c`).
 //!
 //! # Where we differ
-//! Real numbers throughout, so that a round trip never adds more than `max_increment`; Linux truncates to whole
+//! The window is a real number, so that a round trip never adds more than `max_increment`. Linux truncates to whole
 //! segments and compensates for delayed ACKs even where there are none, and so grows up to twice as fast or more (see
 //! `linux_bic`). Linux goes half as far as the paper (a quarter of the distance, not half), and so do we. A timeout
 //! keeps the old maximum; Linux forgets it.
@@ -32,17 +41,17 @@ const MOST_SEGMENTS_BEFORE_LOSS: f64 = 20.0;
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct BicConfig {
-    /// What is left of the window after a sign of congestion (β; Linux: 819/1024). Above 0 and below 1.
+    /// Factor by which a sign of congestion reduces the window (β; Linux: 819/1024). Above 0 and below 1.
     pub beta: f64,
-    /// The most that a round trip adds, in segments (the paper's Smax; Linux: 16). At least 1.
+    /// Maximum growth in a round trip, in segments (the paper's Smax; Linux: 16). At least 1.
     #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub max_increment: u32,
-    /// Up to this window, in segments, it grows and shrinks like Reno's (Linux: 14).
+    /// Window, in segments, up to which it grows and shrinks like Reno's (Linux: 14).
     pub low_window: u32,
     /// Round trips for the last four segments below the maximum and the first four above it (Linux: 20). At least 1.
     #[cfg_attr(feature = "config", schemars(range(min = 1)))]
     pub smooth_part: u32,
-    /// A flow that loses below its last maximum aims lower still, which makes room for new ones.
+    /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows.
     pub fast_convergence: bool,
 }
 

@@ -7,8 +7,8 @@ use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Segment, Span, requir
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
 
-/// Which window law and which recovery a sender follows. All but "reno" recover like NewReno, and all, "reno" too, by
-/// RFC 6675 where there is SACK.
+/// Window law and recovery of a sender. All but "reno" recover like NewReno; with SACK, all including "reno" recover by
+/// RFC 6675.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -17,7 +17,7 @@ const TIMESTAMP_OPTION_BYTES: u64 = 12;
 pub enum CongestionControl {
     /// RFC 5681: fast recovery ends with the first ACK of new data.
     Reno,
-    /// RFC 6582: fast recovery ends when all that was in flight at its start is acknowledged.
+    /// RFC 6582: fast recovery ends when everything in flight at its start is acknowledged.
     #[default]
     #[cfg_attr(feature = "config", serde(rename = "newreno"))]
     NewReno,
@@ -25,9 +25,9 @@ pub enum CongestionControl {
     Bic(BicConfig),
     /// CUBIC: the window is a cubic function of the time since the last reduction (RFC 9438).
     Cubic(CubicConfig),
-    /// BIC in Linux's arithmetic, as ns-2 2.35 has it.
+    /// BIC in Linux's arithmetic, as in ns-2 2.35.
     LinuxBic,
-    /// CUBIC of 2007 in Linux's arithmetic, as ns-2 2.35 has it.
+    /// CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
     LinuxCubic,
 }
 
@@ -45,23 +45,23 @@ fn allow_bare_names(schema: &mut schemars::Schema) {
     );
 }
 
-/// How the window opens at first, and after a timeout.
+/// Growth of the window at the start and after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum SlowStart {
-    /// RFC 5681: doubles in a round trip until the first loss or the threshold.
+    /// RFC 5681: doubles each round trip until the first loss or the threshold.
     Standard,
-    /// Ends, too, when the delay rises or the ACKs of a round come without a gap for half a round trip (Ha & Rhee 2011,
-    /// as Linux has it).
+    /// Ends also when the delay rises, or when the ACKs of a round come without a gap for half a round trip (Ha & Rhee
+    /// 2011, as in Linux).
     #[cfg_attr(feature = "config", serde(rename = "hystart"))]
     HyStart,
-    /// Slows down when the delay rises, and ends if it stays up (RFC 9406).
+    /// Slows down when the delay rises, and ends if it stays high (RFC 9406).
     #[cfg_attr(feature = "config", serde(rename = "hystart_plus_plus"))]
     HyStartPlusPlus,
 }
 
-/// What partial ACKs do to the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
+/// Effect of partial ACKs on the retransmission timer in NewReno's fast recovery (RFC 6582, section 4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -74,7 +74,7 @@ pub enum PartialAckTimer {
     SlowButSteady,
 }
 
-/// What the window becomes when NewReno's fast recovery ends (RFC 6582, section 3.2, step 3).
+/// Window after NewReno's fast recovery (RFC 6582, section 3.2, step 3).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -82,78 +82,78 @@ pub enum FullAckWindow {
     /// One segment more than what is in flight, at most the slow-start threshold: no burst.
     #[default]
     FlightSize,
-    /// The slow-start threshold: as ns-2.
+    /// The slow-start threshold, as in ns-2.
     SlowStartThreshold,
 }
 
-/// How the sender gets from the old window to the reduced one in the recovery with SACK.
+/// Transition from the old window to the reduced one in recovery with SACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum RateReduction {
     /// Silent until enough has left the network, then at the full rate (RFC 6675).
     AtOnce,
-    /// One segment for two that arrive until the window is reached: as Linux before 3.2 and ns-2's TCP/Linux.
+    /// One segment for every two that arrive until the window is reached, as in Linux before 3.2 and ns-2's TCP/Linux.
     RateHalving,
-    /// Evenly over the round trip (RFC 9937): as Linux since 3.2.
+    /// Evenly over the round trip (RFC 9937), as in Linux since 3.2.
     #[default]
     Proportional,
 }
 
-/// How far marks reduce the window.
+/// Lower bound of the window after marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum EcnFloor {
-    /// To two segments: as Linux.
+    /// Two segments, as in Linux.
     #[default]
     TwoSegments,
-    /// To one segment. The sender continues at that window.
+    /// One segment. The sender continues with that window.
     OneSegment,
-    /// To one segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires
-    /// (RFC 3168, section 6.1.2).
+    /// One segment; when a mark comes at one segment, the next is not sent before the retransmission timer expires (RFC
+    /// 3168, section 6.1.2).
     Timer,
-    /// There is no floor: a mark at a window below two segments leaves less than one, so that only the retransmission
-    /// timer sends. A second mark in a row at a window of one doubles the timeout, which stays doubled until an ACK
-    /// comes without an echo. As ns-2 2.35.
+    /// None: a mark at a window below two segments leaves less than one, so that only the retransmission timer sends. A
+    /// second mark in a row at a window of one doubles the timeout, which stays doubled until an ACK without an echo
+    /// arrives. As in ns-2 2.35.
     Ns2,
 }
 
-/// What `min_rto` is the least value of.
+/// Quantity that `min_rto` bounds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum MinRtoOf {
-    /// Of the whole timeout (RFC 6298, 2.4).
+    /// The whole timeout (RFC 6298, 2.4).
     #[default]
     Timeout,
-    /// Of what the timeout adds to the smoothed round trip: as Linux.
+    /// The part that the timeout adds to the smoothed round trip, as in Linux.
     Deviation,
 }
 
-/// What a sign of congestion reduces to a part.
+/// Quantity that a sign of congestion reduces by a factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum ReductionBase {
-    /// What is in flight (RFC 5681, equation 4).
+    /// The data in flight (RFC 5681, equation 4).
     #[default]
     FlightSize,
-    /// The congestion window, used or not: as Linux.
+    /// The congestion window, used or not, as in Linux.
     CongestionWindow,
 }
 
-/// What an idle time longer than the retransmission timeout does to the window.
+/// Effect on the window of an idle time longer than the retransmission timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum IdleRestart {
-    /// The window goes back to the initial one (RFC 5681, 4.1).
+    /// The window returns to the initial one (RFC 5681, 4.1).
     #[default]
     InitialWindow,
     /// The window is halved for each timeout that has passed, down to the initial one, and the threshold keeps three
-    /// quarters of what it was. An application that leaves the window unused for longer than a timeout has it reduced
-    /// halfway to what was used. As Linux (RFC 2861, of which RFC 7661 keeps the idea).
+    /// quarters of what it was. If an application leaves the window unused for longer than a timeout, the window is
+    /// reduced halfway to what was used. As in Linux (RFC 2861, whose idea RFC 7661 keeps).
     Halving,
 }
 
@@ -172,7 +172,7 @@ macro_rules! parameters {
             }
         }
 
-        /// What the schema shows.
+        // What the schema shows.
         #[cfg(feature = "config")]
         #[derive(serde::Serialize, schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields)]
@@ -222,100 +222,102 @@ macro_rules! parameters {
 
 parameters! {
     /// Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or
-    /// "linux_bic" or "linux_cubic", in Linux's arithmetic as ns-2 2.35 has them.
+    /// "linux_bic" or "linux_cubic", in Linux's arithmetic as in ns-2 2.35.
     congestion_control: CongestionControl = CongestionControl::NewReno,
-    /// How the window opens at first: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
-    /// Default: "hystart" with "cubic", "standard" with all others.
+    /// Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406).
+    /// Default: "hystart" with "cubic", otherwise "standard".
     slow_start: Option<SlowStart> = None,
     /// Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     sack: bool = false,
-    /// How the recovery with SACK comes down to the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before
-    /// 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
+    /// How recovery with SACK reaches the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2,
+    /// ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
     rate_reduction: Option<RateReduction> = None,
-    /// Forward acknowledgement in place of RFC 6675, as ns-2's TCP/Linux: the furthest segment that has arrived tells
-    /// what is lost, lost retransmissions included. Needs `sack`.
+    /// Forward acknowledgement instead of RFC 6675, as in ns-2's TCP/Linux: losses, including those of retransmissions,
+    /// are inferred from the furthest segment that has arrived. Needs `sack`.
     fack: bool = false,
-    /// A duplicate ACK, too, starts the retransmission timer anew, as ns-2's TCP/Linux: while ACKs come, nothing times
-    /// out. RFC 6298 (5.3) says so of ACKs of new data only.
+    /// Whether duplicate ACKs also restart the retransmission timer, as in ns-2's TCP/Linux, so that nothing times out
+    /// while ACKs arrive. In RFC 6298 (5.3) only ACKs of new data restart it.
     duplicate_acks_restart_timer: bool = false,
-    /// The receiver reports what arrives twice (D-SACK, RFC 2883). Needs `sack`.
+    /// Whether the receiver reports data that arrives twice (D-SACK, RFC 2883). Needs `sack`.
     dsack: bool = false,
-    /// Losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
+    /// Whether losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs
+    /// `sack`.
     rack: bool = false,
-    /// After two round trips without an ACK a probe is sent, so that the loss of the last segments need not wait for
-    /// the timeout (TLP, RFC 8985, section 7). Needs `rack`.
+    /// Whether a probe is sent after two round trips without an ACK, so that the loss of the last segments is repaired
+    /// before the timeout (TLP, RFC 8985, section 7). Needs `rack`.
     tail_loss_probe: bool = false,
-    /// Each segment carries the time when it was sent and each ACK returns it (RFC 7323): a round-trip sample from each
-    /// ACK that advances, of retransmissions too, which ends the doubling of the timeout. Takes 12 bytes of option in
-    /// each segment and ACK, beside `header` and `ack_size`.
+    /// Whether each segment carries the time when it was sent and each ACK returns it (RFC 7323). Each ACK that
+    /// advances then yields a round-trip sample, of retransmissions too, which ends the doubling of the timeout. The
+    /// option takes 12 bytes in each segment and ACK, in addition to `header` and `ack_size`.
     timestamps: bool = false,
-    /// A retransmission that turns out to have been unnecessary gives the window back: found by timestamps (Eifel, RFC
-    /// 3522 and 4015) or by D-SACK (RFC 3708). Needs `timestamps` or `dsack`.
+    /// Whether the window is restored after an unnecessary retransmission, which timestamps (Eifel, RFC 3522 and 4015)
+    /// or D-SACK (RFC 3708) reveal. Needs `timestamps` or `dsack`.
     undo: bool = false,
-    /// A full data segment on the wire, header included. 1500 B is Ethernet's limit.
+    /// Size of a full data segment on the wire, including the header. 1500 B is Ethernet's limit.
     segment: Bytes = Bytes(1500),
-    /// The part of `segment` that is no payload: 20 B IPv4 and 20 B TCP. ns-2 counts 0 B.
+    /// Header bytes in `segment`: 20 B for IPv4 and 20 B for TCP. ns-2 counts 0 B.
     header: Bytes = Bytes(40),
-    /// A segment without payload on the wire: ACK, SYN, FIN.
+    /// Size of a segment without payload on the wire: ACK, SYN, FIN.
     ack_size: Bytes = Bytes(40),
-    /// The most that may be in flight, in full segments: the receiver's window. The default, about 6 MB, is the most
-    /// that Linux grants without tuning; ns-2's `window_`.
+    /// Maximum amount in flight, in full segments: the receiver's window. The default, about 6 MB, is the maximum of
+    /// Linux without tuning; ns-2 calls it `window_`.
     max_window_segments: u32 = 4096,
-    /// The congestion window grows no further, in segments; absent: the receiver's window is the only bound. It leaves
-    /// room to send while a loss is being mended, where the receiver's window has to hold what waits for the gap.
-    /// Linux's `snd_cwnd_clamp`, and what ns-2's TCP/Linux, which has no receiver's window, takes `window_` for.
+    /// Maximum congestion window, in segments. Default: the receiver's window is the only bound. Unlike that window, it
+    /// leaves room to send while a loss is repaired, when the receiver's window has to hold the data behind the gap.
+    /// Linux's `snd_cwnd_clamp`; ns-2's TCP/Linux, which has no receiver's window, uses `window_` for it.
     max_congestion_window_segments: Option<u32> = None,
     /// The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
     initial_window_segments: u32 = 10,
-    /// Slow start ends here at first, in segments; absent: at the first loss or mark (RFC 5681, 3.1).
+    /// Initial slow-start threshold, in segments. Default: slow start ends at the first loss or mark (RFC 5681, 3.1).
     initial_ssthresh_segments: Option<u32> = None,
-    /// How much one ACK may open the window, in segments (RFC 3465's L). 1 is RFC 5681; 2 makes up for delayed ACKs.
+    /// Maximum growth of the window for one ACK, in segments (RFC 3465's L). 1 is RFC 5681; 2 compensates for delayed
+    /// ACKs.
     byte_counting_limit: u32 = 1,
-    /// The retransmission timeout is never shorter (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
+    /// Minimum retransmission timeout (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
     min_rto: Span = Span::from_seconds(1),
-    /// What `min_rto` is the least value of: the "timeout" (RFC 6298), or its "deviation", what it adds to the smoothed
+    /// Quantity that `min_rto` bounds: the "timeout" (RFC 6298), or its "deviation", the part added to the smoothed
     /// round trip (Linux).
     min_rto_of: MinRtoOf = MinRtoOf::Timeout,
-    /// The retransmission timeout is never longer, however often it was doubled (RFC 6298: at least 60 s).
+    /// Maximum retransmission timeout, however often it was doubled (RFC 6298: at least 60 s).
     max_rto: Span = Span::from_seconds(60),
     /// The retransmission timeout before the first round-trip sample (RFC 6298: 1 s; ns-2: 3 s).
     initial_rto: Span = Span::from_seconds(1),
-    /// Tick of the clock that round trips are measured with; timeouts are multiples of it. "0 s" is exact; ns-2's
-    /// `tcpTick_` is 10 ms.
+    /// Tick of the clock that measures round trips; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is
+    /// 10 ms.
     timer_granularity: Span = Span::ZERO,
-    /// Acknowledge every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Off: every
-    /// segment at once.
+    /// Whether the receiver acknowledges every second segment, and a single one only after `delayed_ack_timeout` (RFC
+    /// 5681, 4.2). Otherwise it acknowledges every segment at once.
     delayed_ack: bool = false,
-    /// The longest that an ACK is delayed (RFC 5681: at most 500 ms; 200 ms is customary).
+    /// Maximum delay of an ACK (RFC 5681: at most 500 ms; 200 ms is customary).
     delayed_ack_timeout: Span = Span::from_milliseconds(200),
-    /// The first two duplicate ACKs send one new segment each (RFC 3042).
+    /// Whether the first two duplicate ACKs each release one new segment (RFC 3042).
     limited_transmit: bool = true,
     /// Explicit congestion notification (RFC 3168).
     ecn: bool = false,
-    /// How far marks reduce the window: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one
-    /// segment, a mark makes the sender wait for its timer) or "ns2" (to nothing: below one segment only the timer
-    /// sends, and further marks double it).
+    /// Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one
+    /// segment, a mark makes the sender wait for its timer) or "ns2" (none: below one segment only the timer sends, and
+    /// further marks double it).
     ecn_floor: EcnFloor = EcnFloor::TwoSegments,
-    /// Retransmissions are ECN-capable, too, and tell the receiver that the window was reduced, as in ns-2
-    /// (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo goes on until new data is sent.
+    /// Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2
+    /// (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     ecn_retransmissions: bool = false,
-    /// Of what a sign of congestion leaves a part: the "flight_size" (RFC 5681, equation 4) or the "congestion_window",
-    /// used or not (Linux).
+    /// Quantity that a sign of congestion reduces by a factor: the "flight_size" (RFC 5681, equation 4) or the
+    /// "congestion_window", used or not (Linux).
     reduction_base: ReductionBase = ReductionBase::FlightSize,
-    /// A reduction leaves whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    /// Whether a reduction rounds to whole segments, as in ns-2 before 2006 (`precisionReduce_`).
     whole_segment_reduction: bool = false,
-    /// What an idle time does to the window: it goes back to the "initial_window" (RFC 5681, 4.1), or is reduced by
+    /// Effect of an idle time on the window: it returns to the "initial_window" (RFC 5681, 4.1), or is reduced by
     /// "halving", as in Linux.
     idle_restart: IdleRestart = IdleRestart::InitialWindow,
-    /// Open with SYN and SYN-ACK; otherwise data goes at once, as if the connection were already there.
+    /// Whether a connection opens with SYN and SYN-ACK. Otherwise data is sent at once, as if the connection already
+    /// existed.
     handshake: bool = true,
-    /// What partial ACKs do to the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
+    /// Effect of partial ACKs on the retransmission timer: "impatient" or "slow_but_steady" (RFC 6582, section 4).
     partial_ack_timer: PartialAckTimer = PartialAckTimer::Impatient,
-    /// What the window becomes when NewReno's fast recovery ends: "flight_size" or "slow_start_threshold"
-    /// (RFC 6582, section 3.2, step 3).
+    /// Window after NewReno's fast recovery: "flight_size" or "slow_start_threshold" (RFC 6582, section 3.2, step 3).
     full_ack_window: FullAckWindow = FullAckWindow::FlightSize,
-    /// The ACK that ends fast recovery opens the window as well, as in ns-2 without SACK. RFC 5681 (3.2, step 6) leaves
-    /// it at the threshold.
+    /// Whether the ACK that ends fast recovery also opens the window, as in ns-2 without SACK. RFC 5681 (3.2, step 6)
+    /// leaves it at the threshold.
     grow_at_recovery_exit: bool = false,
 }
 

@@ -90,7 +90,7 @@ pub(crate) struct Connection {
     pub may_undo: bool,
     /// A mark came at a window of one segment or less: another one doubles the timeout (ns-2's `ecn_backoff_`).
     ecn_backoff: bool,
-    /// How far marks reduce the window.
+    /// Lower bound of the window after marks.
     ecn_floor: EcnFloor,
     /// Duplicate ACKs since the last new ACK.
     pub duplicate_acks: u32,
@@ -187,7 +187,7 @@ impl Connection {
         self.data_end.saturating_add(u64::from(self.closing))
     }
 
-    /// What is in flight, as far as cumulative ACKs tell (FlightSize).
+    /// What is in flight according to cumulative ACKs (FlightSize).
     pub fn flight_bytes(&self) -> u64 {
         self.next - self.unacknowledged
     }
@@ -206,7 +206,7 @@ impl Connection {
         self.restart_timer(now);
     }
 
-    /// Sends the segment of `payload` bytes at `seq`, the FIN if there are none; gives the number after it.
+    /// Sends the segment of `payload` bytes at `seq`, the FIN if there are none; returns the number after it.
     pub fn transmit(&mut self, seq: u64, payload: u64, now: Time, out: &mut (impl SegmentOut + ?Sized)) -> u64 {
         let fin = payload == 0;
         let end = seq + payload + u64::from(fin);
@@ -304,7 +304,7 @@ impl Connection {
         }
     }
 
-    /// Takes note that everything below `ack.ack` has arrived; gives the number of bytes that are new.
+    /// Takes note that everything below `ack.ack` has arrived; returns the number of bytes that are new.
     pub fn advance(&mut self, ack: &Ack, now: Time) -> u64 {
         let newly = ack.ack - self.unacknowledged;
         self.unacknowledged = ack.ack;
@@ -427,8 +427,8 @@ impl Connection {
         }
     }
 
-    /// The timer has expired while nothing was in flight, because marks had left no window: gives one segment to go on
-    /// with. False where that is not so.
+    /// The timer has expired while nothing was in flight, because marks had left no window: returns one segment to
+    /// continue with. False where that is not so.
     pub fn resume_after_marks(&mut self) -> bool {
         let is_waiting = self.waits_for_timer || self.window_bytes == 0;
         self.waits_for_timer = false;

@@ -1,18 +1,27 @@
 //! CUBIC: the window is a cubic function of the time since the last reduction.
 //!
 //! # What it does
-//! The window returns fast towards its size at the last loss, stays near it for a while, and then looks further, ever
-//! faster. Because time decides and not round trips, flows of different round trips grow alike. Where Reno would have
-//! the larger window, the window is Reno's.
+//! The window returns quickly towards its size at the last loss, stays near it for a while, and then grows further,
+//! faster and faster. Because growth depends on time and not on round trips, flows with different round trips grow
+//! alike. Where Reno would have the larger window, CUBIC uses Reno's.
+//!
+//! # When to use it
+//! Use it to model today's senders: CUBIC is the default of Linux, Windows and macOS. `preset = "linux"` selects it
+//! with the other defaults of Linux, which is closer to a real host than `"cubic"` alone.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { congestion_control = "cubic", sack = true }
+//! ```
 //!
 //! # Source
 //! RFC 9438, section 4; Ha, Rhee & Xu 2008, "CUBIC: a new TCP-friendly high-speed TCP variant".
 //!
 //! # Where we differ
-//! Real numbers throughout, as the RFC has it, unless `arithmetic` says otherwise: Linux computes in whole segments and
-//! milliseconds (`integer_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_cubic`).
-//! A stage of congestion avoidance begins with its first ACK. What was in flight decides about the threshold, the
-//! window itself about W_max. The Reno-friendly estimate never makes the window smaller.
+//! The window is a real number, as in the RFC, unless `arithmetic` says otherwise: Linux computes in whole segments and
+//! milliseconds (`integer_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_cubic`). A stage of congestion avoidance
+//! begins with its first ACK. The threshold follows from what was in flight, W_max from the window itself. The
+//! Reno-friendly estimate never makes the window smaller.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"cubic"`, or a table `cubic` with these.
@@ -23,16 +32,16 @@ use crate::integer_cubic::IntegerCubic;
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 use crate::{ParameterError, require};
 
-/// What CUBIC computes with.
+/// The arithmetic of CUBIC.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum CubicArithmetic {
-    /// Real numbers, as RFC 9438 has it.
+    /// Real numbers, as in RFC 9438.
     #[default]
     Exact,
-    /// Whole segments and milliseconds, as Linux since 4.1. Before the first loss the window grows by 5 % in a round
-    /// trip at least.
+    /// Whole segments and milliseconds, as Linux since 4.1. Before the first loss the window grows by at least 5 % in a
+    /// round trip.
     Linux,
 }
 
@@ -41,13 +50,14 @@ pub enum CubicArithmetic {
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct CubicConfig {
-    /// What is left of the window after a sign of congestion (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
+    /// Factor by which a sign of congestion reduces the window (β, RFC 9438, 4.6: 0.7). Above 0 and below 1.
     pub beta: f64,
-    /// How fast the window grows: C in segments per cubic second (RFC 9438, 5: 0.4). Above 0.
+    /// Growth of the window: C, in segments per second cubed (RFC 9438, 5: 0.4). Above 0.
     pub growth: f64,
-    /// A flow that loses below its last maximum aims lower still, which makes room for new ones (RFC 9438, 4.7).
+    /// Whether a flow with a loss below its last maximum aims lower still, which makes room for new flows (RFC 9438,
+    /// 4.7).
     pub fast_convergence: bool,
-    /// The window is at least what Reno's would be (RFC 9438, 4.3).
+    /// Whether the window is at least that of Reno (RFC 9438, 4.3).
     pub reno_friendly: bool,
     /// Real numbers ("exact", RFC 9438) or whole segments ("linux").
     pub arithmetic: CubicArithmetic,

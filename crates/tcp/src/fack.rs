@@ -288,7 +288,7 @@ impl ForwardAckRecovery {
         connection.unacknowledged + self.board.arrived_bytes
     }
 
-    /// Sends the first lost segment or, without one, new data; gives how much that puts into the network.
+    /// Sends the first lost segment or, without one, new data; returns how much that puts into the network.
     fn send_next(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
         let connection = &mut *turn.connection;
         if let Some((start, end)) = self.board.first_lost() {

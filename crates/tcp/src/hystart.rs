@@ -1,9 +1,20 @@
 //! HyStart: slow start that ends when the path begins to fill, not when it overflows.
 //!
 //! # What it does
-//! Two signs end slow start at the window reached. *Delay*: the shortest of the first round-trip samples in a round
-//! exceeds the shortest ever by an eighth of it (at least 4 ms, at most 16 ms). *ACK train*: the ACKs of a round have
-//! kept coming without a gap for half a round trip, so that as much is on its way as the path holds.
+//! Two signs end slow start at the present window. *Delay*: the shortest of the first round-trip samples in a round
+//! exceeds the shortest of all by an eighth of it (at least 4 ms, at most 16 ms). *ACK train*: the ACKs of a round have
+//! kept coming without a gap for half a round trip, so that as much is in flight as the path holds.
+//!
+//! # When to use it
+//! Use it with CUBIC, to model Linux. Jitter and bursty ACKs can end slow start too early; `hystart_plus_plus` recovers
+//! from that.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { congestion_control = "newreno", slow_start = "hystart" }
+//! ```
+//!
+//! It is the default with `cubic`.
 //!
 //! # Source
 //! Ha & Rhee 2011, "Taming the elephants: new TCP slow start" (sections 4.1 and 4.2), with the constants and the order
@@ -12,8 +23,8 @@
 //! # Where we differ
 //! Rounds are those of Linux since 6.14: the ACK that opens a round belongs to it, also below the smallest window that
 //! is watched. Before 5.16 it belonged to the round before, and from 5.16 to 6.13 no round began below that window.
-//! ns-3 compares the train with a whole round trip and the delay with at least twice the shortest one; we take what
-//! Linux takes for a sender without pacing. Only the first segments of a round are timed.
+//! ns-3 compares the train with a whole round trip and the delay with at least twice the shortest one; we use what
+//! Linux uses for a sender without pacing. Only the first segments of a round are timed.
 //!
 //! # Parameters
 //! None: `transport.tcp.slow_start = "hystart"`, the default with `cubic`.

@@ -1,9 +1,18 @@
-//! HyStart++: slow start that slows down when the delay rises, and ends if it stays up.
+//! HyStart++: slow start that slows down when the delay rises, and ends if it stays high.
 //!
 //! # What it does
-//! When the shortest round trip of a round exceeds that of the round before by an eighth (at least 4 ms, at most
-//! 16 ms), conservative slow start begins, at a quarter of the growth. If within five rounds the delay falls below what
-//! it was at its start, the rise was jitter and slow start goes on; otherwise it ends at the window reached.
+//! When the shortest round trip of a round exceeds that of the round before by an eighth (at least 4 ms, at most 16
+//! ms), conservative slow start begins, with a quarter of the growth. If the delay falls below its value at the start
+//! of this phase within five rounds, the rise was jitter and slow start continues; otherwise it ends at the present
+//! window.
+//!
+//! # When to use it
+//! Use it to model senders that follow RFC 9406, such as Windows. For Linux with CUBIC use `hystart`.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { slow_start = "hystart_plus_plus" }
+//! ```
 //!
 //! # Source
 //! RFC 9406, sections 4.2 and 4.3.

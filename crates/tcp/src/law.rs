@@ -30,11 +30,11 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// An ACK of `acked_segments` new segments during congestion avoidance.
     fn avoid_congestion(&mut self, window: &mut Window, acked_segments: f64, path: &RoundTrip, now: Time);
 
-    /// A sign of congestion: the window to go on with, in segments. `used_segments` is what was in flight: the
+    /// A sign of congestion: the window to continue with, in segments. `used_segments` is what was in flight: the
     /// congestion window with its fraction where that was the limit, otherwise less.
     ///
-    /// The skeleton takes the whole part as slow-start threshold, at least 2, and goes on with the window itself
-    /// or, after a timeout, with one segment.
+    /// The skeleton takes the whole part as slow-start threshold, at least 2, and continues with the window itself or,
+    /// after a timeout, with one segment.
     fn reduce(&mut self, window: &Window, used_segments: f64, signal: CongestionSignal, now: Time) -> f64;
 
     /// An ACK has come while the window was not in use: for a law that grows with time, the time up to `now` does not

@@ -1,22 +1,30 @@
-//! BIC in Linux's arithmetic, as ns-2 2.35 has it.
+//! BIC in Linux's arithmetic, as in ns-2 2.35.
 //!
 //! # What it does
-//! BIC in whole segments: the window grows by one when this many ACKs have come, that number truncated at each step.
-//! The number is divided by an estimate of how many segments an ACK covers.
+//! This is BIC in whole segments: the window grows by one after a certain number of ACKs, and that number is truncated
+//! at each step. It is then divided by an estimate of how many segments an ACK covers.
+//!
+//! # When to use it
+//! Use it to reproduce runs of ns-2's `Agent/TCP/Linux` with BIC. For anything else use `bic`.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { preset = "ns2_linux", congestion_control = "linux_bic" }
+//! ```
 //!
 //! # Source
-//! Linux 2.6.22, `tcp_bic.c`, which is what ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
+//! Linux 2.6.22, `tcp_bic.c`, which ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
 //!
 //! # Where we differ
-//! From `bic`: truncation lets the window grow by more than 16 segments in a round
-//! trip (by 31 at a window of 31). The estimate of segments per ACK begins at 2 and is truncated so that it never falls
-//! below 31/16, even where each segment is acknowledged: growth is nearly doubled then. A window at the threshold is
-//! still in slow start, so that each reduction is followed by one segment more. And a timeout forgets the maximum.
-//! From Linux: no undo of spurious losses. The estimate sees what `byte_counting_limit` lets pass.
+//! From `bic`: truncation lets the window grow by more than 16 segments in a round trip (by 31 at a window of 31). The
+//! estimate of segments per ACK starts at 2 and is truncated so that it never falls below 31/16, even where each
+//! segment is acknowledged: growth is nearly doubled then. A window at the threshold is still in slow start, so that
+//! each reduction is followed by one segment more. A timeout forgets the maximum. From Linux: spurious losses are not
+//! undone. The estimate sees what `byte_counting_limit` lets pass.
 //!
 //! # Parameters
-//! None: `transport.tcp.congestion_control = "linux_bic"`. ns-2's recovery goes with it: `sack`,
-//! `rate_reduction = "rate_halving"`, and `max_congestion_window_segments` for its `window_`.
+//! None: `transport.tcp.congestion_control = "linux_bic"`. ns-2's recovery belongs with it: `sack`, `rate_reduction =
+//! "rate_halving"`, and `max_congestion_window_segments` for its `window_`.
 
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 

@@ -1,20 +1,28 @@
-//! CUBIC of 2007 in Linux's arithmetic, as ns-2 2.35 has it.
+//! CUBIC of 2007 in Linux's arithmetic, as in ns-2 2.35.
 //!
 //! # What it does
-//! CUBIC in whole segments: from the cubic function follows how many ACKs open the window by one segment. That number
-//! is truncated, divided by an estimate of how many segments an ACK covers, and computed anew when the window changes
-//! or after 31 ms.
+//! This is CUBIC in whole segments: the cubic function determines how many ACKs open the window by one segment. That
+//! number is truncated, divided by an estimate of how many segments an ACK covers, and computed anew when the window
+//! changes or after 31 ms.
+//!
+//! # When to use it
+//! Use it to reproduce runs of ns-2's `Agent/TCP/Linux` with CUBIC. For today's Linux use `preset = "linux"`.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { preset = "ns2_linux", congestion_control = "linux_cubic" }
+//! ```
 //!
 //! # Source
-//! Linux 2.6.22, `tcp_cubic.c` (version 2.1), which is what ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
+//! Linux 2.6.22, `tcp_cubic.c` (version 2.1), which ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
 //!
 //! # Where we differ
-//! From `cubic`, RFC 9438: the window falls to 0.8, not 0.7; the function is not looked at a round trip
-//! ahead; growth is nearly doubled where each segment is acknowledged, and each reduction is followed by one segment
-//! more (see `linux_bic`); before the first loss 50 segments open the window by one.
-//! From Linux: the cube root is exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux
-//! knows no shortest delay, and so neither looks ahead nor limits growth past the maximum to 16 segments in 100 ms;
-//! only this is here.
+//! From `cubic`, RFC 9438: the window falls to 0.8, not 0.7; the function is not evaluated a round trip ahead; growth
+//! is nearly doubled where each segment is acknowledged, and each reduction is followed by one segment more (see
+//! `linux_bic`); before the first loss 50 acknowledged segments open the window by one. From Linux: the cube root is
+//! exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux does not know the shortest
+//! delay, and so neither looks ahead nor limits growth beyond the maximum to 16 segments in 100 ms; only this case is
+//! implemented.
 //!
 //! # Parameters
 //! None: `transport.tcp.congestion_control = "linux_cubic"`.

@@ -1,14 +1,24 @@
-//! NewReno: fast recovery that goes on until everything in flight at its start is acknowledged.
+//! NewReno: fast recovery that continues until everything in flight at its start is acknowledged.
 //!
 //! # What it does
-//! An ACK that covers only a part (a *partial ACK*) means that the next segment was lost too: it is sent again at once,
-//! and the window is deflated by what was acknowledged. So each round trip mends one loss without a timeout.
+//! An ACK that covers only a part (a *partial ACK*) means that the next segment was lost too: it is retransmitted at
+//! once, and the window is deflated by what was acknowledged. Each round trip thus repairs one loss without a timeout.
+//!
+//! # When to use it
+//! Use it to compare with papers before CUBIC, and with theory: its throughput follows known formulas. It is the
+//! default; for today's hosts use `cubic` or `preset = "linux"`.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp.congestion_control = "newreno"
+//! transport.tcp.partial_ack_timer = "slow_but_steady"
+//! ```
 //!
 //! # Source
 //! RFC 6582, section 3.2; `recover` is the connection's `recovery_point`.
 //!
 //! # Where we differ
-//! `recover` starts below the first byte of data, so that the loss of the first segment can be recovered, too.
+//! `recover` starts below the first byte of data, so that the loss of the first segment can be recovered too.
 //!
 //! # Parameters
 //! `partial_ack_timer`, `full_ack_window`.

@@ -5,31 +5,32 @@ use crate::{
     RateReduction, ReductionBase, SlowStart, Span, TcpConfig,
 };
 
-/// A TCP that others know by name. Whoever takes one may still set each parameter.
+/// A well-known TCP by its name. Each parameter may still be set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum Preset {
-    /// What the RFCs in force recommend for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps (7323),
-    /// RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions (3522, 4015,
-    /// 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4 and TCP.
+    /// The recommendations of the current RFCs for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps
+    /// (7323), RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions
+    /// (3522, 4015, 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4
+    /// and TCP.
     Rfc,
     /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC in whole segments and
     /// HyStart, a minimum timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced
-    /// by halving, the ACKs of slow start counted in full, reductions of the window rather than of what is in flight.
+    /// by halving, the ACKs of slow start counted in full, reductions of the window rather than of the data in flight.
     /// Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
     Linux,
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
     Ns2,
     /// ns-2's `Agent/TCP/Linux`, Linux 2.6.22's CUBIC or BIC: forward acknowledgement, rate-halving, a timer that each
-    /// ACK starts anew, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments`
-    /// is its `window_`. All else as "ns2".
+    /// ACK restarts, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments` is
+    /// its `window_`. Otherwise like "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_linux"))]
     Ns2Linux,
-    /// ns-2 as its authors' papers before 2001 had it, by the dated comments of `ns-default.tcl`: a clock tick of 100
-    /// ms, no minimum timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions
-    /// to whole segments. All else as "ns2".
+    /// ns-2 as in papers before 2001, by the dated comments of `ns-default.tcl`: a clock tick of 100 ms, no minimum
+    /// timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions to whole
+    /// segments. Otherwise like "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_pre2001"))]
     Ns2Pre2001,
 }

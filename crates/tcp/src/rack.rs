@@ -209,7 +209,7 @@ impl RackRecovery {
         self.segments.note_retransmission(segment.start, turn.now);
     }
 
-    /// Sends the next new segment, where there is one and the receiver's window has room; gives its bytes.
+    /// Sends the next new segment, where there is one and the receiver's window has room; returns its bytes.
     fn send_new(&mut self, turn: &mut Turn<'_>, limit: u64) -> Option<u64> {
         let connection = &mut *turn.connection;
         let payload = connection.payload_at(connection.next);

@@ -2,7 +2,7 @@
 //!
 //! # What it does
 //! A recovery reduces the window at one stroke, but the network still holds the old one. RFC 6675 falls silent until
-//! enough of that has arrived and goes on at the full rate then. Rate-halving sends one segment for two that arrive
+//! enough of that has arrived and then continues at the full rate. Rate-halving sends one segment for two that arrive
 //! until what is in the network has come down to the window. Proportional rate reduction spreads the same reduction
 //! evenly over the round trip. Both thin out what the next round trip sends, where RFC 6675 leaves a gap and a burst:
 //! of what 49 BIC flows send, a router with a buffer of 10 or 20 packets then drops a fifth less.
@@ -153,7 +153,7 @@ mod tests {
         let mut reduction = Reduction::begin(RateReduction::Proportional, 98, 38);
         assert_eq!(reduction.limit(50, 38, 1, sacked), 39);
         reduction.note_sent(1, 39);
-        // One for one while losses go on being reported, one more when the ACK number advances.
+        // One for one while more losses are reported, one more when the ACK number advances.
         assert_eq!(reduction.limit(50, 38, 1, sacked), 39);
         reduction.note_sent(1, 39);
         assert_eq!(reduction.limit(50, 38, 1, Progress { newly: 1, is_safe: true }), 40);

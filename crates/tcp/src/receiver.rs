@@ -183,7 +183,7 @@ impl Receiver {
         out.ack(Ack { ack: self.next, syn: false, ece: self.echo, sack, echo: self.timestamps.recent });
     }
 
-    /// Puts `[left, right)` into what is held, and moves on as far as there is no gap. Gives what had arrived before.
+    /// Puts `[left, right)` into what is held, and moves on to the first gap. Returns what had arrived before.
     #[cold]
     fn reassemble(&mut self, mut left: u64, mut right: u64) -> Option<(u64, u64)> {
         if right <= self.next {

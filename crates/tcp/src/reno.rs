@@ -4,13 +4,22 @@
 //! Slow start doubles the window each round trip. Congestion avoidance adds one segment each round trip. A sign of
 //! congestion halves the window.
 //!
+//! # When to use it
+//! Use it to show what NewReno improves: Reno leaves fast recovery at the first ACK of new data, so that several losses
+//! in one window often end in a timeout. For everything else use `newreno` or `cubic`.
+//!
+//! # Example
+//! ```toml
+//! transport.tcp = { congestion_control = "reno" }
+//! ```
+//!
 //! # Source
 //! RFC 5681, section 3.1 (equations 2 to 4); RFC 3465 for counting what an ACK covers.
 //!
 //! # Where we differ
-//! The window is kept in segments with its fraction, so that 1/cwnd per ACK adds up exactly. Half of the *window* is
-//! taken where the window was full (RFC 5681 says half of the flight), so that the fraction is not lost, and a timeout
-//! during a recovery halves the already halved window, not the old flight. ns-2 and Linux do the same.
+//! The window is kept in segments with its fraction, so that 1/cwnd per ACK adds up exactly. Where the window was full,
+//! we halve the *window* (RFC 5681 says the flight), so that the fraction is not lost, and a timeout during a recovery
+//! halves the already halved window, not the old flight. ns-2 and Linux do the same.
 //!
 //! # Parameters
 //! `byte_counting_limit`, applied by the skeleton.

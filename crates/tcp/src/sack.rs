@@ -84,8 +84,8 @@ impl SackRecovery {
         self.reduction.limit(window, pipe, self.segment_bytes, progress)
     }
 
-    /// Sends the next segment that RFC 6675's `NextSeg` yields; gives how much that puts into the pipe, or `None` where
-    /// there is nothing to send.
+    /// Sends the next segment that RFC 6675's `NextSeg` yields; returns how much that puts into the pipe, or `None`
+    /// where there is nothing to send.
     fn send_next(&mut self, turn: &mut Turn<'_>) -> Option<u64> {
         let connection = &mut *turn.connection;
         let from = self.highest_retransmitted.max(connection.unacknowledged);

@@ -49,7 +49,7 @@ impl Scoreboard {
         self.ranges.last().map_or(0, |&(_, right)| right)
     }
 
-    /// The hole at or above `from`, as far as `limit`: the next stretch of which nothing has arrived.
+    /// The hole at or above `from`, up to `limit`: the next stretch of which nothing has arrived.
     pub fn hole(&self, from: u64, limit: u64) -> Option<(u64, u64)> {
         let mut index = self.ranges.partition_point(|&(_, r)| r <= from);
         let mut start = from;

@@ -276,7 +276,7 @@ impl Sender {
         segments.is_finite().then_some((segments * self.connection.segment_bytes as f64) as u64)
     }
 
-    /// What is in flight, as far as cumulative ACKs tell, in bytes.
+    /// What is in flight according to cumulative ACKs, in bytes.
     #[must_use]
     pub fn flight_bytes(&self) -> u64 {
         self.connection.flight_bytes()

@@ -149,7 +149,7 @@ impl SentSegments {
     }
 
     /// Asks of each segment that was sent before `latest`, (time, end) of a segment that has arrived, and that has not
-    /// arrived and is not known to be lost, whether it is lost; gives the bytes of those that are.
+    /// arrived and is not known to be lost, whether it is lost; returns the bytes of those that are.
     pub fn mark_lost(&mut self, latest: (Time, u64), mut is_lost: impl FnMut(&SentSegment) -> bool) -> u64 {
         let mut newly = 0;
         let mut from = self.first;

@@ -19,8 +19,8 @@ pub(crate) trait SlowStartPolicy: fmt::Debug + Send {
     fn on_timeout(&mut self) {}
 }
 
-/// When the first segments of each round trip departed. An ACK of one of them gives a round-trip sample, so that there
-/// are several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
+/// When the first segments of each round trip departed. An ACK of one of them is a round-trip sample, so that there are
+/// several at the start of a round, where the estimate of [`crate::RoundTrip`] takes one in a round.
 #[derive(Debug)]
 pub(crate) struct Departures {
     /// The numbers after the segments, ascending, and when they were sent.

@@ -10,7 +10,7 @@
 //! RFC 3522 (detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response).
 //!
 //! # Where we differ
-//! RFC 4015 goes on with what is in flight and the initial window; we with the old window, as Linux does.
+//! RFC 4015 continues with what is in flight and the initial window; we continue with the old window, as Linux does.
 //!
 //! # Parameters
 //! `undo`, with `timestamps` or `dsack`.

@@ -14,7 +14,7 @@ fn mean_window(cubic: CubicConfig, distance: u64) -> f64 {
         slow_start: Some(SlowStart::Standard),
         sack: true,
         max_window_segments: 100_000,
-        // Near the expected window, so that no time goes on coming down from the first slow start.
+        // Near the expected window, so that no time is spent on coming down from the first slow start.
         initial_ssthresh_segments: Some(expected_window(&cubic, distance) as u32),
         ..TcpConfig::default()
     };

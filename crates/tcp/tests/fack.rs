@@ -68,7 +68,7 @@ fn a_retransmission_lost_three_times_needs_no_timeout() {
 
 #[test]
 fn while_duplicates_come_the_timer_starts_anew() {
-    // The first retransmission is lost; RFC 6675 does not find out, and goes on with new data, each ACK a duplicate.
+    // The first retransmission is lost; RFC 6675 does not find out, and continues with new data, each ACK a duplicate.
     let timeouts = |duplicate_acks_restart_timer| {
         let config = TcpConfig { fack: false, duplicate_acks_restart_timer, ..plain(20) };
         run(config, losing(3, 2)).sender.counters().timeouts

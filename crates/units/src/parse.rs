@@ -119,7 +119,7 @@ impl fmt::Display for UnitList<'_> {
     }
 }
 
-/// Writes `value` in the largest of the first units that divides it, so that reading it gives the same value.
+/// Writes `value` in the largest of the first units that divides it, so that reading it yields the same value.
 pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
     let base = units.iter().position(|(_, worth)| *worth == 1).map_or(units.len(), |index| index + 1);
     for (names, worth) in &units[..base] {

@@ -44,7 +44,8 @@ impl CompiledLaw {
         };
         let gauge = |&name: &&'static str| {
             let word = record.field(name);
-            word.map(|word| (name, word)).ok_or_else(|| PyValueError::new_err(format!("the gauge {name} is no field")))
+            word.map(|word| (name, word))
+                .ok_or_else(|| PyValueError::new_err(format!("the gauge {name} is not a field")))
         };
         Ok(Self {
             shown: place.gauges.iter().map(gauge).collect::<PyResult<_>>()?,

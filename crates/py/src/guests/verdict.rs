@@ -13,7 +13,7 @@ pub(super) const NOT_CAPABLE: &str = "it marked a packet that is not ECN-capable
 
 /// What is said of a number that is no verdict.
 pub(super) fn is_none(number: i64) -> String {
-    format!("it returned {number}, which is no forebay.Verdict")
+    format!("it returned {number}, which is not a forebay.Verdict")
 }
 
 /// What is to become of a packet.

@@ -125,7 +125,7 @@ impl CountTree {
         }
     }
 
-    /// Takes one from the slot in which the unit of `rank` falls, `rank` less than the sum of all; gives the slot.
+    /// Takes one from the slot in which the unit of `rank` falls, `rank` less than the sum of all; returns the slot.
     fn decrement_at(&mut self, mut rank: u32) -> u32 {
         let mut before = 0;
         let mut stride = self.slots();

@@ -305,7 +305,7 @@ fn with_too_many_counters_flows_are_not_told_apart() {
     assert!(decrements > 0.0);
     assert!(sent[..10].iter().all(|sent| (sent / FAIR[0] - 1.0).abs() < 0.02), "{sent:?}");
     assert!((share(&sent, 15) / share(&sent, 20) - 1.0).abs() < 0.1, "{sent:?}");
-    // A counter for each flow: nobody is ever forgiven, and the link, which has room for 0.38 of all that is sent, is
+    // A counter for each flow: no flow is ever forgiven, and the link, which has room for 0.38 of all that is sent, is
     // shared by the rates.
     let (sent, decrements) = throughput(20);
     assert_eq!(decrements, 0.0);

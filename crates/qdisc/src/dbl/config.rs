@@ -15,21 +15,21 @@ use crate::require;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DblConfig {
-    /// Whose values `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size` have where
-    /// they are not given. Default: the paper's.
+    /// Source of the values of `bf_credit_limit`, `bf_buffer_limit_cells`, `mark_probability` and `max_packet_size`
+    /// that are not given. Default: the paper.
     pub preset: DblPreset,
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 1024 packets
-    /// (paper, section 4).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 1024 packets (paper,
+    /// section 4).
     pub limit: QueueSize,
-    /// Size of a cell, the unit in which buffers are given out; a packet occupies whole cells. Default: 64 B (paper,
+    /// Size of a cell, the unit in which buffers are allocated; a packet occupies whole cells. Default: 64 B (paper,
     /// section 3).
     pub cell_size: Bytes,
-    /// Size of the largest packet: with the preset it gives `bf_buffer_limit_cells`, and the length in cells of a
-    /// `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
+    /// Maximum packet size: `bf_buffer_limit_cells` follows from it and the preset, and so does the length in cells of
+    /// a `limit` in packets. Default: 1000 B, the paper's packets (catalyst4500: 1518 B).
     pub max_packet_size: Option<Bytes>,
-    /// `maxCredits`: credits of a flow that is above suspicion. Default: 15, a 4-bit field (paper, section 3).
+    /// `maxCredits`: credits of a flow that is not under suspicion. Default: 15, a 4-bit field (paper, section 3).
     pub max_credits: u8,
-    /// `bfCreditLimit`: a flow with so few credits or fewer is held to be belligerent. Default: 2 (paper, section 2.2;
+    /// `bfCreditLimit`: a flow with this number of credits or fewer is belligerent. Default: 2 (paper, section 2.2;
     /// catalyst4500: 10).
     pub bf_credit_limit: Option<u8>,
     /// `bfBufferLimit`: cells beyond which a belligerent flow's packets are dropped. Default: the cells of one packet
@@ -38,11 +38,11 @@ pub struct DblConfig {
     /// `markProb`: probability that a packet of a flow beyond `dbl` costs it a credit. Default: 0.333 (paper, section
     /// 4; catalyst4500: 0.15).
     pub mark_probability: Option<f64>,
-    /// `dblMin`: least buffer limit of a flow, in cells. Default: 32 (paper, section 4).
+    /// `dblMin`: minimum buffer limit of a flow, in cells. Default: 32 (paper, section 4).
     pub dbl_min_cells: u32,
-    /// `dblMax`: greatest buffer limit of a flow, in cells. Default: 256 (paper, section 4).
+    /// `dblMax`: maximum buffer limit of a flow, in cells. Default: 256 (paper, section 4).
     pub dbl_max_cells: u32,
-    /// How `dbl` follows from the queue's length and the number of active flows. Default: `formula`.
+    /// How `dbl` depends on the queue's length and the number of active flows. Default: `formula`.
     pub dbl_function: DblFunction,
     /// The queue length, in cells, to which `formula` and `linear` refer. Default: a quarter of `limit`.
     pub reference_cells: Option<u32>,
@@ -51,30 +51,29 @@ pub struct DblConfig {
     /// literally).
     pub include_arrival: bool,
     /// Whether the first signal to an ECN-capable flow is a mark instead of a drop (paper, footnote 2). Packets of
-    /// belligerent flows are dropped all the same. Default: no.
+    /// belligerent flows are always dropped. Default: no.
     pub ecn: bool,
     /// Entries of the flow table. Default: 4096 (paper, section 5).
     pub flow_table_entries: u32,
     /// Whether the queue has a flow table of its own or shares one with the other queues of its switch (paper, section
     /// 5). Default: its own.
     pub flow_table: FlowTableScope,
-    /// Largest `buffersUsed` that an entry's field can hold, in cells; the limits have to be below. Default: 16383, 14
-    /// bits (paper, section 3, which also says 13 bits: the two do not agree).
+    /// Largest `buffersUsed` that the field of an entry can hold, in cells; the limits have to be below it. Default:
+    /// 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
     pub max_buffers_used_cells: u32,
-    /// Time after which the flow table's hash function changes, so that no collision lasts (paper, section 5).
-    /// Packets in the queue keep their entry; credits stay where they are. Default: never.
+    /// Time after which the hash function of the flow table changes, so that no collision lasts (paper, section 5).
+    /// Packets in the queue keep their entry, and entries keep their credits. Default: never.
     pub rehash_interval: Option<Span>,
-    /// Traffic classes that DBL leaves alone: their packets are dropped only when the queue is full (paper, section 5).
-    /// They count in the queue's length but have no entry in the flow table. Default: none.
+    /// Traffic classes to which DBL does not apply: their packets are dropped only when the queue is full (paper,
+    /// section 5). They count in the queue's length but have no entry in the flow table. Default: none.
     pub off_classes: Vec<u8>,
-    /// Traffic classes whose packets are all dropped beyond `dbl`, instead of one of them (paper, section 5). Default:
-    /// none.
+    /// Traffic classes that lose every packet beyond `dbl`, instead of one of them (paper, section 5). Default: none.
     pub hard_drop_classes: Vec<u8>,
-    /// Watch over the input ports that belligerent flows come by (paper, section 5). Default: none.
+    /// Monitoring of the input ports through which belligerent flows arrive (paper, section 5). Default: none.
     pub input_ports: Option<DblInputPorts>,
 }
 
-/// Whose parameters are the defaults.
+/// Source of the default values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -87,10 +86,9 @@ pub enum DblPreset {
     Catalyst4500,
 }
 
-/// How the dynamic buffer limit follows from the queue's length q and the number n of active flows, both in the state
-/// before the arrival. The paper has a table of the operator's choice (section 3) and does not print its own; so the
-/// default is ours, chosen for what the paper shows of it (figures 2 and 6). Always bounded by `dbl_min_cells` and
-/// `dbl_max_cells`.
+/// The dynamic buffer limit as a function of the queue's length q and the number n of active flows, both as before the
+/// arrival. The paper leaves the table to the operator (section 3) and does not print its own, so the default is ours,
+/// chosen to match the paper's figures 2 and 6. Always bounded by `dbl_min_cells` and `dbl_max_cells`.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -98,7 +96,7 @@ pub enum DblFunction {
     /// An equal share of what is left of the reference length: (reference - q) / n.
     #[default]
     Formula,
-    /// Falls in a line from `dbl_max_cells` at q = 0 to `dbl_min_cells` at q = reference, whatever n.
+    /// Falls linearly from `dbl_max_cells` at q = 0 to `dbl_min_cells` at q = reference, for any n.
     Linear,
     /// A table, as in the hardware.
     Table(DblTable),
@@ -117,31 +115,31 @@ pub struct DblTable {
     pub dbl_cells: Vec<Vec<u32>>,
 }
 
-/// To whom a flow table belongs.
+/// Scope of a flow table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum FlowTableScope {
-    /// One table for each queue: congestion at one port cannot touch another.
+    /// One table for each queue: congestion at one port does not affect another.
     #[default]
     PerQueue,
     /// One table for all queues of a switch, with the queue in the hash.
     Shared,
 }
 
-/// Watch over input ports: one that is answerable for too many belligerent flows is throttled or shut down.
+/// Monitoring of input ports: a port with too many belligerent flows is throttled or shut down.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DblInputPorts {
-    /// Belligerent flows at one time that an input port is allowed; one more and `action` is taken. Default: 8.
+    /// Number of belligerent flows that an input port may have at one time; with more, `action` is taken. Default: 8.
     pub limit: u32,
-    /// What is done with such a port's packets at this queue. Default: throttle.
+    /// Treatment of such a port's packets at this queue. Default: throttle.
     pub action: InputPortAction,
-    /// Share of the link's rate that a throttled port is left with. Default: 0.01.
+    /// Share of the link's rate that a throttled port keeps. Default: 0.01.
     pub share: f64,
-    /// How long a throttled port must send no more than its share before it is free again; also how long a belligerent
-    /// flow that has fallen silent is held against its port. Default: 1 s.
+    /// Time for which a throttled port must send no more than its share before it is free again; also the time for
+    /// which a silent belligerent flow still counts against its port. Default: 1 s.
     pub hold: Span,
 }
 
@@ -151,12 +149,12 @@ impl Default for DblInputPorts {
     }
 }
 
-/// What is done about an input port with too many belligerent flows.
+/// Action against an input port with too many belligerent flows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum InputPortAction {
-    /// Its packets pass a token bucket of `share` times the link's rate; the rest are dropped.
+    /// A token bucket limits its packets to `share` times the link's rate; the rest is dropped.
     #[default]
     Throttle,
     /// All its packets are dropped until an administrator reopens it.

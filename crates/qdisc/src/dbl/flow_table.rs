@@ -133,7 +133,7 @@ impl SharedFlowTable {
         Self { table: Rc::new(RefCell::new(FlowTable::new(entries.max(1)))) }
     }
 
-    /// Enters another queue; gives its number. `None` after 65,536 of them.
+    /// Enters another queue; returns its number. `None` after 65,536 of them.
     pub(super) fn register(&self, input_ports: Option<InputPorts>) -> Option<u16> {
         let queues = &mut self.table.borrow_mut().queues;
         let number = u16::try_from(queues.len()).ok()?;

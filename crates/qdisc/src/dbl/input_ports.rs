@@ -35,7 +35,7 @@ impl InputPorts {
         Self { limit: config.limit, action: config.action, hold: config.hold, bucket, ports: Vec::new() }
     }
 
-    /// Whether a packet of `port` may go on to the queue.
+    /// Whether a packet of `port` may proceed to the queue.
     pub fn admits(&mut self, port: u16, len_bytes: u32, now: Time) -> bool {
         let (action, hold) = (self.action, self.hold);
         let port = self.port(port);
@@ -55,7 +55,7 @@ impl InputPorts {
         false
     }
 
-    /// Holds a belligerent flow against `port`; gives the round for [`InputPorts::absolve`].
+    /// Holds a belligerent flow against `port`; returns the round for [`InputPorts::absolve`].
     pub fn blame(&mut self, port: u16, now: Time) -> u32 {
         let (limit, fresh) = (self.limit, self.bucket);
         let port = self.port(port);

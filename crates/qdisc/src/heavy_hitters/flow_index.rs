@@ -1,9 +1,9 @@
 //! From a flow to its member's number, in at most 65 steps whatever the flows are.
 //!
 //! A table of roots, indexed by the first bits of the flow's hash, and under each root a digital search tree over the
-//! bits that follow: every node holds a flow, and a bit of the hash says where a search goes on that has not met it.
-//! The hash is a bijection of the key, so two flows always differ in some bit, and no path is longer than the hash.
-//! With twice as many roots as flows a search meets about one node.
+//! bits that follow: every node holds a flow, and a bit of the hash says in which subtree a search continues that has
+//! not met it. The hash is a bijection of the key, so two flows always differ in some bit, and no path is longer than
+//! the hash. With twice as many roots as flows a search meets about one node.
 
 use alloc::vec;
 use alloc::vec::Vec;

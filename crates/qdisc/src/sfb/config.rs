@@ -15,42 +15,41 @@ const PAPER_PACKET_BYTES: u64 = 1000;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SfbConfig {
-    /// What the queue holds at most, in packets or bytes; the packet on the wire is not counted. Default: 200 packets,
-    /// the paper's 200 KB (section III-B).
+    /// Limit of the queue, in packets or bytes, not counting the packet being sent. Default: 200 packets, the paper's
+    /// 200 KB (section III-B).
     pub limit: QueueSize,
-    /// `L`: levels of bins, each with a hash function of its own; at most 16. Default: 2 (paper, section III-B).
+    /// `L`: number of levels of bins, each with its own hash function; at most 16. Default: 2 (paper, section III-B).
     pub levels: u32,
-    /// `N`: bins of a level. Default: 23 (paper, section III-B).
+    /// `N`: number of bins in a level. Default: 23 (paper, section III-B).
     pub bins: u32,
-    /// Packets past which a bin is over its size. Default: 1.5 times the share of `limit` that a bin has among those of
-    /// its level, a limit in bytes being counted in packets of 1000 B: 13 packets with the other defaults (paper,
-    /// section III-B).
+    /// Number of packets above which a bin is over its size. Default: 1.5 times `limit` divided by `bins`, where a
+    /// limit in bytes counts in packets of 1000 B: 13 packets with the other defaults (paper, section III-B).
     pub bin_size: Option<u32>,
-    /// Packets past which a bin takes no more, where `drop_rule` says so; at least `bin_size`. Default: `bin_size`
-    /// (paper); Linux has 25 for a bin size of 20.
+    /// Number of packets above which a bin takes no more, subject to `drop_rule`; at least `bin_size`. Default:
+    /// `bin_size` (paper); Linux has 25 for a bin size of 20.
     pub bin_limit: Option<u32>,
-    /// What an arrival at a bin over its size adds to the bin's probability. Default: 0.0025 (BLUE; the paper does not
-    /// say).
+    /// Increase of a bin's probability at an arrival while it is over its size. Default: 0.0025 (BLUE; the paper does
+    /// not say).
     pub increment: f64,
-    /// What an arrival at an empty bin takes off the bin's probability. Default: 0.00025 (BLUE; the paper does not
+    /// Decrease of a bin's probability at an arrival while it is empty. Default: 0.00025 (BLUE; the paper does not
     /// say).
     pub decrement: f64,
-    /// Which of its bins have to be past `bin_limit` for a packet to be dropped. Default: all.
+    /// Which of its bins have to exceed `bin_limit` for a packet to be dropped. Default: all.
     pub drop_rule: SfbDropRule,
-    /// The rate to which a flow is held that is identified as non-responsive. Default: 160 kb/s (paper, section III-B).
+    /// Rate to which a flow is held that was identified as non-responsive. Default: 160 kb/s (paper, section III-B).
     pub rate_limit: Rate,
-    /// Whether each identified flow has that rate or all of them together. Default: each.
+    /// Whether that rate is for each identified flow or for all together. Default: each.
     pub rate_limit_scope: SfbRateLimitScope,
     /// Depth of the rate limiter's token buckets. Default: 3000 B, two packets of 1500 B.
     pub burst: Bytes,
     /// Holds identified flows to an estimate of their fair share instead of `rate_limit` (paper, section V). Default:
     /// none.
     pub fair_limit: Option<SfbFairLimit>,
-    /// How long the limiter must not have had a packet of a bin that stands at probability 1 before an arrival that
-    /// finds it empty lowers its probability. Default: 100 ms.
+    /// Time for which the limiter must not have had a packet of a bin at probability 1 before an arrival that finds the
+    /// bin empty lowers its probability. Default: 100 ms.
     pub parole_time: Span,
     /// Moving hash: time after which the bins are reset and their hash functions change (paper, section III-D).
-    /// Default: never; the paper's experiments with a moving hash take 2 s.
+    /// Default: never; the paper's experiments with a moving hash use 2 s.
     pub rehash_interval: Option<Span>,
     /// Whether the moving hash is double-buffered: the next bins are warmed up by the packets of identified flows, so
     /// that these stay identified across the change (paper, section III-D). Default: yes.
@@ -71,7 +70,7 @@ pub enum SfbDropRule {
     Any,
 }
 
-/// What has a token bucket in the rate limiter.
+/// The owner of a token bucket in the rate limiter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -90,7 +89,7 @@ pub enum SfbRateLimitScope {
 pub struct SfbFairLimit {
     /// Time over which flows are counted: long enough for every flow to send a packet. Default: 2 s.
     pub interval: Span,
-    /// Bits of the map in which flows are counted; good for about seven times as many flows. Default: 4096.
+    /// Bits of the bitmap in which flows are counted; enough for about seven times as many flows. Default: 4096.
     pub flow_bits: u32,
 }
 
@@ -130,7 +129,7 @@ pub(crate) const DEFAULT_RATE_LIMIT: Rate = match Rate::new(160_000) {
 };
 
 impl SfbConfig {
-    /// Checks every field but `limit`; gives the size of a bin and its limit in packets.
+    /// Checks every field but `limit`; returns the size of a bin and its limit in packets.
     pub(super) fn check(&self) -> Result<(u32, u32), ParameterError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
         let bin_limit = self.bin_limit.unwrap_or(bin_size);
@@ -150,7 +149,7 @@ impl SfbConfig {
     }
 }
 
-/// Checks the layout of the bins; gives the size of a bin in packets.
+/// Checks the layout of the bins; returns the size of a bin in packets.
 pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<u32>) -> Result<u32, ParameterError> {
     require((1..=MAX_LEVELS as u32).contains(&levels), "levels", "be between 1 and 16")?;
     require((1..=65_536).contains(&bins), "bins", "be between 1 and 65536")?;

@@ -104,7 +104,7 @@ fn frame_routes(
     routes
 }
 
-/// Breadth first; of equally short paths the one that the order of the trunks gives.
+/// Breadth first; of equally short paths the first in the order of the trunks.
 fn tree(neighbours: &[Vec<usize>], from: usize) -> Tree {
     let mut before = vec![None; neighbours.len()];
     before[from] = Some(from);

@@ -29,7 +29,7 @@ fn a_refusal_tells_what_is_needed_what_there_is_and_what_of() {
     insta::assert_snapshot!(refusal(&star(16_000_000, ""), 8e9), @"
     the run needs about 72 GB of memory, and 8.0 GB is available
     16,000,000 TCP flows need about 43 GB; 32,000,002 links need about 23 GB
-    hint: ask for fewer of them, or run it on a machine with more memory
+    hint: reduce their number, or run it on a machine with more memory
     ");
     check_within(star(1000, "").spec(), 8e9).unwrap();
 }

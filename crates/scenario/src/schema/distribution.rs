@@ -15,9 +15,9 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 pub enum SpanDistribution {
     /// Always this.
     Constant(Span),
-    /// Uniform between the two.
+    /// Uniform between two values.
     Uniform(Span, Span),
-    /// Exponential of this mean.
+    /// Exponential with this mean.
     Exponential(Span),
 }
 
@@ -26,11 +26,11 @@ pub enum SpanDistribution {
 pub enum SizeDistribution {
     /// Always this.
     Constant(Bytes),
-    /// Uniform between the two.
+    /// Uniform between two values.
     Uniform(Bytes, Bytes),
-    /// Exponential of this mean.
+    /// Exponential with this mean.
     Exponential(Bytes),
-    /// Pareto of this mean and shape.
+    /// Pareto with this mean and shape.
     Pareto {
         /// The mean.
         mean: Bytes,
@@ -102,9 +102,9 @@ impl SizeDistribution {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum DrawnSpan {
-    /// Uniform between the two: { uniform = ["0 s", "1 s"] }.
+    /// Uniform between two values: { uniform = ["0 s", "1 s"] }.
     Uniform([Span; 2]),
-    /// Exponential of this mean: { exponential = "10 ms" }.
+    /// Exponential with this mean: { exponential = "10 ms" }.
     Exponential(Span),
 }
 
@@ -112,11 +112,11 @@ enum DrawnSpan {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum DrawnSize {
-    /// Uniform between the two: { uniform = ["1 KB", "9 KB"] }.
+    /// Uniform between two values: { uniform = ["1 KB", "9 KB"] }.
     Uniform([Bytes; 2]),
-    /// Exponential of this mean: { exponential = "10 KB" }.
+    /// Exponential with this mean: { exponential = "10 KB" }.
     Exponential(Bytes),
-    /// Pareto, the law of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
+    /// Pareto, typical of file sizes: { pareto = { mean = "10 KB", shape = 1.2 } }.
     Pareto(Pareto),
 }
 

@@ -14,30 +14,30 @@ use serde::ser::Serializer;
 use super::tagged::Algorithm;
 use super::{FlowGroup, OneOrMany};
 
-/// Nodes with adapters, and switches whose memory is divided among their inputs and shared by their outputs;
-/// full-duplex links of one rate between them, and shortest-path routes. Links: `<from>-><to>`; the queue of a switch's
-/// output has the name of its link. Only `frames` cross it. The E2CM proposal's networks.
+/// Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex
+/// links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
+/// the name of its link. Only `frames` cross it. The network of the E2CM proposal.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ethernet {
     /// Every link, in both directions.
     pub link: EthernetLink,
-    /// What tells the sources to slow down. Default: nothing does.
+    /// Congestion management, which tells the sources to slow down. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
-    /// What every switch is.
+    /// Properties of every switch.
     #[serde(default)]
     pub switch: SharedMemorySwitch,
-    /// What every node's adapter is.
+    /// Properties of the adapter of every node.
     #[serde(default)]
     pub adapter: Adapter,
-    /// The switches, each with the nodes that are joined to it.
+    /// The switches, each with the nodes that are connected to it.
     #[schemars(length(min = 1))]
     pub switches: Vec<EthernetSwitch>,
     /// Links between switches: pairs of names.
     #[serde(default)]
     pub trunks: Vec<[String; 2]>,
-    /// When and where frames are sent, or taken, at less than the link's rate.
+    /// Periods in which a port sends, or a node takes, frames at less than the link's rate.
     #[serde(default)]
     pub service: Vec<Service>,
 }
@@ -58,31 +58,32 @@ pub struct EthernetLink {
 pub struct EthernetSwitch {
     /// Its name.
     pub name: String,
-    /// Names of the nodes that are joined to it, each by a link of its own. A core switch has none.
+    /// Names of the nodes that are connected to it, each by a link of its own. A core switch has none.
     #[serde(default)]
     pub nodes: Vec<String>,
 }
 
-/// What every switch of an Ethernet is.
+/// Properties of every switch of an Ethernet.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SharedMemorySwitch {
     /// Memory of each input, shared by all outputs.
     pub memory: Bytes,
-    /// How much memory one output may hold of all inputs. Frames beyond it are lost, PAUSE or not. Default: no limit.
+    /// Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no
+    /// limit.
     pub output_limit: Option<OutputLimit>,
     /// Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
     pub pause: Option<Pause>,
-    /// Stops single classes of the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    /// Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
     pub priority_pause: Option<Pause>,
-    /// How long after an order to stop a port still begins frames.
+    /// Time after an order to stop in which a port still begins frames.
     pub reaction: Reaction,
-    /// In which order an output sends what its inputs have for it.
+    /// Order in which an output sends the frames that its inputs have for it.
     pub arbiter: Arbiter,
-    /// Whether classes are served by strict priority, 7 first. Default: all classes are one; with `priority_pause` they
-    /// take turns.
+    /// Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with
+    /// `priority_pause` they take turns.
     pub strict_priority: bool,
-    /// From the last bit of a frame to its place in its output's queue.
+    /// Time from the last bit of a frame until the frame joins the queue of its output.
     pub forwarding_delay: Span,
 }
 
@@ -102,23 +103,24 @@ impl Default for SharedMemorySwitch {
     }
 }
 
-/// What the adapter of every node of an Ethernet is. It has a virtual output queue for each flow, which it serves in
-/// turn.
+/// Properties of the adapter of every node of an Ethernet. It has a virtual output queue for each flow and serves them
+/// round-robin.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapter {
-    /// The most frames in each virtual output queue; further ones are dropped at the source. Default: no limit.
+    /// Maximum number of frames in each virtual output queue; further frames are dropped at the source. Default: no
+    /// limit.
     pub voq_limit: Option<QueueSize>,
-    /// How many flows may have a rate limiter at a time. Default: all.
+    /// Maximum number of flows that have a rate limiter at the same time. Default: all.
     #[schemars(range(min = 1))]
     pub rate_limiters: Option<u32>,
-    /// Memory for what has come and the node has not taken yet.
+    /// Memory for frames that have arrived and that the node has not taken yet.
     pub egress_memory: Bytes,
     /// Stops the link from the switch (IEEE 802.3x). Default: frames that find no room are lost.
     pub pause: Option<Pause>,
-    /// Stops single classes of the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
+    /// Stops single classes on the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
     pub priority_pause: Option<Pause>,
-    /// How long after an order to stop the adapter still begins frames.
+    /// Time after an order to stop in which the adapter still begins frames.
     pub reaction: Reaction,
 }
 
@@ -136,46 +138,46 @@ impl Default for Adapter {
     }
 }
 
-/// When a buffer stops its feeder.
+/// Watermarks at which a buffer stops and restarts the link that feeds it.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// With so much in the buffer, or more, the feeder is told to stop.
+    /// Fill level from which on the sender is told to stop.
     pub high: Bytes,
-    /// With so much, or less, it is told to go on.
+    /// Fill level down to which it is told to continue.
     pub low: Bytes,
-    /// Accept a buffer that has too little room above `high` for what comes before the feeder stops, or an output
-    /// limit: then frames may be lost, and the results say how many.
+    /// Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit:
+    /// frames may then be lost, and the results say how many.
     #[serde(default)]
     pub allow_loss: bool,
 }
 
-/// In which order an output of a switch sends what its inputs have for it.
+/// Order in which an output of a switch sends the frames that its inputs have for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbiter {
     /// In the order of arrival.
     #[default]
     Fifo,
-    /// One frame of each input in turn.
+    /// One frame of each input, round-robin.
     RoundRobin,
 }
 
-/// The rate of a port or a node for a while.
+/// A temporary rate of a port or a node.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Service {
-    /// Which node.
+    /// Name of the node.
     pub node: String,
     /// The rate, at most the link's.
     pub rate: Rate,
-    /// From when on.
+    /// Start.
     #[serde(default)]
     pub from: Span,
-    /// Until when. Default: to the end of the run.
+    /// End. Default: the end of the run.
     #[serde(default)]
     pub to: Option<Span>,
-    /// Where: the switch's port to the node sends at this rate, or the node takes frames from its adapter at it.
+    /// Place: the switch's port to the node sends at this rate, or the node takes frames from its adapter at this rate.
     #[serde(default)]
     pub at: ServiceAt,
 }
@@ -191,7 +193,7 @@ pub enum ServiceAt {
     Node,
 }
 
-/// How long a port takes to obey an order to stop.
+/// Time that a port takes to obey an order to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reaction {
     /// A time.
@@ -277,25 +279,25 @@ impl JsonSchema for Reaction {
     }
 }
 
-/// Ethernet frames between the nodes of an Ethernet. A flow for each name in `from`, or in `to` where that list is
-/// longer; with `to = "others"` a flow from each source to every other node. A group of one flow gives it its name,
-/// else the flows are named `<group>-<from>-<to>`.
+/// Ethernet frames between the nodes of an Ethernet. There is a flow for each name in `from`, or in `to` if that list
+/// is longer; with `to = "others"` there is one from each source to every other node. A single flow has the name of its
+/// group; several are named `<group>-<from>-<to>`.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
-    /// What a flow sends while it is on, whether or not the network takes it; with `to = "others"` what a source sends,
-    /// spread evenly over the other nodes. The link's rate fills every slot.
+    /// Rate at which a flow generates frames while it is on, whether or not the network takes them; with `to =
+    /// "others"` the rate of a source, distributed evenly over the other nodes. The link's rate fills every slot.
     pub rate: Rate,
     /// Length of a frame.
     #[serde(default = "full_size")]
     pub size: Bytes,
-    /// When frames are generated.
+    /// Times at which frames are generated.
     #[serde(default)]
     pub arrivals: Arrivals,
-    /// On and off in turn. Default: always on.
+    /// On and off periods. Default: always on.
     #[serde(default)]
     pub on_off: Option<FrameOnOff>,
-    /// E2CM only: the set-point of these flows in place of its own ("Per-flow Q_eq").
+    /// E2CM only: set-point of these flows, instead of the scheme's `flow_set_point` ("Per-flow Q_eq").
     #[serde(default)]
     pub set_point: Option<Bytes>,
 }
@@ -304,14 +306,14 @@ fn full_size() -> Bytes {
     Bytes(1500)
 }
 
-/// When frames are generated.
+/// Times at which frames are generated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrivals {
-    /// In each slot, the time of a frame on the link, with the same probability.
+    /// In each slot, which is the transmission time of a frame, with the same probability.
     #[default]
     Bernoulli,
-    /// At equal distances.
+    /// At equal intervals.
     Constant,
 }
 
@@ -319,9 +321,9 @@ pub enum Arrivals {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrameOnOff {
-    /// The period, from the start of the flow on.
+    /// Length of a period; the first begins with the flow.
     pub period: Span,
-    /// The part of it that comes first, in which frames are generated.
+    /// Fraction of the period, at its beginning, in which frames are generated.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub duty: f64,
 }

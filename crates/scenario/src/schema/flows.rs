@@ -11,41 +11,41 @@ use serde::de::{Deserializer, Error, Visitor};
 use super::tagged::{self, Algorithm};
 use super::{Cells, Frames, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 
-/// A group of flows that differ in nothing but their random numbers.
+/// A group of flows that differ only in their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlowGroup {
     /// Name of the group. Its flows are `name-0`, `name-1`, …; just `name` where `count` is not given.
     pub name: String,
-    /// Number of flows. Default: one, which has the group's name. Not for cells and frames.
+    /// Number of flows. Default: one, with the name of the group. Not for cells and frames.
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub count: Option<u32>,
-    /// Who sends: TCP, UDP, the sources of cells before a switch, or those of frames in an Ethernet.
+    /// The transport: TCP, UDP, the cells of a switch, or the frames of an Ethernet.
     pub transport: Transport,
-    /// What is sent; TCP only.
+    /// Data to send; TCP only.
     #[serde(default)]
     pub app: Application,
-    /// When the flow begins; drawn for each flow.
+    /// Start of the flow; drawn for each flow.
     #[serde(default)]
     pub start: SpanDistribution,
-    /// The i-th flow of the group, from 0, begins i times this later.
+    /// Additional delay of the start: flow i of the group, counted from 0, starts i times this later.
     #[serde(default)]
     pub stagger: Span,
-    /// When the flow stops to send. Default: at the end of the run.
+    /// Time at which the flow stops sending. Default: the end of the run.
     #[serde(default)]
     pub stop: Option<Span>,
-    /// Traffic class, for disciplines that look at it; in an Ethernet the priority, 0 to 7.
+    /// Traffic class, for disciplines that use it; in an Ethernet the priority, 0 to 7.
     #[serde(default)]
     pub class: u8,
-    /// The flow's own link between its source and the first router, both directions, in place of the topology's.
+    /// Link between the source of the flow and the first router, in both directions, instead of the topology's.
     #[serde(default)]
     pub access: Option<LinkSpec>,
-    /// Free graph and Ethernet only, required there: the host, or hosts in turn, that send.
+    /// Free graph and Ethernet only, required there: the host that sends, or a list of hosts that take turns.
     #[serde(default)]
     pub from: Option<OneOrMany>,
-    /// Free graph and Ethernet only, required there: the host, or hosts in turn, that receive; in an Ethernet also
-    /// "others": every other node.
+    /// Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; in an
+    /// Ethernet also "others", every other node.
     #[serde(default)]
     pub to: Option<OneOrMany>,
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
@@ -56,21 +56,22 @@ pub struct FlowGroup {
     pub ecn: bool,
 }
 
-/// Who sends: exactly one of these.
+/// The transport: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = bare_transports)]
 #[allow(clippy::large_enum_variant, reason = "one a group; a box would only be in the builder's way")]
 pub enum Transport {
     /// TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681,
-    /// 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and by choice HyStart (RFC 9406), limited transmit (RFC
+    /// 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC
     /// 3042), delayed ACKs and ECN (RFC 3168).
     Tcp(TcpConfig),
-    /// UDP: packets at a rate of their own, whatever the network does.
+    /// UDP: packets at a rate of their own, regardless of losses.
     Udp(Udp),
-    /// Cells in the slots of a line, as switch theory has them; only in front of a switch.
+    /// Cells in the slots of a line, as in switch theory; for the switch topology only.
     Cells(Cells),
-    /// Ethernet frames, at a rate of their own as far as congestion management lets them; only in an Ethernet.
+    /// Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology
+    /// only.
     Frames(Frames),
 }
 
@@ -103,8 +104,8 @@ fn bare_transports(schema: &mut Schema) {
     tagged::allow_bare(schema, &["tcp"]);
 }
 
-/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson`
-/// or `steps`.
+/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or
+/// `steps`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(try_from = "UdpTable")]
 #[schemars(with = "UdpTable")]
@@ -120,32 +121,33 @@ pub struct Udp {
 pub enum UdpPattern {
     /// Evenly.
     Constant(Constant),
-    /// Evenly for a while, then nothing for a while.
+    /// Evenly spaced in on periods, with nothing in off periods.
     OnOff(OnOff),
-    /// With exponential gaps.
+    /// With exponentially distributed gaps.
     Poisson(Poisson),
     /// Evenly, at a rate that changes at given times.
     Steps(Vec<RateStep>),
 }
 
-/// UDP: packets at a rate of their own, whatever the network does. Exactly one pattern: `constant`, `on_off`, `poisson`
-/// or `steps`.
+/// UDP: packets at a rate of their own, regardless of losses. Exactly one pattern: `constant`, `on_off`, `poisson` or
+/// `steps`.
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Udp")]
 struct UdpTable {
     /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet.
     packet: PacketSize,
-    /// Evenly, at one rate.
+    /// Evenly spaced, at one rate.
     #[serde(default)]
     constant: Option<Constant>,
-    /// Evenly for a while, then nothing for a while.
+    /// Evenly spaced in on periods, with nothing in off periods.
     #[serde(default)]
     on_off: Option<OnOff>,
-    /// With exponential gaps.
+    /// With exponentially distributed gaps.
     #[serde(default)]
     poisson: Option<Poisson>,
-    /// Evenly, at a rate that changes at given times, which ascend: nothing before the first, the last until the end.
+    /// Evenly spaced, at a rate that changes at given times in ascending order: nothing before the first, and the last
+    /// rate until the end.
     #[serde(default)]
     steps: Option<Vec<RateStep>>,
 }
@@ -179,7 +181,7 @@ pub struct Constant {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub jitter: f64,
-    /// The first packet comes after a random part of a gap, so that equal flows do not march in step.
+    /// Whether the first packet comes after a random part of a gap, so that equal flows are not synchronised.
     #[serde(default)]
     pub random_phase: bool,
 }
@@ -190,9 +192,9 @@ pub struct Constant {
 pub struct OnOff {
     /// Rate on the wire while on.
     pub rate: Rate,
-    /// How long it is on; drawn each time.
+    /// Length of an on period; drawn each time.
     pub on: SpanDistribution,
-    /// How long it is off; drawn each time.
+    /// Length of an off period; drawn each time.
     pub off: SpanDistribution,
 }
 
@@ -204,11 +206,11 @@ pub struct Poisson {
     pub rate: Rate,
 }
 
-/// A rate, and since when it applies.
+/// A rate, and the time from which it applies.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RateStep {
-    /// When it begins, on the clock of the run.
+    /// Time from which it applies, from the start of the run.
     pub from: Span,
     /// Rate on the wire.
     pub rate: Rate,
@@ -217,16 +219,16 @@ pub struct RateStep {
 /// Size of a packet: a size distribution whose draws are cut to what a packet can be, 1 B to 65535 B.
 pub type PacketSize = SizeDistribution;
 
-/// What a TCP flow sends.
+/// The data that a TCP flow sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Application {
-    /// As much as the network takes.
+    /// An unlimited amount, at the rate that the network allows.
     #[default]
     Unlimited,
     /// One transfer.
     Fixed(FixedSize),
-    /// One transfer after the other, with pauses.
+    /// Requests and responses, with pauses.
     RequestResponse(RequestResponse),
 }
 
@@ -238,7 +240,7 @@ pub struct FixedSize {
     pub size: SizeDistribution,
 }
 
-/// The user side asks, the serving side answers, the user thinks, and so on over one connection.
+/// Repeated over one connection: the user sends a request, the server responds, the user thinks.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestResponse {
@@ -246,12 +248,12 @@ pub struct RequestResponse {
     pub request: Bytes,
     /// Payload bytes of a response; drawn each time.
     pub response: SizeDistribution,
-    /// From the end of a response to the next request; drawn each time.
+    /// Time from the end of a response to the next request; drawn each time.
     #[serde(default)]
     pub think: SpanDistribution,
 }
 
-/// Where the flows of a group join a chain.
+/// Router of a chain at which the flows of a group join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Enters {
     /// At this router, from 1.

@@ -3,13 +3,13 @@
 use forebay_units::Span;
 use schemars::JsonSchema;
 
-/// What becomes a time series.
+/// The time series to record.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Probes {
     /// Time between two values.
     pub interval: Span,
-    /// Of what.
+    /// Kinds of time series.
     pub series: Vec<SeriesKind>,
     /// Gauges that a queue keeps for single flows.
     pub flow_gauges: Vec<FlowGauges>,
@@ -56,7 +56,7 @@ pub struct Trace {
     /// Name of the file, within the output folder. Default: the link's name with `.pcapng`.
     #[serde(default)]
     pub file: Option<String>,
-    /// Bytes kept of each packet.
+    /// Number of bytes kept of each packet.
     #[serde(default = "headers")]
     pub snaplen: u32,
 }

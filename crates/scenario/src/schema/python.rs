@@ -1,31 +1,53 @@
-//! A discipline of your own, written in Python: decides in the simulator as the built-in ones do.
+//! A discipline of your own, written in Python: it runs in the simulator like the built-in ones.
 //!
 //! # What it does
-//! Hands packets to a Python class: a subclass of `forebay.AdmissionLaw`, which lets a packet in, marks it or drops it
-//! on arrival, in front of one FIFO queue; or of `forebay.QueueDiscipline`, which says as well which packet leaves
-//! next.
-//! Integers cross the border, not objects: the time in picoseconds, a packet's number, flow and length, the queue in
-//! packets and bytes. A method names the arguments that it wants, and gets only these. Each queue has an instance of
-//! its own, with the dice of its own place in the scenario.
+//! The simulator hands packets to a Python class. A subclass of `forebay.AdmissionLaw` admits, marks or drops a packet
+//! on arrival, in front of one FIFO queue. A subclass of `forebay.QueueDiscipline` also decides which packet leaves
+//! next. Only integers are passed, no objects: the time in picoseconds, a packet's number, flow and length, the queue
+//! in packets and bytes. A method receives only the arguments that it names. Each queue has an instance of its own,
+//! with its own stream of random numbers.
 //!
-//! A scenario file that names Python code is run only with `--allow-python`, or `allow_python=True`. The module is
-//! looked for in the folder of the file, then where Python looks for modules.
+//! A scenario file that names Python code runs only with `--allow-python`, or `allow_python=True`. The module is
+//! searched for in the folder of the file, then where Python searches for modules.
+//!
+//! # When to use it
+//! Use it to try an algorithm of your own in any scenario, without Rust. Each decision costs a Python call: for long
+//! studies compile the law with Numba, or write it in Rust.
+//!
+//! # Example
+//! ```toml
+//! queue.python = { class = "short:ShortQueue", parameters = { limit = 50 } }
+//! ```
+//!
+//! The class stands in `short.py`, in the folder of the scenario:
+//!
+//! ```python short.py
+//! import forebay as fb
+//!
+//!
+//! class ShortQueue(fb.AdmissionLaw):
+//!     def __init__(self, limit=100):
+//!         self.limit = limit
+//!
+//!     def admit(self, queue_packets):
+//!         return queue_packets < self.limit
+//! ```
 //!
 //! # Source
 //! Your own. `docs/guide/python-disciplines.md` builds RED step by step and checks it against the built-in one: same
-//! dice, same drops, same digest.
+//! random numbers, same drops, same digest.
 //!
 //! # Where we differ
-//! - An exception, a verdict that there is not, or the number of a packet that is not queued ends the run with an error
-//!   that names packet, time and flow. What happened up to then is accounted for as ever.
+//! - An exception, a verdict that does not exist, or the number of a packet that is not queued ends the run with an
+//!   error that names packet, time and flow. Everything up to then is accounted for as usual.
 //! - Calls to different queues do not come in the order of time: a port may run ahead of another where the results are
-//!   the same. What instances share by other ways than packets has no defined order.
-//! - Logarithms, powers and exponentials of Python's `math` are the platform's. Those of `forebay.portable` have the
-//!   same bits everywhere.
+//!   the same. State that instances share by other means than packets has no defined order.
+//! - Logarithms, powers and exponentials of Python's `math` are those of the platform. Those of `forebay.portable` have
+//!   the same bits everywhere.
 //!
 //! # Cost
-//! That of a Python call for each decision, a few hundred nanoseconds, and of whatever the method does. Only one such
-//! run at a time makes progress within a process; commands that run many start processes.
+//! The memory of the Python object. Each decision costs a Python call, a few hundred nanoseconds, and the time of the
+//! method itself. Within a process only one such run makes progress at a time; commands with many runs start processes.
 //!
 //! # Parameters
 //! See [`PythonQueue`]. The bare text, `queue.python = "module:Class"`, stands for a class without parameters.
@@ -41,9 +63,9 @@ use serde_json::{Map, Value};
 /// A class written in Python, with its parameters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PythonQueue {
-    /// Where the class is: `"module:Class"`.
+    /// Module and class: `"module:Class"`.
     pub class: String,
-    /// What its constructor is called with, by name.
+    /// Keyword arguments of its constructor.
     pub parameters: Map<String, Value>,
 }
 
@@ -51,10 +73,10 @@ pub struct PythonQueue {
 #[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    /// Where the class is: `"module:Class"`.
+    /// Module and class: `"module:Class"`.
     #[schemars(regex(pattern = r"^[\w.]+:[\w.]+$"))]
     class: String,
-    /// What its constructor is called with, by name. Default: nothing.
+    /// Keyword arguments of its constructor. Default: nothing.
     #[serde(default)]
     parameters: Map<String, Value>,
 }
@@ -65,7 +87,7 @@ impl PythonQueue {
             |text: &str| !text.is_empty() && text.chars().all(|it| it.is_alphanumeric() || it == '_' || it == '.');
         match class.split_once(':') {
             Some((module, name)) if is_path(module) && is_path(name) => Ok(Self { class, parameters }),
-            _ => Err(Error::custom(format!("`{class}` is no class: write \"module:Class\""))),
+            _ => Err(Error::custom(format!("`{class}` is not a class: write \"module:Class\""))),
         }
     }
 }

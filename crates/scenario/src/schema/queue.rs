@@ -16,9 +16,12 @@ use crate::guests::{Guests, Site, StandIns};
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
 /// with its configuration, the name in a scenario, what is built (a law in front of a FIFO, one that may share a table
 /// with the switch's other queues, a discipline that holds its packets, one that holds a queue for each class, or a
-/// guest that others make), and the file.
+/// guest that others make), the file, and the table in the guide's list of disciplines.
 macro_rules! disciplines {
-    ($($(#[$doc:meta])* $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident($config:ty) = $name:literal, $seam:ident $law:ident, $file:literal, $group:ident;
+    )*) => {
         /// The queue discipline of a sending port: exactly one of these.
         #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
         #[schemars(transform = allow_bare_names)]
@@ -34,6 +37,14 @@ macro_rules! disciplines {
                 parameters: schema!($seam $config),
             },)*
         ];
+
+        /// The table in the guide's list in which the discipline of that name is.
+        pub(crate) fn group_of(name: &str) -> Option<&'static str> {
+            match name {
+                $($name => Some(stringify!($group)),)*
+                _ => None,
+            }
+        }
 
         fn allow_bare_names(schema: &mut Schema) {
             let bare: Vec<&str> =
@@ -186,9 +197,9 @@ impl<'g> Switch<'g> {
 
     fn guest(&self, queue: &PythonQueue, link_rate: Rate, salt: u64) -> Result<Guest, ParameterError> {
         let error = |bound| ParameterError { field: "class", bound };
-        let guests = self.guests.ok_or(error("be run by `forebay run`, `forebay.run` or what calls them"))?;
+        let guests = self.guests.ok_or(error("be run by `forebay run`, `forebay.run` or a command that uses them"))?;
         let site = Site { seed: self.seed, path: &self.path, link_rate, salt };
-        guests.build(queue, site).ok_or(error("be a class that can be made with these parameters"))
+        guests.build(queue, site).ok_or(error("be a class that accepts these parameters"))
     }
 
     fn dbl(&mut self, config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Dbl, ParameterError> {
@@ -231,59 +242,59 @@ impl<'g> Switch<'g> {
 }
 
 disciplines! {
-    /// One FIFO queue with a limit: what does not fit is dropped.
-    DropTail(qdisc::DropTailConfig) = "drop_tail", law DropTail, "drop_tail.rs";
+    /// One FIFO queue with a limit: a packet that does not fit is dropped.
+    DropTail(qdisc::DropTailConfig) = "drop_tail", law DropTail, "drop_tail.rs", one_queue;
     /// Random early detection: drops early, by the average queue.
-    Red(qdisc::RedConfig) = "red", law Red, "red.rs";
-    /// RED that keeps the average queue half-way between its thresholds by moving its maximum probability.
-    Ared(qdisc::AredConfig) = "ared", law Ared, "ared.rs";
+    Red(qdisc::RedConfig) = "red", law Red, "red.rs", one_queue;
+    /// RED that keeps the average queue half-way between its thresholds by adjusting its maximum probability.
+    Ared(qdisc::AredConfig) = "ared", law Ared, "ared.rs", one_queue;
     /// RED that scales its maximum probability at each crossing of a threshold.
-    FengRed(qdisc::FengRedConfig) = "feng_red", law FengRed, "feng_red.rs";
+    FengRed(qdisc::FengRedConfig) = "feng_red", law FengRed, "feng_red.rs", one_queue;
     /// RED with preferential dropping: finds the fast flows by RED's drop history and drops them first.
-    RedPd(qdisc::RedPdConfig) = "red_pd", law RedPd, "red_pd.rs";
+    RedPd(qdisc::RedPdConfig) = "red_pd", law RedPd, "red_pd.rs", containment;
     /// RED with penalty box: finds flows that do not respond by a log of drops and holds them to a fixed rate.
-    PenaltyBox(qdisc::PenaltyBoxConfig) = "penalty_box", law PenaltyBox, "penalty_box.rs";
-    /// RED with a share for each flow: holds back the flows that take more than others.
-    Fred(qdisc::FredConfig) = "fred", law Fred, "fred.rs";
-    /// Dynamic buffer limiting: limits what each flow holds of the buffer, and those that do not respond to one packet.
-    Dbl(DblConfig) = "dbl", shared_law Dbl, "dbl.rs";
-    /// BLUE: drops by what the queue has lost and the link has left unused.
-    Blue(qdisc::BlueConfig) = "blue", law Blue, "blue.rs";
+    PenaltyBox(qdisc::PenaltyBoxConfig) = "penalty_box", law PenaltyBox, "penalty_box.rs", containment;
+    /// RED with a share for each flow: limits flows that take more than others.
+    Fred(qdisc::FredConfig) = "fred", law Fred, "fred.rs", containment;
+    /// Dynamic buffer limiting: limits the buffer of each flow, and flows that do not respond to about one packet.
+    Dbl(DblConfig) = "dbl", shared_law Dbl, "dbl.rs", containment;
+    /// BLUE: adjusts its drop probability by lost packets and idle time.
+    Blue(qdisc::BlueConfig) = "blue", law Blue, "blue.rs", one_queue;
     /// Stochastic Fair BLUE: finds flows that do not respond, in a few dozen bins, and holds them to a fixed rate.
-    Sfb(qdisc::SfbConfig) = "sfb", law Sfb, "sfb.rs";
+    Sfb(qdisc::SfbConfig) = "sfb", law Sfb, "sfb.rs", containment;
     /// Stochastic Fair RED: the bins of Stochastic Fair BLUE with a RED in each.
-    Sfred(qdisc::SfredConfig) = "sfred", law Sfred, "sfred.rs";
-    /// CHOKe: drops an arrival together with a packet of its flow that was drawn from the queue.
-    Choke(qdisc::ChokeConfig) = "choke", discipline Choke, "choke.rs";
+    Sfred(qdisc::SfredConfig) = "sfred", law Sfred, "sfred.rs", containment;
+    /// CHOKe: drops an arrival together with a packet of the same flow drawn from the queue.
+    Choke(qdisc::ChokeConfig) = "choke", discipline Choke, "choke.rs", containment;
     /// Stochastic fair queueing: flows hashed to a fixed number of queues that take turns.
-    Sfq(qdisc::SfqConfig) = "sfq", discipline Sfq, "sfq.rs";
+    Sfq(qdisc::SfqConfig) = "sfq", discipline Sfq, "sfq.rs", fair_queueing;
     /// Stochastic fair queueing over a divided buffer, with RED in each queue.
-    SfqRed(qdisc::SfqRedConfig) = "sfq_red", discipline SfqRed, "sfq_red.rs";
-    /// Deficit round robin: a queue for each flow, each in turn as many bytes.
-    Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs";
+    SfqRed(qdisc::SfqRedConfig) = "sfq_red", discipline SfqRed, "sfq_red.rs", fair_queueing;
+    /// Deficit round robin: a queue for each flow, served round-robin by bytes.
+    Drr(qdisc::DrrConfig) = "drr", discipline Drr, "drr.rs", fair_queueing;
     /// Weighted fair queueing: each flow gets its share of the link to within one packet.
-    Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs";
+    Wfq(qdisc::WfqConfig) = "wfq", discipline Wfq, "wfq.rs", fair_queueing;
     /// Stabilized RED: drops by the queue and by an estimate of the number of flows.
-    Sred(qdisc::SredConfig) = "sred", law Sred, "sred.rs";
+    Sred(qdisc::SredConfig) = "sred", law Sred, "sred.rs", one_queue;
     /// A proportional-integral controller: drops with the probability that holds the queue at a reference.
-    Pi(qdisc::PiConfig) = "pi", law Pi, "pi.rs";
+    Pi(qdisc::PiConfig) = "pi", law Pi, "pi.rs", one_queue;
     /// Core-stateless fair queueing: edge routers label packets with their flow's rate, core routers drop by label.
-    Csfq(qdisc::CsfqConfig) = "csfq", discipline Csfq, "csfq.rs";
+    Csfq(qdisc::CsfqConfig) = "csfq", discipline Csfq, "csfq.rs", containment;
     /// Controlled delay: drops at the head of the queue when packets have waited too long for too long.
-    Codel(qdisc::CodelConfig) = "codel", discipline Codel, "codel.rs";
+    Codel(qdisc::CodelConfig) = "codel", discipline Codel, "codel.rs", one_queue;
     /// Flows hashed to queues that take turns, new ones first, and CoDel on each.
-    FqCodel(qdisc::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs";
+    FqCodel(qdisc::FqCodelConfig) = "fq_codel", discipline FqCodel, "fq_codel.rs", fair_queueing;
     /// CoDel for flows that respond and BLUE for those that do not.
-    Cobalt(qdisc::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs";
+    Cobalt(qdisc::CobaltConfig) = "cobalt", discipline Cobalt, "cobalt.rs", one_queue;
     /// Proportional integral controller enhanced: drops with a probability steered by the queueing delay.
-    Pie(qdisc::PieConfig) = "pie", law Pie, "pie.rs";
-    /// Approximate fair dropping: drops what a flow sends beyond its fair share, as a sample of the arrivals shows it.
-    Afd(qdisc::AfdConfig) = "afd", law Afd, "afd.rs";
-    /// RED that blocks the flows which were served most, until the others have caught up.
-    Breathe(qdisc::BreatheConfig) = "breathe", law Breathe, "breathe.rs";
+    Pie(qdisc::PieConfig) = "pie", law Pie, "pie.rs", one_queue;
+    /// Approximate fair dropping: drops what a flow sends beyond its fair share, as estimated from a sample.
+    Afd(qdisc::AfdConfig) = "afd", law Afd, "afd.rs", containment;
+    /// RED that blocks the flows that were served most until the others have caught up.
+    Breathe(qdisc::BreatheConfig) = "breathe", law Breathe, "breathe.rs", containment;
     /// Class-based queueing: a queue of any kind for each class of traffic, with a share, a shaping rate and a
     /// priority.
-    Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs";
+    Cbq(CbqConfig<QueueSpec>) = "cbq", classes Cbq, "cbq.rs", classes;
     /// A discipline written in Python: a class, with its parameters.
-    Python(PythonQueue) = "python", guest Guest, "../../scenario/src/schema/python.rs";
+    Python(PythonQueue) = "python", guest Guest, "../../scenario/src/schema/python.rs", own;
 }

@@ -13,15 +13,15 @@ pub struct ScenarioSpec {
     /// Name, for results. Default: the file's name without its extension.
     #[serde(default)]
     pub name: Option<String>,
-    /// What it shows, for people.
+    /// Description of the scenario, for its readers.
     #[serde(default)]
     pub description: Option<String>,
     /// Simulated time.
     pub duration: Span,
-    /// What happens before is left out of the tables. Shorter than `duration`.
+    /// Time at the start that the tables leave out. Shorter than `duration`.
     #[serde(default)]
     pub warmup: Span,
-    /// All random numbers follow from it.
+    /// Seed of all random numbers.
     #[serde(default = "first")]
     pub seed: u64,
     /// The network: exactly one of `star`, `dumbbell`, `chain`, `switch`, `graph`, `ethernet`.

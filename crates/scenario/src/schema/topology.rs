@@ -14,17 +14,17 @@ use super::{Cioq, Ethernet, InputQueued, QueueSpec, SpanDistribution, SwitchTopo
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Topology {
-    /// Sources on access links of their own, one router, one sink behind the bottleneck.
+    /// Sources with access links of their own, one router, and one sink behind the bottleneck.
     Star(Star),
-    /// Sources, a router, the bottleneck, a router, sinks.
+    /// Sources, a router, the bottleneck, a second router, and sinks.
     Dumbbell(Dumbbell),
-    /// Routers in a row, at each of which flows may join, and one sink at the end.
+    /// Routers in a row, with flows that may join at each, and one sink at the end.
     Chain(Chain),
-    /// Sources, a multiplexer before each input of a switch, the switch, sinks.
+    /// Sources, a multiplexer before each input of a switch, the switch, and sinks.
     Switch(SwitchTopology),
     /// Any nodes and links, with shortest-path routes.
     Graph(Graph),
-    /// Switches that share memory, and nodes with adapters: PAUSE and congestion management.
+    /// Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
     Ethernet(Ethernet),
 }
 
@@ -39,18 +39,18 @@ pub struct LinkSpec {
     /// The queue of the sending port. Default: drop-tail without limit.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    /// Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
 }
 
-/// Sources on access links of their own, one router, one sink behind the bottleneck. Links: `access-<flow>`,
-/// `bottleneck`, `reverse`.
+/// Sources with access links of their own, one router, and one sink behind the bottleneck. The network for questions
+/// about a single queue. Links: `access-<flow>`, `bottleneck`, `reverse`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Star {
-    /// Each flow's own link between its source and the router, both directions.
+    /// Link of each flow between its source and the router, in both directions.
     pub access: LinkSpec,
     /// From the router to the sink.
     pub bottleneck: LinkSpec,
@@ -59,23 +59,24 @@ pub struct Star {
     pub reverse: Option<LinkSpec>,
 }
 
-/// Sources, a router, the bottleneck, a router, sinks. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
+/// Sources, a router, the bottleneck, a second router, and sinks. The network for flows that share hosts or differ in
+/// round-trip time. Links: `access-<host>`, `bottleneck`, `reverse`, `sink-<host>`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Dumbbell {
-    /// Hosts on the left: a number, or "per-flow": each flow has one of its own.
+    /// Hosts on the left: a number, or "per-flow", one for each flow.
     #[serde(default)]
     pub sources: HostCount,
-    /// Hosts on the right: a number, or "per-flow": each flow has one of its own.
+    /// Hosts on the right: a number, or "per-flow", one for each flow.
     #[serde(default)]
     pub sinks: HostCount,
-    /// On which host a flow is put where there is a number of them.
+    /// Placement of flows on hosts, where the number of hosts is given.
     #[serde(default)]
     pub placement: Placement,
-    /// Links between the left hosts and their router, both directions; also for the sinks, unless `sink_access` is
+    /// Links between the left hosts and their router, in both directions; also for the sinks, unless `sink_access` is
     /// given.
     pub access: LinkSpec,
-    /// Links between the right router and the sinks, both directions. Default: `access`.
+    /// Links between the right router and the sinks, in both directions. Default: `access`.
     #[serde(default)]
     pub sink_access: Option<LinkSpec>,
     /// From the left router to the right one.
@@ -95,32 +96,33 @@ pub enum HostCount {
     Hosts(u32),
 }
 
-/// On which of several hosts a flow is put.
+/// Placement of flows on several hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Flow i of the scenario on host i modulo their number.
     #[default]
     RoundRobin,
-    /// On a random one, drawn for each flow and side.
+    /// On a random host, drawn for each flow and side.
     Random,
 }
 
-/// Routers in a row, at each of which flows may join, and one sink behind the last. Links: `hop-1` to `hop-<hops>`,
-/// `access-<flow>`. The DBL paper's Figure 7.
+/// Routers in a row, with flows that may join at each, and one sink behind the last. The network for flows that cross
+/// several bottlenecks. Links: `hop-1` to `hop-<hops>`, `access-<flow>`. The DBL paper's Figure 7.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Chain {
-    /// Number of routers, and of links `hop-i`: from router i to the next, the last to the sink.
+    /// Number of routers, and of links `hop-i`: from router i to the next, and from the last to the sink.
     #[schemars(range(min = 1))]
     pub hops: u32,
-    /// Each flow's own link between its source and the router where it joins, both directions.
+    /// Link of each flow between its source and the router where it joins, in both directions.
     pub access: LinkSpec,
     /// Each of the links `hop-i`.
     pub link: LinkSpec,
 }
 
-/// Any nodes and links, with shortest-path routes. Links: `<from>-><to>`.
+/// Any nodes and links, with shortest-path routes. The network for everything that the other topologies cannot
+/// describe. Links: `<from>-><to>`.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Graph {
@@ -136,25 +138,25 @@ pub struct Graph {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Kind of node.
     #[serde(default)]
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// Kind of a node.
 #[derive(Clone, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = bare_kinds)]
 pub enum NodeKind {
-    /// Carries flows; passes no packets on.
+    /// Carries flows and does not forward packets.
     #[default]
     Host,
-    /// Passes packets on; each of its ports has a queue.
+    /// Forwards packets; each of its ports has a queue.
     Router,
-    /// Passes packets on through a crossbar with virtual output queues; the fastest of its links is its line. Queues of
+    /// Forwards packets through a crossbar with virtual output queues; the fastest of its links is its line. Queues of
     /// the inputs: `<node>/input-<number>`, in the order of the links.
     Cioq(Cioq),
-    /// Passes packets on from one FIFO queue at each input; the fastest of its links is its line.
+    /// Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
     InputQueued(InputQueued),
 }
 
@@ -177,11 +179,11 @@ pub struct GraphLink {
     /// The queue of the sending port. Default: drop-tail without limit.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Probability that a data packet is lost at the link's entry, each independently of the others. Below 1.
+    /// Probability that a data packet is lost at the entry of the link, independently of others. Below 1.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub loss: f64,
-    /// Length of the link for the choice of routes, in each direction; routes take the smallest sum.
+    /// Length of the link for routing, in each direction; a route has the smallest sum.
     #[serde(default = "one_hop")]
     #[schemars(range(min = 1))]
     pub metric: u32,

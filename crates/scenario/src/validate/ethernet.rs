@@ -80,8 +80,13 @@ fn stations(ethernet: &Ethernet, path: &Path) -> Validity {
 fn check_station(name: &str, path: &Path) -> Validity {
     check_name(name, path)?;
     let at = || path.clone();
-    require(!name.contains("->"), at, || "a name has a `->` in it".into(), "`->` joins the names of a link")?;
-    let message = || format!("`{OTHERS}` is no name: in `to` it stands for every other node");
+    require(
+        !name.contains("->"),
+        at,
+        || "a name contains `->`".into(),
+        "`->` separates the names in the name of a link",
+    )?;
+    let message = || format!("`{OTHERS}` is not a name: in `to` it stands for every other node");
     require(name != OTHERS, at, message, "expected another name")
 }
 
@@ -102,7 +107,7 @@ fn trunks(ethernet: &Ethernet, path: &Path) -> Validity {
             })
         };
         let (one, other) = (number(0)?, number(1)?);
-        let itself = || format!("a trunk joins `{}` to itself", ends[0]);
+        let itself = || format!("a trunk connects `{}` to itself", ends[0]);
         require(one != other, || at.index(1), itself, "expected another switch")?;
         let again = || format!("a second trunk between `{}` and `{}`", ends[0], ends[1]);
         let new = seen.insert((one.min(other), one.max(other)));
@@ -114,7 +119,7 @@ fn trunks(ethernet: &Ethernet, path: &Path) -> Validity {
         let message = || format!("no trunks lead from `{first}` to `{}`", switch.name);
         let at = || path.key("switches").index(index).key("name");
         if !joined.equiv(0, index) {
-            return Err(Invalid::new(at(), message(), "not joined to the first switch")
+            return Err(Invalid::new(at(), message(), "not connected to the first switch")
                 .with_help(format!("give a pair such as [\"{first}\", \"{}\"] in `trunks`", switch.name)));
         }
     }
@@ -154,7 +159,7 @@ fn services(ethernet: &Ethernet, path: &Path) -> Validity {
             };
             let message = format!("{place} has two rates at {}", service.from.max(earlier.from));
             return Err(Invalid::new(at, message, "overlaps with an earlier one")
-                .with_help("let one end, by its `to`, before the other begins".to_owned()));
+                .with_help("set `to` of one so that it ends before the other begins".to_owned()));
         }
     }
     Ok(())
@@ -190,7 +195,7 @@ fn schemes(ethernet: &Ethernet, path: &Path) -> Validity {
     scheme.check(ethernet.link.rate).map_err(|error| refused(scheme.name(), error, &at))?;
     if matches!(scheme, CongestionManagement::Fecn(_)) && limiters.is_some() {
         let message = "`fecn` with a limited number of rate limiters";
-        let label = "expected none: with FECN every flow has a limiter, always";
+        let label = "expected none: with FECN every flow always has a limiter";
         return Err(Invalid::new(adapter.key("rate_limiters"), message, label)
             .with_help("leave `rate_limiters` out".to_owned()));
     }
@@ -223,7 +228,7 @@ pub(super) fn control_frames(ethernet: &Ethernet, spec: &ScenarioSpec, path: &Pa
     );
     let at = path.key("congestion_management").key(name).key(field);
     Err(Invalid::new(at, message, "expected an interval of at least twice that")
-        .with_help(format!("half of a link is for data: give `{field} = \"{}\"` or more", busy * 2)))
+        .with_help(format!("half of a link has to remain for data: set `{field} = \"{}\"` or more", busy * 2)))
 }
 
 fn refused(what: &str, error: ParameterError, path: &Path) -> Invalid {
@@ -260,7 +265,7 @@ pub(super) fn memory(ethernet: &Ethernet, spec: &ScenarioSpec, path: &Path) -> V
     if let Some(OutputLimit::Static(limit)) = switch.output_limit {
         let (largest, at) = (Bytes(spec.largest_packet()), || at_switch.key("output_limit.static"));
         let small = || format!("an output may hold {limit}, but there are frames of {largest}");
-        require(limit >= largest, at, small, "expected room for a frame at least")?;
+        require(limit >= largest, at, small, "expected room for at least one frame")?;
     }
     match adapter.voq_limit {
         Some(QueueSize::Packets(1..)) | None => {}
@@ -297,21 +302,21 @@ pub(super) fn memory(ethernet: &Ethernet, spec: &ScenarioSpec, path: &Path) -> V
 fn buffer(buffer: &Buffer<'_>, ethernet: &Ethernet, spec: &ScenarioSpec) -> Validity {
     let largest = Bytes(spec.largest_packet());
     let small = || format!("`{}` is {}, but there are frames of {largest}", buffer.key, buffer.memory);
-    require(buffer.memory >= largest, || buffer.path.key(buffer.key), small, "expected room for a frame at least")?;
+    require(buffer.memory >= largest, || buffer.path.key(buffer.key), small, "expected room for at least one frame")?;
     let (key, pause, classes) = match (buffer.pause, buffer.priority_pause) {
         (None, None) => return Ok(()),
         (Some(pause), None) => ("pause", pause, 1),
         (None, Some(pause)) => ("priority_pause", pause, classes(spec)),
         (Some(_), Some(_)) => {
             let message = "both `pause` and `priority_pause`";
-            return Err(Invalid::new(buffer.path.key("priority_pause"), message, "expected one of them at most"));
+            return Err(Invalid::new(buffer.path.key("priority_pause"), message, "expected at most one of them"));
         }
     };
     let at = buffer.path.key(key);
     let watermarks = PauseConfig { high: pause.high, low: pause.low };
     watermarks.check().map_err(|error| refused(key, error, &at))?;
     let out_of_order = || format!("`high` is {}, beyond the {} of `{}`", pause.high, buffer.memory, buffer.key);
-    require(pause.high <= buffer.memory, || at.key("high"), out_of_order, "would stop nobody")?;
+    require(pause.high <= buffer.memory, || at.key("high"), out_of_order, "would never stop the sender")?;
     if pause.allow_loss {
         return Ok(());
     }
@@ -338,7 +343,7 @@ fn buffer(buffer: &Buffer<'_>, ethernet: &Ethernet, spec: &ScenarioSpec) -> Vali
         format!("expected `{} = \"{needed}\"` or more", buffer.key)
     };
     Err(Invalid::new(at.key("high"), message, label).with_help(format!(
-        "headroom holds what comes before the feeder stops; `allow_loss = true` in `{key}` accepts that frames are lost"
+        "headroom holds what arrives before the sender stops; `allow_loss = true` in `{key}` accepts lost frames"
     )))
 }
 
@@ -350,14 +355,14 @@ fn classes(spec: &ScenarioSpec) -> u64 {
 /// Checks a group of frames, which goes with no topology but an Ethernet. The names of its nodes are known to be good.
 pub(super) fn frames(group: &FlowGroup, frames: &Frames, spec: &ScenarioSpec, at: &Path) -> Validity {
     let path = at.key("transport.frames");
-    let outside = || "frames come only in an Ethernet".to_owned();
+    let outside = || "frames need an Ethernet".to_owned();
     let Some(ethernet) = spec.topology.ethernet() else {
         return require(false, || path.clone(), outside, "expected `topology.ethernet`");
     };
     for (key, given, label) in [
         ("count", group.count.is_some(), "there is a flow for each name in `from` or `to`"),
-        ("access", group.access.is_some(), "every link is as `topology.ethernet.link` says"),
-        ("app", !matches!(group.app, Application::Unlimited), "a source of frames sends at its `rate`"),
+        ("access", group.access.is_some(), "`topology.ethernet.link` describes every link"),
+        ("app", !matches!(group.app, Application::Unlimited), "frames are sent at their `rate`"),
         ("ecn", group.ecn, "a scheme of congestion management that marks frames needs no key"),
     ] {
         require(!given, || at.key(key), || format!("`{key}` is not for frames"), label)?;

@@ -102,7 +102,7 @@ fn unique_names(spec: &ScenarioSpec, path: &Path) -> Validity {
 fn times(group: &FlowGroup, duration: Span, at: &Path) -> Validity {
     check_span(&group.start, LONGEST_RUN, &at.key("start"))?;
     let first = group.start.minimum();
-    let late = || format!("`{}` starts at {first}, when the run has ended", group.name);
+    let late = || format!("`{}` starts at {first}, after the end of the run", group.name);
     require(first < duration, || at.key("start"), late, "expected less than `duration`")?;
     let starts = match group.transport {
         Transport::Frames(_) => group.generators() as u64,
@@ -151,7 +151,7 @@ fn tcp(group: &FlowGroup, config: &TcpConfig, at: &Path) -> Validity {
 
 fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
     let unlimited = matches!(group.app, Application::Unlimited);
-    require(unlimited, || at.key("app"), || "`app` is for TCP".into(), "a UDP flow sends by its pattern")?;
+    require(unlimited, || at.key("app"), || "`app` is for TCP".into(), "a UDP flow sends according to its pattern")?;
     let path = at.key("transport.udp");
     let packet = path.key("packet");
     match udp.packet {
@@ -174,7 +174,12 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             check_span(&on_off.on, DAY, &path.key("on"))?;
             check_span(&on_off.off, DAY, &path.key("off"))?;
             let on = on_off.on.mean() >= Span::from_nanoseconds(1);
-            require(on, || path.key("on"), || "`on` is zero: it would never send".into(), "expected at least 1 ns")
+            require(
+                on,
+                || path.key("on"),
+                || "`on` is zero: the flow would never send".into(),
+                "expected at least 1 ns",
+            )
         }
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
@@ -182,7 +187,7 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
 }
 
 fn steps(steps: &[RateStep], path: &Path) -> Validity {
-    let none = || "no steps: it would never send".to_owned();
+    let none = || "no steps: the flow would never send".to_owned();
     require(!steps.is_empty(), || path.clone(), none, "expected at least one")?;
     for (index, step) in steps.iter().enumerate() {
         let at = path.index(index);
@@ -190,7 +195,7 @@ fn steps(steps: &[RateStep], path: &Path) -> Validity {
         check_span(&SpanDistribution::Constant(step.from), LONGEST_RUN, &at.key("from"))?;
         let ascends = index == 0 || steps[index - 1].from < step.from;
         let message = || format!("a step at {} does not come after the one before it", step.from);
-        require(ascends, || at.key("from"), message, "expected steps in the order of time")?;
+        require(ascends, || at.key("from"), message, "expected steps in ascending order of time")?;
     }
     Ok(())
 }
@@ -216,7 +221,12 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
         _ => None,
     };
     if group.enters.is_some() {
-        require(chain.is_some(), || at.key("enters"), || "`enters` is for a chain".into(), "this topology is none")?;
+        require(
+            chain.is_some(),
+            || at.key("enters"),
+            || "`enters` is for a chain".into(),
+            "this topology is not a chain",
+        )?;
     }
     if let Some(chain) = chain {
         let (last, message) = match group.enters.unwrap_or_default() {
@@ -278,7 +288,9 @@ fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
         let message = || format!("`{sink}` cannot be reached from `{source}`");
         if !reach.reaches(source, sink) {
             let invalid = Invalid::new(there(), message(), "no path of links and routers leads here");
-            return Err(invalid.with_help("hosts pass no packets on: the path has to lead through routers".to_owned()));
+            return Err(
+                invalid.with_help("hosts do not forward packets: the path has to lead through routers".to_owned())
+            );
         }
     }
     Ok(())

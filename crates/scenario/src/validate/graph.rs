@@ -35,8 +35,8 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
         require(
             !node.name.contains("->"),
             || name.clone(),
-            || "a name has a `->` in it".into(),
-            "`->` joins the names of a link",
+            || "a name contains `->`".into(),
+            "`->` separates the names in the name of a link",
         )?;
         require(
             known.insert(node.name.as_str()),
@@ -58,7 +58,7 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
                 .with_help(did_you_mean(name, known.iter().copied())));
             }
         }
-        let joins = || format!("a link joins `{}` to itself", link.from);
+        let joins = || format!("a link connects `{}` to itself", link.from);
         require(link.from != link.to, || at.key("to"), joins, "expected another node")?;
         require(link.metric > 0, || at.key("metric"), || "`metric` is zero".into(), "expected at least 1")?;
         let ends = (link.from.as_str().min(&link.to), link.from.as_str().max(&link.to));
@@ -141,10 +141,10 @@ impl<'a> Reach<'a> {
             Some(&index) if !self.graph.nodes[index].kind.forwards() => Ok(()),
             Some(_) => Err(Invalid::new(
                 path.clone(),
-                format!("`{name}` passes packets on"),
+                format!("`{name}` is not a host"),
                 "expected a host: only hosts carry flows",
             )
-            .with_help(format!("join a host to `{name}` by a link, or make it one: kind = \"host\""))),
+            .with_help(format!("connect a host to `{name}` by a link, or make it a host: kind = \"host\""))),
             None => {
                 Err(Invalid::new(path.clone(), format!("there is no host `{name}`"), "expected the name of a host")
                     .with_help(did_you_mean(name, hosts())))

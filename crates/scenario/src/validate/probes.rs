@@ -98,7 +98,7 @@ fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
         let name = trace.file_name();
         let mut components = FilePath::new(&name).components();
         let plain = matches!((components.next(), components.next()), (Some(Component::Normal(_)), None));
-        let bad = || format!("`{name}` is no plain file name");
+        let bad = || format!("`{name}` is not a plain file name");
         require(
             plain && !name.contains(['/', '\\']),
             || at.key("file"),
@@ -109,7 +109,7 @@ fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
         require(name.len() <= LONGEST_FILE_NAME, || at.key("file"), long, "expected at most 255 bytes")?;
         let extension = FilePath::new(&name).extension().and_then(|extension| extension.to_str());
         let taken = extension.is_some_and(|extension| TAKEN_EXTENSIONS.contains(&&*extension.to_ascii_lowercase()));
-        let message = || format!("`{name}` could be the name of a result, which lies in the same folder");
+        let message = || format!("`{name}` could be the name of a result in the same folder");
         require(!taken, || at.key("file"), message, "expected another extension, such as `.pcapng`")?;
         require(
             files.insert(name.clone()),

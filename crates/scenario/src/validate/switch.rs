@@ -34,7 +34,7 @@ fn load(switch: &SwitchTopology, path: &Path) -> Validity {
         };
         let (at, label) = match error {
             LoadError::Ports { .. } | LoadError::OutputOverload { .. } => (path.clone(), "more than its line carries"),
-            LoadError::HotSpot { .. } => (path.key("hot_spot"), "expected an output that there is, and a fraction"),
+            LoadError::HotSpot { .. } => (path.key("hot_spot"), "expected an existing output and a fraction"),
             LoadError::Rows { .. } => (matrix(), "expected a row for each input"),
             LoadError::Columns { input, .. } => (row(input), "expected a number for each output"),
             LoadError::NotALoad { input, output } => (row(input).index(output), "expected 0 or more"),
@@ -79,7 +79,7 @@ fn speedup(speedup: Speedup, ports: usize, path: &Path) -> Validity {
         speedup.check(ports).is_ok(),
         || path.clone(),
         || format!("a speedup of {speedup} for {ports} ports"),
-        "expected at most the number of ports: more than that no switch can use",
+        "expected at most the number of ports: a switch cannot use more",
     )
 }
 
@@ -108,7 +108,7 @@ fn cell(cell: Option<Bytes>, spec: &ScenarioSpec, path: &Path) -> Validity {
 /// Checks cells, which go with no topology but a switch.
 pub(super) fn cells(group: &FlowGroup, cells: &Cells, spec: &ScenarioSpec, at: &Path) -> Validity {
     let path = at.key("transport.cells");
-    let before_a_switch = || "cells come only before a switch".to_owned();
+    let before_a_switch = || "cells need a switch".to_owned();
     require(spec.topology.switch().is_some(), || path.clone(), before_a_switch, "expected `topology.switch`")?;
     for (key, given) in [
         ("count", group.count.is_some()),

@@ -36,7 +36,7 @@ pub(super) fn interval_on(line: Rate, interval: Option<Span>) -> Span {
 /// Gains of the queue-control functions that are accepted: far beyond any that is stable.
 const MAX_GAIN: f64 = 1000.0;
 
-/// How much of its capacity a port offers, by the length of its queue: exactly one of these.
+/// Fraction of its capacity that a port offers, depending on the length of its queue: exactly one of these.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -53,12 +53,12 @@ pub enum QueueControl {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct Hyperbolic {
-    /// a: what is offered while the queue is empty, as a multiple of the capacity. Default: 1.1 (the authors').
+    /// a: offer at an empty queue, as a multiple of the capacity. Default: 1.1 (the authors').
     pub empty: f64,
-    /// b: how fast the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with which the queue
-    /// of the first overload takes 100 ms and more to drain).
+    /// b: steepness with which the offer falls above the set-point. Default: 1.1 (tried; the authors': 1.002, with
+    /// which the queue of the first overload takes 100 ms and more to drain).
     pub steepness: f64,
-    /// c: the least that is offered, as a part of the capacity. Default: 0.1 (the authors').
+    /// c: minimum offer, as a fraction of the capacity. Default: 0.1 (the authors').
     pub floor: f64,
 }
 
@@ -67,10 +67,10 @@ pub struct Hyperbolic {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct Linear {
-    /// k: how much less is offered, as a part of the capacity, for a queue longer by the set-point. Default: 0.1, so
-    /// that as much is offered at an empty queue as by the hyperbolic function.
+    /// k: decrease of the offer, as a fraction of the capacity, when the queue grows by the set-point. Default: 0.1, so
+    /// that the offer at an empty queue equals that of the hyperbolic function.
     pub slope: f64,
-    /// c: the least that is offered, as a part of the capacity. Default: 0.1, as of the hyperbolic function.
+    /// c: minimum offer, as a fraction of the capacity. Default: 0.1, as for the hyperbolic function.
     pub floor: f64,
 }
 
@@ -131,7 +131,7 @@ pub(super) struct PortLaw {
     /// T.
     pub interval: Span,
     pub queue_control: QueueControl,
-    /// The most by which the advertised rate grows in an interval, as a factor.
+    /// Maximum growth of the advertised rate in an interval, as a factor.
     pub increase_limit: f64,
     /// R_min.
     pub minimum_rate: Rate,
@@ -143,7 +143,7 @@ impl PortLaw {
     pub fn check(&self, line: Rate) -> Result<(), ParameterError> {
         require(self.set_point.0 > 0, "set_point", "be more than 0")?;
         let holds = self.interval >= line.transmission_time(LEAST_INTERVAL_BYTES);
-        let bound = "be at least as long as the adapters' links take for 15 KB, so that there is a load to measure";
+        let bound = "be at least the time in which the adapters' links carry 15 KB, so that there is a load to measure";
         require(holds, "interval", bound)?;
         self.queue_control.check()?;
         let holds = self.increase_limit.is_finite() && self.increase_limit > 1.0;

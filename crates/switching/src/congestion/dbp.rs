@@ -1,37 +1,49 @@
 //! DBP, destination-based probing: destinations report rates to the sources, and switches lower them on the way.
 //!
 //! # What it does
-//! The destination of a flow sends *rate reports* to its source, one each interval for as long as data come. A report
-//! begins with the rate at which the destination takes frames. It goes the way of the data backwards, and every switch
-//! lowers it to its share of the port through which the data leave; the source sends at the rate that arrives. Feedback
-//! is late by the way back only, and a flow whose destination is slow is told so by the destination itself.
+//! The destination of a flow sends *rate reports* to its source, one in each interval for as long as data arrive. A
+//! report starts with the rate at which the destination takes frames. It travels the path of the data in reverse, and
+//! every switch lowers it to its share of the port through which the data leave; the source sends at the rate that
+//! arrives. Feedback is delayed by the return path only, and a slow destination itself tells the source of its flow.
 //!
-//! A port finds its share in one of two ways. With `rho` it is the advertised rate of FECN, corrected each interval by
-//! the load that was measured. With `count` nothing is measured: the reports of the last interval tell how many flows
-//! there are, and which of them are held back between here and their destination, at less than the share; what these
-//! leave is divided evenly among the others.
+//! A port finds its share in one of two ways. With `rho` it is the advertised rate of FECN, corrected in each interval
+//! by the measured load. With `count` nothing is measured: from the reports of the last interval the port knows how
+//! many flows there are, and which of them are limited to less than the share between here and their destination. What
+//! these leave is divided evenly among the others.
+//!
+//! # When to use it
+//! Use it to study rates that destinations report: feedback takes only the way back, and a slow destination is known at
+//! once. The proposal has no formulas, so most of the algorithm here is ours; for comparisons with published results
+//! use `fecn` or `qcn`.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.dbp = { share = "rho", set_point = "75 KB" }
+//! ```
+//!
+//! Set `share` first: `"rho"` also fills ports whose flows do not use their share, `"count"` does not swing.
 //!
 //! # Source
 //! M. Seaman's proposal to IEEE 802.1au, 2007, as M. Gusat, C. Minkenberg and R. Luijten quote it in "Extended Ethernet
 //! Congestion Management", IEEE 802.1 2007: destinations send regular rate reports to each active source; a report
-//! traces the path in reverse and begins with the speed of the receiving link. The rule of `count` without its
-//! per-flow state: A. Charny, D. Clark and R. Jain, "Congestion Control with Explicit Rate Indication", IEEE ICC 1995.
+//! traces the path in reverse and begins with the speed of the receiving link. The rule of `count` without its per-flow
+//! state: A. Charny, D. Clark and R. Jain, "Congestion Control with Explicit Rate Indication", IEEE ICC 1995.
 //!
 //! # Where we differ
-//! - The quotation has no formulas. All of the following is ours: both shares, that the first frame of a flow is
-//!   answered by a report at once, when a source is no longer active, and what a source does without reports.
-//! - The queue-control function of FECN is in both shares. Shares that add up to all of the capacity would leave
-//!   a queue, once it is there, forever.
+//! - The quotation has no formulas. All of the following is ours: both shares, the report that answers the first frame
+//!   of a flow at once, when a source ceases to be active, and the behaviour of a source without reports.
+//! - Both shares include the queue-control function of FECN. Shares that add up to all of the capacity would never
+//!   drain a queue once it has formed.
 //! - `rho` has FECN's weakness where flows pass two busy ports whose fair shares differ: with the default b = 1.1 rates
-//!   may go on swinging, there by a third, and the means miss the fair rates by up to 7 %. `count` does not swing.
-//! - `count` knows neither the demand of a flow nor what holds it back between its source and here: the port then is
-//!   not filled. A report that comes earlier or later than its interval is counted twice in one and not in the next.
-//! - The second report to a source follows the first after a random part of the interval, so that sources do not run in
-//!   step: they would all act on the same share just before its correction.
-//! - The route back has to be the way of the data, or reports meet other ports than the data do.
+//!   may keep swinging, there by a third, and the means miss the fair rates by up to 7 %. `count` does not swing.
+//! - `count` knows neither the demand of a flow nor what limits it between its source and here; the port then is not
+//!   filled. A report that comes earlier or later than its interval counts twice in one interval and not in the next.
+//! - The second report to a source follows the first after a random part of the interval, so that sources do not act in
+//!   step: they would all use the same share just before its correction.
+//! - The route back has to be the reverse of the data's route, or reports meet other ports than the data do.
 //!
 //! # Cost
-//! About 100 bytes a port and 100 bytes a flow; an addition for each frame, a comparison for each report. A control
+//! About 100 bytes a port and 100 bytes a flow. An addition for each frame, a comparison for each report. A control
 //! frame for each active flow and interval: with the defaults 0.05 % of a link's rate, 5 Mb/s at 10 Gb/s.
 //!
 //! # Parameters
@@ -58,7 +70,7 @@ const DECAY: f64 = 0.5;
 /// The longest frame of standard Ethernet.
 const FRAME_BYTES: u64 = 1500;
 
-/// How a port finds what to lower reports to.
+/// Method by which a port finds the rate to which it lowers reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -70,15 +82,15 @@ pub enum ShareMode {
     Count,
 }
 
-/// What a source does when no report has come for three intervals.
+/// Behaviour of a source when no report has come for three intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum Silence {
-    /// Its flow is not limited any more, as at the start.
+    /// Its flow is no longer limited, as at the start.
     #[default]
     Release,
-    /// It halves the rate, again for each three intervals more, down to the minimum rate.
+    /// It halves the rate, and again after every three further intervals, down to the minimum rate.
     Decay,
 }
 
@@ -87,26 +99,26 @@ pub enum Silence {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DbpConfig {
-    /// T_RR: how often an active source is sent a report, and how long a port measures or counts before it corrects its
-    /// share. A port that corrected more often than reports come would correct several times for the same overload.
-    /// At least as long as a link takes for 15 KB. Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s, as
-    /// FECN's interval; with 1 ms the queue would oscillate there.
+    /// T_RR: interval between two reports to an active source, and time for which a port measures or counts before it
+    /// corrects its share. A port that corrected more often than reports come would correct several times for the same
+    /// overload. At least the time in which a link carries 15 KB. Default: the time in which a link carries 125 KB, 0.1
+    /// ms at 10 Gb/s, like FECN's interval; with 1 ms the queue would oscillate there.
     pub interval: Option<Span>,
-    /// How long after its last frame a source is active. It has to be longer than a flow at the minimum rate takes for
-    /// a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
+    /// Time for which a source is active after its last frame. It has to be longer than a flow at the minimum rate
+    /// takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
     pub expiry: Option<Span>,
-    /// How a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
+    /// Method by which a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
     pub share: ShareMode,
-    /// What a source does when no report has come for three intervals. Default: `release`; reports are not lost here,
-    /// so that silence means that the flow has rested.
+    /// Behaviour of a source when no report has come for three intervals. Default: `release`; reports are not lost
+    /// here, so silence means that the flow was idle.
     pub silence: Silence,
-    /// Q_eq: where the queue of a busy port settles. Default: 75 KB (that of ECM, to compare).
+    /// Q_eq: length at which the queue of a busy port settles. Default: 75 KB (that of ECM, for comparison).
     pub set_point: Bytes,
-    /// R_min: the least rate of a flow, and the least share. Default: 1 Mbps (that of ECM, to compare).
+    /// R_min: minimum rate of a flow, and minimum share. Default: 1 Mbps (that of ECM, for comparison).
     pub minimum_rate: Rate,
-    /// f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
     pub queue_control: QueueControl,
-    /// The most by which the share grows in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
+    /// Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
     pub increase_limit: f64,
 }
 
@@ -301,7 +313,7 @@ impl ReportCount {
         }
     }
 
-    /// Counts a report; gives the share.
+    /// Counts a report; returns the share.
     fn passes(&mut self, rate_bps: f64, capacity: Rate) -> f64 {
         let share_bps = self.share_bps.min(capacity.bits_per_second() as f64);
         if rate_bps < share_bps {

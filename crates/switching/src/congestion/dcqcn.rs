@@ -1,32 +1,46 @@
 //! DCQCN: switches mark frames by the length of their queue, destinations notify, sources recover as with QCN.
 //!
 //! # What it does
-//! QCN for networks with routers, where a switch cannot write to a source: an output queue marks arriving frames with a
-//! probability that grows with its length, as RED does but without an average. A destination that gets marked frames of
-//! a flow tells its source, once in an interval however many there are. The source keeps an estimate of how often it is
-//! told, as DCTCP does of marks, and cuts the rate by up to half in proportion to it; the rate comes back by QCN's
-//! rules, in cycles of bytes and of a timer. Flows begin at the rate of the line.
+//! DCQCN is QCN for networks with routers, where a switch cannot write to a source. An output queue marks arriving
+//! frames with a probability that grows with its length, as RED does but without an average. A destination that
+//! receives marked frames of a flow tells its source, at most once in an interval. The source keeps an estimate of how
+//! often it is told, as DCTCP does of marks, and cuts the rate in proportion to it, by at most half. The rate recovers
+//! by QCN's rules, in cycles of bytes and of a timer. Flows start at the rate of the line.
+//!
+//! # When to use it
+//! Use it to model the congestion control of RDMA adapters (RoCEv2), which also works across routers. The queue has no
+//! set-point and grows with the number of flows. The defaults are for links of 40 Gb/s; on slower links the steps are
+//! too large.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.dcqcn.min_threshold = "40 KB"
+//! congestion_management.dcqcn.max_threshold = "200 KB"
+//! ```
+//!
+//! Set the thresholds first: marking begins at the lower one, and above the upper one every frame is marked. For links
+//! slower than 40 Gb/s see the values under Parameters.
 //!
 //! # Source
 //! Y. Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015: section 3 for the parts (Figures
 //! 5, 6 and 7), section 5 for the parameters (Figure 14).
 //!
 //! # Where we differ
-//! - The step of hyper-active increase, which the paper leaves open, is by default ten times that of active increase,
-//!   as in QCN, and grows from cycle to cycle as it does there and in the authors' simulator. So is the least rate
-//!   open: the default is that of the adapters that implement DCQCN; the authors' simulator has 100 Mb/s.
-//! - A limiter ends when its rate reaches the line's; nothing but the estimate lives on. A frame is marked when it
-//!   joins the queue.
+//! - The paper leaves the step of hyper-active increase open. By default it is ten times that of active increase, as in
+//!   QCN, and grows from cycle to cycle as it does there and in the authors' simulator. The paper also leaves the
+//!   minimum rate open: the default is that of the adapters that implement DCQCN; the authors' simulator has 100 Mb/s.
+//! - A limiter ends when its rate reaches the line's; only the estimate remains. A frame is marked when it joins the
+//!   queue.
 //! - The estimate is not aged by a timer but when it is needed, by all the intervals that have passed.
 //!
 //! # Cost
-//! One draw for each frame that meets a queue between the thresholds. A source has two rates, two stages, a byte
-//! counter, a timer and the estimate; a message takes one power. A destination keeps one deadline for each flow.
+//! For a source two rates, two stages, a byte counter, a timer and the estimate. A destination keeps one deadline for
+//! each flow. One random number for each frame that meets a queue between the thresholds; a message takes one power.
 //!
 //! # Parameters
-//! See [`DcqcnConfig`]. The defaults are those of the authors' testbed, with links of 40 Gb/s. On slower ones the
-//! increases are too large: ten flows at a port of 10 Gb/s swing about, and leave a fifth of it unused. The values that
-//! QCN and DCTCP suggest, from which the authors set out, are `timer_cycle` 1.5 ms, `byte_cycle` 150 KB, both
+//! See [`DcqcnConfig`]. The defaults are those of the authors' testbed, with links of 40 Gb/s. On slower links the
+//! increases are too large: ten flows at a port of 10 Gb/s swing widely and leave a fifth of it unused. The values that
+//! QCN and DCTCP suggest, and from which the authors started, are `timer_cycle` 1.5 ms, `byte_cycle` 150 KB, both
 //! thresholds 40 KB and `gain` 1/16.
 
 use alloc::boxed::Box;
@@ -42,31 +56,32 @@ use crate::{ParameterError, require, uniform};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct DcqcnConfig {
-    /// `K_min`: queue up to which no frame is marked. Default: 5 KB (paper, Figure 14).
+    /// `K_min`: queue length up to which no frame is marked. Default: 5 KB (paper, Figure 14).
     pub min_threshold: Bytes,
-    /// `K_max`: queue above which every frame is. Default: 200 KB (paper, Figure 14).
+    /// `K_max`: queue length above which every frame is marked. Default: 200 KB (paper, Figure 14).
     pub max_threshold: Bytes,
-    /// `P_max`: probability of a mark at `max_threshold`; it grows linearly up to there. Default: 0.01 (paper, Figure
+    /// `P_max`: probability of a mark at `max_threshold`, up to which it grows linearly. Default: 0.01 (paper, Figure
     /// 14).
     pub max_probability: f64,
-    /// `N`: a destination sends one message a flow in such an interval, at most. Default: 50 us (paper, section 3.1).
+    /// `N`: interval in which a destination sends at most one message for each flow. Default: 50 us (paper, section
+    /// 3.1).
     pub notification_interval: Span,
     /// `g`: weight of the newest interval in the estimate of congestion. Default: 1/256 (paper, Figure 14).
     pub gain: f64,
-    /// `K`: the estimate shrinks whenever no message came for so long; more than `notification_interval`. Default: 55
-    /// us (paper, section 3.1).
+    /// `K`: time without a message after which the estimate shrinks; more than `notification_interval`. Default: 55 us
+    /// (paper, section 3.1).
     pub estimate_interval: Span,
-    /// Rate below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
+    /// Minimum rate, below which no flow is cut. Default: 1 Mb/s (adapters' `rpg_min_rate`).
     pub min_rate: Rate,
     /// `B`: bytes in a cycle of the byte counter. Default: 10 MB (paper, Figure 14).
     pub byte_cycle: Bytes,
-    /// `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters have 300 us (`rpg_time_reset`).
+    /// `T`: a cycle of the timer. Default: 55 us (paper, Figure 14); adapters use 300 us (`rpg_time_reset`).
     pub timer_cycle: Span,
     /// `F`: cycles of fast recovery. Default: 5 (paper, section 3.1).
     pub fast_recovery_cycles: u32,
-    /// `R_AI`: what a cycle of active increase adds to the target rate. Default: 40 Mb/s (paper, section 5.2).
+    /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 40 Mb/s (paper, section 5.2).
     pub active_increase: Rate,
-    /// `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and
+    /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and
     /// so on. Default: 400 Mb/s (ours).
     pub hyper_active_increase: Rate,
 }

@@ -1,33 +1,48 @@
-//! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it queues.
+//! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it is queued.
 //!
 //! # What it does
-//! Everything of ECM, unchanged. Besides, a flow with a rate limiter sends a probe behind every `probe_interval` of its
-//! data. Probes travel with the data and wait in the same queues, the destination's buffer among them. The destination
-//! answers with the latency of the probe and with the flow's throughput since its last one. The source keeps the least
-//! latency as the time of flight; the rest of a latency is queueing, and by Little's law the throughput times it is how
-//! many bytes of the flow wait on the whole path. This queue of the flow has a set-point of its own, and moves the rate
-//! by the same law as the queues of the outputs do. One limiter serves both. It is never associated with a probe.
+//! E2CM includes all of ECM, unchanged. In addition, a flow with a rate limiter sends a probe after every
+//! `probe_interval` of its data. Probes travel with the data and wait in the same queues, including the destination's
+//! buffer. The destination answers with the latency of the probe and with the flow's throughput since its last probe.
+//! The source keeps the minimum latency as the time of flight; the rest of a latency is queueing delay, and by Little's
+//! law its product with the throughput is the number of bytes of the flow that wait on the whole path. This queue of
+//! the flow has a set-point of its own, and moves the rate by the same law as the queues of the outputs do. One limiter
+//! serves both, and is never associated with a probe.
 //!
-//! Where a flow's own queue settles, its rate times the queueing delay of its path is its set-point: rates are
+//! Where a flow's own queue settles, its rate times the queueing delay of its path equals its set-point: rates are
 //! proportionally fair, weighted by the set-points.
+//!
+//! # When to use it
+//! Use it where the rates of ECM have to become fair, also over several congested switches. It needs probes and an
+//! answer from each destination. Rates are proportionally fair: a flow over many congested ports gets less, unless its
+//! `set_point` is raised.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.e2cm.flow_set_point = "15 KB"
+//! congestion_management.e2cm.probe_interval = "75 KB"
+//! ```
+//!
+//! Set `flow_set_point` first: N flows leave N times as much in the queue. A shorter `probe_interval` converges faster
+//! and sends more control frames.
 //!
 //! # Source
 //! M. Gusat, C. Minkenberg and R. Luijten, "Extended Ethernet Congestion Management (E2CM): Per Path ECM, A Hybrid
 //! Proposal", IEEE 802.1, March 2007.
 //!
 //! # Where we differ
-//! - Gains are given by what the strongest feedback does, as with ECM. The slides normalise the flow's by the set-point
-//!   of ECM, five times the flow's: their 0.025 G_i0 is a `flow_increase_gain` of 0.005, their 2.5 a
-//!   `flow_decrease_gain` of 0.5. Taken by the flow's own set-point, 2.5 would make rates negative. A flow with another
-//!   set-point has gains in proportion, as the slides' remark on theirs has it.
-//! - The first report after a limiter was created only counts for the time of flight: its throughput, if there is one,
-//!   is that of a time without probes. So do reports that come when the limiter has been released.
-//! - The time of flight outlives the limiter. A path that was never empty makes it too long, and the flow's queue seem
+//! - Gains are given by the effect of the strongest feedback, as with ECM. The slides normalise the flow's gains by the
+//!   set-point of ECM, which is five times the flow's: their 0.025 G_i0 is a `flow_increase_gain` of 0.005, their 2.5 a
+//!   `flow_decrease_gain` of 0.5. Applied to the flow's own set-point, 2.5 would make rates negative. A flow with
+//!   another set-point has gains in proportion, as the slides remark on theirs.
+//! - The first report after a limiter was created counts only for the time of flight: its throughput, if there is one,
+//!   is that of a time without probes. The same applies to reports that arrive after the limiter was released.
+//! - The time of flight outlives the limiter. A path that was never empty makes it too long and the flow's queue seem
 //!   too short, as with TCP Vegas.
 //!
 //! # Cost
-//! That of ECM; beside it two control frames for each `probe_interval` of a limited flow, and a countdown for each of
-//! its frames. The destination keeps bytes and the time of the last probe for each flow.
+//! The state of ECM, and at the destination the bytes and the time of the last probe of each flow. In addition two
+//! control frames for each `probe_interval` of a limited flow, and a countdown for each of its frames.
 //!
 //! # Parameters
 //! See [`E2cmConfig`].
@@ -48,25 +63,26 @@ use crate::{ParameterError, require};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct E2cmConfig {
-    /// The parameters of the queues of the outputs, and of the rate limiter. Default: those of ECM (slides).
+    /// Parameters of the output queues and of the rate limiter. Default: those of ECM (slides).
     pub ecm: EcmConfig,
-    /// `Q_eq,flow`: how much of a flow is to wait on its path. Default: 15 KB (slides).
+    /// `Q_eq,flow`: amount of a flow that should wait on its path. Default: 15 KB (slides).
     pub flow_set_point: Bytes,
     /// `W` of the flow's queue. Default: 2 (slides).
     pub flow_weight: f64,
-    /// What the strongest negative feedback of a probe takes off a rate, as a part of it. `G_d,flow` is this over
-    /// `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's set-point).
+    /// Decrease of a rate by the strongest negative feedback of a probe, as a fraction of it. `G_d,flow` is this
+    /// divided by `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.5 (slides: 2.5, by ECM's
+    /// set-point).
     pub flow_decrease_gain: f64,
-    /// What the strongest positive feedback of a probe adds to a rate, as a part of the link's. `G_i,flow R_unit` is
-    /// the link's rate times this over `(2 flow_weight + 1) flow_set_point`, for each byte of feedback. Default: 0.005
-    /// (slides: 0.025, by ECM's set-point; they also have 0.25, which is 0.05 here).
+    /// Increase of a rate by the strongest positive feedback of a probe, as a fraction of the link's rate. `G_i,flow
+    /// R_unit` is the link's rate times this divided by `(2 flow_weight + 1) flow_set_point`, for each byte of
+    /// feedback. Default: 0.005 (slides: 0.025, by ECM's set-point; they also use 0.25, which is 0.05 here).
     pub flow_increase_gain: f64,
-    /// `Q_max,flow`: the flow's queue beyond which feedback is the strongest. Default: 56 KB (slides).
+    /// `Q_max,flow`: queue of the flow above which feedback is strongest. Default: 56 KB (slides).
     pub flow_severe_threshold: Bytes,
-    /// Data that a flow sends from one probe to the next. Default: 75 KB (slides; with a sampling probability of 10 %,
-    /// 15 KB).
+    /// Amount of data that a flow sends between two probes. Default: 75 KB (slides; with a sampling probability of 10
+    /// %, 15 KB).
     pub probe_interval: Bytes,
-    /// Whether flows without a limiter send probes as well, whose negative feedback then creates one. Default: no
+    /// Whether flows without a limiter send probes as well, whose negative feedback then creates a limiter. Default: no
     /// (slides: probing is triggered by BCN).
     pub autonomous_probes: bool,
 }

@@ -33,7 +33,7 @@ fn limited(config: &E2cmConfig) -> E2cmReactionPoint {
     point
 }
 
-/// Sends frames of 1500 B; gives which of them, counted from 1, probes follow.
+/// Sends frames of 1500 B; returns which of them, counted from 1, probes follow.
 fn probes_behind(point: &mut E2cmReactionPoint, frames: usize) -> Vec<usize> {
     let behind =
         |frame: &usize| at(Time::from_picoseconds(*frame as u64), |context| point.sent(1500, context)).is_some();

@@ -1,33 +1,47 @@
 //! ECM, Ethernet congestion management, the baseline BCN: queues tell sources how far they are from their set-point.
 //!
 //! # What it does
-//! Every output queue is to settle at a set-point. It samples the data frames that join it, and at each sample takes
-//! its offset (set-point less queue) and its growth since the last sample; `offset - weight * growth` is the
-//! feedback, in bytes. Negative feedback goes to the source of the sampled frame; positive feedback only if the frame
-//! says that its flow is limited on account of this very queue. The source limits each flow by itself: the first
-//! negative feedback creates a rate limiter at the rate of the link, and associates it with the queue that it came
-//! from, as does every later one. Negative feedback cuts the rate in proportion to the rate, positive feedback of the
-//! associated queue adds to it, and at the rate of the link the limiter is released.
+//! Every output queue has a set-point at which it should settle. It samples the data frames that join it. At each
+//! sample it takes its offset (set-point less queue) and its growth since the last sample; the feedback is `offset -
+//! weight * growth`, in bytes. Negative feedback goes to the source of the sampled frame. Positive feedback goes there
+//! only if the frame says that this very queue limits its flow. The source limits each flow by itself. The first
+//! negative feedback creates a rate limiter at the rate of the link and associates it with the queue that sent it, as
+//! does every later one. Negative feedback cuts the rate in proportion to the rate, positive feedback of the associated
+//! queue adds to it, and at the rate of the link the limiter is released.
+//!
+//! # When to use it
+//! Use it as the baseline with which other schemes are compared, and to study the stability of a loop with feedback.
+//! Queues settle at the set-point, but any split of the rates is a fixed point: use `e2cm`, `qcn` or `fecn` where
+//! shares matter.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.ecm.set_point = "75 KB"
+//! congestion_management.ecm.sampling = { probability = 0.1 }
+//! ```
+//!
+//! Set `set_point` first, to about a quarter of the memory of a port. More samples make the loop faster and cost more
+//! messages.
 //!
 //! # Source
 //! The setup slides of M. Gusat, C. Minkenberg and R. Luijten, "Extended Ethernet Congestion Management (E2CM): Per
-//! Path ECM, A Hybrid Proposal", IEEE 802.1, March 2007. BCN is of D. Bergamasco, "Data Center Ethernet Congestion
+//! Path ECM, A Hybrid Proposal", IEEE 802.1, March 2007. BCN is by D. Bergamasco, "Data Center Ethernet Congestion
 //! Management: Backward Congestion Notification", IEEE 802.1, May 2005.
 //!
 //! # Where we differ
-//! - Gains are given by what the strongest feedback, `(2 W + 1) Q_eq`, does: `decrease_gain` and `increase_gain` below.
-//!   The slides have G_i0 as a product with `(2 W + 1) Q_eq`; only as a quotient it has the right unit, and the sizes
-//!   that they print. R_unit only scales G_i, and is not a parameter of its own.
-//! - The growth in the slides' continuous feedback has the wrong sign; that of their pseudo-code counts.
+//! - Gains are given by the effect of the strongest feedback, `(2 W + 1) Q_eq`: `decrease_gain` and `increase_gain`
+//!   below. The slides write G_i0 as a product with `(2 W + 1) Q_eq`; only as a quotient does it have the right unit,
+//!   and the sizes that they print. R_unit only scales G_i and is not a parameter of its own.
+//! - The growth in the slides' continuous feedback has the wrong sign; we use that of their pseudo-code.
 //! - A new limiter starts at the rate of the link. The slides do not say.
-//! - Beyond the severe threshold the queue sends BCN_MAX or BCN(0,0), not the one or the other by two thresholds.
-//! - The slides leave BCN(0,0) out. Here it stops the flow for a random time of up to `stop_time`, after which it goes
-//!   on at a tenth of the rate of the link; with each repetition to the same limiter the longest time doubles, up to
-//!   1024 times, and the rate halves. Feedback that comes while the flow is stopped does not change its rate.
+//! - Beyond the severe threshold the queue sends either BCN_MAX or BCN(0,0), not one or the other by two thresholds.
+//! - The slides leave BCN(0,0) out. Here it stops the flow for a random time of up to `stop_time`, after which the flow
+//!   continues at a tenth of the rate of the link. With each repetition to the same limiter the maximum time doubles,
+//!   up to 1024 times, and the rate halves. Feedback that comes while the flow is stopped does not change its rate.
 //!
 //! # Cost
-//! A draw, or a countdown, for each frame at a queue; a few operations for each sample and for each message. A source
-//! has a rate and the queue that it belongs to.
+//! For a source a rate and the queue with which it is associated. A random number, or a countdown, for each frame at a
+//! queue; a few operations for each sample and for each message.
 //!
 //! # Parameters
 //! See [`EcmConfig`].
@@ -45,7 +59,7 @@ use crate::{ParameterError, require, uniform};
 /// Feedback is told in 32 bits; the growth is up to twice the set-point.
 const LARGEST_SET_POINT: Bytes = Bytes(1_000_000_000);
 
-/// After BCN(0,0) a flow goes on at this part of the link's rate.
+/// After BCN(0,0) a flow continues at this fraction of the link's rate.
 const RESTART_FRACTION: f64 = 0.1;
 /// How often the longest stop after BCN(0,0) doubles at most.
 const MAX_DOUBLINGS: u32 = 10;
@@ -55,29 +69,30 @@ const MAX_DOUBLINGS: u32 = 10;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct EcmConfig {
-    /// `Q_eq`: where each output queue is to settle. Default: 75 KB, a quarter of the memory of a port (slides).
-    pub set_point: Bytes,
-    /// `W`: how much the queue's growth counts in the feedback, against its offset. Default: 2 (slides).
-    pub weight: f64,
-    /// What the strongest negative feedback takes off a rate, as a part of that rate. `G_d` is this over
-    /// `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
-    pub decrease_gain: f64,
-    /// What the strongest positive feedback adds to a rate, as a part of the link's rate: `G_i / G_i0`. `G_i R_unit` is
-    /// the link's rate times this over `(2 weight + 1) set_point`, for each byte of feedback. Default: 0.005 (slides),
-    /// so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also have 0.1 and 0.25.
-    pub increase_gain: f64,
-    /// Which frames are sampled. Default: each with a probability of 2 % (slides).
-    pub sampling: Sampling,
-    /// What a queue tells the source of a sampled frame when it is longer than `severe_threshold`. Default: `bcn_max`
+    /// `Q_eq`: length at which each output queue should settle. Default: 75 KB, a quarter of the memory of a port
     /// (slides).
+    pub set_point: Bytes,
+    /// `W`: weight of the queue's growth in the feedback, relative to its offset. Default: 2 (slides).
+    pub weight: f64,
+    /// Decrease of a rate by the strongest negative feedback, as a fraction of that rate. `G_d` is this divided by `(2
+    /// weight + 1) set_point`, for each byte of feedback. Default: 0.5 (slides), so that `G_d` is 1.333e-6.
+    pub decrease_gain: f64,
+    /// Increase of a rate by the strongest positive feedback, as a fraction of the link's rate: `G_i / G_i0`. `G_i
+    /// R_unit` is the link's rate times this divided by `(2 weight + 1) set_point`, for each byte of feedback. Default:
+    /// 0.005 (slides), so that the largest step is 50 Mb/s on a link of 10 Gb/s; the slides also use 0.1 and 0.25.
+    pub increase_gain: f64,
+    /// Sampling of frames. Default: each frame with a probability of 2 % (slides).
+    pub sampling: Sampling,
+    /// Message of a queue to the source of a sampled frame when it is longer than `severe_threshold`. Default:
+    /// `bcn_max` (slides).
     pub severe_message: SevereMessage,
-    /// The queue beyond which congestion is severe. Default: 280 KB (slides).
+    /// Queue length above which congestion is severe. Default: 280 KB (slides).
     pub severe_threshold: Bytes,
-    /// `R_min`: feedback cuts no rate below this. Default: 1 Mb/s (slides).
+    /// `R_min`: minimum rate, below which feedback cuts no rate. Default: 1 Mb/s (slides).
     pub min_rate: Rate,
-    /// Lets limited flows become faster without feedback. Default: none (slides).
+    /// Increase of limited flows without feedback. Default: none (slides).
     pub self_increase: Option<SelfIncrease>,
-    /// How long the first BCN(0,0) stops a flow at most. Default: 10 us (our choice).
+    /// Maximum time for which the first BCN(0,0) stops a flow. Default: 10 us (our choice).
     pub stop_time: Span,
 }
 
@@ -98,7 +113,7 @@ impl Default for EcmConfig {
     }
 }
 
-/// What is told under severe congestion.
+/// Message under severe congestion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -117,9 +132,9 @@ pub enum SevereMessage {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(deny_unknown_fields))]
 pub struct SelfIncrease {
-    /// `T_d`: how often.
+    /// `T_d`: interval between increases.
     pub period: Span,
-    /// `R_d`: by how much.
+    /// `R_d`: size of an increase.
     pub step: Rate,
 }
 
@@ -180,7 +195,7 @@ pub(super) fn check_weight(weight: f64, field: &'static str) -> Result<(), Param
 }
 
 pub(super) fn check_decrease_gain(gain: f64, field: &'static str) -> Result<(), ParameterError> {
-    let bound = "be more than 0 and less than 1, so that feedback leaves something of a rate";
+    let bound = "be more than 0 and less than 1, so that feedback never takes the whole rate";
     require(gain > 0.0 && gain < 1.0, field, bound)
 }
 

@@ -1,17 +1,29 @@
 //! FECN, forward explicit congestion notification: switches advertise a rate in probes that the sources send.
 //!
 //! # What it does
-//! Each source sends a *rate discovery* frame along with the data of each flow, once a period, with the rate of its
-//! link in it. Every switch lowers that number to the rate that the port advertises through which the frame leaves; the
-//! destination returns it, and the source sends the flow at the rate it finds. All flows are limited at all times, from
-//! the first frame on. A port has one advertised rate r, and corrects it every interval T by the load it measures: with
-//! A bytes arrived and a queue q, `r <- r / rho`, `rho = (8 A / T) / (f(q) C)`, where the queue-control function f is 1
-//! at the set-point and falls as the queue grows. All flows that a port holds back are given the same rate, and what
-//! the others leave: max-min fairness. Rates settle within a small number of intervals; until they do, flows together
-//! may send several times what the port carries.
+//! For each flow a source sends a *rate discovery* frame along with the data, once a period, which carries the rate of
+//! its link. Every switch lowers that number to the advertised rate of the port through which the frame leaves. The
+//! destination returns the frame, and the source sends the flow at the rate in it. All flows are limited at all times,
+//! from the first frame on. A port has one advertised rate r, and corrects it every interval T by the measured load:
+//! with A bytes arrived and a queue q, `r <- r / rho`, `rho = (8 A / T) / (f(q) C)`, where the queue-control function f
+//! is 1 at the set-point and falls as the queue grows. All flows that a port limits get the same rate, and share what
+//! the others leave: max-min fairness. Rates settle within a small number of intervals; until then, flows together may
+//! send several times the capacity of the port.
 //!
-//! With `severe_congestion` it is E-FECN: a port whose queue is longer than that also tells the source of each frame
-//! that arrives to fall to the minimum rate, until the next rate discovery is back.
+//! With `severe_congestion` it is E-FECN: a port with a longer queue also tells the source of each arriving frame to
+//! fall to the minimum rate until the next rate discovery has returned.
+//!
+//! # When to use it
+//! Use it for max-min fair rates within a few intervals, without state for flows in the switches. All flows send probes
+//! at all times, and until the rates settle flows may overload a port.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.fecn = { set_point = "75 KB", initial_flows = 10 }
+//! ```
+//!
+//! Set `initial_flows` first: a new flow starts at the capacity divided by this number. With a long `interval` the
+//! queue oscillates: see `set_point`.
 //!
 //! # Source
 //! J. Jiang, R. Jain and C. So-In, "An Explicit Rate Control Framework for Lossless Ethernet Operation", IEEE ICC 2008;
@@ -21,34 +33,34 @@
 //! of the measurement interval.
 //!
 //! # Where we differ
-//! - Equations and the authors' constants are what the field remembers of them: we could not check the papers' text.
-//! - Three defaults are not the authors': T = 0.1 ms in place of 1 ms, b = 1.1 in place of 1.002, and an advertised
-//!   rate that grows by at most half in an interval, where theirs is not limited. They are the best of seven settings
-//!   that were tried on the very scenarios of the slides, baseline and parking lot, in an earlier prototype. With the
-//!   authors', the queue of the first overload there was five times as long and took 100 ms and more to drain. To have
-//!   theirs: `interval = "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long
-//!   interval and the large b do not go together: see `set_point`.
+//! - Equations and the authors' constants are from secondary sources: we could not check the text of the papers.
+//! - Three defaults are not the authors': T = 0.1 ms instead of 1 ms, b = 1.1 instead of 1.002, and an advertised rate
+//!   that grows by at most half in an interval, where theirs has no limit. They are the best of seven settings that
+//!   were tried on the very scenarios of the slides, baseline and parking lot, in an earlier prototype. With the
+//!   authors' settings, the queue of the first overload there was five times as long and took 100 ms and more to drain.
+//!   To use theirs: `interval = "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long
+//!   interval and the large b do not work together: see `set_point`.
 //! - b = 1.1 has a price. Where flows pass two busy ports whose fair shares differ, the two loops may keep each other
-//!   swinging: in the chain of this file's tests rates by a quarter around their fair values, and their means by up to
-//!   3 %. With b = 1.02 they come to rest, but a long queue drains more slowly.
+//!   swinging: in the chain of this file's tests, rates swing by a quarter around their fair values, and their means
+//!   are off by up to 3 %. With b = 1.02 they settle, but a long queue drains more slowly.
 //! - The set-point is ours: 75 KB, that of ECM in the slides, so that queues can be compared.
-//! - By default T is as long as a link takes for 125 KB, so that on links of any rate the loop has the same gain and
-//!   rate discovery takes the same part of them, 0.05 % a flow. With 0.1 ms on a link of 53 Mb/s ten flows would send
-//!   nothing else.
-//! - The intervals of all ports begin at time 0. Where in its interval a port is when flows begin moves the peak of the
-//!   first overload: in the slides' first scenario the highest 1-ms mean of the queue is 192 KB when they begin with an
-//!   interval, as they do there, and 213 KB when they begin halfway (means of ten seeds); without a limit to the
-//!   increase it is 215 KB.
+//! - By default T is the time in which a link carries 125 KB, so that the loop has the same gain on links of any rate
+//!   and rate discovery takes the same part of them, 0.05 % a flow. With 0.1 ms on a link of 53 Mb/s, the probes of ten
+//!   flows would fill it.
+//! - The intervals of all ports start at time 0. The phase of a port's interval at which flows start moves the peak of
+//!   the first overload: in the slides' first scenario the highest 1-ms mean of the queue is 192 KB when they start
+//!   with an interval, as they do there, and 213 KB when they start halfway (means of ten seeds); without a limit to
+//!   the increase it is 215 KB.
 //! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE does not
-//!   know: it advertises as if it carried all.
-//! - The second rate discovery of a flow follows the first after a random part of the period, the others by whole
-//!   periods. Sources whose periods run in step would all act on the same advertised rate just before its correction,
+//!   know: it advertises as if it carried everything.
+//! - The second rate discovery of a flow follows the first after a random part of the period, the others after whole
+//!   periods. Sources whose periods are in step would all act on the same advertised rate just before its correction,
 //!   and so correct twice for the same overload.
 //! - Rate discovery frames count as load of the port.
-//! - A port without arrivals advertises its capacity, as fast as the increase limit allows.
+//! - A port without arrivals advertises its capacity, reached as fast as the increase limit allows.
 //!
 //! # Cost
-//! About 100 bytes a port and 50 bytes a flow; an addition for each frame, a division for each port and interval. A
+//! About 100 bytes a port and 50 bytes a flow. An addition for each frame, a division for each port and interval. A
 //! control frame each way for each flow and period: with the defaults 0.05 % of a link's rate for each flow, busy or
 //! not; 5 Mb/s at 10 Gb/s.
 //!
@@ -70,25 +82,26 @@ use crate::{ParameterError, require, uniform};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct FecnConfig {
-    /// Q_eq: where the queue of a busy port settles. It oscillates if the interval is more than about half of 8 Q_eq b
-    /// / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, to compare).
+    /// Q_eq: length at which the queue of a busy port settles. It oscillates if the interval is more than about half of
+    /// 8 Q_eq b / ((b - 1) C), with the defaults and 10 Gb/s more than 0.38 ms. Default: 75 KB (that of ECM, for
+    /// comparison).
     pub set_point: Bytes,
-    /// T: how long a port measures before it corrects its advertised rate. At least as long as a link takes for 15 KB.
-    /// Default: as long as a link takes for 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
+    /// T: time for which a port measures before it corrects its advertised rate. At least the time in which a link
+    /// carries 15 KB. Default: the time in which a link carries 125 KB, 0.1 ms at 10 Gb/s (tried; the authors': 1 ms).
     pub interval: Option<Span>,
-    /// T_p: how often a source sends a rate discovery for each flow. Default: as long as `interval`.
+    /// T_p: interval between two rate discoveries for each flow. Default: `interval`.
     pub discovery_period: Option<Span>,
-    /// N0: sources and ports start at the capacity over this number. Default: 10 (the authors').
+    /// N0: sources and ports start at the capacity divided by this number. Default: 10 (the authors').
     pub initial_flows: u32,
-    /// R_min: the least rate of a flow, and the least that is advertised. Default: 1 Mbps (that of ECM, to compare).
+    /// R_min: minimum rate of a flow, and minimum advertised rate. Default: 1 Mbps (that of ECM, for comparison).
     pub minimum_rate: Rate,
-    /// f: how much of its capacity a port offers, by the length of its queue. Default: hyperbolic.
+    /// f: fraction of its capacity that a port offers, depending on the length of its queue. Default: hyperbolic.
     pub queue_control: QueueControl,
-    /// The most by which the advertised rate grows in an interval, as a factor. Default: 1.5 (tried; the authors' law
-    /// has no limit).
+    /// Maximum growth of the advertised rate in an interval, as a factor. Default: 1.5 (tried; the authors' law has no
+    /// limit).
     pub increase_limit: f64,
-    /// Q_sc: with a queue longer than this, the sources of arriving frames are told to fall to the minimum rate
-    /// (E-FECN). Default: never (FECN).
+    /// Q_sc: queue length above which the sources of arriving frames are told to fall to the minimum rate (E-FECN).
+    /// Default: never (FECN).
     pub severe_congestion: Option<Bytes>,
 }
 

@@ -1,12 +1,26 @@
 //! QCN, quantised congestion notification: switches say how congested they are, sources recover by themselves.
 //!
 //! # What it does
-//! At intervals of some hundred frames at rest, and of some ten when it is congested, an output queue computes how far
-//! it is above its set-point and how fast it grows. If the weighted sum of both is positive it goes, in six bits, to
-//! the source of the frame at hand; there is no positive feedback. The source cuts the rate of the flow in proportion,
-//! by half at most, and then wins it back without any help: first in steps that halve what it lost, then slowly, then
-//! ever faster, paced by a byte counter and a timer. So queues need little control traffic, and sources need no
-//! association with queues; the price is that shares of the flows are equal only in the long run.
+//! An output queue takes samples, some hundred frames apart at rest and some ten frames apart when it is congested. At
+//! each sample it computes how far it is above its set-point and how fast it grows. If the weighted sum of both is
+//! positive, it is sent, in six bits, to the source of the current frame; there is no positive feedback. The source
+//! cuts the rate of the flow in proportion, at most by half, and then recovers it without further feedback: first in
+//! steps that halve the loss, then slowly, then faster and faster, paced by a byte counter and a timer. Queues thus
+//! need little control traffic, and sources need no association with queues; in return the shares of the flows are
+//! equal only in the long run.
+//!
+//! # When to use it
+//! Use it to model the standard IEEE 802.1Qau: little control traffic, and queues at the set-point on average. Shares
+//! are equal only in the long run: within 100 ms one flow may have several times as much as another. Use `fecn` or
+//! `e2cm` where that matters.
+//!
+//! # Example
+//! ```toml
+//! congestion_management.qcn = { set_point = "75 KB", min_rate = "1 Mbps" }
+//! ```
+//!
+//! Set `set_point` first: the default of 26 KB is the standard's. The values here are those of ECM and E2CM, for
+//! comparisons.
 //!
 //! # Source
 //! IEEE Std 802.1Qau-2010, congestion notification (today clauses 30 to 33 of IEEE Std 802.1Q), with the defaults of
@@ -15,23 +29,23 @@
 //!
 //! # Where we differ
 //! - `variant` chooses between the standard and the pseudo-code where they differ, which is by one stage. The default
-//!   is the standard: it is binding, and the other defaults are its own.
-//! - The intervals of the congestion point are `sample_interval` over 1 to 8; the pseudo-code has them rounded, 21.5
-//!   and 18.5 KB for the last two. Feedback is quantised as in the standard, not to the six upper bits of a fixed
+//!   is the standard: it is normative, and the other defaults come from it.
+//! - The intervals of the congestion point are `sample_interval` divided by 1 to 8; the pseudo-code rounds them, to
+//!   21.5 and 18.5 KB for the last two. Feedback is quantised as in the standard, not to the six upper bits of a fixed
 //!   width.
-//! - Intervals and cycles vary by `jitter` in both variants, as in the pseudo-code; of the standard we had only
-//!   a rendering in public code, which varies some cycles and not others.
+//! - Intervals and cycles vary by `jitter` in both variants, as in the pseudo-code; of the standard we had only an
+//!   implementation in public code, which varies some cycles and not others.
 //! - A limiter ends as soon as its rate reaches the line's, not with the next frame. Until then the target may exceed
-//!   the line's rate by an increase or two; else the rate would approach the line's without end.
-//! - The numbers in a message are in bytes, not in units of 64 bytes. The limiter is the flow's, whichever queue the
-//!   message comes from.
+//!   the line's rate by an increase or two; otherwise the rate would approach the line's without ever reaching it.
+//! - The numbers in a message are in bytes, not in units of 64 bytes. The limiter belongs to the flow, whichever queue
+//!   the message comes from.
 //!
 //! # Cost
-//! A countdown for each frame; one draw and the feedback for each sample. A source has two rates, two stages, a byte
-//! counter and a timer. With `probabilistic_sampling`, the feedback and one draw for each frame.
+//! For a source two rates, two stages, a byte counter and a timer. A countdown for each frame; one random number and
+//! the feedback for each sample. With `probabilistic_sampling`, the feedback and one random number for each frame.
 //!
 //! # Parameters
-//! See [`QcnConfig`]. For comparison with ECM and E2CM set `set_point` to 75 KB and `min_rate` to 1 Mb/s, as they have.
+//! See [`QcnConfig`]. For comparison with ECM and E2CM set `set_point` to 75 KB and `min_rate` to 1 Mb/s, their values.
 
 use alloc::boxed::Box;
 
@@ -51,12 +65,12 @@ const MAX_FEEDBACK: f64 = 63.0;
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct QcnConfig {
-    /// Which description the reaction point follows where they differ. Default: `standard`.
+    /// The description that the reaction point follows where they differ. Default: `standard`.
     pub variant: QcnVariant,
-    /// `Q_eq`: where the queue is to settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`); studies have
-    /// 22 to 34 KB.
+    /// `Q_eq`: length at which the queue should settle. Default: 26 KB (standard, `ieee8021CnCpQueueSizeSetPoint`);
+    /// studies use 22 to 34 KB.
     pub set_point: Bytes,
-    /// `W`: weight of the queue's growth since the last sample against its offset. Default: 2 (standard,
+    /// `W`: weight of the queue's growth since the last sample, relative to its offset. Default: 2 (standard,
     /// `ieee8021CnCpFeedbackWeight`).
     pub weight: f64,
     /// Bytes that join the queue between two samples while there is no congestion; divided by 2 to 8 as the feedback
@@ -68,26 +82,26 @@ pub struct QcnConfig {
     /// Intervals between samples, and cycles of byte counter and timer, are longer or shorter by up to this fraction.
     /// Default: 0.15 (pseudo-code).
     pub jitter: f64,
-    /// `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are 63 at most.
+    /// `GD`: the fraction of its rate that a flow loses for each unit of feedback, of which there are at most 63.
     /// Default: 1/128 (standard, `ieee8021CnRpgGd` = 7).
     pub decrease_gain: f64,
-    /// The least factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
+    /// Smallest factor by which a message multiplies the rate. Default: 0.5 (standard, `ieee8021CnRpgMinDecFac`).
     pub min_decrease_factor: f64,
-    /// Rate below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
+    /// Minimum rate, below which no flow is cut. Default: 5 Mb/s (standard, `ieee8021CnRpgMinRate`).
     pub min_rate: Rate,
     /// Bytes in a cycle of the byte counter. Default: 150 KB (standard, `ieee8021CnRpgByteReset`).
     pub byte_cycle: Bytes,
-    /// A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies have 10 ms.
+    /// A cycle of the timer. Default: 15 ms (standard, `ieee8021CnRpgTimeReset`); some studies use 10 ms.
     pub timer_cycle: Span,
     /// Cycles of fast recovery. Default: 5 (standard, `ieee8021CnRpgThreshold`).
     pub fast_recovery_cycles: u32,
-    /// `R_AI`: what a cycle of active increase adds to the target rate. Default: 5 Mb/s (standard,
+    /// `R_AI`: increase of the target rate in a cycle of active increase. Default: 5 Mb/s (standard,
     /// `ieee8021CnRpgAiRate`).
     pub active_increase: Rate,
-    /// `R_HAI`: what the first cycle of hyper-active increase adds to the target rate; the second adds twice that, and
+    /// `R_HAI`: increase of the target rate in the first cycle of hyper-active increase; twice that in the second, and
     /// so on. Default: 50 Mb/s (standard, `ieee8021CnRpgHaiRate`).
     pub hyper_active_increase: Rate,
-    /// Extra fast recovery: whether further cuts leave the target rate alone until a cycle of the byte counter has
+    /// Extra fast recovery: whether further cuts leave the target rate unchanged until a cycle of the byte counter has
     /// ended. Default: yes (both variants).
     pub keep_target_in_first_cycle: bool,
     /// Extra fast recovery: whether, at the end of the first cycle, a target rate of more than 10 times the current
@@ -95,7 +109,7 @@ pub struct QcnConfig {
     pub lower_far_target: bool,
 }
 
-/// What the reaction point follows.
+/// The description that the reaction point follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -114,7 +128,7 @@ pub enum QcnVariant {
 pub struct QcnProbabilisticSampling {
     /// `p0`: the probability with which a frame is sampled while there is no congestion. Default: 0.01.
     pub least: f64,
-    /// `p1`: the one at the largest feedback. Default: 0.1.
+    /// `p1`: that probability at the largest feedback. Default: 0.1.
     pub most: f64,
 }
 
@@ -158,7 +172,7 @@ impl QcnConfig {
         }
         require((0.0..1.0).contains(&self.jitter), "jitter", "be at least 0 and less than 1")?;
         let gain = self.decrease_gain;
-        let bound = "be more than 0 and less than 1/63, or the largest feedback takes more than the rate";
+        let bound = "be more than 0 and less than 1/63, so that the largest feedback takes less than the rate";
         require(gain > 0.0 && gain * MAX_FEEDBACK < 1.0, "decrease_gain", bound)?;
         let factor = self.min_decrease_factor;
         require(factor > 0.0 && factor < 1.0, "min_decrease_factor", "be between 0 and 1")?;

@@ -46,10 +46,10 @@ impl Default for Sampling {
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct SamplingInterval {
-    /// Their mean number. Default: 75 KB (slides).
+    /// Mean number of bytes. Default: 75 KB (slides).
     pub bytes: Bytes,
-    /// How far their number may be off the mean, as a part of it, so that samples do not fall into step with the
-    /// traffic. Default: 0.15 (as with QCN).
+    /// Maximum deviation from the mean, as a fraction of it, so that samples do not synchronise with the traffic.
+    /// Default: 0.15 (as with QCN).
     pub jitter: f64,
 }
 
@@ -82,8 +82,8 @@ impl Dice {
         Self { threshold, says_yes: 0, left: 0 }
     }
 
-    /// Throws until the dice say yes, but no more often than `most` times: gives how often they said no, and whether
-    /// they said yes then.
+    /// Draws until the answer is yes, but at most `most` times: returns how often it was no, and whether it was yes
+    /// then.
     fn throw(&mut self, most: u64, rng: &mut dyn Rng) -> (u64, bool) {
         let mut no = 0;
         while no < most {
@@ -142,7 +142,7 @@ impl Sampler {
         }
     }
 
-    /// How many of the next frames are no samples, as far as that is known; they count as seen.
+    /// How many of the next frames are known not to be samples; they count as seen.
     pub fn take_unsampled(&mut self) -> u64 {
         match self {
             Self::Probability { unsampled, .. } => core::mem::take(unsampled),

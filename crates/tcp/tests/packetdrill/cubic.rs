@@ -29,7 +29,7 @@ const BULK_WINDOWS: [(usize, u64); 8] = [(5, 20), (10, 30), (15, 40), (19, 48), 
 fn bulk() -> Script {
     let mut rows = vec![at(0).write(400).window(10)];
     rows.extend(acks_of_two(1, 60, 0));
-    // HyStart ends slow start five ACKs sooner, and CUBIC goes on from there.
+    // HyStart ends slow start five ACKs sooner, and CUBIC continues from there.
     let of_us = [None, None, Some(36), Some(36), Some(37), Some(39), Some(44), Some(53)];
     for ((ack, window), of_us) in BULK_WINDOWS.into_iter().zip(of_us) {
         let row = rows[ack].clone().window(window);

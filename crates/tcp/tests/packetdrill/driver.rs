@@ -317,7 +317,7 @@ impl Run {
         }
     }
 
-    /// Lets timers expire before `end`, until one sends something where `only_one` says so; gives when that was.
+    /// Lets timers expire before `end`, until one sends something where `only_one` says so; returns when that was.
     fn run_timers(&mut self, end: Time, only_one: bool) -> Option<Time> {
         while self.sender.deadline() < end {
             let now = self.sender.deadline();
@@ -418,7 +418,7 @@ impl Sends {
                 expected.len() == sent.len() && expected.iter().zip(sent).all(|(expected, sent)| is_one(expected, sent))
             }
             Self::First(expected) => {
-                // The last stretch may go on.
+                // The last stretch may continue.
                 let last = expected.len() - 1;
                 sent.len() > last
                     && expected[..last].iter().zip(sent).all(|(expected, sent)| is_one(expected, sent))

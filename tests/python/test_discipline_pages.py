@@ -1,0 +1,126 @@
+"""The examples of the reference pages run, each in a small scenario of the kind for which it is made."""
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+import forebay as fb
+from forebay.catalogue import Kind, entries
+from forebay.manual import list_table
+from test_docs import ROOT, Block, blocks_of
+
+KINDS = ("disciplines", "schedulers", "schemes", "transports", "topologies")
+PAGES = [page for kind in KINDS for page in sorted(ROOT.glob(f"docs/reference/{kind}/*.md")) if page.stem != "index"]
+FLOOD = 'transport.udp = { packet = "1000 B", constant = { rate = "10 Mbps", jitter = 0.5 } }'
+
+
+def star(queue: str = 'queue = "drop_tail"', transport: str = FLOOD) -> str:
+    return f"""
+duration = "400 ms"
+[topology.star]
+access = {{ rate = "100 Mbps", delay = "1 ms" }}
+[topology.star.bottleneck]
+rate = "10 Mbps"
+delay = "2 ms"
+{queue}
+[[flows]]
+name = "tcp"
+count = 3
+class = 1
+transport = "tcp"
+[[flows]]
+name = "other"
+{transport}
+"""
+
+
+def switch(fabric: str = "", transport: str = 'transport.cells = { size = "64 B", load = 0.8 }') -> str:
+    return f"""
+duration = "1 ms"
+[topology.switch]
+ports = 4
+input = {{ rate = "1 Gbps", delay = "1 us" }}
+output = {{ rate = "1 Gbps", delay = "1 us" }}
+{fabric}
+[[flows]]
+name = "cells"
+{transport}
+"""
+
+
+def ethernet(management: str = "", transport: str = 'transport.frames = { rate = "8 Gbps" }') -> str:
+    return f"""
+duration = "1 ms"
+[topology.ethernet]
+link = {{ rate = "10 Gbps", delay = "500 ns" }}
+switches = [{{ name = "SW", nodes = ["1", "2", "3"] }}]
+{management}
+[[flows]]
+name = "frames"
+from = ["1", "2"]
+to = "3"
+{transport}
+"""
+
+
+def scenario_of(kind: str, example: str) -> str:
+    """The scenario that has this example in its place; the example of a topology is a scenario itself."""
+    match kind:
+        case "disciplines":
+            return star(queue=example)
+        case "schedulers":
+            return switch(fabric=example)
+        case "schemes":
+            return ethernet(management=example)
+        case "topologies":
+            return example
+    if "transport.cells" in example:
+        return switch(transport=example)
+    return ethernet(transport=example) if "transport.frames" in example else star(transport=example)
+
+
+def example_of(page: Path) -> tuple[str, list[Block]]:
+    """The example of a page, and the files that go with it."""
+    example, *files = blocks_of(page)
+    assert example.language == "toml"
+    return example.body, files
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_example_runs(page: Path, tmp_path: Path) -> None:
+    kind = page.parent.name
+    example, files = example_of(page)
+    for file in files:
+        (tmp_path / file.tag).write_text(file.body, encoding="utf-8")
+    path = tmp_path / "example.toml"
+    path.write_text(scenario_of(kind, example), encoding="utf-8")
+    short = {"duration": "1 ms" if page.stem == "ethernet" else "400 ms", "warmup": "0 s"}
+    result = fb.run(path, overrides=short if kind == "topologies" else {}, allow_python=bool(files))
+    assert result.flows["packets_delivered"].sum() > 0
+    if kind == "disciplines":
+        (queue,) = [row for row in result.queues.rows(named=True) if row["name"] == "bottleneck"]
+        # A discipline written in Python goes by the name of its class.
+        assert queue["discipline"] == page.stem or files
+        assert queue["packets_arrived"] > queue["packets_dropped"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: f"{page.parent.name}/{page.stem}")
+def test_example_fits_a_terminal(page: Path) -> None:
+    example, files = example_of(page)
+    # `forebay explain` indents by two columns, and a terminal has eighty.
+    assert max(len(line) for text in (example, *(file.body for file in files)) for line in text.splitlines()) <= 76
+    assert page.parent.name == "topologies" or page.stem in example
+
+
+def test_the_list_says_when_to_use_each_discipline_in_eighty_columns() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    console.print(list_table(Kind.disciplines))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= 80
+    unwrapped = " ".join(text.split())
+    for entry in entries(Kind.disciplines):
+        line = entry["when_to_use"].replace("`", "")
+        assert line.endswith(".")
+        assert line in unwrapped
