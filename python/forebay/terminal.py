@@ -102,7 +102,8 @@ def complain_of_source(plain: str, coloured: str) -> None:
     """Tell what is wrong with a text that the message itself shows, on standard error."""
     console = messages()
     with suppress(OSError):
-        sys.stderr.write((coloured if console.is_terminal and not console.no_color else plain) + "\n")
+        colours = console.is_terminal and console.color_system is not None and not console.no_color
+        sys.stderr.write((coloured if colours else plain) + "\n")
 
 
 def complain_of(error: Exception) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import settings
 
 import forebay as fb
+
+# A shell starts what runs in the background with Ctrl-C ignored, and the tests' children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A busy machine must not fail a test: none is timed.
 settings.register_profile("untimed", deadline=None)

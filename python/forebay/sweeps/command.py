@@ -145,7 +145,7 @@ def _show_effort(plan: Plan, effort: Effort, *, as_json: bool) -> None:
     ]
     if effort.bytes is not None:
         unit = scale("_bytes", effort.bytes)
-        lines.append(f"about {unit.text(effort.bytes, 2)} {unit.unit} on disk")
+        lines.append(f"about {unit.text(effort.bytes, 3)} {unit.unit} on disk")
     terminal.write("\n".join(lines))
 
 
@@ -154,4 +154,4 @@ def _duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.2g} {name}"
     unit = scale("_s", seconds)
-    return f"{unit.text(seconds, 2)} {unit.unit}"
+    return f"{unit.text(seconds, 3)} {unit.unit}"

@@ -47,7 +47,8 @@ def paired_tables(paired: PairedDifferences, width: int) -> list[RenderableType]
     names = _names(paired.differences, paired.keys)
     pairs = sorted(set(paired.differences.get_column("pairs").to_list()))
     tables: list[RenderableType] = []
-    for frame, title in ((paired.first, paired.names[0]), (paired.differences, f"{paired.names[1]} less that")):
+    first, second = paired.names
+    for frame, title in ((paired.first, first), (paired.differences, f"{second} minus {first}")):
         columns = _cells(columns_of(paired.metrics, frame), len(names))
         tables += folding.folded(_heading(paired.keys), names, columns, width, most_tables=4, title=escape(title))
     count = f"{pairs[0]}" if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
