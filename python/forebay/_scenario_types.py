@@ -1113,7 +1113,7 @@ class BreatheConfig(BaseModel):
     """
     counters: Annotated[int | None, Field(ge=0)] = None
     """
-    Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With so many that this share is below the fair rate, the counters of all fast flows grow without limit; the queue falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates. With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows, no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
+    Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many, this share is below the fair rate and the counters of all fast flows grow without limit; the queue falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates. With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows, no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
     """
     flow_rate_limit: Rate | None = None
     """

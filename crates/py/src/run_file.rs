@@ -11,7 +11,7 @@ use parquet::column::writer::ColumnWriter;
 use parquet::data_type::ByteArray;
 use parquet::errors::ParquetError;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterVersion};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -85,18 +85,16 @@ fn file_of(facts: &[(String, Fact)], tables: &[Table<'_>]) -> Result<Vec<u8>, Pa
         .build();
     let mut file = SerializedFileWriter::new(Vec::new(), schema(facts, tables)?, Arc::new(properties))?;
     let mut group = file.next_row_group()?;
-    let mut next = |write: &mut dyn FnMut(&mut SerializedColumnWriter<'_>) -> Result<usize, ParquetError>| {
+    let mut next = |write: &dyn Fn(&mut ColumnWriter<'_>) -> Result<usize, ParquetError>| {
         let mut column = group.next_column()?.expect("the schema has a leaf for each fact and column");
-        write(&mut column)?;
+        write(column.untyped())?;
         column.close()
     };
     for (_, fact) in facts {
-        next(&mut |column| fact.write(column.untyped()))?;
+        next(&|column| fact.write(column))?;
     }
-    for (_, columns) in tables {
-        for (_, values) in columns {
-            next(&mut |column| values.write(column.untyped()))?;
-        }
+    for (_, values) in tables.iter().flat_map(|(_, columns)| columns) {
+        next(&|column| values.write(column))?;
     }
     group.close()?;
     file.into_inner()
@@ -179,7 +177,10 @@ impl Values<'_> {
     }
 
     fn write(&self, column: &mut ColumnWriter<'_>) -> Result<usize, ParquetError> {
-        let levels = Levels::of_rows(self.rows());
+        let levels = match self {
+            Self::Samples(rows) => Levels::of_samples(rows.iter().map(|row| row.len())),
+            _ => Levels::of_rows(self.rows()),
+        };
         let (definition, repetition) = (Some(&levels.definition[..]), Some(&levels.repetition[..]));
         match (self, column) {
             (Self::Floats(values), ColumnWriter::DoubleColumnWriter(column)) => {
@@ -193,12 +194,11 @@ impl Values<'_> {
                 column.write_batch(&values, definition, repetition)
             }
             (Self::Samples(rows), ColumnWriter::DoubleColumnWriter(column)) => {
-                let levels = Levels::of_samples(rows.iter().map(|row| row.len()));
                 let mut values = Vec::with_capacity(levels.definition.len());
                 for row in rows {
                     values.extend_from_slice(row.as_slice().map_err(not_contiguous)?);
                 }
-                column.write_batch(&values, Some(&levels.definition), Some(&levels.repetition))
+                column.write_batch(&values, definition, repetition)
             }
             _ => unreachable!("the schema is made of these values"),
         }

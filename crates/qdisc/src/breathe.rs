@@ -85,8 +85,8 @@ pub struct BreatheConfig {
     /// Mean packet size: the link's rate divided by it is the number of samples that an idle period counts for.
     /// Default: 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
-    /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With so many
-    /// that this share is below the fair rate, the counters of all fast flows grow without limit; the queue falls to
+    /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many,
+    /// this share is below the fair rate and the counters of all fast flows grow without limit; the queue falls to
     /// `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates.
     /// With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge
     /// `decrements` then does not change. Since only the user knows the number of flows, no value in the range is
