@@ -36,9 +36,9 @@ def overview() -> RenderableType:
     table.add_column(style="bold", no_wrap=True)
     table.add_column()
     for kind in Kind:
-        # To read the experiments takes a second.
+        # Experiments take a second to read.
         names = [] if kind is Kind.experiments else [entry["name"] for entry in entries(kind)]
-        table.add_row(kind, ", ".join(names) or "those of five papers and of Linux: `forebay list experiments`")
+        table.add_row(kind, ", ".join(names) or "`forebay list experiments` lists them")
     hint = "`forebay list disciplines` describes all of one kind, `forebay explain dbl` one of them"
     return Group(table, Text(hint, style="dim"))
 

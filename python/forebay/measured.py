@@ -46,7 +46,7 @@ class Column:
         decimals = max(0, min(2 - _exponent(value), 4 - _exponent(largest), self.most_decimals))
         if self.most == 1.0:
             decimals = 3
-        text = f"{value:,.{decimals}f}"
+        text = f"{value:z,.{decimals}f}"
         return text if interval is None else f"{text} ±{interval:,.{decimals}f}"
 
 
@@ -55,8 +55,8 @@ def _exponent(value: float) -> int:
 
 
 def unit_of(metric: str, *frames: pl.DataFrame) -> Scale:
-    """Return the unit that fits the largest value of these frames."""
-    values = [value for frame in frames for value in frame.get_column(metric).to_list() if value is not None]
+    """Return the unit that fits the largest value of these frames, whatever its sign."""
+    values = [abs(value) for frame in frames for value in frame.get_column(metric).to_list() if value is not None]
     return scale(metric, max(values, default=0.0))
 
 

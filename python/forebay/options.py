@@ -208,6 +208,7 @@ ReplaySettings = Annotated[
 Destination = Annotated[
     str | None, typer.Option("--to", metavar="ADDRESS", help="Replay only packets to this address.")
 ]
+# The parser takes text, and would be given a default that is a number.
 ReplaySeed = Annotated[
     int | None,
     typer.Option(

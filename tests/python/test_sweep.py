@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import forebay as fb
 from conftest import Command
 from forebay import _core
+from forebay.measured import SHARE, column_of, unit_of
 from forebay.runs.statistics import Estimate, estimate_mean
 from forebay.sweeps.axes import Axis, Range, parse_axes
 from forebay.sweeps.plan import Request, make_plan
@@ -167,15 +168,25 @@ def test_seeds_are_added_until_the_interval_is_narrow_enough(scenario: fb.Scenar
     assert few.points.get_column("seeds").to_list() == [5]
 
 
+def test_differences_have_a_unit_of_their_size_and_no_negative_zero() -> None:
+    frame = pl.DataFrame({"goodput_bps": [-5e6, 1.0], "goodput_bps_ci95": [1e6, 1e6]})
+    unit = unit_of("goodput_bps", frame)
+    assert unit.unit == "Mb/s"
+    column = column_of("", "", frame, "goodput_bps", unit, 1)
+    assert column.cell(0) == "-5.00 ±1.00"
+    small = column_of("", "", pl.DataFrame({"loss": [-1e-7, 0.5]}), "loss", SHARE, -1)
+    assert small.cell(0) == "0.00"
+
+
 def test_rules_for_more_seeds() -> None:
     assert Until.parse("goodput < 2 %") == Until("goodput", 0.02, True)
     assert Until.parse("tcp.delay_p99<0.5 ms") == Until("tcp.delay_p99_s", 0.0005, False)
     assert Until.parse("jain < 0.01") == Until("jain", 0.01, False)
     assert Until.parse("goodput < 2 %").column(["goodput_bps", "jain"]) == "goodput_bps"
     rule = Until.parse("jain < 0.1")
-    assert rule.met(Estimate(1.0, 0.09, 5))
-    assert not rule.met(Estimate(1.0, 0.1, 5))
-    assert not rule.met(Estimate(1.0, None, 1))
+    assert rule.met(1.0, 0.09)
+    assert not rule.met(1.0, 0.1)
+    assert not rule.met(1.0, None)
     # Never more than twice as many at a time: the scatter of few runs is known badly.
     assert rule.seeds(Estimate(1.0, 0.11, 10), 100) == 12
     assert rule.seeds(Estimate(1.0, 5.0, 10), 100) == 20
@@ -226,6 +237,20 @@ def test_a_saved_sweep_is_read_back_and_its_runs_say_what_they_are(scenario: fb.
     flows = kept.select("run", "flows").explode("flows").unnest("flows")
     assert flows.height == 2 * 2 * (2 + 3)
     assert (tmp_path / "points.csv").read_text().startswith("point,flows.tcp.count,")
+
+
+def test_a_sweep_that_was_not_written_is_saved_and_read_back(scenario: fb.Scenario, tmp_path: Path) -> None:
+    swept = fb.sweep(scenario, {"flows.tcp.count": [1, 2]}, seeds=2)
+    for _ in range(2):
+        swept.save(tmp_path / "saved")
+    again = fb.Sweep.load(tmp_path / "saved")
+    assert again.points.equals(swept.points)
+    assert (again.keys, again.metrics, again.toml) == (swept.keys, swept.metrics, swept.toml)
+    other = fb.sweep(scenario, {"flows.tcp.count": [1, 2]}, seeds=2, overrides={"seed": 7})
+    with pytest.raises(fb.InputError, match="holds another sweep"):
+        other.save(tmp_path / "saved")
+    with pytest.raises(fb.InputError, match="without its runs"):
+        fb.sweep(scenario, {"flows.tcp.count": [1, 2]}, out=tmp_path / "saved")
 
 
 def test_more_values_and_seeds_go_into_the_same_folder_and_another_sweep_does_not(
@@ -302,6 +327,13 @@ def test_the_command_prints_a_row_for_each_point_and_says_where_the_numbers_are(
     document = json.loads(as_json.stdout)
     assert len(document["runs"]) == 12
     assert document["points"][0]["queue"] == "red"
+
+
+def test_points_that_a_rule_leaves_wide_are_counted(forebay: Command, office: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", str(office), "--vary", "flows.tcp.count=1,3", "--seeds", "2", "--max-seeds", "2"]
+    wide = forebay(*arguments, "--out", str(tmp_path), "--until", "goodput < 0.0001 %")
+    assert "2 of 2 points did not reach --until with 2 seeds" in wide.stderr
+    assert "--until" not in forebay(*arguments, "--out", str(tmp_path), "--until", "goodput < 1e9 %").stderr
 
 
 def test_a_dry_run_counts_and_writes_nothing(forebay: Command, office: Path, tmp_path: Path) -> None:

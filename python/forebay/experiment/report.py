@@ -46,7 +46,7 @@ def count_line(claims: list[ClaimResult]) -> str:
 
 
 def write_scenarios(plan: Plan, folder: Path) -> None:
-    """Every scenario as a file of its own, so that any single run can be repeated with `forebay run`."""
+    """Write each scenario to its own file, so that any single run can be repeated with `forebay run`."""
     if not plan.jobs:
         return
     with staged(folder / "scenarios") as staging:
@@ -57,7 +57,7 @@ def write_scenarios(plan: Plan, folder: Path) -> None:
 
 
 def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
-    """Draws the figures and writes the page; gives the figures."""
+    """Draw the figures and write the page; return the files of the figures."""
     # matplotlib takes longer to load than all the rest: what only reads experiments does without.
     from .figures import draw_figures
 

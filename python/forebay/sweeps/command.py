@@ -12,7 +12,7 @@ from forebay import interrupt, terminal
 from forebay.comparison.contenders import read_settings
 from forebay.document import json_text
 from forebay.errors import InputError
-from forebay.quantity import scale
+from forebay.quantity import CI, scale
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 
@@ -66,8 +66,20 @@ def run_command(path: Path, options: Options) -> int:
     else:
         terminal.show(*terminal_tables(result, terminal.output().width))
     result.save(out)
+    _tell_of_unmet(plan.request, result)
     terminal.note(f"written to {out}: points.csv has the means, points.parquet and runs.parquet all numbers")
     return ALL_RUN if result.failures.is_empty() else SOME_FAILED
+
+
+def _tell_of_unmet(request: Request, result: Sweep) -> None:
+    """Say at how many points `--until` is not met, which the table does not show."""
+    if request.until is None or not result.metrics:
+        return
+    column = request.until.column(result.metrics)
+    unmet = sum(not request.until.met(*row) for row in result.points.select(column, column + CI).iter_rows())
+    if unmet:
+        points = f"{unmet} of {result.points.height} points"
+        terminal.note(f"{points} did not reach --until with {request.max_seeds} seeds; --max-seeds sets that number")
 
 
 def run_shown(

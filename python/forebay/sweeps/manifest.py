@@ -41,6 +41,9 @@ def _check(folder: Path, plan: Plan) -> None:
     except (OSError, ValueError) as error:
         message = f"cannot read {path}: {error}\nhint: name another folder"
         raise InputError(message) from None
+    if "version" not in there:
+        message = f"{folder} holds the tables of a sweep without its runs\nhint: name another folder"
+        raise InputError(message)
     ours = _manifest(plan, "")
     for name, what in (
         ("version", "a sweep by another build of Forebay"),

@@ -14,7 +14,7 @@ import polars as pl
 
 from forebay.document import Document, json_text
 from forebay.errors import InputError
-from forebay.folder import staged_beside_runs
+from forebay.folder import named, staged_beside_runs
 from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.outcome import Failure
@@ -115,25 +115,43 @@ class Sweep:
         return json_text(self.to_dict())
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write `points.parquet`, `points.csv` and `runs.parquet`.
+        """Write `points.parquet`, `points.csv` and `runs.parquet`, and `sweep.json` where there is none.
 
-        `Sweep.load` also needs the description that `sweep` writes to its folder `out`.
+        `Sweep.load` reads them. Only the folder `out` of `sweep` also holds the runs, from which a sweep continues.
 
         Args:
             folder: Where to write. It is made if it does not exist.
 
         Raises:
-            InputError: If the folder cannot be written, or holds the result of a run.
+            InputError: If the folder cannot be written, or holds the result of a run or another sweep.
 
         """
+        path = named(folder) / SWEEP_FILE
+        if path.exists() and not self._is_described_by(path):
+            message = f"{folder} holds another sweep\nhint: name another folder"
+            raise InputError(message)
         with staged_beside_runs(folder) as staging:
+            if not path.exists():
+                (staging / SWEEP_FILE).write_text(json_text(self._description()) + "\n", encoding="utf-8")
             self.points.write_parquet(staging / POINTS_FILE)
             write_csv(self.points, staging / "points.csv")
             self.runs.write_parquet(staging / RUNS_FILE)
 
+    def _description(self) -> Document:
+        """Return what `load` needs beside the tables."""
+        texts = {name: getattr(self, name) for name in ("scenario", "description", "toml", "command")}
+        return {**texts, "keys": list(self.keys), "left_out": list(self.left_out)}
+
+    def _is_described_by(self, path: Path) -> bool:
+        try:
+            there = json.loads(path.read_text(encoding="utf-8"))
+            return (there["toml"], there["keys"]) == (self.toml, list(self.keys))
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Sweep:
-        """Read a finished sweep that `sweep` with `out`, or `forebay sweep --out`, wrote.
+        """Read a finished sweep that `save`, `sweep` with `out`, or `forebay sweep --out` wrote.
 
         Args:
             folder: The folder of the sweep.

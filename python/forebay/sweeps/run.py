@@ -201,7 +201,7 @@ class _Session:
         known = list(dict.fromkeys(name for run in runs for name in run.values))
         # With every run of the point failed there is nothing that more seeds would make narrower.
         estimate = estimate_of(runs, until.column(known)) if known else None
-        if estimate is None or until.met(estimate) or len(runs) >= most:
+        if estimate is None or until.met(estimate.mean, estimate.ci95) or len(runs) >= most:
             return
         goal = max(until.seeds(estimate, most), len(runs) + 1)
         self._goals[point.index] = goal

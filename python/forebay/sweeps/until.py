@@ -53,9 +53,9 @@ class Until:
         """Return the metric's full name among those of the sweep. Raises InputError if it is none of them."""
         return metric_named(self.metric, metrics, "--until")
 
-    def met(self, estimate: Estimate) -> bool:
-        """Return whether the interval is narrow enough."""
-        return estimate.ci95 is not None and estimate.ci95 < self._distance(estimate.mean)
+    def met(self, mean: float | None, ci95: float | None) -> bool:
+        """Return whether the interval of that mean is narrow enough."""
+        return mean is not None and ci95 is not None and ci95 < self._distance(mean)
 
     def seeds(self, estimate: Estimate, most: int) -> int:
         """Return how many seeds to run in all before looking again: at most twice as many, and no more than `most`."""
