@@ -1,5 +1,5 @@
 //! The fabric of a switch: packets wait at its inputs, and a scheduler decides phase by phase which of them cross to
-//! their outputs. What waits at an output is the queue of the output's own link ([`crate::port`]).
+//! their outputs. What waits at an output is the queue of the output's own link ([`crate::router::port`]).
 //!
 //! Phases come at a fixed pace, [`Speedup`] of them in the time that the line takes for one packet. A phase in which
 //! nothing waits costs nothing: the fabric asks for no wake-up while it is empty. A packet that arrives at the very
@@ -10,50 +10,19 @@
 //! spares an event for each packet.
 
 use forebay_qdisc::{Backlog, DropReason, Packet as _, Span, Time};
-use forebay_switching::{InputFifos, Matching, Scheduler, Speedup, VirtualOutputQueues};
+use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
+use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::driver::ring::Ring;
+use crate::observe::queue_book::Books;
+use crate::observe::report::{QueueReport, Report};
+use crate::observe::window::{Checkpoint, Checkpoints};
 use crate::packet::Packet;
-use crate::port::Books;
-use crate::process::{LazyTimer, Outbox, Process};
-use crate::report::{QueueReport, Report};
-use crate::ring::Ring;
-use crate::window::{Checkpoint, Checkpoints};
+use crate::spec::{FabricSpec, Inputs};
 
 /// Every output may receive: what finds its output's queue full is dropped there, and never held back.
 const EVERY_OUTPUT: u64 = u64::MAX;
-
-/// Where packets wait for the fabric.
-pub enum Inputs {
-    /// A queue for each output at each input, and who chooses among them.
-    VirtualOutputQueues(VirtualOutputQueues<Packet>, Box<dyn Scheduler>),
-    /// One queue at each input, whose first packet blocks those behind it.
-    Fifos(InputFifos<Packet>),
-}
-
-impl Inputs {
-    /// What the results call the discipline of the inputs.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::VirtualOutputQueues(..) => "voq",
-            Self::Fifos(_) => "input_fifo",
-        }
-    }
-}
-
-/// A switch fabric.
-pub struct FabricSpec {
-    /// Its name in results; also that of its random stream.
-    pub name: String,
-    /// How many inputs, and how many outputs.
-    pub ports: usize,
-    /// Where packets wait.
-    pub inputs: Inputs,
-    /// Time of a packet on the line.
-    pub slot: Span,
-    /// Phases in a slot.
-    pub speedup: Speedup,
-}
 
 /// One input's books, and what waits there.
 struct Input {

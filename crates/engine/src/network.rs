@@ -2,170 +2,29 @@
 
 use std::rc::Rc;
 
-use forebay_qdisc::{Queue, Rate, Span, Time};
-use forebay_switching::Bytes;
-use forebay_tcp::TcpConfig;
+use forebay_qdisc::{Queue, Span, Time};
 
-use crate::cells::CellArrivals;
-use crate::crossbar::{Crossbar, FabricSpec};
-use crate::distribution::Distribution;
-use crate::driver::{EventDriver, Progress, Routes};
-use crate::endpoints::Endpoints;
+use crate::crossbar::Crossbar;
+use crate::driver::events::{EventDriver, Progress, Routes};
+use crate::driver::process::Process;
+use crate::driver::rounds::Rounds;
+use crate::driver::ways::Ways;
 use crate::error::RunError;
-use crate::ethernet::{AdapterSpec, EthernetSwitchSpec, FrameArrivals};
-use crate::ethernet_network::{Ethernet, Surroundings};
-use crate::meter::{Meter, peak_rss_bytes};
-use crate::packet::{FlowId, Packet};
-use crate::port::{Books, LawPort, QueuePort};
-use crate::process::Process;
-use crate::queue_book::{QueueBook, QueueSeries, WatchedFlow};
-use crate::report::{FlowLabel, Report};
-use crate::results::RunResult;
+use crate::ethernet::assembly::{Ethernet, Surroundings};
+use crate::host::endpoints::Endpoints;
+use crate::link::Wire;
+use crate::observe::meter::{Meter, peak_rss_bytes};
+use crate::observe::queue_book::{Books, QueueBook, QueueSeries, WatchedFlow};
+use crate::observe::report::{FlowLabel, Report};
+use crate::observe::results::RunResult;
+use crate::observe::trace::{TracedFlow, Tracer};
+use crate::observe::window::{Checkpoints, Window};
+use crate::packet::Packet;
 use crate::rng::stream;
-use crate::rounds::Rounds;
-use crate::trace::{TraceSpec, TracedFlow, Tracer};
-use crate::udp::UdpPattern;
-use crate::ways::Ways;
-use crate::window::{Checkpoints, Window};
-use crate::wire::Wire;
-
-/// Index of a link, in the order of [`NetworkBuilder::add_link`].
-pub type LinkId = u32;
-
-/// Index of a switch fabric, in the order of [`NetworkBuilder::add_fabric`].
-pub type FabricId = u32;
-
-/// One direction of a link, with the queue at its sending end.
-pub struct LinkSpec {
-    /// Its name in results; also that of its random stream.
-    pub name: String,
-    /// The rate.
-    pub rate: Rate,
-    /// Propagation delay.
-    pub propagation: Span,
-    /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
-    pub queue: Option<(String, Queue<Packet>)>,
-    /// Whether the queue shares state with others: then it must not run ahead of them, and holds its packets.
-    pub shares_state: bool,
-    /// Probability with which a data packet is lost on entering the link.
-    pub loss: f64,
-    /// The link's number among the inputs of the node at its far end.
-    pub far_input_port: u16,
-    /// The switch whose output the link is, and the number of that output. A packet that comes to the link from another
-    /// one has to cross the switch's fabric first.
-    pub fabric: Option<(FabricId, u8)>,
-    /// Where its packets are recorded.
-    pub trace: Option<TraceSpec>,
-    /// Flows whose gauges at this queue become time series.
-    pub watched_flows: Vec<FlowId>,
-}
-
-/// What uses a TCP connection.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Application {
-    /// Data without end.
-    Unlimited,
-    /// This many bytes, then close.
-    Fixed {
-        /// The bytes.
-        bytes: u64,
-    },
-    /// The flow's destination asks, its source answers, over one connection.
-    RequestResponse {
-        /// Bytes of a request.
-        request_bytes: u64,
-        /// Size of a response in bytes.
-        response: Distribution,
-        /// Time from a response to the next request in picoseconds.
-        think: Distribution,
-    },
-}
-
-/// What carries a flow.
-#[derive(Clone, Debug)]
-pub enum Transport {
-    /// TCP.
-    Tcp {
-        /// Its settings, validated.
-        config: TcpConfig,
-        /// What uses it.
-        application: Application,
-    },
-    /// UDP.
-    Udp {
-        /// When it sends.
-        pattern: UdpPattern,
-        /// Packet length in bytes on the wire.
-        length: Distribution,
-        /// Bytes of each packet that are not payload.
-        header_bytes: u16,
-        /// Whether its packets are ECT(0).
-        ecn: bool,
-    },
-    /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
-    /// draws for each cell whose it is.
-    Cells {
-        /// The line.
-        line: u32,
-        /// How likely a cell of the line is this flow's, relative to the others'.
-        share: f64,
-        /// When the line's cells come; the first flow of the line decides.
-        arrivals: CellArrivals,
-        /// Length of a cell in bytes on the wire.
-        len_bytes: u16,
-        /// Time of a cell on the line.
-        slot: Span,
-    },
-    /// Ethernet frames, between adapters. Flows of a group with the same source and the same `generator` share one,
-    /// which draws for each frame whose it is.
-    Frames {
-        /// The generator.
-        generator: u32,
-        /// How likely a frame of the generator is this flow's, relative to the others'.
-        share: f64,
-        /// When the generator's frames come; its first flow decides.
-        arrivals: FrameArrivals,
-        /// Length of a frame in bytes on the wire.
-        len_bytes: u16,
-        /// Whether its frames are ECT(0).
-        ecn: bool,
-        /// The flow's own set-point for E2CM; `None`: the scheme's.
-        set_point: Option<Bytes>,
-    },
-}
-
-/// A flow.
-pub struct FlowSpec {
-    /// Its name in results; also that of its random streams.
-    pub name: String,
-    /// The group it belongs to.
-    pub group: String,
-    /// What carries it.
-    pub transport: Transport,
-    /// The links of the data, in order.
-    pub forward: Vec<LinkId>,
-    /// The links of the ACKs, in order.
-    pub backward: Vec<LinkId>,
-    /// When it starts.
-    pub start: Time,
-    /// When it stops; [`Time::NEVER`] for never.
-    pub stop: Time,
-    /// Traffic class of its packets.
-    pub class: u8,
-}
-
-/// What becomes a time series.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Probes {
-    /// Time between samples; `None` for no series at all.
-    pub interval: Option<Span>,
-    /// Queue lengths, drops and gauges.
-    pub queues: bool,
-    /// Goodput, sending rate and congestion window of each flow.
-    pub flows: bool,
-    /// Utilisation of each link.
-    pub links: bool,
-}
+use crate::router::port::{LawPort, QueuePort};
+use crate::spec::{
+    AdapterSpec, Application, EthernetSwitchSpec, FabricId, FabricSpec, FlowSpec, LinkId, LinkSpec, Probes, Transport,
+};
 
 /// Collects links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {

@@ -1,5 +1,7 @@
 //! The simulated packet: 32 bytes, by value.
 
+pub(crate) mod sack;
+
 use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
 
 /// Which of the network's flows a packet belongs to: an index.

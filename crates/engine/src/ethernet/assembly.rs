@@ -1,0 +1,309 @@
+//! From the description of an Ethernet to its processes: switches first, then adapters, each with what it has to know
+//! of the paths around it.
+
+use forebay_qdisc::{Ecn, Rate, Span};
+use forebay_switching::SharedMemory;
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionPointId};
+
+use crate::driver::rounds::Rounds;
+use crate::driver::sides::{NodeId, Sides};
+use crate::error::RunError;
+use crate::ethernet::adapter::{Adapter, AdapterParts};
+use crate::ethernet::control::ControlRows;
+use crate::ethernet::egress::DestinationFlow;
+use crate::ethernet::frames::GeneratorParts;
+use crate::ethernet::ingress::SourceFlow;
+use crate::ethernet::links::{LinkPlace, Links, places};
+use crate::ethernet::output_queues::OutputQueues;
+use crate::ethernet::pause::{PauseObeyed, PauseOrders};
+use crate::ethernet::port::{SwitchPort, SwitchPortParts};
+use crate::ethernet::service::ServiceRate;
+use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts, Way};
+use crate::link::Wire;
+use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::observe::queue_book::{Books, QueueBook, QueueSeries};
+use crate::observe::report::PortReport;
+use crate::observe::window::{Checkpoints, Window};
+use crate::rng::stream;
+use crate::spec::{
+    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, LinkId, LinkSpec, Probes, Transport,
+};
+
+/// What the ends of a link know of it.
+#[derive(Clone, Debug)]
+struct LinkLine {
+    name: String,
+    rate: Rate,
+    propagation: Span,
+    sender: NodeId,
+    receiver: NodeId,
+}
+
+/// The description of an Ethernet.
+pub(crate) struct Ethernet {
+    switches: Vec<EthernetSwitchSpec>,
+    adapters: Vec<AdapterSpec>,
+    /// The numbers of its nodes: of the switches first, then of the adapters.
+    sides: Sides,
+    links: Vec<LinkLine>,
+    /// Where each link is among [`Links`].
+    places: Vec<LinkPlace>,
+    /// Whether any node stops single classes of its neighbours.
+    pause_by_class: bool,
+}
+
+/// What holds for all nodes.
+pub(crate) struct Surroundings<'a> {
+    pub flows: &'a [FlowSpec],
+    pub seed: u64,
+    pub window: Window,
+    pub probes: Probes,
+}
+
+impl Surroundings<'_> {
+    /// The rows of control frames.
+    fn rows(&self) -> ControlRows {
+        ControlRows { flows: self.flows.len() as u32 }
+    }
+}
+
+impl Ethernet {
+    /// From its nodes and the links between them.
+    ///
+    /// # Errors
+    /// If a link does not lead from node to node.
+    pub fn new(
+        switches: Vec<EthernetSwitchSpec>,
+        adapters: Vec<AdapterSpec>,
+        links: &[LinkSpec],
+    ) -> Result<Self, RunError> {
+        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.len()];
+        let ports = switches.iter().map(|switch| &switch.ports[..]);
+        let ports = ports.chain(adapters.iter().map(|adapter| std::slice::from_ref(&adapter.port)));
+        for (ports, node) in ports.zip(0..) {
+            for port in ports {
+                ends[port.out as usize].0 = Some(node);
+                ends[port.incoming as usize].1 = Some(node);
+            }
+        }
+        let complete = |(link, ends): (&LinkSpec, (Option<u32>, Option<u32>))| {
+            let no_end = || RunError::Invariant(format!("`{}` does not lead from node to node", link.name));
+            Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
+        };
+        let ends = links.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
+        let sides = Sides::new(switches.len() + adapters.len(), &ends);
+        let line = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkLine {
+            name: link.name.clone(),
+            rate: link.rate,
+            propagation: link.propagation,
+            sender: sides.ids[sender as usize],
+            receiver: sides.ids[receiver as usize],
+        };
+        let links: Vec<LinkLine> = links.iter().zip(ends).map(line).collect();
+        let places = places(&links.iter().map(|link| link.receiver).collect::<Vec<_>>());
+        let of_switches = switches.iter().map(|switch| switch.flow_control);
+        let mut all = of_switches.chain(adapters.iter().map(|adapter| adapter.flow_control));
+        let pause_by_class = all.any(|flow_control| matches!(flow_control, FlowControl::Priority(_)));
+        Ok(Self { switches, adapters, sides, links, places, pause_by_class })
+    }
+
+    /// The lookahead: the time from the first bit of a frame at a node to its last bit at the next one. And how many
+    /// frames the fastest link carries in that time.
+    fn lookahead(&self, flows: &[FlowSpec]) -> (Span, u64) {
+        let lengths = flows.iter().filter_map(|flow| match flow.transport {
+            Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
+            _ => None,
+        });
+        let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
+        let frame = |link: &LinkLine| link.rate.transmission_time(shortest);
+        let lookahead = self.links.iter().map(|link| link.propagation + frame(link)).min().unwrap_or(Span::ZERO);
+        let fastest = self.links.iter().map(|link| frame(link).picoseconds()).min().unwrap_or(0);
+        (lookahead, lookahead.picoseconds().div_ceil(fastest.max(1)))
+    }
+
+    /// Makes the nodes, and puts the links between them.
+    ///
+    /// # Errors
+    /// If memory is described that cannot be, a flow's way back is not its way there, or a flow is of anything but
+    /// frames.
+    pub fn build(mut self, around: &Surroundings<'_>, wires: Vec<Wire>) -> Result<Rounds, RunError> {
+        if let Some(flow) = around.flows.iter().find(|flow| !matches!(flow.transport, Transport::Frames { .. })) {
+            return Err(RunError::Invariant(format!("`{}`: an Ethernet carries frames", flow.name)));
+        }
+        let (lookahead, frames_ahead) = self.lookahead(around.flows);
+        let specs = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
+        let mut switches = Vec::with_capacity(specs.0.len());
+        let mut first_point = 0;
+        for spec in specs.0 {
+            let ports = spec.ports.len() as u32;
+            switches.push(self.switch(spec, self.sides.ids[switches.len()], first_point, around)?);
+            first_point += ports;
+        }
+        let nodes = self.sides.ids[switches.len()..].iter().zip(specs.1);
+        let adapters = nodes.map(|(&node, spec)| self.adapter(spec, node, around)).collect();
+        let wires = wires.into_iter().zip(self.links.iter().map(|link| link.receiver)).collect();
+        let sides = self.sides;
+        let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.window);
+        Ok(Rounds { switches, adapters, sides, links, lookahead, frames_ahead })
+    }
+
+    fn link(&self, id: LinkId) -> &LinkLine {
+        &self.links[id as usize]
+    }
+
+    fn switch(
+        &self,
+        spec: EthernetSwitchSpec,
+        node: NodeId,
+        first_point: u32,
+        around: &Surroundings<'_>,
+    ) -> Result<EthernetSwitch, RunError> {
+        let ports = spec.ports.len();
+        let memory = SharedMemory::new(ports, spec.memory).map_err(|error| RunError::Invariant(error.to_string()))?;
+        let output = |links: &[LinkId]| {
+            let out = links.iter().find(|&&link| self.link(link).sender == node)?;
+            spec.ports.iter().position(|port| port.out == *out)
+        };
+        let flows = around.flows;
+        let data = flows.iter().flat_map(|flow| [output(&flow.forward), output(&flow.backward)]);
+        let (mut ways, mut rows) = (Vec::with_capacity(4 * flows.len()), vec![Vec::new(); ports]);
+        for (output, direction) in data.zip(0_u32..) {
+            let rows = &mut rows[output.unwrap_or(0)];
+            ways.push(Way::new(output.unwrap_or(0) as u8, rows.len() as u32));
+            // Data goes forward.
+            rows.extend((output.is_some() && direction.is_multiple_of(2)).then_some(direction));
+        }
+        if flows.len() >= Way::ROWS as usize {
+            return Err(RunError::Invariant(format!("{} flows, more than a switch has rows for", flows.len())));
+        }
+        // Control frames go the same ways as the flows that they are about.
+        ways.extend_from_within(..);
+        // A message that begins here goes back by the port by which the frame came.
+        if let Some(flow) =
+            flows.iter().find(|flow| output(&flow.forward).is_some() != output(&flow.backward).is_some())
+        {
+            return Err(RunError::Invariant(format!("`{}` returns by a different path", flow.name)));
+        }
+        let sampled = around.probes.queues && around.probes.interval.is_some();
+        let by_class = self.pause_by_class || spec.strict_priority;
+        Ok(EthernetSwitch::new(EthernetSwitchParts {
+            ports: self.switch_ports(&spec, rows, by_class, first_point, around),
+            memory,
+            by_class,
+            ways,
+            rows: around.rows(),
+            forwarding_delay: spec.forwarding_delay,
+            low_watermark: match spec.flow_control {
+                FlowControl::None => 0,
+                FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
+            },
+            checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
+        }))
+    }
+
+    fn switch_ports(
+        &self,
+        spec: &EthernetSwitchSpec,
+        rows: Vec<Vec<u32>>,
+        by_class: bool,
+        first_point: u32,
+        around: &Surroundings<'_>,
+    ) -> Vec<SwitchPort> {
+        let sampled = around.probes.queues && around.probes.interval.is_some();
+        let classes = if by_class { SharedMemory::CLASSES } else { 1 };
+        let discipline = match spec.arbiter {
+            Arbiter::Fifo => "fifo",
+            Arbiter::RoundRobin => "round_robin",
+        };
+        let port = |(number, (port, rows)): (usize, (&EthernetPort, Vec<u32>))| {
+            let LinkLine { name, rate, .. } = self.link(port.out);
+            let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
+            let mut books = Books::new(discipline.to_owned(), QueueBook::with_rows(around.window, rows), rng);
+            books.series = sampled.then(QueueSeries::default);
+            let point = CongestionPointId(first_point + number as u32);
+            SwitchPort::new(SwitchPortParts {
+                out: port.out,
+                out_place: self.places[port.out as usize],
+                incoming: port.incoming,
+                line: *rate,
+                service: ServiceRate::new(*rate, port.service.clone()),
+                orders: PauseOrders::new(spec.flow_control, *rate),
+                obeyed: PauseObeyed::new(self.pause_by_class, *rate, spec.reaction),
+                queues: OutputQueues::new(spec.arbiter, spec.ports.len(), classes, spec.strict_priority),
+                point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(point, *rate)),
+                books,
+                report: PortReport::new(name.clone()),
+            })
+        };
+        spec.ports.iter().zip(rows).enumerate().map(port).collect()
+    }
+
+    fn adapter(&self, spec: AdapterSpec, node: NodeId, around: &Surroundings<'_>) -> Adapter {
+        let out_rate = self.link(spec.port.out).rate;
+        let in_rate = self.link(spec.port.incoming).rate;
+        let sampled = around.probes.flows && around.probes.interval.is_some();
+        let random = |flow: &FlowSpec, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
+        let at = |link: Option<&LinkId>, end: fn(&LinkLine) -> NodeId| {
+            link.is_some_and(|&link| end(self.link(link)) == node)
+        };
+        let mut parts = AdapterParts {
+            pause_by_class: self.pause_by_class,
+            out_place: self.places[spec.port.out as usize],
+            out_rate,
+            in_rate,
+            rows: around.rows(),
+            sources: Vec::new(),
+            generators: Vec::new(),
+            destinations: Vec::new(),
+            checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
+            spec,
+        };
+        let scheme = parts.spec.congestion.as_ref();
+        let mut generator_of = Vec::new();
+        for (flow, id) in around.flows.iter().zip(0..) {
+            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = &flow.transport else {
+                continue;
+            };
+            if at(flow.forward.last(), |ends| ends.receiver) {
+                parts.destinations.push(DestinationFlow {
+                    flow: id,
+                    class: flow.class,
+                    reflector: scheme.and_then(|scheme| scheme.reflector(in_rate)),
+                    rng: random(flow, "reflector"),
+                    book: ReceiveBook::new(sampled),
+                });
+            }
+            if !at(flow.forward.first(), |ends| ends.sender) {
+                continue;
+            }
+            let name = (&flow.group, *generator);
+            let known = generator_of.iter().position(|other| *other == name);
+            let generator = known.unwrap_or_else(|| {
+                generator_of.push(name);
+                parts.generators.push(GeneratorParts {
+                    arrivals: *arrivals,
+                    slot: out_rate.transmission_time(u64::from(*len_bytes)),
+                    start: flow.start,
+                    stop: flow.stop,
+                    rng: random(flow, "frames"),
+                });
+                parts.generators.len() - 1
+            });
+            parts.sources.push(SourceFlow {
+                flow: id,
+                class: flow.class,
+                len_bytes: *len_bytes,
+                ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
+                generator,
+                share: *share,
+                reaction: scheme.map(|scheme| {
+                    let own = set_point.and_then(|set_point| scheme.with_flow_set_point(set_point));
+                    own.as_ref().unwrap_or(scheme).reaction_point(out_rate, flow.start)
+                }),
+                rng: random(flow, "reaction"),
+                book: SendBook::new(sampled),
+            });
+        }
+        Adapter::new(parts)
+    }
+}

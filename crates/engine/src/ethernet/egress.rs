@@ -1,0 +1,244 @@
+//! The way out of the network at an adapter: the buffer for what has come and the node has not taken yet.
+//!
+//! The node takes frames in the order of arrival, each in the time that its pace takes for it. What the destination of
+//! a flow has to say about a frame, it says when the frame has left the buffer.
+
+use forebay_qdisc::{Rate, Span, Time};
+use forebay_switching::SharedMemory;
+use forebay_switching::congestion::{Context, Message, Reflector};
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::deadlines::Deadlines;
+use crate::driver::ring::Ring;
+use crate::ethernet::control::{ControlRows, control_frame};
+use crate::ethernet::service::{ServiceRate, TransmissionTime};
+use crate::observe::flow_book::ReceiveBook;
+use crate::observe::report::Report;
+use crate::observe::window::Checkpoint;
+use crate::packet::{FlowId, Packet};
+use crate::spec::ServiceStep;
+
+/// A flow that ends here.
+pub(crate) struct DestinationFlow {
+    pub flow: FlowId,
+    pub class: u8,
+    pub reflector: Option<Box<dyn Reflector>>,
+    /// The reflector's random stream.
+    pub rng: Pcg64Mcg,
+    pub book: ReceiveBook,
+}
+
+/// The end of a flow.
+struct End {
+    flow: FlowId,
+    class: u8,
+    book: ReceiveBook,
+    /// What the reflector has heard of, of the bytes and marks in the book.
+    heard_bytes: u64,
+    heard_marks: u64,
+    reflector: Option<Box<dyn Reflector>>,
+    rng: Pcg64Mcg,
+}
+
+/// The buffer of an adapter, and the ends of the flows behind it. What comes first, every frame touches.
+#[repr(C, align(64))]
+pub(crate) struct Egress {
+    /// What the node takes at present, if there is anything, and what waits behind it.
+    serving: Packet,
+    waiting: Ring<Packet>,
+    /// When the first frame will have left; [`Time::NEVER`] while there is none.
+    leaves_at: Time,
+    service_time: TransmissionTime,
+    capacity_bytes: u64,
+    used_bytes: u64,
+    /// Control frames in the buffer: they have an answer.
+    probes: u32,
+    /// Whether data may have an answer, and so have to leave on time: else it is enough to know when they left.
+    answers_data: bool,
+    by_class: [u64; SharedMemory::CLASSES],
+    service: ServiceRate,
+    ends: Vec<End>,
+    /// When each reflector wants to be called.
+    polls: Deadlines,
+}
+
+impl Egress {
+    pub fn new(destinations: Vec<DestinationFlow>, capacity_bytes: u64, line: Rate, service: Vec<ServiceStep>) -> Self {
+        let reflectors = || destinations.iter().filter_map(|destination| destination.reflector.as_ref());
+        let answers_data = reflectors().any(|reflector| reflector.answers_data());
+        let mut polls = Deadlines::new(destinations.len());
+        for (number, destination) in destinations.iter().enumerate() {
+            polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
+        }
+        let end = |DestinationFlow { flow, class, reflector, rng, book }| End {
+            flow,
+            class,
+            book,
+            heard_bytes: 0,
+            heard_marks: 0,
+            reflector,
+            rng,
+        };
+        Self {
+            ends: destinations.into_iter().map(end).collect(),
+            // Any frame will do.
+            serving: control_frame(0, 0, 0, 0, Time::ZERO),
+            waiting: Ring::default(),
+            capacity_bytes,
+            used_bytes: 0,
+            by_class: [0; SharedMemory::CLASSES],
+            service: ServiceRate::new(line, service),
+            service_time: TransmissionTime::default(),
+            leaves_at: Time::NEVER,
+            answers_data,
+            probes: 0,
+            polls,
+        }
+    }
+
+    pub fn used_bytes(&self) -> u64 {
+        self.used_bytes
+    }
+
+    pub fn used_by_class(&self, class: usize) -> u64 {
+        self.by_class[class]
+    }
+
+    /// When the first frame will have left.
+    #[inline]
+    pub fn leaves_at(&self) -> Time {
+        self.leaves_at
+    }
+
+    /// Whether the time at which the first frame leaves has to be known at that time, although no neighbour waits for
+    /// room in the buffer.
+    #[inline]
+    pub fn is_timely(&self) -> bool {
+        self.answers_data || self.probes > 0
+    }
+
+    /// When the next reflector wants to be called.
+    #[inline]
+    pub fn next_poll(&self) -> Time {
+        self.polls.earliest()
+    }
+
+    /// A frame has come, or a probe: returns whether there was room for it.
+    #[inline(always)]
+    pub fn arrive(&mut self, frame: &Packet, is_probe: bool) -> bool {
+        let len_bytes = frame.len_bytes();
+        if self.used_bytes + u64::from(len_bytes) > self.capacity_bytes {
+            return false;
+        }
+        self.used_bytes += u64::from(len_bytes);
+        self.by_class[usize::from(frame.class() & 7)] += u64::from(len_bytes);
+        if self.leaves_at == Time::NEVER {
+            self.serve(*frame, frame.time);
+        } else {
+            self.waiting.push(*frame);
+        }
+        self.probes += u32::from(is_probe);
+        true
+    }
+
+    /// The node begins to take a frame.
+    #[inline]
+    fn serve(&mut self, frame: Packet, now: Time) {
+        let rate = self.service.at(now);
+        self.leaves_at = now + self.service_time.of(frame.len_bytes(), rate);
+        self.serving = frame;
+    }
+
+    /// The first frame leaves, at [`Egress::leaves_at`], and the node begins to take the next one; there has to be one.
+    #[inline(always)]
+    pub fn leave(&mut self) -> Packet {
+        let mut frame = self.serving;
+        frame.time = self.leaves_at;
+        self.used_bytes -= u64::from(frame.len_bytes());
+        self.by_class[usize::from(frame.class() & 7)] -= u64::from(frame.len_bytes());
+        match self.waiting.pop() {
+            Some(next) => self.serve(next, frame.time),
+            None => self.leaves_at = Time::NEVER,
+        }
+        frame
+    }
+
+    /// Whether a data frame may have an answer: then [`Egress::tell_delivered`] comes right after [`Egress::deliver`].
+    #[inline]
+    pub fn answers_data(&self) -> bool {
+        self.answers_data
+    }
+
+    /// The node has taken a data frame, which ends at `number`.
+    #[inline(always)]
+    pub fn deliver(&mut self, number: usize, frame: &Packet) {
+        let book = &mut self.ends[number].book;
+        book.received(frame);
+        book.count.payload += u64::from(frame.len_bytes());
+    }
+
+    /// Tells the reflector at `number` what was delivered since it heard of it last: returns what is to be told to the
+    /// source.
+    pub fn tell_delivered(&mut self, number: usize, now: Time) -> Option<Message> {
+        let End { book, heard_bytes, heard_marks, reflector, rng, .. } = &mut self.ends[number];
+        let delivered_bytes = book.count.bytes - std::mem::replace(heard_bytes, book.count.bytes);
+        let marked = book.count.marked > std::mem::replace(heard_marks, book.count.marked);
+        let reflector = reflector.as_mut().filter(|_| delivered_bytes > 0)?;
+        let mut context = Context { now, capacity: self.service.current(), rng };
+        let message = reflector.delivered(delivered_bytes, marked, &mut context);
+        self.polls.set(number, reflector.poll_at());
+        message
+    }
+
+    /// The node has taken a control frame of the flow that ends at `number`: returns the answer.
+    pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
+        self.probes -= 1;
+        self.tell_delivered(number, now);
+        let End { reflector, rng, .. } = &mut self.ends[number];
+        let reflector = reflector.as_mut()?;
+        let answer = reflector.reflect(message, &mut Context { now, capacity: self.service.current(), rng });
+        self.polls.set(number, reflector.poll_at());
+        answer
+    }
+
+    /// Calls the next reflector that wants to be called by `now`, if there is one; returns the number of its flow and
+    /// what is to be told to the source.
+    pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
+        let number = self.polls.due(now)?;
+        self.tell_delivered(number, now);
+        let End { reflector, rng, .. } = &mut self.ends[number];
+        let reflector = reflector.as_mut()?;
+        let capacity = self.service.at(now);
+        let message = reflector.expire(&mut Context { now, capacity, rng });
+        self.polls.set(number, reflector.poll_at());
+        Some((number, message))
+    }
+
+    /// Flow and class of the frames that end at `number`.
+    pub fn identity(&self, number: usize) -> (FlowId, u8) {
+        (self.ends[number].flow, self.ends[number].class)
+    }
+
+    pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
+        for end in &mut self.ends {
+            end.book.check(checkpoint, interval);
+        }
+    }
+
+    /// Hands in the books, and what is still in the buffer; returns how many control frames are among that.
+    pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
+        for end in &mut self.ends {
+            report.receiver(end.flow, std::mem::take(&mut end.book));
+        }
+        let mut control = 0;
+        let serving = (self.leaves_at < Time::NEVER).then_some(self.serving);
+        for frame in serving.into_iter().chain(std::iter::from_fn(|| self.waiting.pop())) {
+            if rows.is_control(frame.flow_id()) {
+                control += 1;
+            } else {
+                report.holds(1);
+            }
+        }
+        control
+    }
+}

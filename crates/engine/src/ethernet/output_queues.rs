@@ -1,0 +1,177 @@
+//! What waits at one output of an Ethernet switch, by class and, where inputs are served round-robin, by input.
+
+use crate::driver::ring::Ring;
+use crate::packet::Packet;
+use crate::spec::Arbiter;
+
+/// A set of classes, one bit each.
+pub(crate) type Classes = u8;
+
+/// The frames that wait at an output.
+#[derive(Debug)]
+pub(crate) struct OutputQueues {
+    /// By class, then by input; one for each class where frames leave in the order of arrival.
+    queues: Vec<Ring<Packet>>,
+    /// Queues of a class.
+    inputs: usize,
+    /// Where the search for an input begins, by class.
+    next_input: Vec<usize>,
+    strict_priority: bool,
+    /// Where the search for a class begins, unless priority is strict.
+    next_class: u32,
+    /// The classes that have frames.
+    occupied: Classes,
+    len: u64,
+}
+
+impl OutputQueues {
+    pub fn new(arbiter: Arbiter, ports: usize, classes: usize, strict_priority: bool) -> Self {
+        let inputs = match arbiter {
+            Arbiter::Fifo => 1,
+            Arbiter::RoundRobin => ports,
+        };
+        Self {
+            queues: (0..inputs * classes).map(|_| Ring::default()).collect(),
+            inputs,
+            next_input: vec![0; classes],
+            strict_priority,
+            next_class: 0,
+            occupied: 0,
+            len: 0,
+        }
+    }
+
+    /// How many frames wait.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// The classes that have frames.
+    #[inline]
+    pub fn occupied(&self) -> Classes {
+        self.occupied
+    }
+
+    #[inline]
+    pub fn push(&mut self, class: usize, input: usize, packet: Packet) {
+        let input = if self.inputs == 1 { 0 } else { input };
+        self.queues[class * self.inputs + input].push(packet);
+        self.occupied |= 1 << class;
+        self.len += 1;
+    }
+
+    /// A frame goes through without waiting: as [`OutputQueues::push`] and [`OutputQueues::pop`], with nothing there.
+    #[inline]
+    pub fn let_through(&mut self, class: usize, input: usize) {
+        self.next_class = (class as u32 + 1) % 8;
+        if self.inputs > 1 {
+            self.next_input[class] = (input + 1) % self.inputs;
+        }
+    }
+
+    /// Whether frames leave in the order of arrival, whatever comes later.
+    pub fn is_fifo(&self) -> bool {
+        self.queues.len() == 1
+    }
+
+    /// The frame that is to go next, where [`OutputQueues::is_fifo`].
+    pub fn front(&self) -> Option<&Packet> {
+        self.queues[0].front()
+    }
+
+    /// Puts a frame in front of all others, where [`OutputQueues::is_fifo`].
+    pub fn put_back(&mut self, packet: Packet) {
+        self.queues[0].push_front(packet);
+        self.occupied = 1;
+        self.len += 1;
+    }
+
+    /// Takes out the frame that is to go next, of one of the classes in `may`.
+    #[inline]
+    pub fn pop(&mut self, may: Classes) -> Option<Packet> {
+        if let [queue] = &mut self.queues[..]
+            && may & 1 != 0
+        {
+            let packet = queue.pop()?;
+            self.len -= 1;
+            self.occupied = u8::from(queue.len() > 0);
+            return Some(packet);
+        }
+        self.pop_in_turn(may)
+    }
+
+    fn pop_in_turn(&mut self, may: Classes) -> Option<Packet> {
+        let candidates = self.occupied & may;
+        if candidates == 0 {
+            return None;
+        }
+        let class = if self.strict_priority {
+            candidates.ilog2()
+        } else {
+            let class = (candidates.rotate_right(self.next_class).trailing_zeros() + self.next_class) % 8;
+            self.next_class = (class + 1) % 8;
+            class
+        } as usize;
+        let first = class * self.inputs;
+        let queues = &mut self.queues[first..first + self.inputs];
+        let input = if queues.len() == 1 {
+            0
+        } else {
+            let from = self.next_input[class];
+            let input = (from..from + queues.len()).map(|input| input % queues.len());
+            let input = input.into_iter().find(|&input| queues[input].front().is_some())?;
+            self.next_input[class] = (input + 1) % queues.len();
+            input
+        };
+        let packet = queues[input].pop()?;
+        if queues.iter().all(|queue| queue.front().is_none()) {
+            self.occupied &= !(1 << class);
+        }
+        self.len -= 1;
+        Some(packet)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::{Ecn, Time};
+
+    use super::*;
+    use crate::packet::PacketFields;
+
+    fn frame(number: u32) -> Packet {
+        let (time, ecn) = (Time::ZERO, Ecn::NotCapable);
+        Packet::new(PacketFields { time, stamp: 0, number, flow: 0, len_bytes: 1500, flags: 0, class: 0, ecn })
+    }
+
+    /// The order in which frames put in as (class, input) come out, by their place in the list.
+    fn order(mut queues: OutputQueues, frames: &[(usize, usize)], may: Classes) -> Vec<u32> {
+        for (&(class, input), number) in frames.iter().zip(0..) {
+            queues.push(class, input, frame(number));
+        }
+        let order: Vec<u32> = std::iter::from_fn(|| queues.pop(may)).map(|frame| frame.number()).collect();
+        assert_eq!(queues.len(), (frames.len() - order.len()) as u64);
+        order
+    }
+
+    #[test]
+    fn fifo_keeps_the_order_of_arrival_and_round_robin_takes_inputs_in_turn() {
+        let frames = [(0, 2), (0, 2), (0, 2), (0, 0), (0, 1), (0, 0)];
+        assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 3, 1, false), &frames, 0xff), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(order(OutputQueues::new(Arbiter::RoundRobin, 3, 1, false), &frames, 0xff), [3, 4, 0, 5, 1, 2]);
+    }
+
+    #[test]
+    fn the_highest_class_goes_first_where_priority_is_strict_else_classes_take_turns() {
+        let frames = [(0, 0), (7, 0), (7, 0), (3, 0), (0, 0)];
+        assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, true), &frames, 0xff), [1, 2, 3, 0, 4]);
+        assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, false), &frames, 0xff), [0, 3, 1, 4, 2]);
+    }
+
+    #[test]
+    fn a_class_that_may_not_go_stays() {
+        let frames = [(0, 0), (7, 0), (3, 0)];
+        assert_eq!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, true), &frames, 0b1000_0001), [1, 0]);
+        assert!(order(OutputQueues::new(Arbiter::Fifo, 1, 8, true), &frames, 0).is_empty());
+    }
+}

@@ -1,0 +1,251 @@
+//! PAUSE at a port: what it orders its neighbour, and what the neighbour has ordered.
+
+use forebay_qdisc::{Rate, Span, Time};
+use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
+
+use crate::driver::ring::Ring;
+use crate::ethernet::control::PauseFrame;
+use crate::spec::FlowControl;
+
+/// Every class of IEEE 802.1Q, one bit each.
+pub(crate) const EVERY_CLASS: u8 = 0xff;
+
+/// What stops the feeder of a buffer.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct PauseOrders {
+    /// With less in the buffer no link is stopped.
+    high: u64,
+    /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while no link is stopped.
+    poll_at: Time,
+    any_pending: bool,
+    /// One for all classes, or one for each; none without flow control.
+    senders: Vec<PauseSender>,
+    /// The pause time that each has decided on and that has not been sent.
+    pending: Vec<Option<u16>>,
+}
+
+impl PauseOrders {
+    /// For a buffer that is fed over a link of this rate.
+    pub fn new(flow_control: FlowControl, rate: Rate) -> Self {
+        let (senders, high) = match flow_control {
+            FlowControl::None => (Vec::new(), u64::MAX),
+            FlowControl::Pause(config) => (vec![PauseSender::new(config, rate)], config.high.0),
+            FlowControl::Priority(config) => {
+                (vec![PauseSender::new(config, rate); SharedMemory::CLASSES], config.high.0)
+            }
+        };
+        Self { pending: vec![None; senders.len()], senders, any_pending: false, high, poll_at: Time::NEVER }
+    }
+
+    /// Something came into the buffer, or left it, or [`PauseOrders::poll_at`] has come: the buffer holds `used` bytes,
+    /// `of_class` of them of `class`.
+    #[inline]
+    pub fn watch(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
+        if used >= self.high || self.poll_at < Time::NEVER {
+            self.order(class, used, of_class, now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn order(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
+        let (index, used) = if self.senders.len() == 1 { (0, used) } else { (class, of_class) };
+        if let Some(sender) = self.senders.get_mut(index)
+            && let Some(quanta) = sender.update(used, now)
+        {
+            self.pending[index] = Some(quanta);
+            self.any_pending = true;
+            self.poll_at = self.senders.iter().map(PauseSender::poll_at).min().unwrap_or(Time::NEVER);
+        }
+    }
+
+    /// From how many bytes in the buffer on [`PauseOrders::watch`] may have something to do.
+    pub fn watches_from(&self) -> u64 {
+        if self.has_stopped() { 0 } else { self.high }
+    }
+
+    /// Whether an order waits to be sent.
+    #[inline]
+    pub fn is_pending(&self) -> bool {
+        self.any_pending
+    }
+
+    /// Takes the order that is to be sent next. Classes that are to be told the same are told together.
+    #[cold]
+    #[inline(never)]
+    pub fn take(&mut self) -> Option<PauseFrame> {
+        // An order to stop comes before one to continue, by which nothing is lost.
+        let quanta = self.pending.iter().flatten().copied().max()?;
+        let mut classes = 0;
+        for (class, order) in self.pending.iter_mut().enumerate() {
+            if *order == Some(quanta) {
+                *order = None;
+                classes |= 1 << class;
+            }
+        }
+        self.any_pending = self.pending.iter().any(Option::is_some);
+        Some(PauseFrame { classes: if self.pending.len() == 1 { EVERY_CLASS } else { classes }, quanta })
+    }
+
+    /// Whether the feeder, or any class of it, has been told to stop.
+    #[inline]
+    pub fn has_stopped(&self) -> bool {
+        self.poll_at < Time::NEVER
+    }
+
+    /// When an order has to be said again, if nothing changes before.
+    #[inline]
+    pub fn poll_at(&self) -> Time {
+        self.poll_at
+    }
+}
+
+/// What a port has been ordered.
+#[derive(Debug)]
+pub(crate) struct PauseObeyed {
+    /// One for all classes, or one for each.
+    receivers: Vec<PauseReceiver>,
+    /// Until when any class is stopped.
+    stopped_until: Time,
+    /// How long after it came an order holds.
+    reaction: Span,
+    /// Orders that do not hold yet, and from when on they do.
+    coming: Ring<(Time, PauseFrame)>,
+}
+
+impl PauseObeyed {
+    /// For a port that sends at this rate, whose neighbour may stop single classes.
+    pub fn new(by_class: bool, rate: Rate, reaction: Span) -> Self {
+        let receivers = if by_class { SharedMemory::CLASSES } else { 1 };
+        Self {
+            receivers: vec![PauseReceiver::new(rate); receivers],
+            stopped_until: Time::ZERO,
+            reaction,
+            coming: Ring::default(),
+        }
+    }
+
+    /// An order has come.
+    pub fn receive(&mut self, order: PauseFrame, now: Time) {
+        self.coming.push((now + self.reaction, order));
+        self.obey(now);
+    }
+
+    /// When the next order begins to hold.
+    #[inline]
+    pub fn next_order(&self) -> Time {
+        self.coming.front().map_or(Time::NEVER, |&(at, _)| at)
+    }
+
+    /// Heeds what holds from `now` on.
+    #[cold]
+    pub fn obey(&mut self, now: Time) {
+        while let Some(&(at, order)) = self.coming.front()
+            && at <= now
+        {
+            self.coming.pop();
+            let alone = self.receivers.len() == 1;
+            for (class, receiver) in self.receivers.iter_mut().enumerate() {
+                if alone || order.classes & 1 << class != 0 {
+                    receiver.receive(order.quanta, now);
+                }
+            }
+        }
+        self.stopped_until = self.receivers.iter().map(PauseReceiver::until).max().unwrap_or(now);
+    }
+
+    /// Whether every class may send.
+    #[inline]
+    pub fn is_free(&self, now: Time) -> bool {
+        now >= self.stopped_until
+    }
+
+    /// From when on every class may send, if no other order comes.
+    #[inline]
+    pub fn free_from(&self) -> Time {
+        self.stopped_until
+    }
+
+    /// The classes that may send.
+    #[inline]
+    pub fn free_classes(&self, now: Time) -> u8 {
+        if now >= self.stopped_until { EVERY_CLASS } else { self.free_while_stopped(now) }
+    }
+
+    #[cold]
+    fn free_while_stopped(&self, now: Time) -> u8 {
+        if let [receiver] = &self.receivers[..] {
+            return if receiver.may_send(now) { EVERY_CLASS } else { 0 };
+        }
+        let receivers = self.receivers.iter().enumerate();
+        receivers.fold(0, |classes, (class, receiver)| classes | u8::from(receiver.may_send(now)) << class)
+    }
+
+    /// When the next class may send that may not at `now`, if no other order comes.
+    #[inline(never)]
+    pub fn next_freedom(&self, now: Time) -> Time {
+        let stopped = self.receivers.iter().map(PauseReceiver::until).filter(|&until| until > now);
+        stopped.min().unwrap_or(Time::NEVER)
+    }
+
+    /// How long the port has been stopped by `now`; with PAUSE by class, the class that was stopped longest.
+    pub fn stopped(&mut self, now: Time) -> Span {
+        self.receivers.iter_mut().map(|receiver| receiver.stopped(now)).max().unwrap_or(Span::ZERO)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_switching::PauseConfig;
+    use forebay_units::Bytes;
+
+    use super::*;
+
+    const CONFIG: PauseConfig = PauseConfig { high: Bytes(10_000), low: Bytes(5000) };
+    const RATE: Rate = Rate::megabits(10_000);
+
+    fn at(nanoseconds: u64) -> Time {
+        Time::ZERO + Span::from_nanoseconds(nanoseconds)
+    }
+
+    #[test]
+    fn one_buffer_stops_every_class_at_the_high_mark_and_frees_it_at_the_low_one() {
+        let mut orders = PauseOrders::new(FlowControl::Pause(CONFIG), RATE);
+        orders.watch(3, 9999, 0, at(0));
+        assert!(!orders.is_pending());
+        orders.watch(3, 10_000, 0, at(1));
+        assert_eq!(orders.take(), Some(PauseFrame { classes: 0xff, quanta: PauseSender::STOP }));
+        assert!(!orders.is_pending() && orders.poll_at() > at(1));
+        orders.watch(3, 5001, 0, at(2));
+        assert!(!orders.is_pending());
+        orders.watch(3, 5000, 0, at(3));
+        assert_eq!(orders.take(), Some(PauseFrame { classes: 0xff, quanta: PauseSender::GO }));
+        assert_eq!(orders.poll_at(), Time::NEVER);
+    }
+
+    #[test]
+    fn classes_stop_alone_and_are_told_together() {
+        let mut orders = PauseOrders::new(FlowControl::Priority(CONFIG), RATE);
+        orders.watch(1, 30_000, 10_000, at(0));
+        orders.watch(2, 30_000, 9000, at(0));
+        orders.watch(5, 30_000, 11_000, at(0));
+        assert_eq!(orders.take(), Some(PauseFrame { classes: 0b10_0010, quanta: PauseSender::STOP }));
+        orders.watch(5, 20_000, 1000, at(0));
+        assert_eq!(orders.take(), Some(PauseFrame { classes: 0b10_0000, quanta: PauseSender::GO }));
+        assert_eq!(orders.take(), None);
+    }
+
+    #[test]
+    fn an_order_holds_after_the_time_of_reaction() {
+        let mut obeyed = PauseObeyed::new(true, RATE, Span::from_nanoseconds(100));
+        // Two quanta are 102.4 ns.
+        obeyed.receive(PauseFrame { classes: 0b10, quanta: 2 }, at(1000));
+        assert_eq!((obeyed.free_classes(at(1099)), obeyed.next_order()), (0xff, at(1100)));
+        obeyed.obey(at(1100));
+        assert_eq!((obeyed.free_classes(at(1100)), obeyed.next_order()), (0b1111_1101, Time::NEVER));
+        assert_eq!(obeyed.next_freedom(at(1100)), at(1202) + Span::from_picoseconds(400));
+        assert_eq!(obeyed.free_classes(at(1203)), 0xff);
+        assert_eq!(obeyed.stopped(at(2000)), Span::from_picoseconds(102_400));
+    }
+}

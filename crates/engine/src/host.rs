@@ -1,0 +1,7 @@
+//! Hosts: the endpoints of flows.
+
+pub(crate) mod cells;
+pub(crate) mod conversation;
+pub(crate) mod endpoints;
+pub(crate) mod tcp;
+pub(crate) mod udp;

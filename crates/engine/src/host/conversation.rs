@@ -1,0 +1,175 @@
+//! Request/response over one TCP connection: the client asks, the server answers, the client thinks.
+//!
+//! Each end sends on one flow and receives on the other. The connection is opened by the request's half; the response's
+//! half has no handshake of its own.
+
+use forebay_qdisc::{Span, Time};
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::host::tcp::{Acknowledger, Transmitter};
+use crate::observe::report::Report;
+use crate::packet::Packet;
+use crate::spec::Distribution;
+
+/// Which end of the conversation it is.
+pub(crate) enum Role {
+    /// It asks.
+    Client(Client),
+    /// It answers.
+    Server,
+}
+
+/// The asking side.
+pub(crate) struct Client {
+    /// Time between a response and the next request, in picoseconds.
+    pub think: Distribution,
+    pub think_rng: Pcg64Mcg,
+    /// No request after this time.
+    pub stop: Time,
+    /// When the request was written that is being answered.
+    pub asked: Option<Time>,
+}
+
+/// One end of a conversation.
+pub(crate) struct Conversation {
+    pub transmitter: Transmitter,
+    pub acknowledger: Acknowledger,
+    pub role: Role,
+    pub request_bytes: u64,
+    /// Size of a response in bytes. Client and server draw from equal streams, so both know where a response ends, as a
+    /// length in a header would tell.
+    pub response: Distribution,
+    pub response_rng: Pcg64Mcg,
+    /// Bytes that will have been delivered when the current message of the other side is complete.
+    pub expected: u64,
+    /// When the client asks next.
+    pub app_due: Time,
+    opened: bool,
+    timer: LazyTimer,
+}
+
+/// What a conversation's end is made of.
+pub(crate) struct ConversationParts {
+    pub transmitter: Transmitter,
+    pub acknowledger: Acknowledger,
+    pub role: Role,
+    pub request_bytes: u64,
+    pub response: Distribution,
+    pub response_rng: Pcg64Mcg,
+    /// When the client asks first; [`Time::NEVER`] for the server.
+    pub start: Time,
+}
+
+impl Conversation {
+    pub fn new(parts: ConversationParts) -> Self {
+        let ConversationParts { transmitter, acknowledger, role, request_bytes, response, response_rng, start } = parts;
+        let expected = if matches!(role, Role::Server) { request_bytes } else { 0 };
+        Self {
+            transmitter,
+            acknowledger,
+            role,
+            request_bytes,
+            response,
+            response_rng,
+            expected,
+            app_due: start,
+            opened: false,
+            timer: LazyTimer::default(),
+        }
+    }
+
+    fn deadline(&self) -> Time {
+        self.app_due.min(self.transmitter.deadline()).min(self.acknowledger.deadline())
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Outbox) {
+        loop {
+            let deadline = self.deadline();
+            self.transmitter.check(deadline.min(now));
+            self.acknowledger.check(deadline.min(now));
+            if deadline > now {
+                return;
+            }
+            if self.app_due <= deadline {
+                self.ask(deadline, out);
+            } else if self.transmitter.deadline() <= deadline {
+                self.transmitter.expire(deadline, out);
+            } else {
+                self.acknowledger.expire(deadline, out);
+            }
+        }
+    }
+
+    fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox) {
+        if !self.opened {
+            self.opened = true;
+            self.transmitter.open(now, out);
+        }
+        self.transmitter.write(bytes, now, out);
+    }
+
+    /// The client writes its next request.
+    fn ask(&mut self, now: Time, out: &mut Outbox) {
+        self.app_due = Time::NEVER;
+        let Role::Client(client) = &mut self.role else { return };
+        if now >= client.stop {
+            return;
+        }
+        client.asked = Some(now);
+        self.expected += self.response.draw_count(&mut self.response_rng);
+        self.write(self.request_bytes, now, out);
+    }
+
+    /// Looks at what has been delivered: a whole request is answered, a whole response is thought about.
+    fn on_delivery(&mut self, now: Time, out: &mut Outbox) {
+        while self.acknowledger.book.count.payload >= self.expected {
+            match &mut self.role {
+                Role::Server => {
+                    self.expected += self.request_bytes;
+                    let bytes = self.response.draw_count(&mut self.response_rng);
+                    self.write(bytes, now, out);
+                }
+                Role::Client(client) => {
+                    let Some(asked) = client.asked.take() else { return };
+                    let record = &mut self.acknowledger.book.record;
+                    record.transfers += 1;
+                    record.transfer_time += now.since(asked);
+                    let think: Span = client.think.draw_span(&mut client.think_rng);
+                    self.app_due = now.saturating_add(think);
+                    return;
+                }
+            }
+        }
+    }
+}
+
+impl Process for Conversation {
+    fn start(&mut self, out: &mut Outbox) {
+        self.timer.ensure(self.app_due, out);
+    }
+
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+        let now = packet.time;
+        self.advance(now, out);
+        if packet.is_ack() {
+            self.transmitter.receive(packet, out);
+        } else {
+            self.acknowledger.receive(packet, out);
+            self.on_delivery(now, out);
+        }
+        self.timer.ensure(self.deadline(), out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        if self.timer.woken(now) {
+            self.advance(now, out);
+            self.timer.ensure(self.deadline(), out);
+        }
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.transmitter.finish(end, report);
+        self.acknowledger.finish(end, report);
+    }
+}

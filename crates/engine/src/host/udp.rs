@@ -1,0 +1,285 @@
+//! UDP sources and sinks.
+
+use forebay_qdisc::{Ecn, Span, Time, uniform};
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
+use crate::observe::report::Report;
+use crate::packet::{Packet, PacketFields, departure_stamp};
+use crate::spec::{Distribution, RateStep, UdpPattern};
+
+/// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups,
+/// same packets.
+const AHEAD: usize = 64;
+
+/// A UDP source.
+pub(crate) struct UdpSource {
+    context: EndpointContext,
+    pattern: UdpPattern,
+    /// Packet length in bytes on the wire.
+    length: Distribution,
+    ecn: Ecn,
+    /// When the next packet goes.
+    next: Time,
+    stop: Time,
+    /// End of the on period.
+    on_until: Time,
+    started: bool,
+    /// Length and gap of a strictly periodic source, where nothing is drawn.
+    steady: Option<(u16, Span)>,
+    rng: Pcg64Mcg,
+    book: SendBook,
+    timer: LazyTimer,
+}
+
+/// What a UDP source is made of.
+pub(crate) struct UdpSourceParts {
+    pub context: EndpointContext,
+    pub pattern: UdpPattern,
+    pub length: Distribution,
+    pub ecn: Ecn,
+    pub start: Time,
+    pub stop: Time,
+    pub rng: Pcg64Mcg,
+    pub book: SendBook,
+}
+
+impl UdpSource {
+    pub fn new(parts: UdpSourceParts) -> Self {
+        let UdpSourceParts { context, pattern, length, ecn, start, stop, rng, book } = parts;
+        Self {
+            context,
+            pattern,
+            length,
+            ecn,
+            next: start,
+            stop,
+            on_until: Time::ZERO,
+            started: false,
+            steady: None,
+            rng,
+            book,
+            timer: LazyTimer::default(),
+        }
+    }
+
+    /// Settles the pattern's first packet, at or after the start time.
+    fn begin(&mut self) {
+        self.started = true;
+        if let (&UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
+            (&self.pattern, self.length)
+        {
+            self.steady = Some(((bytes + 0.5) as u16, self.gap_at(rate_bps, bytes)));
+        }
+        self.book.record.started = Some(self.next);
+        let first = self.next;
+        self.next = match self.pattern {
+            UdpPattern::Constant { rate_bps, random_phase: true, .. } => {
+                let gap = self.gap_at(rate_bps, self.length_mean());
+                first + Span::from_picoseconds((gap.picoseconds() as f64 * uniform(&mut self.rng)) as u64)
+            }
+            UdpPattern::Constant { .. } => first,
+            UdpPattern::OnOff { on, .. } => {
+                self.on_until = first + on.draw_span(&mut self.rng);
+                first
+            }
+            UdpPattern::Poisson { rate_bps } => first + self.poisson_gap(rate_bps),
+            UdpPattern::Steps(ref steps) => steps.first().map_or(Time::NEVER, |step| first.max(step.from)),
+        };
+    }
+
+    fn length_mean(&self) -> f64 {
+        match self.length {
+            Distribution::Constant(bytes) | Distribution::Exponential(bytes) => bytes,
+            Distribution::Uniform(low, high) => f64::midpoint(low, high),
+            Distribution::Pareto { mean, .. } => mean,
+        }
+    }
+
+    fn gap_at(&self, rate_bps: f64, bytes: f64) -> Span {
+        Span::from_seconds_f64(bytes * 8.0 / rate_bps)
+    }
+
+    fn poisson_gap(&mut self, rate_bps: f64) -> Span {
+        let mean = self.gap_at(rate_bps, self.length_mean());
+        Distribution::Exponential(mean.picoseconds() as f64).draw_span(&mut self.rng)
+    }
+
+    /// The time of the packet after one of `bytes` at `self.next`.
+    #[inline]
+    fn following(&mut self, bytes: f64) -> Time {
+        match self.pattern {
+            UdpPattern::Constant { rate_bps, jitter, .. } => {
+                let gap = self.gap_at(rate_bps, bytes);
+                if jitter == 0.0 {
+                    return self.next + gap;
+                }
+                let factor = 1.0 - jitter + 2.0 * jitter * uniform(&mut self.rng);
+                self.next + Span::from_picoseconds((gap.picoseconds() as f64 * factor) as u64)
+            }
+            UdpPattern::OnOff { rate_bps, on, off } => {
+                let mut next = self.next + self.gap_at(rate_bps, bytes);
+                // An on period may be too short for a packet: then it passes in silence.
+                while next >= self.on_until {
+                    next = next.max(self.on_until + off.draw_span(&mut self.rng));
+                    self.on_until = next + on.draw_span(&mut self.rng) + Span::from_picoseconds(1);
+                }
+                next
+            }
+            UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
+            UdpPattern::Steps(ref steps) => time_of_bits(steps, self.next, bytes * 8.0),
+        }
+    }
+
+    /// Sends the next packet and settles the time of the one after it.
+    #[inline]
+    fn emit(&mut self, out: &mut Outbox) {
+        if let Some((len_bytes, gap)) = self.steady {
+            self.send(len_bytes, out);
+            self.next += gap;
+        } else {
+            let bytes = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
+            self.send((bytes + 0.5) as u16, out);
+            self.next = self.following(bytes);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, len_bytes: u16, out: &mut Outbox) {
+        let now = self.next;
+        if self.context.checkpoints.next() <= now {
+            self.check(now);
+        }
+        let packet = Packet::new(PacketFields {
+            time: now,
+            stamp: departure_stamp(now),
+            number: self.book.count.packets as u32,
+            flow: self.context.flow,
+            len_bytes,
+            flags: 0,
+            class: self.context.class,
+            ecn: self.ecn,
+        });
+        self.book.sent(&packet, false);
+        out.send(packet);
+    }
+
+    #[cold]
+    fn check(&mut self, now: Time) {
+        while let Some((_, due)) = self.context.checkpoints.take(now) {
+            self.book.check(due, self.context.checkpoints.interval());
+        }
+    }
+}
+
+impl Process for UdpSource {
+    fn start(&mut self, out: &mut Outbox) {
+        self.timer.ensure(self.next, out);
+    }
+
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+        debug_assert!(false, "nothing is addressed to a UDP source");
+        out.release(packet);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox) {
+        if !self.timer.woken(now) {
+            return;
+        }
+        if !self.started {
+            self.begin();
+        }
+        for _ in 0..AHEAD {
+            if self.next >= self.stop || self.next > out.window.to {
+                return;
+            }
+            self.emit(out);
+        }
+        self.timer.ensure(self.next, out);
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.check(end);
+        report.sender(self.context.flow, std::mem::take(&mut self.book));
+    }
+}
+
+/// When this many bits have passed after `at`, which is not before the first step. If the rate
+/// changes during a gap, the rest of the gap has the new rate.
+fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
+    let first = steps.partition_point(|step| step.from <= at).saturating_sub(1);
+    for (step, next) in steps[first..].iter().zip(first + 1..) {
+        let end = steps.get(next).map_or(Time::NEVER, |next| next.from);
+        let done = at.saturating_add(Span::from_seconds_f64(bits / step.rate_bps));
+        if done <= end {
+            return done;
+        }
+        bits = (bits - end.since(at).seconds() * step.rate_bps).max(0.0);
+        at = end;
+    }
+    Time::NEVER
+}
+
+/// A UDP sink.
+#[repr(align(64))]
+pub(crate) struct UdpSink {
+    context: EndpointContext,
+    header_bytes: u16,
+    book: ReceiveBook,
+}
+
+impl UdpSink {
+    pub fn new(context: EndpointContext, header_bytes: u16, book: ReceiveBook) -> Self {
+        Self { context, header_bytes, book }
+    }
+
+    #[cold]
+    fn check(&mut self, now: Time) {
+        while let Some((_, due)) = self.context.checkpoints.take(now) {
+            self.book.check(due, self.context.checkpoints.interval());
+        }
+    }
+}
+
+impl Process for UdpSink {
+    fn receive(&mut self, packet: &Packet, _out: &mut Outbox) {
+        if self.context.checkpoints.next() <= packet.time {
+            self.check(packet.time);
+        }
+        self.book.received(packet);
+        self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
+    }
+
+    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.check(end);
+        report.receiver(self.context.flow, std::mem::take(&mut self.book));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(milliseconds: u64) -> Time {
+        Time::ZERO + Span::from_milliseconds(milliseconds)
+    }
+
+    #[test]
+    fn a_gap_goes_on_at_the_new_rate() {
+        let steps = [
+            RateStep { from: at(0), rate_bps: 8000.0 },
+            RateStep { from: at(1500), rate_bps: 80_000.0 },
+            RateStep { from: at(2000), rate_bps: 8000.0 },
+        ];
+        // Packets of 1000 B: one a second, then ten.
+        assert_eq!(time_of_bits(&steps, at(0), 8000.0), at(1000));
+        assert_eq!(time_of_bits(&steps, at(1000), 8000.0), at(1550), "half the gap at each rate");
+        assert_eq!(time_of_bits(&steps, at(1550), 8000.0), at(1650));
+        assert_eq!(time_of_bits(&steps, at(1950), 8000.0), at(2500), "half the gap at each rate");
+        assert_eq!(time_of_bits(&steps, at(1500), 48_000.0), at(3000), "five packets in the middle step, one after it");
+        assert_eq!(time_of_bits(&steps, at(2000), 8000.0), at(3000));
+    }
+}

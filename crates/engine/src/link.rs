@@ -1,0 +1,345 @@
+//! A link: serialisation at a rate, then propagation.
+//!
+//! A link whose sending end has neither discipline nor limit, and is not observed, is a [`Wire`] and nothing else: one
+//! packet in, one packet out, no decision. The driver passes packets through such wires itself, without an outbox.
+
+use forebay_qdisc::{Rate, Span, Time, uniform};
+use rand_pcg::Pcg64Mcg;
+
+use crate::observe::queue_book::LossBook;
+use crate::observe::trace::Tracer;
+use crate::observe::window::{Checkpoints, Window};
+use crate::packet::Packet;
+use crate::packet::sack::SackTable;
+
+/// A link that takes a packet when it is free. What every packet touches is one line of the processor's cache; the rest
+/// is in [`LineRecord`].
+#[repr(C, align(64))]
+pub(crate) struct Wire {
+    /// Until when the transmitter is busy.
+    pub free_at: Time,
+    line: Line,
+}
+
+/// The part of a link for which it does not matter when it is free.
+#[repr(C)]
+pub(crate) struct Line {
+    propagation: Span,
+    /// The last length sent and its transmission time: nearly all packets of a direction are equally long.
+    memo_span: Span,
+    memo_len_bytes: u32,
+    /// The number of this link among the inputs of the node at its far end.
+    far_input_port: u16,
+    /// Whether the link loses, traces or samples: whether `record` has to be looked at.
+    observed: bool,
+    /// Packets of the remembered length sent within the measured interval and not yet in the record: one addition for
+    /// each packet instead of four.
+    uncounted: u64,
+    record: Box<LineRecord>,
+}
+
+const _: () = assert!(size_of::<Wire>() == 64 && size_of::<Line>() == 40);
+
+/// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
+pub(crate) struct LineRecord {
+    /// Its place in the order in which links were added.
+    number: u32,
+    pub name: String,
+    pub rate: Rate,
+    /// The length sent before the last one and its transmission time: where there are two, such as data and control
+    /// frames, they come in turn.
+    memo_before: (u32, Span),
+    /// Packets whose transmission ended by the end of the run, since its start.
+    hops: u64,
+    /// The same within the measured interval, and their bytes.
+    packets: u64,
+    bytes: u64,
+    /// Time spent transmitting within the measured interval.
+    busy: Span,
+    loss: Option<Box<Loss>>,
+    pub lost: LossBook,
+    tracer: Option<Box<Tracer>>,
+    utilization: Option<Box<UtilizationSeries>>,
+    /// Of an observed link: when the last transmission ended, or ends.
+    busy_until: Time,
+    /// When the utilisation is sampled, if the link has to see to that itself.
+    checkpoints: Checkpoints,
+}
+
+/// Independent random loss of data packets.
+struct Loss {
+    probability: f64,
+    rng: Pcg64Mcg,
+}
+
+/// The utilisation of a link over time.
+#[derive(Default)]
+struct UtilizationSeries {
+    /// All time spent transmitting, begun or planned, since the start.
+    planned: Span,
+    sampled: Span,
+    values: Vec<f64>,
+}
+
+/// What a link hands in at the end.
+pub(crate) struct LinkReport {
+    pub number: u32,
+    pub name: String,
+    pub rate: Rate,
+    pub utilization: f64,
+    pub hops: u64,
+    pub packets: u64,
+    pub bytes: u64,
+    pub lost: LossBook,
+    pub tracer: Option<Box<Tracer>>,
+    pub series: Option<Vec<f64>>,
+}
+
+impl Wire {
+    pub fn new(number: u32, name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+        let record = LineRecord {
+            number,
+            name,
+            rate,
+            memo_before: (0, Span::ZERO),
+            hops: 0,
+            packets: 0,
+            bytes: 0,
+            busy: Span::ZERO,
+            loss: None,
+            lost: LossBook::default(),
+            tracer: None,
+            utilization: None,
+            busy_until: Time::ZERO,
+            checkpoints: Checkpoints::new(None, None),
+        };
+        let line = Line {
+            propagation,
+            memo_span: Span::ZERO,
+            memo_len_bytes: 0,
+            far_input_port,
+            observed: false,
+            uncounted: 0,
+            record: Box::new(record),
+        };
+        Self { free_at: Time::ZERO, line }
+    }
+
+    pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
+        if probability > 0.0 {
+            self.line.observed = true;
+            self.line.record.loss = Some(Box::new(Loss { probability, rng }));
+        }
+    }
+
+    pub fn set_tracer(&mut self, tracer: Tracer) {
+        self.line.observed = true;
+        self.line.record.tracer = Some(Box::new(tracer));
+    }
+
+    /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
+    /// [`Wire::sample`].
+    pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
+        self.line.observed = true;
+        self.line.record.utilization = Some(Box::default());
+        if let Some(checkpoints) = checkpoints {
+            self.line.record.checkpoints = checkpoints;
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.line.record.name
+    }
+
+    /// For who knows when the transmitter is free.
+    pub fn into_line(self) -> Line {
+        self.line
+    }
+
+    /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
+    /// far end; `None` if the link loses it.
+    #[inline(always)]
+    pub fn pass(&mut self, packet: Packet, window: &Window, sacks: &SackTable) -> Option<Packet> {
+        if self.line.observed && !self.line.enter_observed(packet, self.free_at, window) {
+            return None;
+        }
+        let start = packet.time.max(self.free_at);
+        Some(self.transmit(&packet, start, window, sacks))
+    }
+
+    /// Whether the link loses this packet, before any queue sees it.
+    #[inline]
+    pub fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
+        self.line.observed && self.line.record.loses(packet, window)
+    }
+
+    /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
+    /// again.
+    #[inline(always)]
+    pub fn transmit(&mut self, packet: &Packet, start: Time, window: &Window, sacks: &SackTable) -> Packet {
+        let packet = self.line.carry(&packet.at(start));
+        self.free_at = start + self.line.memo_span;
+        self.line.count_sent(&packet, start, self.free_at, window, sacks);
+        packet
+    }
+
+    /// Samples the utilisation since the last sample.
+    pub fn sample(&mut self, at: Time, interval: Span) {
+        self.line.record.sample(at, interval, self.free_at);
+    }
+
+    pub fn finish(&mut self, window: &Window) -> LinkReport {
+        self.line.finish(self.free_at, window)
+    }
+}
+
+impl Line {
+    /// `packet`, whose transmission begins at `packet.time`, as it arrives at the far end.
+    #[inline(always)]
+    pub fn carry(&mut self, packet: &Packet) -> Packet {
+        let len_bytes = packet.len_bytes();
+        if len_bytes != self.memo_len_bytes {
+            self.remember_length(len_bytes);
+        }
+        packet.arriving(packet.time + self.memo_span + self.propagation, self.far_input_port)
+    }
+
+    /// `packet`, which [`Line::carry`] has carried, has come to the far end: books it; false if it never arrives, for
+    /// the link loses it. Packets come in the order in which they were sent.
+    #[inline(always)]
+    pub fn bring(&mut self, packet: &Packet, window: &Window, sacks: &SackTable) -> bool {
+        let len_bytes = packet.len_bytes();
+        if len_bytes != self.memo_len_bytes {
+            self.remember_length(len_bytes);
+        }
+        let end = packet.time - self.propagation;
+        let start = end - self.memo_span;
+        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until, window) {
+            return false;
+        }
+        self.count_sent(packet, start, end, window, sacks);
+        true
+    }
+
+    /// Counts a packet of the remembered length, sent from `start` to `end`.
+    #[inline(always)]
+    fn count_sent(&mut self, packet: &Packet, start: Time, end: Time, window: &Window, sacks: &SackTable) {
+        if end <= window.to && start >= window.from {
+            self.uncounted += 1;
+        } else {
+            self.record.count_at_the_edge(packet.len_bytes(), start, end, window);
+        }
+        if self.observed {
+            self.record.observe(*packet, end, self.memo_span, window, sacks);
+        }
+    }
+
+    /// Of an observed link: the packet, at the sending end, is lost there or goes on.
+    #[cold]
+    #[inline(never)]
+    fn enter_observed(&mut self, packet: Packet, free_at: Time, window: &Window) -> bool {
+        self.record.take_samples(packet.time, free_at);
+        !self.record.loses(&packet, window)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn remember_length(&mut self, len_bytes: u32) {
+        self.count();
+        let before = (self.memo_len_bytes, self.memo_span);
+        let record = &mut self.record;
+        if record.memo_before.0 != len_bytes {
+            record.memo_before = (len_bytes, record.rate.transmission_time(u64::from(len_bytes)));
+        }
+        (self.memo_len_bytes, self.memo_span) = std::mem::replace(&mut record.memo_before, before);
+    }
+
+    /// Brings the record up to date.
+    fn count(&mut self) {
+        let packets = std::mem::take(&mut self.uncounted);
+        let record = &mut self.record;
+        record.hops += packets;
+        record.packets += packets;
+        record.bytes += packets * u64::from(self.memo_len_bytes);
+        record.busy += self.memo_span * packets;
+    }
+
+    /// Hands in the books, all packets having [come](Line::bring).
+    pub fn finish_brought(&mut self, window: &Window) -> LinkReport {
+        self.finish(self.record.busy_until, window)
+    }
+
+    fn finish(&mut self, free_at: Time, window: &Window) -> LinkReport {
+        self.record.take_samples(window.to, free_at);
+        self.count();
+        let record = &mut self.record;
+        LinkReport {
+            number: record.number,
+            name: record.name.clone(),
+            rate: record.rate,
+            utilization: record.busy.seconds() / window.seconds(),
+            hops: record.hops,
+            packets: record.packets,
+            bytes: record.bytes,
+            lost: std::mem::take(&mut record.lost),
+            tracer: record.tracer.take(),
+            series: record.utilization.take().map(|series| series.values),
+        }
+    }
+}
+
+impl LineRecord {
+    /// Counts a transmission that does not lie within the measured interval as a whole.
+    #[cold]
+    #[inline(never)]
+    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, window: &Window) {
+        self.busy += window.clip(start, end);
+        if end <= window.to {
+            self.hops += 1;
+            if end > window.from {
+                self.packets += 1;
+                self.bytes += u64::from(len_bytes);
+            }
+        }
+    }
+
+    /// Takes the samples that are due up to `now`.
+    fn take_samples(&mut self, now: Time, free_at: Time) {
+        while let Some((at, _)) = self.checkpoints.take(now) {
+            self.sample(at, self.checkpoints.interval(), free_at);
+        }
+    }
+
+    /// Samples the utilisation since the last sample. Everything planned beyond `at` is one busy period from `at` to
+    /// `free_at`: the transmitter never rests while a packet waits.
+    fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
+        if let Some(series) = &mut self.utilization {
+            let busy = series.planned.saturating_sub(free_at.since(at));
+            series.values.push(busy.saturating_sub(series.sampled).seconds() / interval.seconds());
+            series.sampled = busy;
+        }
+    }
+
+    #[cold]
+    fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
+        let Some(loss) = &mut self.loss else { return false };
+        let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
+        if lost {
+            self.lost.lost(packet, window);
+        }
+        lost
+    }
+
+    #[cold]
+    fn observe(&mut self, packet: Packet, end: Time, transmission: Span, window: &Window, sacks: &SackTable) {
+        self.busy_until = end;
+        if let Some(series) = &mut self.utilization {
+            series.planned += transmission;
+        }
+        if let Some(tracer) = &mut self.tracer
+            && end <= window.to
+        {
+            tracer.record(&packet, end, sacks);
+        }
+    }
+}

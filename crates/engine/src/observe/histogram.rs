@@ -1,0 +1,130 @@
+//! Delays in a small logarithmic histogram.
+//!
+//! Each octave has 32 buckets, so a percentile is within 1.6 % of the true value. Octaves are allocated when first
+//! used: a flow whose delay stays within a factor of sixteen takes half a kilobyte. (The usual HDR histogram takes tens
+//! of kilobytes at this precision, which thousands of flows cannot afford.)
+
+use forebay_qdisc::Span;
+
+use crate::driver::prefetch::prefetch;
+
+const BUCKETS_PER_OCTAVE: usize = 32;
+const SUB_BITS: u32 = BUCKETS_PER_OCTAVE.trailing_zeros();
+
+/// A histogram of spans.
+#[derive(Clone, Debug, Default)]
+pub struct DelayHistogram {
+    /// The octaves from `first_octave` on.
+    octaves: Vec<[u32; BUCKETS_PER_OCTAVE]>,
+    first_octave: u32,
+    sum_ps: u128,
+    max_ps: u64,
+}
+
+impl DelayHistogram {
+    /// Counts one delay.
+    #[inline]
+    pub fn record(&mut self, delay: Span) {
+        let ps = delay.picoseconds();
+        self.sum_ps += u128::from(ps);
+        self.max_ps = self.max_ps.max(ps);
+        // Below that an octave has fewer picoseconds than buckets.
+        let ps = ps.max(BUCKETS_PER_OCTAVE as u64);
+        let octave = ps.ilog2();
+        let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
+        let index = octave.wrapping_sub(self.first_octave) as usize;
+        if index >= self.octaves.len() {
+            self.grow(octave);
+        }
+        self.octaves[(octave - self.first_octave) as usize][bucket] += 1;
+    }
+
+    /// Asks for where the next delay is likely to be counted: where the longest was.
+    #[inline]
+    pub(crate) fn prefetch(&self) {
+        let ps = self.max_ps.max(BUCKETS_PER_OCTAVE as u64);
+        let octave = ps.ilog2();
+        let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
+        if let Some(octave) = self.octaves.get(octave.wrapping_sub(self.first_octave) as usize) {
+            prefetch(&octave[bucket]);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, octave: u32) {
+        if self.octaves.is_empty() {
+            self.first_octave = octave;
+        }
+        while octave < self.first_octave {
+            self.octaves.insert(0, [0; BUCKETS_PER_OCTAVE]);
+            self.first_octave -= 1;
+        }
+        while octave - self.first_octave >= self.octaves.len() as u32 {
+            self.octaves.push([0; BUCKETS_PER_OCTAVE]);
+        }
+    }
+
+    /// How many delays were counted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.octaves.iter().flatten().map(|&count| u64::from(count)).sum()
+    }
+
+    /// The mean in seconds, exact; NaN without a delay.
+    #[must_use]
+    pub fn mean_s(&self) -> f64 {
+        self.sum_ps as f64 / self.count() as f64 * 1e-12
+    }
+
+    /// The largest in seconds, exact; NaN without a delay.
+    #[must_use]
+    pub fn max_s(&self) -> f64 {
+        if self.octaves.is_empty() { f64::NAN } else { self.max_ps as f64 * 1e-12 }
+    }
+
+    /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without
+    /// a delay.
+    #[must_use]
+    pub fn quantile_s(&self, quantile: f64) -> f64 {
+        let rank = libm::ceil(quantile * self.count() as f64).max(1.0) as u64;
+        let mut seen = 0;
+        for (octave, buckets) in (self.first_octave..).zip(&self.octaves) {
+            for (bucket, &count) in (0_u64..).zip(buckets) {
+                seen += u64::from(count);
+                if seen >= rank {
+                    let width = 1_u64 << (octave - SUB_BITS);
+                    let low = (1_u64 << octave) + bucket * width;
+                    return (low + width / 2).min(self.max_ps) as f64 * 1e-12;
+                }
+            }
+        }
+        f64::NAN
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn percentiles_are_within_two_per_cent(
+            mut delays in prop::collection::vec(1_000_u64..10_000_000_000_000, 1..300),
+        ) {
+            let mut histogram = DelayHistogram::default();
+            for &delay in &delays {
+                histogram.record(Span::from_picoseconds(delay));
+            }
+            delays.sort_unstable();
+            for quantile in [0.5, 0.95, 0.99, 1.0] {
+                let rank = libm::ceil(quantile * delays.len() as f64) as usize;
+                let exact = delays[rank - 1] as f64 * 1e-12;
+                prop_assert!((histogram.quantile_s(quantile) - exact).abs() <= 0.02 * exact);
+            }
+            prop_assert_eq!(histogram.max_s(), *delays.last().unwrap() as f64 * 1e-12);
+        }
+    }
+}

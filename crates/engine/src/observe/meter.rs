@@ -1,0 +1,27 @@
+//! What the run cost: CPU time and memory. The only place that reads a clock; nothing here reaches the results.
+
+use cpu_time::ThreadTime;
+
+use crate::observe::machine::kibibytes;
+
+/// Measures from its making on.
+pub(crate) struct Meter {
+    since: ThreadTime,
+}
+
+impl Meter {
+    pub fn start() -> Self {
+        Self { since: ThreadTime::now() }
+    }
+
+    /// CPU time of this thread since the start, in seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.since.elapsed().as_secs_f64()
+    }
+}
+
+/// The largest resident set of the process so far in bytes; 0 where the system does not tell.
+pub(crate) fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    kibibytes(&status, "VmHWM:").unwrap_or(0)
+}

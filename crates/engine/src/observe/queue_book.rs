@@ -1,0 +1,536 @@
+//! What is counted at a queue.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Time};
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::prefetch::prefetch;
+use crate::observe::window::Window;
+use crate::packet::sack::SackTable;
+use crate::packet::{FlowId, Packet, flow_key};
+
+const DROP_REASONS: usize = DropReason::ALL.len();
+
+/// What one flow and direction did at one queue, within the measured interval.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FlowAtQueue {
+    pub arrived: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    pub departed: u64,
+    /// Sum of the waits, in picoseconds: of millions of packets that wait for minutes it is more than a `u64` holds.
+    pub wait_ps: u128,
+    /// Drops since the start.
+    pub dropped_total: u64,
+}
+
+/// Counts of rows together, all of the measured interval but for the drops since the start.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct QueueTotals {
+    pub arrived: u64,
+    pub dropped: u64,
+    pub marked: u64,
+    pub departed: u64,
+    pub dropped_total: u64,
+}
+
+impl QueueTotals {
+    pub fn add(&mut self, row: &FlowAtQueue) {
+        self.arrived += row.arrived;
+        self.dropped += row.dropped;
+        self.marked += row.marked;
+        self.departed += row.departed;
+        self.dropped_total += row.dropped_total;
+    }
+
+    /// The first counter that is another in `other`: what it is of, and the two.
+    pub fn differs_from(&self, other: &Self) -> Option<(&'static str, u64, u64)> {
+        [
+            ("arrived", self.arrived, other.arrived),
+            ("dropped", self.dropped, other.dropped),
+            ("marked", self.marked, other.marked),
+            ("departed", self.departed, other.departed),
+            ("dropped since the start", self.dropped_total, other.dropped_total),
+        ]
+        .into_iter()
+        .find(|(_, one, other)| one != other)
+    }
+}
+
+/// Packets of a flow and direction whose arrival and departure were booked at once: to be added to both. Apart from the
+/// rest, so that four rows are in a line of the processor's cache.
+#[derive(Clone, Copy, Debug, Default)]
+struct LetIn {
+    packets: u64,
+    wait_ps: u64,
+}
+
+/// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check
+/// of conservation. What comes first, nearly every packet touches.
+#[repr(C)]
+pub(crate) struct QueueBook {
+    window: Window,
+    let_in: Vec<LetIn>,
+    /// Packets in `let_in`.
+    let_in_total: u64,
+    /// Integral of the queue's length over the measured interval, in byte-picoseconds.
+    byte_time_ps: u128,
+    /// The same in packet-picoseconds, without the waits in `let_in`.
+    packet_time_ps: u128,
+    pub longest: u64,
+    /// Arrivals and departures but for those in `let_in`: before the measured interval, and within it.
+    arrived: [u64; 2],
+    pub dropped_total: u64,
+    departed: [u64; 2],
+    pub dropped: [u64; DROP_REASONS],
+    pub bytes_dropped: u64,
+    pub marked: u64,
+    flows: Vec<FlowAtQueue>,
+    /// Which (flow, direction), as in [`Packet::direction_index`], the first row is of, and the next ones in turn. A
+    /// link that few of a million flows take has few rows.
+    first: usize,
+    /// Which each row is of, where they are not in order.
+    directions: Option<Box<[u32]>>,
+}
+
+impl QueueBook {
+    /// With a row for every (flow, direction) from the least to the greatest that was seen.
+    pub fn new(window: Window) -> Self {
+        Self {
+            window,
+            let_in: Vec::new(),
+            let_in_total: 0,
+            byte_time_ps: 0,
+            packet_time_ps: 0,
+            longest: 0,
+            arrived: [0; 2],
+            dropped_total: 0,
+            departed: [0; 2],
+            dropped: [0; DROP_REASONS],
+            bytes_dropped: 0,
+            marked: 0,
+            flows: Vec::new(),
+            first: 0,
+            directions: None,
+        }
+    }
+
+    /// With rows for these (flow, direction)s alone.
+    pub fn with_rows(window: Window, directions: Vec<u32>) -> Self {
+        let mut book = Self::new(window);
+        book.let_in = vec![LetIn::default(); directions.len()];
+        book.flows = vec![FlowAtQueue::default(); directions.len()];
+        book.directions = Some(directions.into_boxed_slice());
+        book
+    }
+
+    /// The row of the flow and direction of `packet`. If there is none yet, this is beyond the last one.
+    #[inline]
+    fn row_of(&self, packet: &Packet) -> usize {
+        packet.direction_index().wrapping_sub(self.first)
+    }
+
+    /// Makes place for a row that [`QueueBook::row_of`] found beyond the last one, and returns its index.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, row: usize) -> usize {
+        let (direction, len) = (row.wrapping_add(self.first), self.flows.len());
+        if len == 0 {
+            self.first = direction & !1;
+        } else if direction < self.first {
+            // At least as many as there are, so that flows that come in falling order do not move all of them each.
+            let first = direction.min(self.first.saturating_sub(len)) & !1;
+            let added = self.first - first;
+            self.let_in.splice(0..0, std::iter::repeat_n(LetIn::default(), added));
+            self.flows.splice(0..0, std::iter::repeat_n(FlowAtQueue::default(), added));
+            self.first = first;
+        }
+        let row = direction - self.first;
+        let len = self.flows.len().max((row + 2) & !1);
+        self.let_in.resize(len, LetIn::default());
+        self.flows.resize(len, FlowAtQueue::default());
+        row
+    }
+
+    /// The row of this index, or one that has to be made first.
+    #[inline]
+    fn existing(&mut self, row: usize) -> usize {
+        if row >= self.flows.len() { self.grow(row) } else { row }
+    }
+
+    #[inline]
+    fn row(&mut self, row: usize) -> &mut FlowAtQueue {
+        let row = self.existing(row);
+        &mut self.flows[row]
+    }
+
+    /// Asks for the row of a flow and direction.
+    #[inline]
+    pub fn prefetch(&self, direction: usize) {
+        if let Some(row) = self.let_in.get(direction.wrapping_sub(self.first)) {
+            prefetch(&row.packets);
+        }
+    }
+
+    /// `packet` arrives.
+    #[inline]
+    pub fn arrival(&mut self, packet: &Packet) {
+        self.arrival_at(self.row_of(packet), packet.time);
+    }
+
+    /// A packet of this row arrives.
+    #[inline]
+    pub fn arrival_at(&mut self, row: usize, now: Time) {
+        let measured = self.window.measures(now);
+        self.arrived[usize::from(measured)] += 1;
+        self.row(row).arrived += u64::from(measured);
+    }
+
+    /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie
+    /// after the end of the run: books its arrival, its waiting and its departure at once.
+    #[inline]
+    pub fn let_in(&mut self, packet: &Packet, start: Time) {
+        self.let_in_at(self.row_of(packet), packet.len_bytes(), packet.time, start);
+    }
+
+    /// The same of a packet of this row that came at `arrived`.
+    #[inline]
+    pub fn let_in_at(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
+        let Window { from, to } = self.window;
+        if arrived < from || start > to || row >= self.let_in.len() {
+            return self.let_in_at_the_edge(row, len_bytes, arrived, start);
+        }
+        self.let_in_total += 1;
+        let wait_ps = start.since(arrived).picoseconds();
+        self.byte_time_ps += u128::from(wait_ps) * u128::from(len_bytes);
+        let let_in = &mut self.let_in[row];
+        let_in.packets += 1;
+        match let_in.wait_ps.checked_add(wait_ps) {
+            Some(sum) => let_in.wait_ps = sum,
+            None => self.carry(row, wait_ps),
+        }
+    }
+
+    /// The sum of the waits in `let_in` is full: moves it to where there is room, and begins again.
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, row: usize, wait_ps: u64) {
+        let full = u128::from(std::mem::replace(&mut self.let_in[row].wait_ps, wait_ps));
+        self.packet_time_ps += full;
+        self.flows[row].wait_ps += full;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn let_in_at_the_edge(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
+        let row = self.existing(row);
+        self.arrival_at(row, arrived);
+        self.waited(1, u64::from(len_bytes), arrived, start);
+        self.departure_at(row, arrived, start);
+    }
+
+    pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time) {
+        self.drop_at(self.row_of(packet), packet.len_bytes(), reason, now);
+    }
+
+    /// A packet of this row is dropped.
+    pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
+        let measured = self.window.measures(now);
+        self.dropped_total += 1;
+        let flow = self.row(row);
+        flow.dropped_total += 1;
+        if measured {
+            flow.dropped += 1;
+            self.dropped[reason as usize] += 1;
+            self.bytes_dropped += u64::from(len_bytes);
+        }
+    }
+
+    pub fn mark(&mut self, packet: &Packet, now: Time) {
+        self.mark_at(self.row_of(packet), now);
+    }
+
+    /// A packet of this row is marked.
+    pub fn mark_at(&mut self, row: usize, now: Time) {
+        if self.window.measures(now) {
+            self.marked += 1;
+            self.row(row).marked += 1;
+        }
+    }
+
+    /// `packet`, which arrived at `packet.time`, begins its transmission at `start`, which may lie after the end of the
+    /// run.
+    #[inline]
+    pub fn departure(&mut self, packet: &Packet, start: Time) {
+        self.departure_at(self.row_of(packet), packet.time, start);
+    }
+
+    #[inline]
+    fn departure_at(&mut self, row: usize, arrived: Time, start: Time) {
+        if start > self.window.to {
+            return;
+        }
+        let measured = self.window.measures(start);
+        self.departed[usize::from(measured)] += 1;
+        if measured {
+            let wait_ps = u128::from(start.since(arrived).picoseconds());
+            let row = self.row(row);
+            row.departed += 1;
+            row.wait_ps += wait_ps;
+        }
+    }
+
+    /// This many packets and bytes waited from `from` to `to`: adds to the integral of the queue's length.
+    #[inline]
+    pub fn waited(&mut self, packets: u64, bytes: u64, from: Time, to: Time) {
+        let span = u128::from(self.window.clip(from, to).picoseconds());
+        self.packet_time_ps += span * u128::from(packets);
+        self.byte_time_ps += span * u128::from(bytes);
+    }
+
+    /// The warm-up ends with `packets` in the queue.
+    pub fn begin_measurement(&mut self, packets: u64) {
+        self.longest = packets;
+    }
+
+    #[inline]
+    pub fn length(&mut self, packets: u64, now: Time) {
+        if packets > self.longest && self.window.measures(now) {
+            self.longest = packets;
+        }
+    }
+
+    /// Packets that arrived since the start.
+    pub fn arrived_total(&self) -> u64 {
+        self.arrived[0] + self.arrived[1] + self.let_in_total
+    }
+
+    /// Packets whose transmission began by the end of the run.
+    pub fn departed_total(&self) -> u64 {
+        self.departed[0] + self.departed[1] + self.let_in_total
+    }
+
+    /// The rows, each with its (flow, direction) as in [`Packet::direction_index`].
+    pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
+        let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
+            let direction = self.directions.as_ref().map_or(self.first + row, |directions| directions[row] as usize);
+            let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
+            let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
+            (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
+        };
+        self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
+    }
+
+    /// What all rows together have to come to, as counted beside them.
+    pub fn totals(&self) -> QueueTotals {
+        QueueTotals {
+            arrived: self.arrived[1] + self.let_in_total,
+            dropped: self.dropped.iter().sum(),
+            marked: self.marked,
+            departed: self.departed[1] + self.let_in_total,
+            dropped_total: self.dropped_total,
+        }
+    }
+
+    pub fn mean_length_packets(&self) -> f64 {
+        let let_in: u128 = self.let_in.iter().map(|row| u128::from(row.wait_ps)).sum();
+        (self.packet_time_ps + let_in) as f64 * 1e-12 / self.window.seconds()
+    }
+
+    pub fn mean_length_bytes(&self) -> f64 {
+        self.byte_time_ps as f64 * 1e-12 / self.window.seconds()
+    }
+}
+
+/// What every port with books has.
+#[repr(C)]
+pub(crate) struct Books {
+    pub book: QueueBook,
+    pub discipline: String,
+    pub series: Option<QueueSeries>,
+    pub watched: Vec<WatchedFlow>,
+    pub rng: Pcg64Mcg,
+    /// The most bytes of state that the discipline was seen to take.
+    pub state_bytes: u64,
+}
+
+impl Books {
+    pub fn new(discipline: String, book: QueueBook, rng: Pcg64Mcg) -> Self {
+        Self { book, discipline, series: None, watched: Vec::new(), rng, state_bytes: 0 }
+    }
+}
+
+/// A discipline's sink: books drops and marks, and lets go of what the dropped packets held.
+pub(crate) struct BookSink<'a> {
+    pub book: &'a mut QueueBook,
+    pub sacks: &'a mut SackTable,
+    pub now: Time,
+}
+
+impl Sink<Packet> for BookSink<'_> {
+    fn dropped(&mut self, packet: Packet, reason: DropReason, _queued: bool) {
+        self.book.drop(&packet, reason, self.now);
+        if packet.is_ack() && packet.stamp != 0 {
+            self.sacks.take(packet.stamp);
+        }
+    }
+
+    fn marked(&mut self, packet: &Packet, _reason: MarkReason) {
+        self.book.mark(packet, self.now);
+    }
+}
+
+/// Shows a queue's gauges to a visitor.
+pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
+
+/// Shows the gauges that a queue keeps for a flow to a visitor.
+pub(crate) type FlowGauges<'a> = dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)) + 'a;
+
+/// The time series of one queue: its length, its drops, and whatever gauges its discipline shows.
+#[derive(Default)]
+pub(crate) struct QueueSeries {
+    pub length_packets: Vec<f64>,
+    pub length_bytes: Vec<f64>,
+    pub dropped_packets: Vec<f64>,
+    dropped_before: u64,
+    pub gauges: GaugeSeries,
+}
+
+impl QueueSeries {
+    pub fn sample(&mut self, backlog: forebay_qdisc::Backlog, dropped_total: u64, gauges: &Gauges<'_>) {
+        self.length_packets.push(backlog.packets as f64);
+        self.length_bytes.push(backlog.bytes as f64);
+        self.dropped_packets.push((dropped_total - self.dropped_before) as f64);
+        self.dropped_before = dropped_total;
+        self.gauges.sample(gauges);
+    }
+}
+
+/// Named gauges over time.
+#[derive(Default)]
+pub(crate) struct GaugeSeries {
+    samples: usize,
+    pub columns: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl GaugeSeries {
+    pub fn sample(&mut self, gauges: &Gauges<'_>) {
+        gauges(&mut |name, value| {
+            let index = self.columns.iter().position(|(column, _)| *column == name).unwrap_or_else(|| {
+                // A gauge that appears late was not there before.
+                self.columns.push((name, vec![f64::NAN; self.samples]));
+                self.columns.len() - 1
+            });
+            self.columns[index].1.push(value);
+        });
+        self.samples += 1;
+        for (_, values) in &mut self.columns {
+            values.resize(self.samples, f64::NAN);
+        }
+    }
+}
+
+/// A flow whose gauges at one queue are sampled.
+pub(crate) struct WatchedFlow {
+    pub flow: FlowId,
+    pub series: GaugeSeries,
+}
+
+impl WatchedFlow {
+    pub fn new(flow: FlowId) -> Self {
+        Self { flow, series: GaugeSeries::default() }
+    }
+
+    pub fn key(&self) -> FlowKey {
+        flow_key(self.flow, false)
+    }
+}
+
+/// Packets that a link lost at random, by flow: since the start, and within the measured interval.
+#[derive(Default)]
+pub(crate) struct LossBook {
+    pub flows: BTreeMap<FlowId, (u64, u64)>,
+}
+
+impl LossBook {
+    pub fn lost(&mut self, packet: &Packet, window: &Window) {
+        let (total, measured) = self.flows.entry(packet.flow_id()).or_default();
+        *total += 1;
+        *measured += u64::from(window.measures(packet.time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::{Ecn, Span};
+
+    use super::*;
+    use crate::packet::PacketFields;
+
+    fn packet(flow: FlowId) -> Packet {
+        Packet::new(PacketFields {
+            time: Time::ZERO,
+            stamp: 0,
+            number: 0,
+            flow,
+            len_bytes: 100,
+            flags: 0,
+            class: 0,
+            ecn: Ecn::NotCapable,
+        })
+    }
+
+    /// A book in which a packet of each flow, one after the other, came and went at once.
+    fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
+        let end = Time::ZERO + Span::from_seconds(1);
+        let mut book = QueueBook::new(Window { from: Time::ZERO, to: end });
+        flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
+        book
+    }
+
+    /// 2^64 picoseconds are 213 days: a million packets that wait 20 s each.
+    #[test]
+    fn waits_are_summed_beyond_64_bits_of_picoseconds() {
+        let days = |days: u64| Time::ZERO + Span::from_seconds(days * 86_400);
+        for booked_at_once in [true, false] {
+            let mut book = QueueBook::new(Window { from: Time::ZERO, to: days(200) });
+            for _ in 0..3 {
+                if booked_at_once {
+                    book.let_in(&packet(7), days(150));
+                } else {
+                    book.arrival(&packet(7));
+                    book.waited(1, 100, Time::ZERO, days(150));
+                    book.departure(&packet(7), days(150));
+                }
+            }
+            let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+            assert_eq!(wait_ps, 450 * 86_400 * 1_000_000_000_000, "{booked_at_once}");
+            assert!((book.mean_length_packets() - 2.25).abs() < 1e-12, "{booked_at_once}");
+        }
+    }
+
+    #[test]
+    fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
+        assert_eq!(book_of([1_000_000].into_iter()).flows.len(), 2);
+        assert_eq!(book_of([1_000_000, 1_000_003].into_iter()).flows.len(), 8);
+    }
+
+    #[test]
+    fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
+        for flows in [(10..500).collect::<Vec<FlowId>>(), (10..500).rev().collect(), vec![300, 499, 10, 12, 300]] {
+            let book = book_of(flows.iter().copied());
+            let of_rows: Vec<(usize, u64)> =
+                book.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
+            let mut seen = flows.clone();
+            seen.sort_unstable();
+            seen.dedup();
+            let expected: Vec<(usize, u64)> = seen
+                .iter()
+                .map(|&flow| (flow as usize * 2, flows.iter().filter(|&&other| other == flow).count() as u64))
+                .collect();
+            assert_eq!(of_rows, expected);
+            assert_eq!(book.totals().arrived, flows.len() as u64);
+        }
+    }
+}

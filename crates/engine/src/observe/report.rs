@@ -1,0 +1,581 @@
+//! Gathers the books of all processes, checks that nothing was lost or made up, and draws up the result tables.
+
+use std::hash::Hasher;
+
+use forebay_qdisc::{Backlog, DropReason, Span};
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::error::RunError;
+use crate::link::LinkReport;
+use crate::observe::deadlock;
+use crate::observe::deadlock::BufferWait;
+use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
+use crate::observe::queue_book::{Books, FlowGauges, GaugeSeries, LossBook, QueueSeries, QueueTotals};
+use crate::observe::results::{Column, RunResult, Series, Table};
+use crate::observe::window::Window;
+use crate::packet::{FlowId, flow_key};
+
+/// What a queue hands in.
+pub(crate) struct QueueReport<'a> {
+    pub name: &'a str,
+    pub books: &'a mut Books,
+    /// What is queued at the end.
+    pub backlog: Backlog,
+    /// Whether the queued packets exist only in the queue; those of a law's port are in its lane already.
+    pub holds_packets: bool,
+    pub flow_gauges: &'a FlowGauges<'a>,
+}
+
+/// What is known of a flow beside its books.
+#[derive(Clone, Debug)]
+pub(crate) struct FlowLabel {
+    pub name: String,
+    pub group: String,
+    pub kind: &'static str,
+}
+
+/// What a port of an Ethernet switch or adapter hands in; all of the measured interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PortReport {
+    pub name: String,
+    /// How long it was not to send, for PAUSE that came; with PAUSE by class, of all classes together.
+    pub paused: Span,
+    pub pause_frames_sent: u64,
+    /// Control frames sent that began here, without PAUSE.
+    pub control_frames_sent: u64,
+    /// The most bytes held of what came by it.
+    pub memory_max_bytes: u64,
+    /// Frames that came by it and found no room.
+    pub frames_lost: u64,
+    /// Frames generated for which a virtual output queue had no room: they were never sent.
+    pub source_drops: u64,
+    /// Messages that asked for a rate limiter when there was none left.
+    pub messages_ignored: u64,
+}
+
+impl PortReport {
+    pub fn new(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// The memory for what came by the port holds this many bytes.
+    #[inline]
+    pub fn memory(&mut self, bytes: u64) {
+        self.memory_max_bytes = self.memory_max_bytes.max(bytes);
+    }
+
+    /// The warm-up is over: what was counted so far does not count.
+    pub fn begin_measurement(&mut self) {
+        *self = Self::new(std::mem::take(&mut self.name));
+    }
+}
+
+/// What a process knows of control frames, PAUSE among them, since the start of the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ControlCount {
+    /// Sent, or put where they wait to be sent, by who made them.
+    pub created: u64,
+    /// Come to whom they were for.
+    pub consumed: u64,
+    /// For lack of room.
+    pub lost: u64,
+    /// On their way, in a buffer of the process at the end of the run.
+    pub held: u64,
+}
+
+/// What became of the packets of one (flow, direction), since the start.
+#[derive(Clone, Copy, Debug, Default)]
+struct Fate {
+    dropped: u64,
+    lost: u64,
+    in_flight: u64,
+}
+
+/// Collects what the processes hand in.
+pub struct Report {
+    window: Window,
+    labels: Vec<FlowLabel>,
+    sends: Vec<SendBook>,
+    receives: Vec<ReceiveBook>,
+    /// Data packets dropped or lost within the measured interval, by flow.
+    flow_dropped: Vec<u64>,
+    fates: Vec<Fate>,
+    held: u64,
+    control: ControlCount,
+    ports: Vec<PortReport>,
+    buffer_waits: Vec<BufferWait>,
+    queues: QueueTable,
+    queue_flows: QueueFlowTable,
+    links: Vec<LinkReport>,
+    series: Vec<Series>,
+    violation: Option<String>,
+    trace_error: Option<RunError>,
+}
+
+#[derive(Default)]
+struct QueueTable {
+    name: Vec<String>,
+    discipline: Vec<String>,
+    arrived: Vec<u64>,
+    dropped: Vec<u64>,
+    by_reason: [Vec<u64>; DropReason::ALL.len()],
+    marked: Vec<u64>,
+    bytes_dropped: Vec<u64>,
+    mean_packets: Vec<f64>,
+    mean_bytes: Vec<f64>,
+    longest: Vec<u64>,
+    wait_mean_s: Vec<f64>,
+    state_bytes: Vec<u64>,
+}
+
+#[derive(Default)]
+struct QueueFlowTable {
+    queue: Vec<String>,
+    flow: Vec<String>,
+    direction: Vec<String>,
+    arrived: Vec<u64>,
+    dropped: Vec<u64>,
+    marked: Vec<u64>,
+    wait_mean_s: Vec<f64>,
+    gauges: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Report {
+    pub(crate) fn new(window: Window, labels: Vec<FlowLabel>) -> Self {
+        let flows = labels.len();
+        Self {
+            window,
+            labels,
+            sends: Vec::new(),
+            receives: Vec::new(),
+            flow_dropped: vec![0; flows],
+            fates: vec![Fate::default(); flows * 2],
+            held: 0,
+            control: ControlCount::default(),
+            ports: Vec::new(),
+            buffer_waits: Vec::new(),
+            queues: QueueTable::default(),
+            queue_flows: QueueFlowTable::default(),
+            links: Vec::new(),
+            series: Vec::new(),
+            violation: None,
+            trace_error: None,
+        }
+    }
+
+    /// Packets still on a lane when the run ended, by (flow, direction). The rows behind those of the flows are of
+    /// control frames.
+    pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
+        match self.fates.get_mut(direction_index) {
+            Some(fate) => fate.in_flight += packets,
+            None => self.control.held += packets,
+        }
+    }
+
+    /// Data packets that a process holds outside of any queue's books at the end of the run.
+    pub(crate) fn holds(&mut self, packets: u64) {
+        self.held += packets;
+    }
+
+    /// Data packets that a process other than a queue had no room for.
+    pub(crate) fn lost(&mut self, book: &LossBook) {
+        for (&flow, (total, measured)) in &book.flows {
+            self.fates[flow as usize * 2].lost += total;
+            self.flow_dropped[flow as usize] += measured;
+        }
+    }
+
+    pub(crate) fn control(&mut self, count: ControlCount) {
+        let all = &mut self.control;
+        all.created += count.created;
+        all.consumed += count.consumed;
+        all.lost += count.lost;
+        all.held += count.held;
+    }
+
+    /// Who waits for whom at the ports of a switch.
+    pub(crate) fn buffer_waits(&mut self, waits: Vec<BufferWait>) {
+        self.buffer_waits.extend(waits);
+    }
+
+    pub(crate) fn port(&mut self, port: PortReport) {
+        self.ports.push(port);
+    }
+
+    pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
+        let name = self.labels[flow as usize].name.clone();
+        self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
+        self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
+        self.push_series("flow", &name, "rate_limit_bps", book.record.rate_limit_series.take());
+        put(&mut self.sends, flow as usize, book);
+    }
+
+    pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
+        let name = self.labels[flow as usize].name.clone();
+        self.push_series("flow", &name, "goodput_bps", book.record.goodput_series.take());
+        put(&mut self.receives, flow as usize, book);
+    }
+
+    /// Adds a series; its interval is set when the result is drawn up.
+    fn push_series(&mut self, kind: &'static str, name: &str, quantity: &str, values: Option<Vec<f64>>) {
+        if let Some(values) = values {
+            let (name, quantity) = (name.to_owned(), quantity.to_owned());
+            self.series.push(Series { kind, name, quantity, start_s: 0.0, interval_s: 0.0, values });
+        }
+    }
+
+    /// The measured interval.
+    pub(crate) fn window(&self) -> Window {
+        self.window
+    }
+
+    pub(crate) fn link(&mut self, mut link: LinkReport) {
+        self.lost(&link.lost);
+        self.push_series("link", &link.name, "utilization", link.series.take());
+        if let Some(tracer) = link.tracer.take()
+            && let Err(error) = tracer.close()
+        {
+            self.trace_error.get_or_insert(error);
+        }
+        self.links.push(link);
+    }
+
+    pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
+        let QueueReport { name, books, backlog, holds_packets, flow_gauges, .. } = report;
+        let book = &books.book;
+        // received = dropped + departed + queued; for a law the queued ones are booked when they are let in.
+        let accounted = book.dropped_total + book.departed_total() + backlog.packets;
+        if book.arrived_total() != accounted {
+            self.violation.get_or_insert(format!(
+                "queue `{name}`: {} packets arrived, but {} were dropped, {} departed and {} are queued",
+                book.arrived_total(),
+                book.dropped_total,
+                book.departed_total(),
+                backlog.packets
+            ));
+        }
+        if holds_packets {
+            self.held += backlog.packets;
+        }
+        let queues = &mut self.queues;
+        queues.name.push(name.to_owned());
+        queues.discipline.push(books.discipline.clone());
+        let totals = book.totals();
+        queues.arrived.push(totals.arrived);
+        queues.dropped.push(totals.dropped);
+        for (column, count) in queues.by_reason.iter_mut().zip(book.dropped) {
+            column.push(count);
+        }
+        queues.marked.push(totals.marked);
+        queues.bytes_dropped.push(book.bytes_dropped);
+        queues.mean_packets.push(book.mean_length_packets());
+        queues.mean_bytes.push(book.mean_length_bytes());
+        queues.longest.push(book.longest);
+        let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+        queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
+        queues.state_bytes.push(books.state_bytes);
+        self.flows_at_queue(name, books, flow_gauges);
+        if let Some(series) = books.series.take() {
+            self.queue_series(name, series);
+        }
+        for watched in std::mem::take(&mut books.watched) {
+            let full_name = format!("{name}/{}", self.labels[watched.flow as usize].name);
+            self.gauge_series("queue_flow", &full_name, watched.series);
+        }
+    }
+
+    /// Adds a row for each flow and direction that did anything at the queue. Together they have to come to what was
+    /// counted of the queue itself.
+    fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
+        let table = &mut self.queue_flows;
+        let mut sum = QueueTotals::default();
+        for (direction, data) in books.book.rows() {
+            self.fates[direction].dropped += data.dropped_total;
+            let (flow, is_ack) = (direction / 2, direction % 2 != 0);
+            if !is_ack {
+                self.flow_dropped[flow] += data.dropped;
+            }
+            // A packet that had come before the measured interval may have been dropped or marked within it.
+            let counts = [data.arrived, data.dropped, data.marked, data.departed];
+            if counts == [0; 4] {
+                sum.dropped_total += data.dropped_total;
+                continue;
+            }
+            sum.add(&data);
+            table.queue.push(name.to_owned());
+            table.flow.push(self.labels[flow].name.clone());
+            table.direction.push(if is_ack { "acks" } else { "data" }.to_owned());
+            table.arrived.push(data.arrived);
+            table.dropped.push(data.dropped);
+            table.marked.push(data.marked);
+            table.wait_mean_s.push(data.wait_ps as f64 / 1e12 / data.departed as f64);
+            let row = table.queue.len();
+            flow_gauges(flow_key(flow as FlowId, is_ack), &mut |gauge, value| {
+                let column = table.gauges.iter().position(|(column, _)| *column == gauge).unwrap_or_else(|| {
+                    table.gauges.push((gauge, Vec::new()));
+                    table.gauges.len() - 1
+                });
+                let values = &mut table.gauges[column].1;
+                values.resize(row - 1, f64::NAN);
+                values.push(value);
+            });
+        }
+        if let Some((what, of_rows, of_queue)) = sum.differs_from(&books.book.totals()) {
+            self.violation.get_or_insert_with(|| {
+                format!("queue `{name}`: {of_queue} packets {what}, but {of_rows} in the rows of its flows")
+            });
+        }
+    }
+
+    fn queue_series(&mut self, name: &str, series: QueueSeries) {
+        self.push_series("queue", name, "length_packets", Some(series.length_packets));
+        self.push_series("queue", name, "length_bytes", Some(series.length_bytes));
+        self.push_series("queue", name, "dropped_packets", Some(series.dropped_packets));
+        self.gauge_series("queue", name, series.gauges);
+    }
+
+    fn gauge_series(&mut self, kind: &'static str, name: &str, gauges: GaugeSeries) {
+        for (gauge, values) in gauges.columns {
+            self.push_series(kind, name, gauge, Some(values));
+        }
+    }
+
+    /// Every packet sent has to be received, dropped, lost on a link, on a lane or held by a discipline.
+    fn check_conservation(&self) -> Result<(), RunError> {
+        if let Some(violation) = &self.violation {
+            return Err(RunError::Invariant(violation.clone()));
+        }
+        self.check_control()?;
+        let mut missing_in_all = 0;
+        for (flow, label) in self.labels.iter().enumerate() {
+            let (send, receive) = (&self.sends[flow], &self.receives[flow]);
+            let directions = [
+                ("data packets", send.count.packets, receive.count.packets, self.fates[flow * 2]),
+                ("ACKs", receive.count.acks_sent, send.count.acks_received, self.fates[flow * 2 + 1]),
+            ];
+            for (what, sent, received, fate) in directions {
+                let known = received + fate.dropped + fate.lost + fate.in_flight;
+                let Some(missing) = sent.checked_sub(known) else {
+                    return Err(RunError::Invariant(format!(
+                        "flow `{}`: {sent} {what} were sent, but {known} are accounted for",
+                        label.name
+                    )));
+                };
+                missing_in_all += missing;
+            }
+        }
+        if missing_in_all == self.held {
+            Ok(())
+        } else {
+            Err(RunError::Invariant(format!(
+                "{missing_in_all} packets are neither received, dropped nor in flight, but the queues hold {}",
+                self.held
+            )))
+        }
+    }
+
+    /// Every control frame has to reach whom it is for, be lost, or be on its way at the end.
+    fn check_control(&self) -> Result<(), RunError> {
+        let ControlCount { created, consumed, lost, held } = self.control;
+        if created == consumed + lost + held {
+            return Ok(());
+        }
+        Err(RunError::Invariant(format!(
+            "{created} control frames were sent, but {consumed} came to their end, {lost} were lost and {held} are on \
+             their way"
+        )))
+    }
+
+    /// Checks the books and draws up the tables.
+    pub(crate) fn close(mut self, sampling_interval: Option<Span>) -> Result<RunResult, RunError> {
+        if let Some(error) = self.trace_error.take() {
+            return Err(error);
+        }
+        self.sends.resize_with(self.labels.len(), SendBook::default);
+        self.receives.resize_with(self.labels.len(), ReceiveBook::default);
+        self.check_conservation()?;
+        let interval_s = sampling_interval.map_or(0.0, Span::seconds);
+        for series in &mut self.series {
+            series.start_s = interval_s;
+            series.interval_s = interval_s;
+        }
+        self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
+        let name = |link: u32| {
+            let link = self.links.iter().find(|other| other.number == link);
+            link.map_or_else(String::new, |link| link.name.clone())
+        };
+        let deadlock = deadlock::find(&self.buffer_waits, &name);
+        let hops = self.links.iter().map(|link| link.hops).sum();
+        let mut result = RunResult {
+            duration_s: self.window.to.seconds(),
+            warmup_s: self.window.from.seconds(),
+            flows: self.flow_table(),
+            queues: self.queues.table(),
+            links: link_table(self.links),
+            queue_flows: self.queue_flows.table(),
+            ports: port_table(&self.ports),
+            deadlock,
+            series: self.series,
+            ..RunResult::default()
+        };
+        result.engine.packet_hops = hops;
+        result.digest = digest(&result);
+        Ok(result)
+    }
+
+    /// Takes the names.
+    fn flow_table(&mut self) -> Table {
+        let seconds = self.window.seconds();
+        let mut table = Table::default();
+        let kinds = self.labels.iter().map(|label| label.kind.to_owned()).collect();
+        let labels = std::mem::take(&mut self.labels).into_iter();
+        let (names, groups) = labels.map(|label| (label.name, label.group)).unzip();
+        table.push("name", Column::Text(names));
+        table.push("group", Column::Text(groups));
+        table.push("kind", Column::Text(kinds));
+        let received = |of: &dyn Fn(&ReceiveBook) -> f64| Column::Float(self.receives.iter().map(of).collect());
+        let started = |book: &SendBook| book.record.started.map_or(f64::NAN, |at| at.seconds());
+        let sent = |of: fn(&SendCount) -> u64| -> Vec<u64> {
+            self.sends.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
+        };
+        let arrived = |of: fn(&ReceiveCount) -> u64| -> Vec<u64> {
+            self.receives.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
+        };
+        let rate = |bytes: Vec<u64>| Column::Float(bytes.iter().map(|&bytes| bytes as f64 * 8.0 / seconds).collect());
+        table.push("goodput_bps", rate(arrived(|count| count.payload)));
+        table.push("throughput_bps", rate(arrived(|count| count.bytes)));
+        table.push("offered_bps", rate(sent(|count| count.bytes)));
+        table.push("packets_sent", Column::Count(sent(|count| count.packets)));
+        table.push("packets_delivered", Column::Count(arrived(|count| count.packets)));
+        table.push("packets_dropped", Column::Count(self.flow_dropped.clone()));
+        table.push("packets_marked", Column::Count(arrived(|count| count.marked)));
+        table.push("packets_retransmitted", Column::Count(sent(|count| count.retransmitted)));
+        table.push("timeouts", Column::Count(sent(|count| count.timeouts)));
+        table.push("delay_mean_s", received(&|book| book.delay.mean_s()));
+        table.push("delay_p50_s", received(&|book| book.delay.quantile_s(0.50)));
+        table.push("delay_p95_s", received(&|book| book.delay.quantile_s(0.95)));
+        table.push("delay_p99_s", received(&|book| book.delay.quantile_s(0.99)));
+        table.push("delay_max_s", received(&|book| book.delay.max_s()));
+        table.push("start_s", Column::Float(self.sends.iter().map(started).collect()));
+        table.push("finished_s", received(&|book| book.record.finished.map_or(f64::NAN, |at| at.seconds())));
+        table.push("transfers_completed", Column::Count(self.receives.iter().map(|b| b.record.transfers).collect()));
+        let transfer_mean = |book: &ReceiveBook| book.record.transfer_time.seconds() / book.record.transfers as f64;
+        table.push("transfer_time_mean_s", received(&transfer_mean));
+        table
+    }
+}
+
+impl QueueTable {
+    fn table(self) -> Table {
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.name));
+        table.push("discipline", Column::Text(self.discipline));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("bytes_dropped", Column::Count(self.bytes_dropped));
+        for (reason, column) in DropReason::ALL.iter().zip(self.by_reason) {
+            table.push(reason.column(), Column::Count(column));
+        }
+        table.push("length_mean_packets", Column::Float(self.mean_packets));
+        table.push("length_mean_bytes", Column::Float(self.mean_bytes));
+        table.push("length_max_packets", Column::Count(self.longest));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        table.push(STATE_BYTES, Column::Count(self.state_bytes));
+        table
+    }
+}
+
+impl QueueFlowTable {
+    fn table(self) -> Table {
+        let rows = self.queue.len();
+        let mut table = Table::default();
+        table.push("queue", Column::Text(self.queue));
+        table.push("flow", Column::Text(self.flow));
+        table.push("direction", Column::Text(self.direction));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        for (gauge, mut values) in self.gauges {
+            values.resize(rows, f64::NAN);
+            table.push(gauge, Column::Float(values));
+        }
+        table
+    }
+}
+
+/// Puts a book in its place. Flows hand theirs in nearly in order: until then there is none of them here.
+fn put<B: Default>(books: &mut Vec<B>, place: usize, book: B) {
+    if place >= books.len() {
+        books.resize_with(place + 1, B::default);
+    }
+    books[place] = book;
+}
+
+/// One row a link, in the order in which the links were added.
+fn link_table(mut links: Vec<LinkReport>) -> Table {
+    links.sort_by_key(|link| link.number);
+    let mut table = Table::default();
+    table.push("name", Column::Text(links.iter().map(|link| link.name.clone()).collect()));
+    table.push("rate_bps", Column::Float(links.iter().map(|link| link.rate.bits_per_second() as f64).collect()));
+    table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
+    table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
+    table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
+    let lost = |link: &LinkReport| link.lost.flows.values().map(|(_, measured)| measured).sum();
+    table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
+    table
+}
+
+/// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
+fn port_table(ports: &[PortReport]) -> Table {
+    let mut table = Table::default();
+    if ports.is_empty() {
+        return table;
+    }
+    let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
+    table.push("name", Column::Text(ports.iter().map(|port| port.name.clone()).collect()));
+    table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
+    table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
+    table.push("control_frames_sent", count(|port| port.control_frames_sent));
+    table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
+    table.push("frames_lost", count(|port| port.frames_lost));
+    table.push("source_drops", count(|port| port.source_drops));
+    table.push("messages_ignored", count(|port| port.messages_ignored));
+    table
+}
+
+/// The column with the most memory that a discipline's state was seen to take. It depends on the width of a pointer and
+/// on how vectors grow, and so is no part of the digest.
+const STATE_BYTES: &str = "state_bytes";
+
+/// A hash of all results: equal digests mean equal results, to the last bit.
+fn digest(result: &RunResult) -> String {
+    let mut hasher = SipHasher24::new();
+    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports] {
+        for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES) {
+            hasher.write(name.as_bytes());
+            match column {
+                Column::Text(values) => values.iter().for_each(|text| hasher.write(text.as_bytes())),
+                Column::Float(values) => values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value))),
+                Column::Count(values) => values.iter().for_each(|value| hasher.write_u64(*value)),
+            }
+        }
+    }
+    for series in &result.series {
+        hasher.write(series.kind.as_bytes());
+        hasher.write(series.name.as_bytes());
+        hasher.write(series.quantity.as_bytes());
+        series.values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value)));
+    }
+    format!("{:032x}", hasher.finish128().as_u128())
+}
+
+/// The bits of a number, the same for every NaN.
+fn canonical_bits(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,39 @@
+//! The last check of the books.
+
+use forebay_qdisc::Time;
+
+use super::*;
+use crate::observe::queue_book::QueueBook;
+use crate::rng::stream;
+
+/// Hands in a queue's books in which one flow lost one packet, after `change` has been at them.
+fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
+    let window = Window { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
+    let label = FlowLabel { name: "flow".into(), group: "flow".into(), kind: "udp" };
+    let mut report = Report::new(window, vec![label]);
+    let mut book = QueueBook::new(window);
+    book.arrival_at(0, Time::ZERO);
+    book.drop_at(0, 1000, DropReason::Overflow, Time::ZERO);
+    change(&mut book);
+    let mut sender = SendBook::default();
+    sender.count.packets = 1;
+    report.sender(0, sender);
+    report.queue(QueueReport {
+        name: "queue",
+        books: &mut Books::new("drop_tail".into(), book, stream(1, "queue")),
+        backlog: Backlog::default(),
+        holds_packets: true,
+        flow_gauges: &|_, _| {},
+    });
+    report.close(None)
+}
+
+#[test]
+fn a_queue_that_counts_other_than_its_rows_is_an_error() {
+    let rows = close(|_| {}).unwrap_or_else(|error| panic!("{error}")).queue_flows;
+    assert_eq!(rows.counts("packets_dropped"), [1]);
+    let error = close(|book| book.dropped[DropReason::Early as usize] += 1).map(|_| ()).unwrap_err();
+    assert!(error.to_string().ends_with("queue `queue`: 2 packets dropped, but 1 in the rows of its flows"), "{error}");
+    let error = close(|book| book.marked += 1).map(|_| ()).unwrap_err();
+    assert!(error.to_string().ends_with("queue `queue`: 1 packets marked, but 0 in the rows of its flows"), "{error}");
+}

@@ -1,0 +1,119 @@
+//! Packet traces of a link: every packet as its transmission ends.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use forebay_qdisc::Time;
+
+use crate::error::RunError;
+use crate::observe::pcapng::{PcapngWriter, TcpFlags, TracePacket, TraceTransport};
+use crate::packet::sack::SackTable;
+use crate::packet::{Packet, flags};
+
+/// Where and how the packets of a link are recorded.
+#[derive(Clone, Debug)]
+pub struct TraceSpec {
+    /// The file, pcapng.
+    pub path: PathBuf,
+    /// Bytes kept of each packet.
+    pub snaplen: u32,
+}
+
+/// What a trace has to know of a flow.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TracedFlow {
+    pub is_tcp: bool,
+    /// Bytes of a data packet that the simulation counts as header.
+    pub header_bytes: u16,
+}
+
+/// Writes the packets of one link as they are sent.
+pub(crate) struct Tracer {
+    path: PathBuf,
+    writer: PcapngWriter<BufWriter<File>>,
+    flows: Rc<[TracedFlow]>,
+    failure: Option<io::Error>,
+}
+
+/// The receive window that a trace shows: simulated receivers take whatever comes.
+const WINDOW_BYTES: u32 = 1 << 20;
+
+/// What fits into an IPv4 packet behind the longest TCP header.
+const LONGEST_PAYLOAD_BYTES: u32 = 65_535 - 20 - 60;
+
+impl Tracer {
+    /// Creates the file.
+    pub fn open(spec: TraceSpec, link: &str, flows: Rc<[TracedFlow]>) -> Result<Self, RunError> {
+        let TraceSpec { path, snaplen } = spec;
+        let writer = File::create(&path).and_then(|file| PcapngWriter::new(BufWriter::new(file), &[link], snaplen));
+        match writer {
+            Ok(writer) => Ok(Self { path, writer, flows, failure: None }),
+            Err(reason) => Err(trace_error(&path, reason)),
+        }
+    }
+
+    /// Records `packet`, whose transmission ends at `at`.
+    pub fn record(&mut self, packet: &Packet, at: Time, sacks: &SackTable) {
+        let flow = self.flows[packet.flow_id() as usize];
+        let (data_host, ack_host) = (packet.flow_id() * 2, packet.flow_id() * 2 + 1);
+        let from_source = !packet.is_ack();
+        let (source_host, destination_host) = if from_source { (data_host, ack_host) } else { (ack_host, data_host) };
+        // Ephemeral port at the source, a well-known one at the destination.
+        let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
+        let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
+        let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
+        let payload_bytes = if bare { 0 } else { packet.len_bytes().saturating_sub(u32::from(flow.header_bytes)) };
+        // A simulated packet may be as long as an IP packet without the headers that a trace makes up for it.
+        let payload_bytes = payload_bytes.min(LONGEST_PAYLOAD_BYTES);
+        let blocks: Vec<(u32, u32)> = sacks
+            .get(packet)
+            .map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect())
+            .unwrap_or_default();
+        let transport = if flow.is_tcp { tcp_header(packet, &blocks) } else { TraceTransport::Udp };
+        let traced = TracePacket {
+            source_host,
+            destination_host,
+            source_port,
+            destination_port,
+            ecn: packet.ecn(),
+            class: packet.class(),
+            payload_bytes,
+            transport,
+        };
+        if self.failure.is_none() {
+            self.failure = self.writer.packet(0, at, &traced).err();
+        }
+    }
+
+    /// Writes out what is left.
+    pub fn close(self) -> Result<(), RunError> {
+        let Self { path, writer, failure, .. } = self;
+        let written = match failure {
+            Some(reason) => Err(reason),
+            None => writer.finish().and_then(|out| out.into_inner().map_err(io::IntoInnerError::into_error)),
+        };
+        written.map(drop).map_err(|reason| trace_error(&path, reason))
+    }
+}
+
+/// The TCP header of a simulated packet. The receiver sends no data: its sequence number is that of its SYN, then 1.
+fn tcp_header<'a>(packet: &Packet, sack: &'a [(u32, u32)]) -> TraceTransport<'a> {
+    let has = |flag: u8| packet.has(flag);
+    let syn = has(flags::SYN);
+    let (sequence, acknowledgement) =
+        if packet.is_ack() { (u32::from(!syn), packet.number()) } else { (packet.number(), u32::from(!syn)) };
+    let flags = TcpFlags {
+        syn,
+        ack: packet.is_ack() || !syn,
+        fin: has(flags::FIN),
+        ece: has(flags::ECE) || has(flags::ECN_SETUP),
+        cwr: has(flags::CWR) || has(flags::ECN_SETUP),
+    };
+    TraceTransport::Tcp { sequence, acknowledgement, flags, window_bytes: WINDOW_BYTES, sack }
+}
+
+fn trace_error(path: &std::path::Path, reason: io::Error) -> RunError {
+    RunError::Trace { path: path.display().to_string(), reason }
+}

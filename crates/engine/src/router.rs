@@ -1,0 +1,3 @@
+//! The output ports of hosts and routers.
+
+pub(crate) mod port;

@@ -1,0 +1,26 @@
+//! What describes a network: links with their queues, switches, adapters, flows, and what is observed.
+//!
+//! | file | what |
+//! |---|---|
+//! | `link.rs` | a link and the queue at its sending end |
+//! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
+//! | `crossbar.rs` | the fabric of a switch |
+//! | `ethernet.rs` | Ethernet switches and adapters |
+//! | `probes.rs` | what becomes a time series |
+//! | `distribution.rs` | what traffic is drawn from |
+
+pub(crate) mod crossbar;
+pub(crate) mod distribution;
+pub(crate) mod ethernet;
+pub(crate) mod flow;
+pub(crate) mod link;
+pub(crate) mod probes;
+pub(crate) mod traffic;
+
+pub use crossbar::{FabricId, FabricSpec, Inputs};
+pub use distribution::Distribution;
+pub use ethernet::{AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, ServiceStep};
+pub use flow::{Application, FlowSpec, Transport};
+pub use link::{LinkId, LinkSpec};
+pub use probes::Probes;
+pub use traffic::{CellArrivals, FrameArrivals, OnOff, RateStep, UdpPattern};

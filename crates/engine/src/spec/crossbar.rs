@@ -1,0 +1,41 @@
+//! The fabric of a switch.
+
+use forebay_qdisc::Span;
+use forebay_switching::{InputFifos, Scheduler, Speedup, VirtualOutputQueues};
+
+use crate::packet::Packet;
+
+/// Index of a switch fabric, in the order of [`NetworkBuilder::add_fabric`].
+pub type FabricId = u32;
+
+/// Where packets wait for the fabric.
+pub enum Inputs {
+    /// A queue for each output at each input, and who chooses among them.
+    VirtualOutputQueues(VirtualOutputQueues<Packet>, Box<dyn Scheduler>),
+    /// One queue at each input, whose first packet blocks those behind it.
+    Fifos(InputFifos<Packet>),
+}
+
+impl Inputs {
+    /// What the results call the discipline of the inputs.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::VirtualOutputQueues(..) => "voq",
+            Self::Fifos(_) => "input_fifo",
+        }
+    }
+}
+
+/// A switch fabric.
+pub struct FabricSpec {
+    /// Its name in results; also that of its random stream.
+    pub name: String,
+    /// How many inputs, and how many outputs.
+    pub ports: usize,
+    /// Where packets wait.
+    pub inputs: Inputs,
+    /// Time of a packet on the line.
+    pub slot: Span,
+    /// Phases in a slot.
+    pub speedup: Speedup,
+}

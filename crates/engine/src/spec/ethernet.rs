@@ -1,0 +1,92 @@
+//! Ethernet switches and adapters.
+
+use forebay_qdisc::{Rate, Span, Time};
+use forebay_switching::congestion::CongestionManagement;
+use forebay_switching::{PauseConfig, SharedMemoryConfig};
+
+use crate::spec::LinkId;
+
+/// How a buffer stops its feeder.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FlowControl {
+    /// Not at all: what finds no room is lost.
+    None,
+    /// PAUSE (IEEE 802.3x): the whole link stops.
+    Pause(PauseConfig),
+    /// Priority flow control (IEEE 802.1Qbb): each class has its own watermarks and stops alone.
+    Priority(PauseConfig),
+}
+
+/// In which order an output sends what its inputs have for it, within a class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbiter {
+    /// In the order of arrival.
+    Fifo,
+    /// One frame of each input, round-robin.
+    RoundRobin,
+}
+
+/// From when on a port sends, or a node takes frames, at which rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServiceStep {
+    /// From when on.
+    pub from: Time,
+    /// The rate; no more than the link's.
+    pub rate: Rate,
+}
+
+/// A full-duplex port: a link in each direction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EthernetPort {
+    /// The link on which the node sends.
+    pub out: LinkId,
+    /// The link by which it receives.
+    pub incoming: LinkId,
+    /// Changes of the rate at which it sends, in the order of time. None: the link's rate throughout.
+    pub service: Vec<ServiceStep>,
+}
+
+/// A switch whose memory is divided among its inputs and shared by its outputs.
+pub struct EthernetSwitchSpec {
+    /// Its name in results; also that of its random streams.
+    pub name: String,
+    /// Its ports. The `far_input_port` of a link that leads here is the port's index.
+    pub ports: Vec<EthernetPort>,
+    /// Its memory.
+    pub memory: SharedMemoryConfig,
+    /// How it stops its neighbours.
+    pub flow_control: FlowControl,
+    /// How long after an order to stop a port begins no more frames.
+    pub reaction: Span,
+    /// The order at an output.
+    pub arbiter: Arbiter,
+    /// Whether classes are served by strict priority, the highest first; else all are one or, where classes are stopped
+    /// singly, take turns.
+    pub strict_priority: bool,
+    /// From the last bit of a frame to its place in its output's queue.
+    pub forwarding_delay: Span,
+    /// What manages congestion.
+    pub congestion: Option<CongestionManagement>,
+}
+
+/// The end node.
+pub struct AdapterSpec {
+    /// Its name in results; also that of its random streams.
+    pub name: String,
+    /// Its port. `port.service` is ignored; the node's own pace is `service`.
+    pub port: EthernetPort,
+    /// Frames that each virtual output queue holds at most; `None` for no limit.
+    pub voq_limit: Option<u32>,
+    /// How many flows may have a rate limiter at a time; `None` for no limit.
+    pub rate_limiters: Option<u32>,
+    /// Memory for what has come and the node has not taken yet, in bytes.
+    pub egress_bytes: u64,
+    /// How it stops the switch.
+    pub flow_control: FlowControl,
+    /// How long after an order to stop the adapter begins no more frames.
+    pub reaction: Span,
+    /// At which rate the node takes frames. None: at the rate of its incoming link.
+    pub service: Vec<ServiceStep>,
+    /// What manages congestion.
+    pub congestion: Option<CongestionManagement>,
+}

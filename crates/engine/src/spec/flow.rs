@@ -1,0 +1,101 @@
+//! A flow: what carries it, what uses it, and which way it goes.
+
+use forebay_qdisc::{Span, Time};
+use forebay_switching::Bytes;
+use forebay_tcp::TcpConfig;
+
+use crate::spec::{CellArrivals, Distribution, FrameArrivals, LinkId, UdpPattern};
+
+/// What uses a TCP connection.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Application {
+    /// Data without end.
+    Unlimited,
+    /// This many bytes, then close.
+    Fixed {
+        /// The bytes.
+        bytes: u64,
+    },
+    /// The flow's destination asks, its source answers, over one connection.
+    RequestResponse {
+        /// Bytes of a request.
+        request_bytes: u64,
+        /// Size of a response in bytes.
+        response: Distribution,
+        /// Time from a response to the next request in picoseconds.
+        think: Distribution,
+    },
+}
+
+/// What carries a flow.
+#[derive(Clone, Debug)]
+pub enum Transport {
+    /// TCP.
+    Tcp {
+        /// Its settings, validated.
+        config: TcpConfig,
+        /// What uses it.
+        application: Application,
+    },
+    /// UDP.
+    Udp {
+        /// When it sends.
+        pattern: UdpPattern,
+        /// Packet length in bytes on the wire.
+        length: Distribution,
+        /// Bytes of each packet that are not payload.
+        header_bytes: u16,
+        /// Whether its packets are ECT(0).
+        ecn: bool,
+    },
+    /// Cells on the slots of a line. Flows that follow each other and have the same `line` share one source, which
+    /// draws for each cell whose it is.
+    Cells {
+        /// The line.
+        line: u32,
+        /// How likely a cell of the line is this flow's, relative to the others'.
+        share: f64,
+        /// When the line's cells come; the first flow of the line decides.
+        arrivals: CellArrivals,
+        /// Length of a cell in bytes on the wire.
+        len_bytes: u16,
+        /// Time of a cell on the line.
+        slot: Span,
+    },
+    /// Ethernet frames, between adapters. Flows of a group with the same source and the same `generator` share one,
+    /// which draws for each frame whose it is.
+    Frames {
+        /// The generator.
+        generator: u32,
+        /// How likely a frame of the generator is this flow's, relative to the others'.
+        share: f64,
+        /// When the generator's frames come; its first flow decides.
+        arrivals: FrameArrivals,
+        /// Length of a frame in bytes on the wire.
+        len_bytes: u16,
+        /// Whether its frames are ECT(0).
+        ecn: bool,
+        /// The flow's own set-point for E2CM; `None`: the scheme's.
+        set_point: Option<Bytes>,
+    },
+}
+
+/// A flow.
+pub struct FlowSpec {
+    /// Its name in results; also that of its random streams.
+    pub name: String,
+    /// The group it belongs to.
+    pub group: String,
+    /// What carries it.
+    pub transport: Transport,
+    /// The links of the data, in order.
+    pub forward: Vec<LinkId>,
+    /// The links of the ACKs, in order.
+    pub backward: Vec<LinkId>,
+    /// When it starts.
+    pub start: Time,
+    /// When it stops; [`Time::NEVER`] for never.
+    pub stop: Time,
+    /// Traffic class of its packets.
+    pub class: u8,
+}

@@ -1,0 +1,35 @@
+//! A link and the queue at its sending end.
+
+use forebay_qdisc::{Queue, Rate, Span};
+
+use crate::observe::trace::TraceSpec;
+use crate::packet::{FlowId, Packet};
+use crate::spec::FabricId;
+
+/// Index of a link, in the order of [`NetworkBuilder::add_link`].
+pub type LinkId = u32;
+
+/// One direction of a link, with the queue at its sending end.
+pub struct LinkSpec {
+    /// Its name in results; also that of its random stream.
+    pub name: String,
+    /// The rate.
+    pub rate: Rate,
+    /// Propagation delay.
+    pub propagation: Span,
+    /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
+    pub queue: Option<(String, Queue<Packet>)>,
+    /// Whether the queue shares state with others: then it must not run ahead of them, and holds its packets.
+    pub shares_state: bool,
+    /// Probability with which a data packet is lost on entering the link.
+    pub loss: f64,
+    /// The link's number among the inputs of the node at its far end.
+    pub far_input_port: u16,
+    /// The switch whose output the link is, and the number of that output. A packet that comes to the link from another
+    /// one has to cross the switch's fabric first.
+    pub fabric: Option<(FabricId, u8)>,
+    /// Where its packets are recorded.
+    pub trace: Option<TraceSpec>,
+    /// Flows whose gauges at this queue become time series.
+    pub watched_flows: Vec<FlowId>,
+}
