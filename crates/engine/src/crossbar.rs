@@ -1,20 +1,15 @@
-//! The fabric of a switch: packets wait at its inputs, and a scheduler decides phase by phase which of them cross to
-//! their outputs. What waits at an output is the queue of the output's own link ([`crate::router::port`]).
+//! The fabric of a switch: packets wait at its inputs, and a scheduler decides phase by phase which of them cross
+//! to their outputs. What waits at an output is the queue of the output's own link.
 //!
 //! Phases come at a fixed pace, [`Speedup`] of them in the time that the line takes for one packet. A phase in which
-//! nothing waits costs nothing: the fabric asks for no wake-up while it is empty. A packet that arrives at the very
-//! time of a phase is too late for it.
-//!
-//! Between two phases the order of arrivals at different inputs does not matter. So the fabric takes packets early,
-//! while their feeders send them, into an inbox for each input, and looks at them when the next phase comes: that
-//! spares an event for each packet.
+//! nothing waits costs nothing. A packet that arrives at the very time of a phase is too late for it. Between two
+//! phases the order of arrivals at different inputs does not matter.
 
 use forebay_qdisc::{Backlog, DropReason, Packet as _, Span, Time};
 use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::process::{LazyTimer, Outbox, Process};
-use crate::driver::ring::Ring;
+use crate::driver::node::{Lanes, Node, NodeId};
 use crate::observe::queue_book::Books;
 use crate::observe::report::{QueueReport, Report};
 use crate::observe::window::{Checkpoint, Checkpoints};
@@ -27,8 +22,6 @@ const EVERY_OUTPUT: u64 = u64::MAX;
 /// One input's books, and what waits there.
 struct Input {
     name: String,
-    /// What has been sent here and has not been looked at; in the order of arrival.
-    inbox: Ring<Packet>,
     books: Books,
     backlog: Backlog,
 }
@@ -48,7 +41,6 @@ pub(crate) struct Crossbar {
     phase: u64,
     /// When that is; [`Time::NEVER`] while the fabric is empty.
     due: Time,
-    timer: LazyTimer,
     rng: Pcg64Mcg,
     checkpoints: Checkpoints,
 }
@@ -57,12 +49,8 @@ impl Crossbar {
     /// `books` has one for each input, `outputs` the output for each (flow, direction) that comes here.
     pub fn new(spec: FabricSpec, books: Vec<Books>, outputs: Vec<u8>, rng: Pcg64Mcg, checkpoints: Checkpoints) -> Self {
         let FabricSpec { name, ports, inputs: waiting, slot, speedup } = spec;
-        let input = |(books, number)| Input {
-            name: format!("{name}/input-{number}"),
-            inbox: Ring::default(),
-            books,
-            backlog: Backlog::default(),
-        };
+        let input =
+            |(books, number)| Input { name: format!("{name}/input-{number}"), books, backlog: Backlog::default() };
         Self {
             inputs: books.into_iter().zip(1_u32..).map(input).collect(),
             waiting,
@@ -73,64 +61,66 @@ impl Crossbar {
             speedup,
             phase: 0,
             due: Time::NEVER,
-            timer: LazyTimer::default(),
             rng,
             checkpoints,
         }
     }
 
-    /// The first phase after `time`.
-    fn phase_after(&self, time: Time) -> u64 {
-        self.speedup.first_phase_at_or_after(self.slot, time + Span::from_picoseconds(1))
+    /// Settles that the next phase is the first one after `time`.
+    fn wake_after(&mut self, time: Time) {
+        self.phase = self.speedup.first_phase_at_or_after(self.slot, time + Span::from_picoseconds(1));
+        self.settle();
     }
 
-    /// Settles when the next phase comes: the one of this number if packets wait, else the first after the next
-    /// arrival.
+    /// Settles when the next phase comes: never, while nothing waits.
     fn settle(&mut self) {
-        if self.total == 0 {
-            let arrivals = self.inputs.iter().filter_map(|input| input.inbox.front()).map(|packet| packet.time);
-            let Some(next) = arrivals.min() else {
-                self.due = Time::NEVER;
-                return;
-            };
-            self.phase = self.phase_after(next);
-        }
-        self.due = Time::from_picoseconds(self.speedup.phase_time(self.slot, self.phase));
+        let phase_time = || Time::from_picoseconds(self.speedup.phase_time(self.slot, self.phase));
+        self.due = if self.total > 0 { phase_time() } else { Time::NEVER };
     }
 
-    /// Takes what arrives before `end` out of the inboxes.
-    fn admit_until(&mut self, end: Time, out: &mut Outbox) {
+    /// A packet has come to its input.
+    #[inline]
+    fn admit(&mut self, packet: &Packet, lanes: &mut Lanes) {
         let Self { inputs, waiting, outputs, total, .. } = self;
-        for (number, input) in inputs.iter_mut().enumerate() {
-            while let Some(&packet) = input.inbox.front() {
-                if packet.time >= end {
-                    break;
+        let number = usize::from(packet.input_port());
+        let input = &mut inputs[number];
+        let output = usize::from(outputs[packet.direction_index()]);
+        let refused = match waiting {
+            Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, *packet).is_err(),
+            Inputs::Fifos(queues) => queues.push(number, output, *packet).is_err(),
+        };
+        if refused {
+            input.books.book.arrival(packet);
+            input.books.book.drop(packet, DropReason::Overflow, packet.time);
+            return lanes.release(packet);
+        }
+        input.books.book.prefetch(packet.direction_index());
+        input.backlog.packets += 1;
+        input.backlog.bytes += u64::from(packet.len_bytes());
+        input.books.book.length(input.backlog.packets, packet.time);
+        *total += 1;
+        if *total == 1 {
+            self.wake_after(packet.time);
+        }
+    }
+
+    /// Does all that happens before `end`: phases, and the arrivals among `packets`, which are in the order of time.
+    /// Returns the packets that arrive later.
+    fn advance<'a>(&mut self, mut packets: &'a [Packet], end: Time, lanes: &mut Lanes) -> &'a [Packet] {
+        loop {
+            match packets.split_first() {
+                Some((packet, later)) if packet.time < self.due.min(end) => {
+                    self.admit(packet, lanes);
+                    packets = later;
                 }
-                input.inbox.pop();
-                input.inbox.prefetch_ahead(2);
-                let output = usize::from(outputs[packet.direction_index()]);
-                let refused = match waiting {
-                    Inputs::VirtualOutputQueues(queues, _) => queues.push(number, output, packet).is_err(),
-                    Inputs::Fifos(queues) => queues.push(number, output, packet).is_err(),
-                };
-                if refused {
-                    input.books.book.arrival(&packet);
-                    input.books.book.drop(&packet, DropReason::Overflow, packet.time);
-                    out.release(&packet);
-                } else {
-                    input.books.book.prefetch(packet.direction_index());
-                    input.backlog.packets += 1;
-                    input.backlog.bytes += u64::from(packet.len_bytes());
-                    input.books.book.length(input.backlog.packets, packet.time);
-                    *total += 1;
-                }
+                _ if self.due < end => self.transfer(self.due, lanes),
+                _ => return packets,
             }
         }
     }
 
     /// One phase at `now`: matches inputs to outputs and lets one packet of each pair cross.
-    fn transfer(&mut self, now: Time, out: &mut Outbox) {
-        self.admit_until(now, out);
+    fn transfer(&mut self, now: Time, lanes: &mut Lanes) {
         let Self { inputs, waiting, matching, rng, total, .. } = self;
         match waiting {
             Inputs::VirtualOutputQueues(queues, scheduler) => {
@@ -152,17 +142,10 @@ impl Crossbar {
             backlog.packets -= 1;
             backlog.bytes -= u64::from(packet.len_bytes());
             books.book.let_in(&packet, now);
-            out.send(packet.at(now));
+            lanes.send(packet.at(now));
         }
         self.phase += 1;
         self.settle();
-    }
-
-    /// Runs the phases that were due by `now`.
-    fn catch_up(&mut self, now: Time, out: &mut Outbox) {
-        while self.due <= now {
-            self.transfer(self.due, out);
-        }
     }
 
     /// Takes a packet out of any queue, with the number of its input.
@@ -179,12 +162,6 @@ impl Crossbar {
         })
     }
 
-    fn rearm(&mut self, out: &mut Outbox) {
-        if self.due < Time::NEVER {
-            self.timer.ensure(self.due, out);
-        }
-    }
-
     fn state_bytes(&self) -> u64 {
         match &self.waiting {
             Inputs::VirtualOutputQueues(queues, _) => queues.state_bytes(),
@@ -192,11 +169,12 @@ impl Crossbar {
         }
     }
 
+    /// Takes the samples that are due before `end`, among the packets that arrive until then, and returns the packets
+    /// that arrive later.
     #[cold]
-    fn sample(&mut self, now: Time, out: &mut Outbox) {
-        while let Some((at, due)) = self.checkpoints.take(now) {
-            self.catch_up(Time::from_picoseconds(at.picoseconds().saturating_sub(1)), out);
-            self.admit_until(at, out);
+    fn sample<'a>(&mut self, mut packets: &'a [Packet], end: Time, lanes: &mut Lanes) -> &'a [Packet] {
+        while let Some((at, due)) = self.checkpoints.take(end - Span::from_picoseconds(1)) {
+            packets = self.advance(packets, at, lanes);
             if due == Checkpoint::WarmUp {
                 for Input { books, backlog, .. } in &mut self.inputs {
                     books.book.begin_measurement(backlog.packets);
@@ -221,33 +199,29 @@ impl Crossbar {
                 }
             }
         }
+        packets
     }
 }
 
-impl Process for Crossbar {
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        self.inputs[usize::from(packet.input_port())].inbox.push(*packet);
-        if self.total == 0 && packet.time < self.due {
-            self.settle();
-            self.timer.ensure(self.due, out);
-        }
+impl Node for Crossbar {
+    fn next(&self) -> Time {
+        self.due
     }
 
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if self.timer.woken(now) {
-            if self.checkpoints.next() <= now {
-                self.sample(now, out);
-            }
-            self.catch_up(now, out);
-            self.rearm(out);
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        let packets = lanes.take(me, until);
+        let mut left = &packets[..];
+        if self.checkpoints.next() < until {
+            left = self.sample(left, until, lanes);
         }
+        self.advance(left, until, lanes);
+        lanes.give_back(packets);
+        until
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
-        // The driver has run every phase up to the end: nothing crosses here.
-        let mut out = Outbox::new(report.window());
-        self.sample(end, &mut out);
-        self.admit_until(end + Span::from_picoseconds(1), &mut out);
+        // Every phase up to the end has been run: nothing crosses here.
+        self.sample(&[], end + Span::from_picoseconds(1), &mut Lanes::nowhere(report.window()));
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
         // What has crossed was booked as it did; what waits is booked now.
         while let Some((input, packet)) = self.take_any() {

@@ -1,11 +1,13 @@
 //! What decides in which order the parts of a network run.
 
 pub(crate) mod deadlines;
-pub(crate) mod event_queue;
-pub(crate) mod events;
+pub(crate) mod inbox;
+pub(crate) mod node;
+pub(crate) mod order;
 pub(crate) mod prefetch;
-pub(crate) mod process;
+pub(crate) mod progress;
 pub(crate) mod ring;
 pub(crate) mod rounds;
+pub(crate) mod routes;
 pub(crate) mod sides;
-pub(crate) mod ways;
+pub(crate) mod windows;

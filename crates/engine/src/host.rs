@@ -2,6 +2,8 @@
 
 pub(crate) mod cells;
 pub(crate) mod conversation;
+pub(crate) mod endpoint;
 pub(crate) mod endpoints;
+pub(crate) mod hosts;
 pub(crate) mod tcp;
 pub(crate) mod udp;

@@ -22,6 +22,7 @@ mod driver;
 mod error;
 mod ethernet;
 mod host;
+mod layout;
 mod link;
 mod network;
 mod observe;
@@ -30,7 +31,6 @@ mod rng;
 mod router;
 mod spec;
 
-pub use driver::process::{Outbox, Process};
 pub use error::RunError;
 pub use network::{Network, NetworkBuilder};
 pub use observe::deadlock::Deadlock;

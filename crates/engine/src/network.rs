@@ -1,17 +1,22 @@
 //! Building a network: links, flows and their paths, then processes and lanes.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use forebay_qdisc::{Queue, Span, Time};
 
 use crate::crossbar::Crossbar;
-use crate::driver::events::{EventDriver, Progress, Routes};
-use crate::driver::process::Process;
+use crate::driver::node::Node;
+use crate::driver::progress::Progress;
 use crate::driver::rounds::Rounds;
-use crate::driver::ways::Ways;
+use crate::driver::routes::Routes;
+use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
+use crate::host::endpoint::Endpoint;
 use crate::host::endpoints::Endpoints;
+use crate::host::hosts::{HostParts, Hosts, NONE};
+use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
 use crate::link::Wire;
 use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::queue_book::{Books, QueueBook, QueueSeries, WatchedFlow};
@@ -21,7 +26,10 @@ use crate::observe::trace::{TracedFlow, Tracer};
 use crate::observe::window::{Checkpoints, Window};
 use crate::packet::Packet;
 use crate::rng::stream;
-use crate::router::port::{LawPort, QueuePort};
+use crate::router::law_port::LawPort;
+use crate::router::plain_port::PlainPort;
+use crate::router::queue_port::QueuePort;
+use crate::router::shared_ports::SharedPorts;
 use crate::spec::{
     AdapterSpec, Application, EthernetSwitchSpec, FabricId, FabricSpec, FlowSpec, LinkId, LinkSpec, Probes, Transport,
 };
@@ -100,7 +108,7 @@ impl NetworkBuilder {
         self.flows.len() as u32
     }
 
-    /// Makes processes and lanes, or the nodes of an Ethernet.
+    /// Makes the nodes and what lies between them.
     ///
     /// # Errors
     /// If the file of a trace cannot be created.
@@ -108,7 +116,7 @@ impl NetworkBuilder {
         let (window, sampling_interval) = (self.window, self.probes.interval);
         let report = Report::new(window, self.flows.iter().map(label).collect());
         let driver = if self.switches.is_empty() && self.adapters.is_empty() {
-            Driver::Events(Box::new(self.events()?))
+            Driver::Windows(Box::new(self.windows()?))
         } else {
             Driver::Rounds(Box::new(self.rounds()?))
         };
@@ -131,59 +139,104 @@ impl NetworkBuilder {
         ethernet.build(&Surroundings { flows: &flows, seed, window, probes }, wires)
     }
 
-    /// Processes and lanes.
-    fn events(self) -> Result<EventDriver, RunError> {
+    /// Nodes, and what lies between them.
+    fn windows(self) -> Result<Windows, RunError> {
         let Self { seed, window, probes, links, fabrics, flows, .. } = self;
-        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
-        // Processes are numbered: wires that stand alone, ports with books, endpoints. Packets that reach a process at
-        // the same instant come in the order of their senders' numbers.
-        let mut wires = Vec::new();
-        let mut processes: Vec<Box<dyn Process>> = Vec::new();
-        let booked_from = links.iter().filter(|link| link.queue.is_none()).count() as u32;
-        let mut process_of = Vec::with_capacity(links.len());
-        let mut in_global_order = Vec::new();
-        let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
-        for (link, number) in links.into_iter().zip(0..) {
-            let shares_state = link.shares_state;
-            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
-            match queue {
-                None => {
-                    process_of.push(wires.len() as u32);
-                    wires.push(wire);
-                }
-                Some(queue) => {
-                    process_of.push(booked_from + processes.len() as u32);
-                    in_global_order.extend(shares_state.then_some(booked_from + processes.len() as u32));
-                    processes.push(port(wire, queue, window, probes));
-                }
-            }
-        }
-        let first_fabric = booked_from + processes.len() as u32;
-        for (fabric, number) in fabrics.into_iter().zip(0..) {
-            // One input or several: what it sends comes from its own timer, so it is no link in a chain of fusion.
-            in_global_order.push(booked_from + processes.len() as u32);
-            processes.push(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes)));
-        }
-        let early: Vec<u32> = (first_fabric..booked_from + processes.len() as u32).collect();
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
-            processes: &mut processes,
-            first: booked_from,
             seed,
             checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
             sampled,
+            made: Vec::new(),
             ends: Vec::new(),
         };
         let mut index = 0;
         while index < flows.len() {
             index += endpoints.add(&flows, index)?;
         }
-        let ends = endpoints.ends;
-        let ways = Ways { process_of, outputs, first_fabric };
-        let mut routes = Routes::new(ways.of_flows(&flows, &ends)?.into_iter());
-        routes.fuse(booked_from as usize + processes.len(), &in_global_order, &early);
-        Ok(EventDriver::new(wires, processes, routes, window))
+        let Endpoints { made, ends, .. } = endpoints;
+        let mut ways = Vec::with_capacity(2 * flows.len());
+        for (flow, &ends) in flows.iter().zip(&ends) {
+            ways.extend(layout::ways(flow, ends)?);
+        }
+        let layout = Layout::new(&links, fabrics.len(), made.len(), &ways);
+        let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
+        check_lengths(&flows, &links)?;
+        let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
+        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
+        let mut nodes: Vec<Option<Box<dyn Node>>> = Vec::new();
+        let (mut shared, mut shared_node) = (Vec::new(), 0);
+        let mut of_hosts: BTreeMap<LinkId, Wire> = BTreeMap::new();
+        for (link, number) in links.into_iter().zip(0..) {
+            let shares_state = link.shares_state;
+            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
+            match (layout.places[number as usize], queue) {
+                (Place::Node(node), Some(queue)) if shares_state => {
+                    shared_node = node as usize;
+                    shared.push((number, shared_port(wire, queue, window, probes)));
+                    nodes.resize_with(nodes.len().max(shared_node + 1), || None);
+                }
+                (Place::Node(_), Some(queue)) => nodes.push(Some(port(wire, queue, window, probes))),
+                (Place::Node(_), None) => nodes.push(Some(Box::new(PlainPort::new(wire)))),
+                (Place::Downlink | Place::Uplink, _) => {
+                    of_hosts.insert(number, wire);
+                }
+            }
+        }
+        if !shared.is_empty() {
+            nodes[shared_node] = Some(Box::new(SharedPorts::new(shared)));
+        }
+        for (fabric, number) in fabrics.into_iter().zip(0..) {
+            nodes.push(Some(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes))));
+        }
+        let mut made: Vec<Option<Endpoint>> = made.into_iter().map(Some).collect();
+        for group in layout.groups {
+            nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
+        }
+        let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
+        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), window)
     }
+}
+
+/// A packet counts the links and switches that it has crossed.
+fn check_lengths(flows: &[FlowSpec], links: &[LinkSpec]) -> Result<(), RunError> {
+    let crossed = |path: &[LinkId]| {
+        let fabrics = path.iter().skip(1).filter(|&&link| links[link as usize].fabric.is_some()).count();
+        path.len() + fabrics
+    };
+    for flow in flows {
+        let processes = crossed(&flow.forward).max(crossed(&flow.backward));
+        if processes >= usize::from(u8::MAX) {
+            return Err(RunError::PathTooLong { flow: flow.name.clone(), processes });
+        }
+    }
+    Ok(())
+}
+
+/// The hosts of a group, with their endpoints and links. `ends` has the endpoint that packets of each (flow, direction)
+/// come to.
+fn hosts(
+    group: Vec<HostPlan>,
+    made: &mut [Option<Endpoint>],
+    of_hosts: &mut BTreeMap<LinkId, Wire>,
+    ends: &[Option<EndpointId>],
+) -> Hosts {
+    let mut seats: BTreeMap<EndpointId, (u32, u32)> = BTreeMap::new();
+    let mut parts = Vec::with_capacity(group.len());
+    for (plan, host) in group.into_iter().zip(0..) {
+        seats.extend(plan.endpoints.iter().zip(0..).map(|(&endpoint, seat)| (endpoint, (host, seat))));
+        parts.push(HostParts {
+            downlink: plan.downlink.and_then(|link| of_hosts.remove(&link)),
+            uplink: plan.uplink.and_then(|link| of_hosts.remove(&link)),
+            distance: plan.distance,
+            endpoints: plan.endpoints.iter().filter_map(|&endpoint| made[endpoint as usize].take()).collect(),
+        });
+    }
+    let seat = |end: &Option<EndpointId>| end.and_then(|end| seats.get(&end).copied());
+    let first = ends.iter().position(|end| seat(end).is_some()).unwrap_or(0);
+    let last = ends.iter().rposition(|end| seat(end).is_some()).map_or(first, |last| last + 1);
+    let of_direction: Vec<(u32, u32)> = ends[first..last].iter().map(|end| seat(end).unwrap_or((NONE, NONE))).collect();
+    Hosts::new(parts, first, &of_direction)
 }
 
 /// A network that is ready to run.
@@ -196,15 +249,15 @@ pub struct Network {
 
 /// What runs it.
 enum Driver {
-    Events(Box<EventDriver>),
+    Windows(Box<Windows>),
     Rounds(Box<Rounds>),
 }
 
 impl Network {
     /// Makes everything happen in the order of the global clock: the same results, slower. For tests.
-    pub fn without_fusion(&mut self) {
+    pub fn in_order(&mut self) {
         match &mut self.driver {
-            Driver::Events(driver) => driver.without_fusion(),
+            Driver::Windows(driver) => driver.in_order(),
             Driver::Rounds(driver) => driver.in_order(),
         }
     }
@@ -219,8 +272,7 @@ impl Network {
         let meter = Meter::start();
         let mut progress = Progress::new(control, window.to);
         match driver {
-            Driver::Events(driver) => {
-                // Not behind a pointer: what is a variable of this function is faster to come by.
+            Driver::Windows(driver) => {
                 let mut driver = *driver;
                 driver.run(&mut progress)?;
                 driver.finish(&mut report);
@@ -327,14 +379,25 @@ fn wire(
 }
 
 /// The port with `queue` at the sending end of `wire`.
-fn port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> Box<dyn Process> {
+fn port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> Box<dyn Node> {
     let BookedQueue { queue, books } = queue;
-    let sampled = probes.links || probes.queues || !books.watched.is_empty();
-    // Of the end of the warm-up it has to know only what is queued then: it decides about departures ahead of their
-    // time, and so keeps its counts by the measured interval itself.
-    let checkpoints = Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled));
+    let checkpoints = port_checkpoints(&books, window, probes);
     match queue {
         Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
         Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
     }
+}
+
+/// The same of a queue that shares state with others.
+fn shared_port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> QueuePort {
+    let BookedQueue { queue, books } = queue;
+    let checkpoints = port_checkpoints(&books, window, probes);
+    QueuePort::new(wire, checkpoints, books, queue.into_discipline())
+}
+
+/// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of their
+/// time, and so keeps its counts by the measured interval itself.
+fn port_checkpoints(books: &Books, window: Window, probes: Probes) -> Checkpoints {
+    let sampled = probes.links || probes.queues || !books.watched.is_empty();
+    Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled))
 }

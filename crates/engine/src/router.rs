@@ -1,3 +1,6 @@
-//! The output ports of hosts and routers.
+//! The output ports of hosts and routers: a link, and the queue at its sending end.
 
-pub(crate) mod port;
+pub(crate) mod law_port;
+pub(crate) mod plain_port;
+pub(crate) mod queue_port;
+pub(crate) mod shared_ports;

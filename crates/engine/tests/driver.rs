@@ -40,7 +40,7 @@ fn fusion_changes_no_result() {
     for queue in [|| drop_tail(30), drr] {
         let fused = mixed().run(queue());
         let mut network = mixed().network(queue());
-        network.without_fusion();
+        network.in_order();
         let separate = network.run(&mut |_| true).unwrap();
         assert!(separate.engine.events > fused.engine.events);
         assert_eq!(separate.digest, fused.digest);

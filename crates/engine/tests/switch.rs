@@ -90,7 +90,7 @@ fn the_order_of_running_changes_no_result() {
     for (inputs, speedup) in fabrics {
         let fused = run(network(inputs(), speedup, probes));
         let mut separate = network(inputs(), speedup, probes);
-        separate.without_fusion();
+        separate.in_order();
         let separate = run(separate);
         assert!(separate.engine.events > fused.engine.events);
         assert_eq!(separate.digest, fused.digest, "speedup {speedup}");

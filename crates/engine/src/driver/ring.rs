@@ -5,8 +5,6 @@
 
 use std::hint::select_unpredictable;
 
-use crate::driver::prefetch::prefetch;
-
 /// A growable FIFO, of fewer than 2^32 values.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
@@ -55,29 +53,6 @@ impl<T: Copy> Ring<T> {
     #[inline]
     pub fn back(&self) -> Option<&T> {
         if self.head == self.tail { None } else { self.slots.get(self.slot(self.tail.wrapping_sub(1))) }
-    }
-
-    /// Asks for the oldest value and the one behind it.
-    #[inline]
-    pub fn prefetch_front(&self) {
-        self.prefetch_ahead(0);
-        self.prefetch_ahead(1);
-    }
-
-    /// Asks for the value this many places behind the oldest.
-    #[inline]
-    pub fn prefetch_ahead(&self, places: usize) {
-        if let Some(slot) = self.slots.get(self.slot(self.head.wrapping_add(places as u32))) {
-            prefetch(slot);
-        }
-    }
-
-    /// Asks for the place where the next value goes.
-    #[inline]
-    pub fn prefetch_back(&self) {
-        if let Some(slot) = self.slots.get(self.slot(self.tail)) {
-            prefetch(slot);
-        }
     }
 
     /// Adds a value.

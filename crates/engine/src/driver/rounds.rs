@@ -6,7 +6,7 @@
 
 use forebay_qdisc::{Span, Time};
 
-use crate::driver::events::Progress;
+use crate::driver::progress::Progress;
 use crate::driver::sides::{DUE_TOGETHER, NodeId, Sides};
 use crate::error::RunError;
 use crate::ethernet::adapter::Adapter;

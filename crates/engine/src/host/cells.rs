@@ -4,15 +4,12 @@
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::host::endpoint::Outbox;
 use crate::observe::flow_book::{EndpointContext, SendBook};
 use crate::observe::report::Report;
 use crate::observe::window::Checkpoints;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::CellArrivals;
-
-/// How many cells a source sends ahead in one wake-up: it has no input, so its future is settled.
-const AHEAD: usize = 64;
 
 /// One of the flows that share a line.
 pub(crate) struct CellFlow {
@@ -37,7 +34,6 @@ pub(crate) struct CellSource {
     next: u64,
     /// Whose burst it is, and how many of its cells are still to come.
     burst: (usize, u64),
-    timer: LazyTimer,
 }
 
 /// What the source of a line is made of.
@@ -73,7 +69,6 @@ impl CellSource {
             rng,
             next: start.picoseconds().div_ceil(slot.picoseconds()),
             burst: (0, 0),
-            timer: LazyTimer::default(),
         };
         source.next = source.next.saturating_add(match arrivals {
             CellArrivals::Bernoulli { load } => source.failures_before_success(load),
@@ -133,7 +128,7 @@ impl CellSource {
         Time::from_picoseconds(self.next.saturating_mul(self.slot.picoseconds()))
     }
 
-    fn send(&mut self, now: Time, out: &mut Outbox) {
+    fn send(&mut self, now: Time, out: &mut Outbox<'_>) {
         if self.checkpoints.next() <= now {
             self.check(now);
         }
@@ -164,31 +159,23 @@ impl CellSource {
     }
 }
 
-impl Process for CellSource {
-    fn start(&mut self, out: &mut Outbox) {
-        self.timer.ensure(self.next_time(), out);
+impl CellSource {
+    pub fn next(&self) -> Time {
+        let next = self.next_time();
+        if next < self.stop { next } else { Time::NEVER }
     }
 
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        debug_assert!(false, "nothing is addressed to a source of cells");
-        out.release(packet);
-    }
-
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if !self.timer.woken(now) {
-            return;
-        }
-        for _ in 0..AHEAD {
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        loop {
             let next = self.next_time();
-            if next >= self.stop || next > out.window.to {
+            if next > now || next >= self.stop {
                 return;
             }
             self.send(next, out);
         }
-        self.timer.ensure(self.next_time(), out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         for flow in &mut self.flows {
             report.sender(flow.context.flow, std::mem::take(&mut flow.book));

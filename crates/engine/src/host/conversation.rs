@@ -6,7 +6,7 @@
 use forebay_qdisc::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::host::endpoint::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -46,7 +46,6 @@ pub(crate) struct Conversation {
     /// When the client asks next.
     pub app_due: Time,
     opened: bool,
-    timer: LazyTimer,
 }
 
 /// What a conversation's end is made of.
@@ -75,7 +74,6 @@ impl Conversation {
             expected,
             app_due: start,
             opened: false,
-            timer: LazyTimer::default(),
         }
     }
 
@@ -83,7 +81,7 @@ impl Conversation {
         self.app_due.min(self.transmitter.deadline()).min(self.acknowledger.deadline())
     }
 
-    fn advance(&mut self, now: Time, out: &mut Outbox) {
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let deadline = self.deadline();
             self.transmitter.check(deadline.min(now));
@@ -101,7 +99,7 @@ impl Conversation {
         }
     }
 
-    fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox) {
+    fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox<'_>) {
         if !self.opened {
             self.opened = true;
             self.transmitter.open(now, out);
@@ -110,7 +108,7 @@ impl Conversation {
     }
 
     /// The client writes its next request.
-    fn ask(&mut self, now: Time, out: &mut Outbox) {
+    fn ask(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.app_due = Time::NEVER;
         let Role::Client(client) = &mut self.role else { return };
         if now >= client.stop {
@@ -122,7 +120,7 @@ impl Conversation {
     }
 
     /// Looks at what has been delivered: a whole request is answered, a whole response is thought about.
-    fn on_delivery(&mut self, now: Time, out: &mut Outbox) {
+    fn on_delivery(&mut self, now: Time, out: &mut Outbox<'_>) {
         while self.acknowledger.book.count.payload >= self.expected {
             match &mut self.role {
                 Role::Server => {
@@ -144,12 +142,12 @@ impl Conversation {
     }
 }
 
-impl Process for Conversation {
-    fn start(&mut self, out: &mut Outbox) {
-        self.timer.ensure(self.app_due, out);
+impl Conversation {
+    pub fn next(&self) -> Time {
+        self.deadline()
     }
 
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         self.advance(now, out);
         if packet.is_ack() {
@@ -158,17 +156,13 @@ impl Process for Conversation {
             self.acknowledger.receive(packet, out);
             self.on_delivery(now, out);
         }
-        self.timer.ensure(self.deadline(), out);
     }
 
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if self.timer.woken(now) {
-            self.advance(now, out);
-            self.timer.ensure(self.deadline(), out);
-        }
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
         self.acknowledger.finish(end, report);
     }

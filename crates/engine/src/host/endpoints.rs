@@ -3,35 +3,34 @@
 use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::TcpConfig;
 
-use crate::driver::process::Process;
 use crate::error::RunError;
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::conversation::{Client, Conversation, ConversationParts, Role};
+use crate::host::endpoint::Endpoint;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
+use crate::layout::EndpointId;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::window::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
 use crate::spec::{Application, Distribution, FlowSpec, Transport};
 
-/// Makes the endpoints of the flows and remembers which process is which end.
-pub(crate) struct Endpoints<'a> {
-    pub processes: &'a mut Vec<Box<dyn Process>>,
-    /// The number of the first of `processes`.
-    pub first: u32,
+/// Makes the endpoints of the flows and remembers which is which end.
+pub(crate) struct Endpoints {
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
+    pub made: Vec<Endpoint>,
     /// (source, destination) of each flow.
-    pub ends: Vec<(u32, u32)>,
+    pub ends: Vec<(EndpointId, EndpointId)>,
 }
 
-impl Endpoints<'_> {
-    fn push(&mut self, process: impl Process + 'static) -> u32 {
-        self.processes.push(Box::new(process));
-        self.first + self.processes.len() as u32 - 1
+impl Endpoints {
+    fn push(&mut self, endpoint: Endpoint) -> EndpointId {
+        self.made.push(endpoint);
+        self.made.len() as EndpointId - 1
     }
 
     fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {
@@ -73,8 +72,8 @@ impl Endpoints<'_> {
                 };
                 let transmitter = self.transmitter(index, spec, config);
                 let acknowledger = self.acknowledger(index, spec, config);
-                let source = self.push(TcpSource::new(transmitter, bulk, spec.start));
-                let destination = self.push(TcpSink::new(acknowledger));
+                let source = self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
+                let destination = self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
                 self.ends.push((source, destination));
             }
         }
@@ -94,8 +93,12 @@ impl Endpoints<'_> {
             rng: stream(self.seed, &format!("flow/{}", spec.name)),
             book: SendBook::new(self.sampled),
         });
-        let source = self.push(source);
-        let sink = self.push(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)));
+        let source = self.push(Endpoint::UdpSource(Box::new(source)));
+        let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
+            context,
+            *header_bytes,
+            ReceiveBook::new(self.sampled),
+        ))));
         self.ends.push((source, sink));
     }
 
@@ -121,9 +124,13 @@ impl Endpoints<'_> {
         let rng = stream(self.seed, &format!("flow/{}", spec.name));
         let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
         let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
-        let source = self.push(CellSource::new(parts));
+        let source = self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
         for (index, spec) in flows[index..index + count].iter().enumerate().map(|(at, spec)| (index + at, spec)) {
-            let sink = self.push(UdpSink::new(self.context(index, spec), 0, ReceiveBook::new(self.sampled)));
+            let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
+                self.context(index, spec),
+                0,
+                ReceiveBook::new(self.sampled),
+            ))));
             self.ends.push((source, sink));
         }
         count
@@ -159,7 +166,8 @@ impl Endpoints<'_> {
             response_rng: random("response"),
             start: response.start,
         });
-        let (server, client) = (self.push(server), self.push(client));
+        let server = self.push(Endpoint::Conversation(Box::new(server)));
+        let client = self.push(Endpoint::Conversation(Box::new(client)));
         self.ends.push((server, client));
         self.ends.push((client, server));
     }

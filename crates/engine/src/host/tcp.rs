@@ -7,7 +7,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
-use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::host::endpoint::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::report::Report;
 use crate::observe::window::Checkpoint;
@@ -47,7 +47,7 @@ impl Transmitter {
 
     /// Runs `act` on the sender, with its segments going out as packets at `now`.
     #[inline]
-    fn drive(&mut self, now: Time, out: &mut Outbox, act: impl FnOnce(&mut Sender, &mut Segments<'_>)) {
+    fn drive(&mut self, now: Time, out: &mut Outbox<'_>, act: impl FnOnce(&mut Sender, &mut Segments<'_, '_>)) {
         let mut segments = Segments {
             now,
             out,
@@ -62,31 +62,31 @@ impl Transmitter {
     }
 
     /// Opens the connection.
-    pub fn open(&mut self, now: Time, out: &mut Outbox) {
+    pub fn open(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.book.record.started = Some(now);
         self.drive(now, out, |sender, segments| sender.open(now, segments));
     }
 
     /// Hands `bytes` to the sender.
-    pub fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox) {
+    pub fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox<'_>) {
         self.drive(now, out, |sender, segments| sender.write(bytes, now, segments));
     }
 
     #[inline]
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         self.book.count.acks_received += 1;
         let number = unwrap_number(packet.number(), self.sender.unacknowledged());
         let ack = Ack {
             ack: number,
             syn: packet.has(flags::SYN),
             ece: packet.has(flags::ECE),
-            sack: out.sacks.take(packet.stamp),
+            sack: out.lanes.sacks.take(packet.stamp),
             echo: ack_stamp::echo(packet.stamp, packet.time),
         };
         self.drive(packet.time, out, |sender, segments| sender.on_ack(&ack, packet.time, segments));
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox) {
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.drive(now, out, |sender, segments| sender.on_timer(now, segments));
     }
 
@@ -111,9 +111,9 @@ impl Transmitter {
 }
 
 /// Turns segments into packets.
-struct Segments<'a> {
+struct Segments<'a, 'b> {
     now: Time,
-    out: &'a mut Outbox,
+    out: &'a mut Outbox<'b>,
     book: &'a mut SendBook,
     context: &'a EndpointContext,
     payload_bytes: u32,
@@ -122,7 +122,7 @@ struct Segments<'a> {
     bare_len_bytes: u16,
 }
 
-impl SegmentOut for Segments<'_> {
+impl SegmentOut for Segments<'_, '_> {
     #[inline]
     fn segment(&mut self, segment: Segment) {
         let len_bytes = match segment.payload_bytes {
@@ -178,7 +178,7 @@ impl Acknowledger {
     }
 
     #[inline]
-    fn drive(&mut self, now: Time, out: &mut Outbox, act: impl FnOnce(&mut Receiver, &mut Acks<'_>)) {
+    fn drive(&mut self, now: Time, out: &mut Outbox<'_>, act: impl FnOnce(&mut Receiver, &mut Acks<'_, '_>)) {
         let mut acks = Acks {
             now,
             out,
@@ -190,7 +190,7 @@ impl Acknowledger {
     }
 
     #[inline]
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         self.book.received(packet);
         let seq = unwrap_number(packet.number(), self.receiver.expected());
@@ -214,7 +214,7 @@ impl Acknowledger {
         }
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox) {
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.drive(now, out, |receiver, acks| receiver.on_timer(now, acks));
     }
 
@@ -232,19 +232,19 @@ impl Acknowledger {
 }
 
 /// Turns ACKs into packets.
-struct Acks<'a> {
+struct Acks<'a, 'b> {
     now: Time,
-    out: &'a mut Outbox,
+    out: &'a mut Outbox<'b>,
     sent: &'a mut u64,
     context: &'a EndpointContext,
     len_bytes: u16,
 }
 
-impl AckOut for Acks<'_> {
+impl AckOut for Acks<'_, '_> {
     #[inline]
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
-        let sacks: &mut SackTable = &mut self.out.sacks;
+        let sacks: &mut SackTable = &mut self.out.lanes.sacks;
         let stamp = ack_stamp::of(sacks.put(ack.sack), ack.echo);
         self.out.send(Packet::new(PacketFields {
             time: self.now,
@@ -273,7 +273,6 @@ pub(crate) enum Bulk {
 pub(crate) struct TcpSource {
     /// When the application acts next.
     app_due: Time,
-    timer: LazyTimer,
     transmitter: Transmitter,
     bulk: Bulk,
     opened: bool,
@@ -293,7 +292,7 @@ impl TcpSource {
     /// A source that opens its connection at `start`; never, if it is to stop before.
     pub fn new(transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
         let app_due = if matches!(bulk, Bulk::Until(stop) if stop <= start) { Time::NEVER } else { start };
-        Self { app_due, timer: LazyTimer::default(), transmitter, bulk, opened: false }
+        Self { app_due, transmitter, bulk, opened: false }
     }
 
     #[inline]
@@ -304,7 +303,7 @@ impl TcpSource {
     /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer
     /// of the same instant.
     #[cold]
-    fn advance(&mut self, now: Time, out: &mut Outbox) {
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let deadline = self.deadline();
             self.transmitter.check(deadline.min(now));
@@ -320,7 +319,7 @@ impl TcpSource {
     }
 
     /// The application opens the connection and writes, or stops.
-    fn act(&mut self, now: Time, out: &mut Outbox) {
+    fn act(&mut self, now: Time, out: &mut Outbox<'_>) {
         let opening = !self.opened;
         self.app_due = Time::NEVER;
         if opening {
@@ -341,32 +340,29 @@ impl TcpSource {
     }
 }
 
-impl Process for TcpSource {
-    fn start(&mut self, out: &mut Outbox) {
-        self.timer.ensure(self.app_due, out);
+impl TcpSource {
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.deadline()
     }
 
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         if self.deadline().min(self.transmitter.context.checkpoints.next()) <= now {
             self.advance(now, out);
         }
         self.transmitter.receive(packet, out);
-        self.timer.ensure(self.deadline(), out);
     }
 
-    fn prefetch(&self, _direction: usize) {
+    pub fn prefetch(&self) {
         prefetch_lines(&self.app_due, SOURCE_LINES);
     }
 
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if self.timer.woken(now) {
-            self.advance(now, out);
-            self.timer.ensure(self.deadline(), out);
-        }
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
     }
 }
@@ -374,17 +370,16 @@ impl Process for TcpSource {
 /// The receiving end of a one-way transfer.
 #[repr(C, align(64))]
 pub(crate) struct TcpSink {
-    timer: LazyTimer,
     acknowledger: Acknowledger,
 }
 
 impl TcpSink {
     pub fn new(acknowledger: Acknowledger) -> Self {
-        Self { timer: LazyTimer::default(), acknowledger }
+        Self { acknowledger }
     }
 
     #[cold]
-    fn advance(&mut self, now: Time, out: &mut Outbox) {
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let deadline = self.acknowledger.deadline();
             self.acknowledger.check(deadline.min(now));
@@ -396,32 +391,33 @@ impl TcpSink {
     }
 }
 
-impl Process for TcpSink {
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
+impl TcpSink {
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.acknowledger.deadline()
+    }
+
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         if self.acknowledger.deadline().min(self.acknowledger.context.checkpoints.next()) <= now {
             self.advance(now, out);
         }
         self.acknowledger.receive(packet, out);
-        self.timer.ensure(self.acknowledger.deadline(), out);
     }
 
-    fn prefetch(&self, _direction: usize) {
-        prefetch_lines(&self.timer, SINK_LINES);
+    pub fn prefetch(&self) {
+        prefetch_lines(&self.acknowledger.context.flow, SINK_LINES);
     }
 
-    fn prefetch_further(&self) {
+    pub fn prefetch_further(&self) {
         self.acknowledger.book.delay.prefetch();
     }
 
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if self.timer.woken(now) {
-            self.advance(now, out);
-            self.timer.ensure(self.acknowledger.deadline(), out);
-        }
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.acknowledger.finish(end, report);
     }
 }

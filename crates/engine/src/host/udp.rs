@@ -3,15 +3,11 @@
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
-use crate::driver::process::{LazyTimer, Outbox, Process};
+use crate::host::endpoint::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
-
-/// How many packets a source sends ahead in one wake-up. It has no input, so its future is settled; fewer wake-ups,
-/// same packets.
-const AHEAD: usize = 64;
 
 /// A UDP source.
 pub(crate) struct UdpSource {
@@ -30,7 +26,6 @@ pub(crate) struct UdpSource {
     steady: Option<(u16, Span)>,
     rng: Pcg64Mcg,
     book: SendBook,
-    timer: LazyTimer,
 }
 
 /// What a UDP source is made of.
@@ -60,7 +55,6 @@ impl UdpSource {
             steady: None,
             rng,
             book,
-            timer: LazyTimer::default(),
         }
     }
 
@@ -134,7 +128,7 @@ impl UdpSource {
 
     /// Sends the next packet and settles the time of the one after it.
     #[inline]
-    fn emit(&mut self, out: &mut Outbox) {
+    fn emit(&mut self, out: &mut Outbox<'_>) {
         if let Some((len_bytes, gap)) = self.steady {
             self.send(len_bytes, out);
             self.next += gap;
@@ -146,7 +140,7 @@ impl UdpSource {
     }
 
     #[inline]
-    fn send(&mut self, len_bytes: u16, out: &mut Outbox) {
+    fn send(&mut self, len_bytes: u16, out: &mut Outbox<'_>) {
         let now = self.next;
         if self.context.checkpoints.next() <= now {
             self.check(now);
@@ -173,33 +167,22 @@ impl UdpSource {
     }
 }
 
-impl Process for UdpSource {
-    fn start(&mut self, out: &mut Outbox) {
-        self.timer.ensure(self.next, out);
+impl UdpSource {
+    #[inline]
+    pub fn next(&self) -> Time {
+        if self.next < self.stop || !self.started { self.next } else { Time::NEVER }
     }
 
-    fn receive(&mut self, packet: &Packet, out: &mut Outbox) {
-        debug_assert!(false, "nothing is addressed to a UDP source");
-        out.release(packet);
-    }
-
-    fn expire(&mut self, now: Time, out: &mut Outbox) {
-        if !self.timer.woken(now) {
-            return;
-        }
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         if !self.started {
             self.begin();
         }
-        for _ in 0..AHEAD {
-            if self.next >= self.stop || self.next > out.window.to {
-                return;
-            }
+        while self.next <= now && self.next < self.stop {
             self.emit(out);
         }
-        self.timer.ensure(self.next, out);
     }
 
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.sender(self.context.flow, std::mem::take(&mut self.book));
     }
@@ -242,8 +225,9 @@ impl UdpSink {
     }
 }
 
-impl Process for UdpSink {
-    fn receive(&mut self, packet: &Packet, _out: &mut Outbox) {
+impl UdpSink {
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet) {
         if self.context.checkpoints.next() <= packet.time {
             self.check(packet.time);
         }
@@ -251,9 +235,7 @@ impl Process for UdpSink {
         self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
     }
 
-    fn expire(&mut self, _now: Time, _out: &mut Outbox) {}
-
-    fn finish(&mut self, end: Time, report: &mut Report) {
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.receiver(self.context.flow, std::mem::take(&mut self.book));
     }

@@ -1,0 +1,130 @@
+//! What the driver runs: nodes, and what lies between them.
+
+use forebay_qdisc::Time;
+
+use crate::driver::inbox::{Inbox, Pool};
+use crate::driver::routes::Routes;
+use crate::observe::report::Report;
+use crate::observe::window::Window;
+use crate::packet::Packet;
+use crate::packet::sack::SackTable;
+
+/// Index of a node.
+pub(crate) type NodeId = u32;
+
+/// A part of the network that runs by itself as long as it is known what reaches it.
+///
+/// At one time a node's own timers come before what arrives, and arrivals come in the order of the links by which they
+/// come.
+pub(crate) trait Node {
+    /// Does what happens before time zero: an endpoint behind a link is that much ahead of the packets that enter the
+    /// link.
+    fn start(&mut self, _me: NodeId, _lanes: &mut Lanes) {}
+
+    /// When it has something to do next by itself, whatever arrives.
+    fn next(&self) -> Time;
+
+    /// Does all that happens before `until`. Returns the time before which it begins to send nothing more: `until`, or
+    /// later if what it has settled keeps its link busy.
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
+
+    /// The run is over: brings the books up to `end` and hands them in.
+    fn finish(&mut self, end: Time, report: &mut Report);
+}
+
+/// What lies between the nodes.
+pub(crate) struct Lanes {
+    pub routes: Routes,
+    inboxes: Vec<Inbox>,
+    granule_bits: u32,
+    pool: Pool,
+    /// The measured interval.
+    pub window: Window,
+    /// SACK blocks of the ACKs in flight.
+    pub sacks: SackTable,
+    /// Packets that are still on their way when the run ends, by (flow, direction).
+    in_flight: Vec<u64>,
+    /// Packets that nodes have taken.
+    pub taken: u64,
+}
+
+impl Lanes {
+    /// Between this many nodes; for the granules see [`Inbox`].
+    pub fn new(routes: Routes, nodes: usize, granule_bits: u32, window: Window) -> Self {
+        Self {
+            inboxes: (0..nodes).map(|_| Inbox::new(granule_bits)).collect(),
+            granule_bits,
+            pool: Pool::default(),
+            in_flight: vec![0; routes.directions()],
+            routes,
+            window,
+            sacks: SackTable::default(),
+            taken: 0,
+        }
+    }
+
+    /// Lanes that lead nowhere, for what is left to be told when the run is over and nothing can be sent.
+    pub fn nowhere(window: Window) -> Self {
+        Self::new(Routes::new(&[]), 0, 0, window)
+    }
+
+    /// Sends a packet, which arrives at the next node of its route at `packet.time`.
+    #[inline(always)]
+    pub fn send(&mut self, mut packet: Packet) {
+        if packet.time > self.window.to {
+            return self.count_in_flight(packet);
+        }
+        let node = self.routes.next(&packet);
+        packet.advance();
+        self.inboxes[node as usize].push(packet, &mut self.pool);
+    }
+
+    /// A packet is on its way when the run ends.
+    #[cold]
+    pub fn count_in_flight(&mut self, packet: Packet) {
+        self.in_flight[packet.direction_index()] += 1;
+        self.release(&packet);
+    }
+
+    /// Lets go of what a packet holds in side tables, when it ends.
+    #[inline]
+    pub fn release(&mut self, packet: &Packet) {
+        if packet.is_ack() && packet.stamp != 0 {
+            self.sacks.take(packet.stamp);
+        }
+    }
+
+    /// The end of the granule in which `time` lies: up to there inboxes are emptied at the least cost.
+    pub fn end_of_granule(&self, time: Time) -> Time {
+        Time::from_picoseconds(((time.picoseconds() >> self.granule_bits) + 1) << self.granule_bits)
+    }
+
+    /// When the first packet arrives at a node.
+    #[inline]
+    pub fn next(&self, node: NodeId) -> Time {
+        self.inboxes[node as usize].next()
+    }
+
+    /// Takes what arrives at a node before `until`, in the order of time, at one time in that of the links by which it
+    /// comes. The vector is to be [given back](Lanes::give_back).
+    #[inline]
+    pub fn take(&mut self, node: NodeId, until: Time) -> Vec<Packet> {
+        let Self { inboxes, pool, routes, taken, .. } = self;
+        let packets = inboxes[node as usize].take(until, pool, |packet| routes.feeder(packet));
+        *taken += packets.len() as u64;
+        packets
+    }
+
+    /// Gives back what [`Lanes::take`] has given.
+    #[inline]
+    pub fn give_back(&mut self, packets: Vec<Packet>) {
+        self.pool.give_back(packets);
+    }
+
+    /// Hands in what was on its way when the run ended.
+    pub fn finish(&self, report: &mut Report) {
+        for (direction, &packets) in self.in_flight.iter().enumerate() {
+            report.in_flight(direction, packets);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! In which order nodes run within a round.
+//!
+//! What a node sends reaches the next one no sooner than the delay of the lane between them. So each may run
+//! beyond what its feeders have done by that much. Where all feeders of a node have run before it in the same round, it
+//! gets as far as they did; only along a lane that leads back, from a node that runs later in the round, does it have no
+//! more than the delay of that lane. So the lanes that lead back have to be long ones.
+
+use forebay_qdisc::Span;
+
+use crate::driver::node::NodeId;
+
+/// A connection from a node to one that it feeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub from: NodeId,
+    pub to: NodeId,
+    /// What `from` begins to send reaches `to` no sooner than this much later.
+    pub delay: Span,
+}
+
+/// The nodes in an order in which the shortest lane that leads back is as long as can be.
+///
+/// Returns them with the delay of that lane ([`Span::MAX`] if none leads back), or `None` if there is a circle of lanes
+/// without any delay.
+pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)> {
+    let mut delays: Vec<Span> = lanes.iter().map(|lane| lane.delay).collect();
+    delays.sort_unstable();
+    delays.dedup();
+    delays.retain(|&delay| delay > Span::ZERO);
+    delays.push(Span::MAX);
+    // Lanes shorter than a delay have to lead forward: the longest delay for which that can be.
+    let (mut best, mut low, mut high) = (None, 0, delays.len());
+    while low < high {
+        let middle = usize::midpoint(low, high);
+        match forward(nodes, lanes, delays[middle]) {
+            Some(order) => {
+                best = Some((order, delays[middle]));
+                low = middle + 1;
+            }
+            None => high = middle,
+        }
+    }
+    best
+}
+
+/// The nodes in an order in which all lanes shorter than `delay` lead forward, if there is one. Of the nodes that may
+/// come next it takes the one that was reached first from the start, so that neighbours follow one another.
+fn forward(nodes: usize, lanes: &[Lane], delay: Span) -> Option<Vec<NodeId>> {
+    let mut feeders = vec![0_u32; nodes];
+    let mut following: Vec<Vec<NodeId>> = vec![Vec::new(); nodes];
+    for lane in lanes.iter().filter(|lane| lane.delay < delay) {
+        feeders[lane.to as usize] += 1;
+        following[lane.from as usize].push(lane.to);
+    }
+    let mut order: Vec<NodeId> = (0..nodes as NodeId).filter(|&node| feeders[node as usize] == 0).collect();
+    let mut done = 0;
+    while let Some(&node) = order.get(done) {
+        done += 1;
+        for &next in &following[node as usize] {
+            feeders[next as usize] -= 1;
+            if feeders[next as usize] == 0 {
+                order.push(next);
+            }
+        }
+    }
+    (order.len() == nodes).then_some(order)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lane(from: NodeId, to: NodeId, nanoseconds: u64) -> Lane {
+        Lane { from, to, delay: Span::from_nanoseconds(nanoseconds) }
+    }
+
+    /// The shortest lane that leads back, or to the node itself.
+    fn shortest_back(order: &[NodeId], lanes: &[Lane]) -> Span {
+        let place = |node: NodeId| order.iter().position(|&other| other == node);
+        let back = lanes.iter().filter(|lane| place(lane.to) <= place(lane.from));
+        back.map(|lane| lane.delay).min().unwrap_or(Span::MAX)
+    }
+
+    #[test]
+    fn a_ring_is_cut_at_its_longest_lane() {
+        let ring = [lane(0, 1, 5), lane(1, 2, 90), lane(2, 3, 7), lane(3, 0, 0)];
+        assert_eq!(order(4, &ring), Some((vec![2, 3, 0, 1], Span::from_nanoseconds(90))));
+    }
+
+    #[test]
+    fn a_circle_without_delay_has_no_order() {
+        assert_eq!(order(2, &[lane(0, 1, 0), lane(1, 0, 0)]), None);
+        assert_eq!(order(1, &[lane(0, 0, 0)]), None);
+    }
+
+    proptest! {
+        /// No other order of up to five nodes has a longer shortest lane back.
+        #[test]
+        fn no_order_is_better(lanes in prop::collection::vec((0_u32..5, 0_u32..5, 1_u64..20), 1..12)) {
+            let lanes: Vec<Lane> = lanes.into_iter().map(|(from, to, delay)| lane(from, to, delay)).collect();
+            let (found, shortest) = order(5, &lanes).unwrap();
+            prop_assert_eq!(shortest, shortest_back(&found, &lanes));
+            let mut permutation = vec![0, 1, 2, 3, 4];
+            let mut best = Span::ZERO;
+            permute(&mut permutation, 0, &mut |order| best = best.max(shortest_back(order, &lanes)));
+            prop_assert_eq!(shortest_back(&found, &lanes), best);
+        }
+    }
+
+    fn permute(nodes: &mut Vec<NodeId>, from: usize, visit: &mut impl FnMut(&[NodeId])) {
+        if from == nodes.len() {
+            return visit(nodes);
+        }
+        for place in from..nodes.len() {
+            nodes.swap(from, place);
+            permute(nodes, from + 1, visit);
+            nodes.swap(from, place);
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Which links belong to hosts, which are nodes of their own, and which way packets go.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use forebay_qdisc::Span;
+
+use crate::driver::node::NodeId;
+use crate::driver::order::Lane;
+use crate::driver::routes::Step;
+use crate::error::RunError;
+use crate::spec::{Distribution, FabricId, FlowSpec, LinkId, LinkSpec, Transport};
+
+/// Index of an endpoint.
+pub(crate) type EndpointId = u32;
+
+/// The way of the packets of one flow in one direction.
+#[derive(Clone, Debug)]
+pub(crate) struct Way<'a> {
+    pub from: EndpointId,
+    pub to: EndpointId,
+    pub links: &'a [LinkId],
+    /// The least length of its packets in bytes.
+    pub least_bytes: u32,
+}
+
+/// The ways of a flow between its ends, data first; none for the ACKs of what has no ACKs.
+///
+/// # Errors
+/// If it crosses more links and switches than a packet can count, or none at all.
+pub(crate) fn ways<'a>(
+    flow: &'a FlowSpec,
+    (source, destination): (EndpointId, EndpointId),
+) -> Result<[Option<Way<'a>>; 2], RunError> {
+    let way = |from, to, links: &'a [LinkId], least_bytes| {
+        if links.is_empty() {
+            return Err(RunError::Invariant(format!("`{}` crosses no link", flow.name)));
+        }
+        Ok(Some(Way { from, to, links, least_bytes }))
+    };
+    let (data_bytes, ack_bytes) = least_bytes(&flow.transport);
+    let data = way(source, destination, &flow.forward, data_bytes)?;
+    let acks = match ack_bytes {
+        Some(bytes) => way(destination, source, &flow.backward, bytes)?,
+        None => None,
+    };
+    Ok([data, acks])
+}
+
+/// The least length of a flow's data packets and of its ACKs, if it has ACKs.
+fn least_bytes(transport: &Transport) -> (u32, Option<u32>) {
+    match transport {
+        Transport::Tcp { config, .. } => {
+            let ack_bytes = config.ack_bytes() as u32;
+            (ack_bytes.min(config.header_bytes() as u32).min(config.segment.0 as u32), Some(ack_bytes))
+        }
+        Transport::Udp { length, .. } => match *length {
+            Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
+                (bytes.clamp(1.0, 65_535.0) as u32, None)
+            }
+            Distribution::Exponential(_) | Distribution::Pareto { .. } => (1, None),
+        },
+        Transport::Cells { len_bytes, .. } | Transport::Frames { len_bytes, .. } => (u32::from(*len_bytes), None),
+    }
+}
+
+/// What a link is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// The way into a host.
+    Downlink,
+    /// The way out of a host.
+    Uplink,
+    /// A node of its own, or part of one.
+    Node(NodeId),
+}
+
+/// A host: its links, its endpoints, and what it is ahead of the packets that enter its downlink.
+#[derive(Clone, Debug)]
+pub(crate) struct HostPlan {
+    pub downlink: Option<LinkId>,
+    pub uplink: Option<LinkId>,
+    pub endpoints: Vec<EndpointId>,
+    pub distance: Span,
+}
+
+/// What is known of each link here.
+struct LinkView<'a> {
+    specs: &'a [LinkSpec],
+    /// The length of the shortest packet that takes it.
+    least_bytes: Vec<u32>,
+}
+
+impl LinkView<'_> {
+    /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
+    fn delay(&self, link: LinkId) -> Span {
+        let LinkSpec { rate, propagation, .. } = &self.specs[link as usize];
+        *propagation + rate.transmission_time(u64::from(self.least_bytes[link as usize]))
+    }
+}
+
+/// The plan of a network of hosts, ports and fabrics.
+pub(crate) struct Layout {
+    pub places: Vec<Place>,
+    /// The nodes of hosts: each has those that the same nodes feed. Their numbers come last.
+    pub groups: Vec<Vec<HostPlan>>,
+    pub first_group: NodeId,
+    pub routes: Vec<Vec<Step>>,
+    pub lanes: Vec<Lane>,
+}
+
+impl Layout {
+    /// Of `endpoints` endpoints, with the ways of all flows: data and ACKs alternately. Fabrics have the numbers behind
+    /// those of the links that are nodes.
+    pub fn new(links: &[LinkSpec], fabrics: usize, endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+        let mut least_bytes = vec![u32::MAX; links.len()];
+        for way in ways.iter().flatten() {
+            for &link in way.links {
+                let least = &mut least_bytes[link as usize];
+                *least = way.least_bytes.min(*least);
+            }
+        }
+        let view = LinkView { specs: links, least_bytes };
+        let mut ends = Ends::new(links, endpoints, ways);
+        ends.find_downlinks(ways);
+        ends.find_uplinks(ways);
+        let (places, first_fabric) = number(links, &ends);
+        let first_group = first_fabric + fabrics as NodeId;
+        let hosts = ends.hosts(&view);
+        let nodes = |way: &Way<'_>| nodes_of(way, links, &places, first_fabric);
+        let (groups, group_of) = group(hosts, endpoints, ways, nodes);
+        let mut layout = Self { places, groups, first_group, routes: Vec::new(), lanes: Vec::new() };
+        layout.find_routes(&view, ways, first_fabric, &group_of, endpoints);
+        layout
+    }
+
+    /// The route of each (flow, direction), and the lanes between nodes.
+    fn find_routes(
+        &mut self,
+        view: &LinkView<'_>,
+        ways: &[Option<Way<'_>>],
+        first_fabric: NodeId,
+        group_of: &[(u32, u32)],
+        endpoints: usize,
+    ) {
+        let mut lanes: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
+        let beyond_links = view.specs.len() as u32;
+        for way in ways {
+            let Some(way) = way else {
+                self.routes.push(Vec::new());
+                continue;
+            };
+            let (group, host) = group_of[way.from as usize];
+            let sender = &self.groups[group as usize][host as usize];
+            let uplink = sender.uplink.map_or(Span::ZERO, |link| view.delay(link));
+            let (mut from, mut delay) = (self.first_group + group, sender.distance + uplink);
+            let mut feeder = sender.uplink.unwrap_or(beyond_links + way.from);
+            let mut route = Vec::new();
+            for (node, link) in nodes_of(way, view.specs, &self.places, first_fabric) {
+                add(&mut lanes, from, node, delay);
+                route.push(Step { node, feeder });
+                (from, delay, feeder) = match link {
+                    Some(link) => (node, view.delay(link), link),
+                    None => (node, Span::ZERO, beyond_links + endpoints as u32 + node),
+                };
+            }
+            let node = self.first_group + group_of[way.to as usize].0;
+            add(&mut lanes, from, node, delay);
+            route.push(Step { node, feeder });
+            self.routes.push(route);
+        }
+        self.lanes = lanes.into_iter().map(|((from, to), delay)| Lane { from, to, delay }).collect();
+    }
+}
+
+fn add(lanes: &mut BTreeMap<(NodeId, NodeId), Span>, from: NodeId, to: NodeId, delay: Span) {
+    let known = lanes.entry((from, to)).or_insert(delay);
+    *known = delay.min(*known);
+}
+
+/// The nodes between the ends of a way, each with its link; fabrics have none.
+fn nodes_of(
+    way: &Way<'_>,
+    links: &[LinkSpec],
+    places: &[Place],
+    first_fabric: NodeId,
+) -> Vec<(NodeId, Option<LinkId>)> {
+    let mut nodes = Vec::with_capacity(way.links.len());
+    for (&link, place) in way.links.iter().zip(0..) {
+        if let Some((fabric, _)) = links[link as usize].fabric.filter(|_| place > 0) {
+            nodes.push((first_fabric + fabric as FabricId, None));
+        }
+        if let Place::Node(node) = places[link as usize] {
+            nodes.push((node, Some(link)));
+        }
+    }
+    nodes
+}
+
+/// Which links are whose.
+struct Ends {
+    /// Whether a link has no queue, and packets take it.
+    plain: Vec<bool>,
+    is_downlink: Vec<bool>,
+    is_uplink: Vec<bool>,
+    /// The links by which packets come to each endpoint, and by which it sends.
+    last: Vec<Vec<LinkId>>,
+    first: Vec<Vec<LinkId>>,
+}
+
+impl Ends {
+    fn new(links: &[LinkSpec], endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+        let (mut last, mut first) = (vec![Vec::new(); endpoints], vec![Vec::new(); endpoints]);
+        let add = |known: &mut Vec<LinkId>, link: LinkId| {
+            if !known.contains(&link) {
+                known.push(link);
+            }
+        };
+        for way in ways.iter().flatten() {
+            add(&mut last[way.to as usize], way.links[way.links.len() - 1]);
+            add(&mut first[way.from as usize], way.links[0]);
+        }
+        let mut taken = vec![false; links.len()];
+        ways.iter().flatten().flat_map(|way| way.links).for_each(|&link| taken[link as usize] = true);
+        let plain = links.iter().zip(taken).map(|(link, taken)| link.queue.is_none() && taken).collect();
+        let (is_downlink, is_uplink) = (vec![false; links.len()], vec![false; links.len()]);
+        Self { plain, is_downlink, is_uplink, last, first }
+    }
+
+    /// A downlink is the last link of every way that takes it, and each endpoint to which it leads has no other.
+    fn find_downlinks(&mut self, ways: &[Option<Way<'_>>]) {
+        let mut may = self.plain.clone();
+        for way in ways.iter().flatten() {
+            way.links[..way.links.len() - 1].iter().for_each(|&link| may[link as usize] = false);
+        }
+        for links in self.last.iter().filter(|links| links.len() > 1) {
+            links.iter().for_each(|&link| may[link as usize] = false);
+        }
+        self.is_downlink = may;
+    }
+
+    /// The downlink of an endpoint.
+    fn downlink(&self, endpoint: usize) -> Option<LinkId> {
+        self.last[endpoint].first().copied().filter(|&link| self.is_downlink[link as usize])
+    }
+
+    /// The uplink of an endpoint.
+    fn uplink(&self, endpoint: usize) -> Option<LinkId> {
+        self.first[endpoint].first().copied().filter(|&link| self.is_uplink[link as usize])
+    }
+
+    /// An uplink is the first link of every way that takes it and no downlink; each endpoint that sends on it has no
+    /// other one; and all that send on it have the same downlink and share that with none that sends on another one.
+    fn find_uplinks(&mut self, ways: &[Option<Way<'_>>]) {
+        let mut may: Vec<bool> =
+            self.plain.iter().zip(&self.is_downlink).map(|(&plain, &down)| plain && !down).collect();
+        for way in ways.iter().flatten() {
+            way.links[1..].iter().for_each(|&link| may[link as usize] = false);
+        }
+        for links in self.first.iter().filter(|links| links.len() > 1) {
+            links.iter().for_each(|&link| may[link as usize] = false);
+        }
+        let mut downlinks: BTreeMap<LinkId, BTreeSet<Option<LinkId>>> = BTreeMap::new();
+        let mut uplinks: BTreeMap<LinkId, BTreeSet<LinkId>> = BTreeMap::new();
+        for endpoint in 0..self.first.len() {
+            let Some(&uplink) = self.first[endpoint].first() else { continue };
+            // What never receives goes along with any downlink.
+            if !self.last[endpoint].is_empty() {
+                downlinks.entry(uplink).or_default().insert(self.downlink(endpoint));
+            }
+            if let Some(downlink) = self.downlink(endpoint) {
+                uplinks.entry(downlink).or_default().insert(uplink);
+            }
+        }
+        for (uplink, _) in downlinks.iter().filter(|(_, downlinks)| downlinks.len() > 1) {
+            may[*uplink as usize] = false;
+        }
+        for (_, uplinks) in uplinks.iter().filter(|(_, uplinks)| uplinks.len() > 1) {
+            uplinks.iter().for_each(|&link| may[link as usize] = false);
+        }
+        self.is_uplink = may;
+    }
+
+    /// The hosts: endpoints that share a downlink or an uplink are in one.
+    fn hosts(&self, view: &LinkView<'_>) -> Vec<HostPlan> {
+        let mut hosts: Vec<HostPlan> = Vec::new();
+        let (mut by_downlink, mut by_uplink) = (BTreeMap::new(), BTreeMap::new());
+        for endpoint in 0..self.first.len() {
+            let (downlink, uplink) = (self.downlink(endpoint), self.uplink(endpoint));
+            let of_downlink = downlink.and_then(|link| by_downlink.get(&link).copied());
+            let known = of_downlink.or_else(|| uplink.and_then(|link| by_uplink.get(&link).copied()));
+            let number: usize = known.unwrap_or_else(|| {
+                hosts.push(HostPlan { downlink: None, uplink: None, endpoints: Vec::new(), distance: Span::ZERO });
+                hosts.len() - 1
+            });
+            let host = &mut hosts[number];
+            host.endpoints.push(endpoint as EndpointId);
+            if let Some(link) = downlink {
+                (host.downlink, host.distance) = (Some(link), view.delay(link));
+                by_downlink.insert(link, number);
+            }
+            if let Some(link) = uplink {
+                host.uplink = Some(link);
+                by_uplink.insert(link, number);
+            }
+        }
+        hosts
+    }
+}
+
+/// What each link is: those that belong to no host are nodes, in their order; those that share state are one, which has
+/// the number of the first of them. Returns how many nodes that are, too.
+fn number(links: &[LinkSpec], ends: &Ends) -> (Vec<Place>, NodeId) {
+    let (mut nodes, mut sharing) = (0, None);
+    let mut new = || {
+        nodes += 1;
+        nodes - 1
+    };
+    let place = |(link, number): (&LinkSpec, usize)| {
+        if ends.is_downlink[number] {
+            Place::Downlink
+        } else if ends.is_uplink[number] {
+            Place::Uplink
+        } else if link.shares_state {
+            Place::Node(*sharing.get_or_insert_with(&mut new))
+        } else {
+            Place::Node(new())
+        }
+    };
+    let places = links.iter().zip(0..).map(place).collect();
+    (places, nodes)
+}
+
+/// Puts hosts that the same nodes feed together; returns the group and the place in it of each endpoint's host, too.
+fn group(
+    hosts: Vec<HostPlan>,
+    endpoints: usize,
+    ways: &[Option<Way<'_>>],
+    nodes: impl Fn(&Way<'_>) -> Vec<(NodeId, Option<LinkId>)>,
+) -> (Vec<Vec<HostPlan>>, Vec<(u32, u32)>) {
+    let mut feeders: Vec<Vec<Feeder>> = vec![Vec::new(); endpoints];
+    for way in ways.iter().flatten() {
+        let feeder = nodes(way).last().map_or(Feeder::Endpoint(way.from), |(node, _)| Feeder::Node(*node));
+        let known = &mut feeders[way.to as usize];
+        if !known.contains(&feeder) {
+            known.push(feeder);
+        }
+    }
+    let mut grouped = Grouped { groups: Vec::new(), of: vec![None; endpoints], by_feeders: BTreeMap::new() };
+    // Hosts that other hosts feed without a node between them wait until those are in groups.
+    let mut waiting = hosts;
+    loop {
+        let before = waiting.len();
+        waiting.retain(|host| !grouped.add(host, &feeders));
+        if waiting.len() == before {
+            break;
+        }
+    }
+    // Hosts that feed one another in a circle.
+    for host in waiting {
+        grouped.put(host, Vec::new());
+    }
+    let Grouped { groups, of, .. } = grouped;
+    (groups, of.into_iter().map(Option::unwrap_or_default).collect())
+}
+
+/// What feeds an endpoint: a node, or another endpoint whose link leads here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Feeder {
+    Node(NodeId),
+    Endpoint(EndpointId),
+}
+
+/// A node that feeds hosts: one that is a node already, or a group of hosts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum GroupFeeder {
+    Node(NodeId),
+    Group(u32),
+}
+
+/// Hosts in groups.
+struct Grouped {
+    groups: Vec<Vec<HostPlan>>,
+    /// The group and the place in it of each endpoint's host.
+    of: Vec<Option<(u32, u32)>>,
+    by_feeders: BTreeMap<Vec<GroupFeeder>, usize>,
+}
+
+impl Grouped {
+    /// Puts a host into the group of those with the same feeders; returns false if one of them is in no group yet.
+    fn add(&mut self, host: &HostPlan, feeders: &[Vec<Feeder>]) -> bool {
+        let known = |feeder: &Feeder| match *feeder {
+            Feeder::Node(node) => Some(GroupFeeder::Node(node)),
+            Feeder::Endpoint(endpoint) => self.of[endpoint as usize].map(|(group, _)| GroupFeeder::Group(group)),
+        };
+        let of_host = host.endpoints.iter().flat_map(|&endpoint| &feeders[endpoint as usize]);
+        let Some(mut of_host) = of_host.map(known).collect::<Option<Vec<GroupFeeder>>>() else { return false };
+        of_host.sort_unstable();
+        of_host.dedup();
+        self.put(host.clone(), of_host);
+        true
+    }
+
+    fn put(&mut self, host: HostPlan, feeders: Vec<GroupFeeder>) {
+        let group = *self.by_feeders.entry(feeders).or_insert_with(|| {
+            self.groups.push(Vec::new());
+            self.groups.len() - 1
+        });
+        for &endpoint in &host.endpoints {
+            self.of[endpoint as usize] = Some((group as u32, self.groups[group].len() as u32));
+        }
+        self.groups[group].push(host);
+    }
+}

@@ -1,0 +1,175 @@
+//! An admission law in front of one FIFO, and the link.
+//!
+//! What is let in is settled on arrival, and so is when it leaves: the packet is sent on at once, and nothing marks the
+//! end of a transmission.
+
+use forebay_qdisc::{Admission, Backlog, Offer, Packet as _, Ticket, Time, Verdict};
+
+use crate::driver::node::{Lanes, Node, NodeId};
+use crate::driver::ring::Ring;
+use crate::link::Wire;
+use crate::observe::queue_book::Books;
+use crate::observe::report::{QueueReport, Report};
+use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::packet::Packet;
+
+/// A packet that was let in and has not begun its transmission.
+#[derive(Clone, Copy)]
+struct Waiting {
+    start: Time,
+    len_bytes: u32,
+    ticket: Ticket,
+}
+
+/// An admission law, its FIFO queue and the link.
+pub(crate) struct LawPort {
+    wire: Wire,
+    checkpoints: Checkpoints,
+    books: Books,
+    law: Box<dyn Admission>,
+    waiting: Ring<Waiting>,
+    backlog: Backlog,
+    /// Whether the law has been told that the link is idle.
+    idle: bool,
+    /// Whether the law wants to be told of departures.
+    watched: bool,
+}
+
+impl LawPort {
+    pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
+        Self {
+            watched: law.watches_departures(),
+            wire,
+            checkpoints,
+            books,
+            law,
+            waiting: Ring::default(),
+            backlog: Backlog::default(),
+            idle: true,
+        }
+    }
+
+    /// Releases the packets whose transmission has begun by `now`, and returns what is left. One that begins at `now`
+    /// has left the queue before anything that arrives at `now`.
+    #[inline(always)]
+    fn release_until(&mut self, now: Time) -> Backlog {
+        let mut backlog = self.backlog;
+        while let Some(first) = self.waiting.front() {
+            if first.start > now {
+                break;
+            }
+            backlog.packets -= 1;
+            backlog.bytes -= u64::from(first.len_bytes);
+            if self.watched {
+                self.law.release(first.ticket, first.len_bytes, backlog, first.start);
+            }
+            self.waiting.pop();
+        }
+        if self.wire.free_at <= now && !self.idle {
+            self.idle = true;
+            self.law.idle(self.wire.free_at);
+        }
+        self.backlog = backlog;
+        debug_assert_eq!(self.waiting.len() as u64, backlog.packets);
+        backlog
+    }
+
+    #[cold]
+    fn sample(&mut self, now: Time) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
+            self.release_until(Time::from_picoseconds(at.picoseconds().saturating_sub(1)));
+            if due == Checkpoint::WarmUp {
+                self.books.book.begin_measurement(self.backlog.packets);
+                continue;
+            }
+            self.wire.sample(at, self.checkpoints.interval());
+            let Self { books, law, backlog, .. } = self;
+            books.state_bytes = books.state_bytes.max(law.state_bytes());
+            if let Some(series) = &mut books.series {
+                series.sample(*backlog, books.book.dropped_total, &|visit| law.gauges(visit));
+            }
+            for watched in &mut books.watched {
+                let key = watched.key();
+                watched.series.sample(&|visit| law.flow_gauges(key, visit));
+            }
+        }
+    }
+
+    #[inline]
+    fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
+        let now = packet.time;
+        if self.checkpoints.next() <= now {
+            self.sample(now);
+        }
+        if self.wire.loses(packet, &lanes.window) {
+            return lanes.release(packet);
+        }
+        let mut backlog = self.release_until(now);
+        let Self { wire, books, law, waiting, idle, .. } = self;
+        let start = now.max(wire.free_at);
+        let mut marked = None;
+        let ticket = match law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }) {
+            Verdict::Enqueue(ticket) => ticket,
+            Verdict::Mark(ticket, _) => {
+                marked = Some(packet.marked());
+                ticket
+            }
+            Verdict::Drop(reason) => {
+                books.book.arrival(packet);
+                books.book.drop(packet, reason, now);
+                return lanes.release(packet);
+            }
+        };
+        books.book.let_in(packet, start);
+        let packet = match &marked {
+            Some(marked) => {
+                books.book.mark(marked, now);
+                marked
+            }
+            None => packet,
+        };
+        let len_bytes = packet.len_bytes();
+        *idle = false;
+        if start > now {
+            backlog.packets += 1;
+            backlog.bytes += u64::from(len_bytes);
+            waiting.push(Waiting { start, len_bytes, ticket });
+            books.book.length(backlog.packets, now);
+        } else {
+            law.release(ticket, len_bytes, backlog, now);
+        }
+        let sent = wire.transmit(packet, start, &lanes.window, &lanes.sacks);
+        self.backlog = backlog;
+        lanes.send(sent);
+    }
+}
+
+impl Node for LawPort {
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        let packets = lanes.take(me, until);
+        for packet in &packets {
+            self.receive(packet, lanes);
+        }
+        lanes.give_back(packets);
+        self.wire.free_at
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.sample(end);
+        self.release_until(end);
+        let Self { wire, books, law, backlog, .. } = self;
+        books.state_bytes = books.state_bytes.max(law.state_bytes());
+        report.queue(QueueReport {
+            name: wire.name(),
+            books,
+            backlog: *backlog,
+            holds_packets: false,
+            flow_gauges: &|key, visit| law.flow_gauges(key, visit),
+        });
+        report.link(wire.finish(&report.window()));
+    }
+}

@@ -1,0 +1,40 @@
+//! A link without a queue that anybody asked about: packets go in the order in which they come.
+
+use forebay_qdisc::Time;
+
+use crate::driver::node::{Lanes, Node, NodeId};
+use crate::link::Wire;
+use crate::observe::report::Report;
+
+/// The sending end of such a link.
+pub(crate) struct PlainPort {
+    wire: Wire,
+}
+
+impl PlainPort {
+    pub fn new(wire: Wire) -> Self {
+        Self { wire }
+    }
+}
+
+impl Node for PlainPort {
+    fn next(&self) -> Time {
+        Time::NEVER
+    }
+
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        let packets = lanes.take(me, until);
+        for packet in &packets {
+            match self.wire.pass(*packet, &lanes.window, &lanes.sacks) {
+                Some(passed) => lanes.send(passed),
+                None => lanes.release(packet),
+            }
+        }
+        lanes.give_back(packets);
+        self.wire.free_at
+    }
+
+    fn finish(&mut self, _end: Time, report: &mut Report) {
+        report.link(self.wire.finish(&report.window()));
+    }
+}

@@ -1,0 +1,54 @@
+//! Ports whose disciplines share state: they run together, in the order of time.
+
+use forebay_qdisc::{Span, Time};
+
+use crate::driver::node::{Lanes, Node, NodeId};
+use crate::observe::report::Report;
+use crate::router::queue_port::QueuePort;
+use crate::spec::LinkId;
+
+/// The ports, each with the number of its link, in the order of these.
+pub(crate) struct SharedPorts {
+    ports: Vec<(LinkId, QueuePort)>,
+}
+
+impl SharedPorts {
+    pub fn new(ports: Vec<(LinkId, QueuePort)>) -> Self {
+        Self { ports }
+    }
+
+    /// Sends what is due up to `now`, in the order of time; at one time ports come in the order of their links.
+    fn expire(&mut self, now: Time, lanes: &mut Lanes) {
+        while let Some((_, port)) = self.ports.iter_mut().min_by_key(|(link, port)| (port.next_departure(), *link))
+            && port.next_departure() <= now
+        {
+            port.expire(port.next_departure(), lanes);
+        }
+    }
+}
+
+impl Node for SharedPorts {
+    fn next(&self) -> Time {
+        self.ports.iter().map(|(_, port)| port.next_departure()).min().unwrap_or(Time::NEVER)
+    }
+
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        let packets = lanes.take(me, until);
+        for packet in &packets {
+            self.expire(packet.time, lanes);
+            let link = lanes.routes.leaves_by(packet);
+            if let Ok(place) = self.ports.binary_search_by_key(&link, |(link, _)| *link) {
+                self.ports[place].1.receive(packet, lanes);
+            }
+        }
+        lanes.give_back(packets);
+        self.expire(until - Span::from_picoseconds(1), lanes);
+        until
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        for (_, port) in &mut self.ports {
+            port.hand_in(end, report);
+        }
+    }
+}
