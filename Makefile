@@ -191,6 +191,10 @@ bench: build ## Speed and memory beside ns-2 and ns-3 where installed; the time 
 digests: build ## Compare the digests of every run of `reproduce all --quick` with the recorded ones
 	FOREBAY_WHOLE_DIGESTS=1 $(BIN)/pytest --quiet tests/python/test_experiment_digests.py
 
+.PHONY: cross
+cross: ## Compare the digests of debug, release and native builds, and of one for AArch64 where qemu-user is installed
+	@$(PYTHON) tests/cross/run.py
+
 .PHONY: validate
 validate: build ## Compare with ns-2 where it is installed
 	$(BIN)/python tests/validation/run.py

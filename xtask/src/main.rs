@@ -1,11 +1,12 @@
 //! The repository's own checks and generators, run as `cargo xtask COMMAND`.
 //!
-//! - `walls`: who may import whom, over `cargo metadata`;
+//! - `walls`: who may import whom, over `cargo metadata`; circles of files within a crate;
 //! - `tidy`: lengths, names and headings that no other tool checks;
 //! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
 //!
 //! Each ends with status 1 and one line for every finding when something is not as it should be.
 
+mod circles;
 mod generate;
 mod guide;
 mod tidy;

@@ -1,4 +1,5 @@
-//! Which crate may import which; checked over `cargo metadata`.
+//! Which crate may import which, checked over `cargo metadata`; within a crate, that no large circle of files imports
+//! itself.
 //!
 //! A wall stands where there are two consumers, a heavy dependency, or a proof of purity: the disciplines run in the
 //! simulator and on real packets, so they may know neither. `no_std` lets the compiler prove that they touch no clock
@@ -8,6 +9,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Package};
+
+use crate::circles;
 
 /// What one crate may depend on.
 struct Wall {
@@ -55,7 +58,8 @@ const PURE_LIBRARIES: &[&str] = &["libm", "rand_core"];
 /// What a pure crate may use behind its feature `config`, and so only as an optional dependency.
 const PURE_CONFIG_LIBRARIES: &[&str] = &["serde", "schemars"];
 
-/// Checks the workspace at `root`; one line for each edge that no wall allows.
+/// Checks the workspace at `root`; one line for each edge that no wall allows, and for each circle of files that is too
+/// large.
 pub fn check(root: &Path) -> Result<Vec<String>> {
     let metadata = MetadataCommand::new()
         .manifest_path(root.join("Cargo.toml"))
@@ -64,6 +68,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
         .context("cargo metadata failed")?;
     let mut findings = violations(&metadata);
     for package in metadata.workspace_packages() {
+        findings.extend(circles::check(package)?);
         if row(&package.name).is_some_and(|wall| wall.pure) {
             let library = package.manifest_path.with_file_name("src").join("lib.rs");
             let text = std::fs::read_to_string(&library).with_context(|| format!("cannot read {library}"))?;

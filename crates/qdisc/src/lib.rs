@@ -11,6 +11,19 @@
 //!
 //! [`Queue`] is either of the two, as built from a configuration.
 //!
+//! | file | what |
+//! |---|---|
+//! | `admission.rs` | the seam of a law: the arrival's circumstances in, a verdict out |
+//! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
+//! | `queue.rs`, `guest.rs` | either of them as built from a configuration; one from outside this crate |
+//! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | what both see of a packet and of the queue |
+//! | `fifo.rs`, `line.rs` | the queue behind a law; a link that asks a discipline for packets, without a simulator |
+//! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
+//! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
+//! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
+//! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
+//! | all others, with their folders | one discipline each; its tests beside it in `*_tests.rs` or in its folder |
+//!
 //! # Accounting
 //! For every discipline, at any time: received = dropped on arrival + enqueued, and
 //! enqueued = dequeued + dropped after + queued. `forebay-testkit` checks it under random operations.
@@ -18,15 +31,15 @@
 
 extern crate alloc;
 
-use alloc::boxed::Box;
-
 use forebay_units::require;
 pub use forebay_units::{ParameterError, Rate, Span, Time, uniform};
 pub use rand_core::Rng;
 
+mod admission;
 mod afd;
 mod ared;
 mod arrival;
+mod backlog;
 mod blue;
 mod breathe;
 mod bucket_placement;
@@ -37,6 +50,7 @@ mod cobalt;
 mod codel;
 mod csfq;
 pub mod dbl;
+mod discipline;
 mod drop_tail;
 mod drr;
 mod feng_red;
@@ -55,6 +69,7 @@ mod memory;
 mod penalty_box;
 mod pi;
 mod pie;
+mod queue;
 mod random_access_fifo;
 mod rate_label;
 mod red;
@@ -71,9 +86,11 @@ mod timed_fifo;
 mod token_bucket;
 mod wfq;
 
+pub use admission::{Admission, Offer, Ticket, Verdict};
 pub use afd::{Afd, AfdConfig, AfdForm};
 pub use ared::{Ared, AredConfig};
 pub use arrival::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet};
+pub use backlog::Backlog;
 pub use blue::{Blue, BlueConfig};
 pub use breathe::{Breathe, BreatheConfig};
 pub use bucket_placement::SfqPlacement;
@@ -84,6 +101,7 @@ pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig, SquareRoot};
 pub use csfq::{Csfq, CsfqConfig, CsfqRole};
 pub use dbl::{Dbl, DblConfig};
+pub use discipline::{Cx, Discipline, Sink};
 pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 pub use feng_red::{FengRed, FengRedConfig};
@@ -97,6 +115,7 @@ pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};
 pub use pie::{Pie, PieConfig};
+pub use queue::Queue;
 pub use rate_label::RateLabel;
 pub use red::{Red, RedConfig};
 pub use red_pd::{RedPd, RedPdConfig};
@@ -106,134 +125,3 @@ pub use sfq_red::{SfqRed, SfqRedConfig};
 pub use sfred::{Sfred, SfredConfig};
 pub use sred::{Sred, SredConfig};
 pub use wfq::{Wfq, WfqConfig};
-
-/// How much a queue holds. The packet on the wire is not part of the queue.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// Packets waiting.
-    pub packets: u64,
-    /// Bytes of the packets waiting.
-    pub bytes: u64,
-}
-
-/// What an admission law is told beside the packet: the time, the queue before the arrival, and the dice.
-pub struct Offer<'a> {
-    /// Time of the arrival.
-    pub now: Time,
-    /// The queue as it stands before the arriving packet is added.
-    pub backlog: Backlog,
-    /// The law's own random stream.
-    pub rng: &'a mut dyn Rng,
-}
-
-/// A note that an admission law attaches to a packet it lets in, and gets back when the packet leaves the queue.
-/// DBL keeps its flow-table index here, so that a change of hash while packets are queued is harmless.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Ticket(pub u32);
-
-/// An admission law's decision about an arriving packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    /// Let it in.
-    Enqueue(Ticket),
-    /// Let it in with its ECN codepoint set to CE. Only for packets whose [`Ecn::is_capable`].
-    Mark(Ticket, MarkReason),
-    /// Drop it.
-    Drop(DropReason),
-}
-
-/// A law in front of one FIFO queue: decides on arrival, never reorders.
-pub trait Admission {
-    /// Decides about an arriving packet. `offer.now` never decreases from call to call of any method.
-    fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict;
-
-    /// A packet that was let in begins its transmission at `now` and is no longer part of the queue;
-    /// `backlog` is the queue without it.
-    fn release(&mut self, _ticket: Ticket, _len_bytes: u32, _backlog: Backlog, _now: Time) {}
-
-    /// Whether [`Admission::release`] does anything. A simulator need not call it on a law that says no.
-    fn watches_departures(&self) -> bool {
-        true
-    }
-
-    /// The link has nothing to send since `since`: the end of the last transmission, with the queue empty.
-    /// Told once for each idle period.
-    fn idle(&mut self, _since: Time) {}
-
-    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
-    /// queued and their queue.
-    fn state_bytes(&self) -> u64;
-
-    /// Shows each named gauge (`avg`, `dbl`, `active_flows`, …) with its current value.
-    fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
-
-    /// Shows each gauge that the law keeps for `flow` (`credits`, `buffers_used`, …).
-    fn flow_gauges(&self, _flow: FlowKey, _visit: &mut dyn FnMut(&'static str, f64)) {}
-}
-
-/// What every call to a [`Discipline`] is given: the time, its random stream, and where drops and marks go.
-pub struct Cx<'a, P> {
-    /// The time of the call; never decreases.
-    pub now: Time,
-    /// The discipline's own random stream.
-    pub rng: &'a mut dyn Rng,
-    /// Takes what is dropped and is told what was marked.
-    pub sink: &'a mut dyn Sink<P>,
-}
-
-/// Where dropped packets go; told of marks as well. Owned by the caller, so that drops are never lost from the books.
-pub trait Sink<P> {
-    /// `packet` was dropped: the arriving packet if `queued` is false, else one that had been let in before.
-    fn dropped(&mut self, packet: P, reason: DropReason, queued: bool);
-
-    /// `packet` was marked with CE and proceeds.
-    fn marked(&mut self, packet: &P, reason: MarkReason);
-}
-
-/// A queue discipline that holds its packets.
-pub trait Discipline<P: Packet> {
-    /// Takes an arriving packet. Whatever is dropped, this packet or one already queued, goes to the sink.
-    fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>);
-
-    /// The next packet to send, if one may go now. The caller asks when the link is free: at the end of each
-    /// transmission, at [`Discipline::poll_at`], and after an enqueue into an idle link. An answer of `None` means that
-    /// the link goes idle.
-    fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P>;
-
-    /// When to ask again after [`Discipline::dequeue`] gave `None` although packets are queued (shapers).
-    fn poll_at(&self) -> Option<Time> {
-        None
-    }
-
-    /// What is queued.
-    fn backlog(&self) -> Backlog;
-
-    /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets
-    /// queued and their queue.
-    fn state_bytes(&self) -> u64;
-
-    /// Shows each named gauge with its current value.
-    fn gauges(&self, _visit: &mut dyn FnMut(&'static str, f64)) {}
-
-    /// Shows each gauge that the discipline keeps for `flow`.
-    fn flow_gauges(&self, _flow: FlowKey, _visit: &mut dyn FnMut(&'static str, f64)) {}
-}
-
-/// A queue as built from its configuration.
-pub enum Queue<P> {
-    /// A law in front of one FIFO.
-    Law(Box<dyn Admission>),
-    /// A discipline that holds its packets.
-    Discipline(Box<dyn Discipline<P>>),
-}
-
-impl<P: Packet + 'static> Queue<P> {
-    /// The queue as a discipline that holds its packets: a law gets its [`Fifo`].
-    #[must_use]
-    pub fn into_discipline(self) -> Box<dyn Discipline<P>> {
-        match self {
-            Self::Law(law) => Box::new(Fifo::new(law)),
-            Self::Discipline(discipline) => discipline,
-        }
-    }
-}
