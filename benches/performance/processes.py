@@ -59,7 +59,7 @@ def measure(command: Sequence[str], *, timeout_s: float = 900, environment: Mapp
             # Nothing that was started outlives a timeout or Ctrl-C.
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+                process.communicate()
         measured = Path(report.name).read_text(encoding="utf-8").split()
     if not measured:
         raise ProcessFailedError(explain_exit(process.returncode, errors))

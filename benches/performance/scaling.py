@@ -75,6 +75,10 @@ TCP = {
 }
 
 
+LEAST_QUEUE = 100
+"""In packets, as in scenario c: in a queue of two packets, ten flows would lose much of their load."""
+
+
 def of_flows(flows: int) -> dict[str, Any]:
     """Scenario c with as many flows; rate and queue of the bottleneck are in proportion to them."""
     return {
@@ -85,7 +89,7 @@ def of_flows(flows: int) -> dict[str, Any]:
                 "bottleneck": {
                     "rate": f"{flows * 2_500_000_000 // 490} bps",
                     "delay": "10 ms",
-                    "queue": {"drop_tail": {"limit": f"{max(2, round(flows * 100 / 490))} packets"}},
+                    "queue": {"drop_tail": {"limit": f"{max(LEAST_QUEUE, round(flows * 100 / 490))} packets"}},
                 },
             }
         },
@@ -146,7 +150,7 @@ CURVES = (
         sizes=(10, 100, 1000, 10_000, 100_000, 1_000_000),
         quick_sizes=(10, 100),
         hops=2e8,
-        hops_per_simulated_s=2200,
+        hops_per_simulated_s=3000,
         least_s=0.4,
         table=of_flows,
         note="Scenario c with more flows or fewer: rate and queue of the bottleneck are in proportion to them, so that "
@@ -160,7 +164,7 @@ CURVES = (
         sizes=(2, 4, 8, 16, 32),
         quick_sizes=(2, 4),
         hops=2.4e7,
-        hops_per_simulated_s=710_000,
+        hops_per_simulated_s=650_000,
         least_s=0.2,
         table=of_ports,
         note="Scenario d with more ports or fewer, 490 flows a port. The maximum weight matching is contained: its "
