@@ -145,7 +145,7 @@ class Bencher:
                 self.say(f"[bold]{name}[/]: {part.description}")
                 self.watch.note()
                 try:
-                    parts[name] = measured_by(part, name)
+                    parts[name] = measured_by(part, name, quick=self.quick)
                 except ProcessFailedError as failure:
                     self.skipped.append(str(failure))
         return parts

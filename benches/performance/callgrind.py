@@ -70,7 +70,7 @@ class Reader:
         self.profile = Profile()
         self.files, self.objects = Names(), Names()
         self.events: list[str] = []
-        self.own_file = self.line_file = self.place = ""
+        self.file_before = self.line_file = self.place = ""
         self.of_callee = False
 
     def read(self, line: str) -> None:
@@ -78,7 +78,7 @@ class Reader:
         if line[:1].isdigit() or line[:1] in ("+", "-", "*"):
             # The line after `calls=` holds what the called function cost, which has lines of its own.
             if not self.of_callee:
-                module = module_of(self.line_file, self.own_file, self.place)
+                module = module_of(self.line_file, self.file_before, self.place)
                 self.profile.add(module, self.events, line.split()[1:])
             self.of_callee = False
         elif line.startswith("events:"):
@@ -94,8 +94,8 @@ class Reader:
             name = self.files.read(value)
             if key in ("fl", "fi", "fe"):
                 self.line_file = name
-            if key == "fl":
-                self.own_file = name
+            if key == "fl" or (key in ("fi", "fe") and not LIBRARY.search(name)):
+                self.file_before = name
         elif key in OBJECTS:
             name = self.objects.read(value)
             if key == "ob":
@@ -114,12 +114,13 @@ def read_profile(lines: Iterable[str]) -> Profile:
 
 
 @cache
-def module_of(line_file: str, own_file: str, place: str) -> str:
+def module_of(line_file: str, file_before: str, place: str) -> str:
     """The module that a line belongs to.
 
-    A line of Rust's library that was inlined belongs to the function that it was inlined into.
+    A line of Rust's library that was inlined belongs to the code before it in the function: callgrind writes the lines
+    in the order of their addresses, and does not tell which of several functions inlined into each other called it.
     """
-    for file in (line_file, own_file) if LIBRARY.search(line_file) else (line_file,):
+    for file in (line_file, file_before) if LIBRARY.search(line_file) else (line_file,):
         if ours := OURS.search(file):
             return f"{ours['crate']}/{ours['file']}"
         if dependency := DEPENDENCY.search(file):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,14 @@ class Part:
     description: str
     command: list[str]
     table: Callable[[Entries], Table]
+    when_quick: Sequence[str] = ()
+    """Arguments of a quick run."""
 
 
-def measured_by(part: Part, name: str) -> Entries:
+def measured_by(part: Part, name: str, *, quick: bool) -> Entries:
     """What the part's command measured."""
-    done = subprocess.run(part.command, capture_output=True, text=True, check=False, cwd=BENCHES.parent)
+    command = [*part.command, *(part.when_quick if quick else ())]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=BENCHES.parent)
     if done.returncode != 0:
         message = f"the benchmark of {name}: {explain_exit(done.returncode, done.stderr)}"
         raise ProcessFailedError(message)
@@ -119,5 +122,5 @@ PARTS = {
     "disciplines": Part("CPU time of each for a packet", example("forebay-scenario", "disciplines"), discipline_table),
     "schedulers": Part("CPU time of each for a slot", example("forebay-switching", "schedulers"), scheduler_table),
     "guests": Part("decisions of disciplines written in Python", script("guests.py"), guest_table),
-    "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table),
+    "sweep": Part("CPU time of a sweep above that of its runs", script("sweep.py"), sweep_table, ["--runs", "50"]),
 }
