@@ -77,7 +77,7 @@ class Bencher:
 
     def say(self, line: str) -> None:
         """A line about what is measured now."""
-        self.console.print(line, highlight=False)
+        self.console.print(line, highlight=False, soft_wrap=True)
 
     def found_peers(self, wanted: Sequence[str]) -> list[Simulator]:
         """The peers that are wanted and can be run; the others are listed with the reason."""
@@ -186,7 +186,7 @@ def profile(options: argparse.Namespace) -> Path | None:
     chosen = [scenario for scenario in SCENARIOS if scenario.name in options.what]
     console = Console(stderr=True)
     document = instructions.profile_suite(
-        chosen or SCENARIOS, options.core, lambda line: console.print(line, highlight=False)
+        chosen or SCENARIOS, options.core, lambda line: console.print(line, highlight=False, soft_wrap=True)
     )
     if options.json:
         print(json.dumps(document, indent=2))

@@ -155,7 +155,8 @@ CURVES = (
         table=of_flows,
         note="Scenario c with more flows or fewer: rate and queue of the bottleneck are in proportion to them, so that "
         "each flow has 5.1 Mb/s. From 100,000 flows on, a run is so short that the senders are still opening their "
-        "windows at its end.",
+        "windows at its end. Memory is that of the process, in which `forebay run` makes a row of results for each flow; "
+        "before results is up to the end of the run phase.",
     ),
     Curve(
         "ports",
@@ -219,7 +220,7 @@ def curve_table(curve: Curve, measured: Sequence[Samples]) -> Table:
     threads = sorted({samples.threads for samples in of_more.values()})
     by_flow = curve.name == "flows"
     columns = [curve.unit, "simulated", "Mhops/s", "ns a hop", "start-up, s", "memory, MB"]
-    columns += ["bytes a flow", "in the run, MB"] if by_flow else []
+    columns += ["bytes a flow", "before results, MB"] if by_flow else []
     table = Table(
         curve.title, [*columns, *(f"wall time shorter with {count} threads" for count in threads)], note=curve.note
     )

@@ -143,12 +143,12 @@ def name_of(samples: Samples) -> str:
 
 
 def speed_cell(speed: float, goal: Goal) -> Cell:
-    """Forebay's speed; a stretch that is missed is no miss if what has to be reached is."""
-    cell = judged(speed, 1, goal.mhops_per_cpu_s)
-    least = goal.least_mhops_per_cpu_s
-    if least is None:
-        return cell
-    return Cell(cell.text, f"{cell.goal}, at least {least:g}", speed >= least)
+    """Forebay's speed; a stretch that is missed is said, but is no miss if what has to be reached is."""
+    stretch = judged(speed, 1, goal.mhops_per_cpu_s)
+    if goal.least_mhops_per_cpu_s is None or stretch.reached:
+        return stretch
+    least = judged(speed, 1, goal.least_mhops_per_cpu_s)
+    return Cell(least.text, f"{least.goal}, not the stretch {stretch.goal}", least.reached)
 
 
 def times_cell(forebay: Samples | None, samples: Samples, goal: Goal) -> Cell | str:

@@ -13,10 +13,10 @@ import pytest
 
 import forebay as fb
 import run
-from performance import instructions, machine, page, results
+from performance import instructions, machine, page, results, simulators
 from performance.callgrind import read_profile
 from performance.goals import Goal
-from performance.processes import ProcessFailedError, measure
+from performance.processes import ProcessFailedError, Usage, measure
 from performance.results import Bench
 from performance.samples import Run, Samples, Start
 from performance.scaling import CURVES, Curve, measure_curve
@@ -70,6 +70,19 @@ def test_a_curve_is_measured_through_the_command(tmp_path: Path) -> None:
     assert Samples.from_document(json.loads(json.dumps(samples.to_document()))) == samples
 
 
+@pytest.mark.parametrize(("usage", "expected"), [("--seed N", [1]), ("--seed N\n--threads N", [1, 2])])
+def test_threads_are_measured_where_the_command_takes_them(
+    usage: str, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulators, "measure", lambda *_, **__: Usage(usage, 0.1, 0.1, 9.0))
+    found = forebays()
+    assert [it.threads for it in found] == expected
+    commands = [" ".join(it.command(Path("c.toml"), "1 s")) for it in found]
+    assert [command.endswith(f" --threads {it.threads}") for it, command in zip(found, commands, strict=True)] == [
+        len(expected) > 1
+    ] * len(expected)
+
+
 def test_the_run_phase_of_a_peer_is_what_its_start_leaves() -> None:
     peer = Samples("c", "ns-2", 1, 10.0, starts=[Start(2.0, 2.5, 10.0), Start(4.0, 4.5, 10.0), Start(3.0, 3.5, 10.0)])
     peer.runs = [Run(10_000_000, None, cpu_s, cpu_s + 1, 90.0) for cpu_s in (13.0, 8.0, 23.0)]
@@ -90,7 +103,9 @@ def test_a_process_that_fails_says_why() -> None:
 
 def test_a_stretch_that_is_missed_is_no_miss() -> None:
     stretch = Goal(20, least_mhops_per_cpu_s=15)
-    assert [speed_cell(speed, stretch).reached for speed in (14.0, 16.0, 21.0)] == [False, True, True]
+    cells = [speed_cell(speed, stretch) for speed in (14.0, 16.0, 21.0)]
+    assert [cell.reached for cell in cells] == [False, True, True]
+    assert [cell.goal for cell in cells[1:]] == ["≥ 15, not the stretch ≥ 20", "≥ 20"]
     assert [judged(value, 1, 4.0, at_least=False).reached for value in (3.9, 4.1)] == [True, False]
 
 
