@@ -67,7 +67,7 @@ def write(folder: Path) -> Path:
 def text(bench: Bench, profile: dict[str, Any] | None, pictures: dict[str, Path]) -> str:
     """The page."""
     counted = [profile_table(profile), module_table(profile)] if profile else []
-    parts = [TOP, state_of(bench, missed([*bench.tables(), *counted])), HOW.format(repeats=repeats_of(bench))]
+    parts = [TOP, state_of(bench, missed([*bench.tables(), *counted])), how(bench)]
     parts.append(machine_section(bench.document))
     if suite := bench.suite_tables():
         parts += [SUITE, described(bench), picture("suite", pictures), *map(section, suite)]
@@ -97,10 +97,11 @@ def state_of(bench: Bench, goals: tuple[int, int]) -> str:
     )
 
 
-def repeats_of(bench: Bench) -> str:
-    """In words."""
+def how(bench: Bench) -> str:
+    """How it was measured."""
     repeats = bench.document["repeats"]
-    return f"the median of {repeats} runs" if repeats > 1 else "that of one run"
+    words = f"the median of {repeats} runs" if repeats > 1 else "that of one run"
+    return "\n\n".join(map(filled, HOW.format(repeats=words).strip().split("\n\n")))
 
 
 def filled(paragraph: str) -> str:

@@ -77,7 +77,7 @@ def curve_figure(curve: Curve, measured: Sequence[Samples]) -> Figure:
             panels[1].yaxis.set_major_formatter("{x:g}")
             panels[1].set_ylabel("peak memory, MB")
     panels[0].set_ylabel("ns a packet-hop")
-    panels[0].set_ylim(bottom=0)
+    panels[0].set_ylim(0, 1.1 * panels[0].dataLim.y1)
     panels[0].legend()
     for axes in panels:
         axes.set_xscale("log", base=2 if curve.name == "ports" else 10)
