@@ -26,10 +26,11 @@ HOW = """
 ## How it is measured
 
 A packet-hop is one packet, data or ACK, that crossed one link. Speed is packet-hops per second of CPU time in the run
-phase. Forebay reports the hops and the CPU time of its run. The hops of ns-2 and ns-3 come from
-`benches/peers`, which explains how they are counted; their CPU time comes from the operating system, less that of a run
-of no simulated time. "With set-up" is over the CPU time of the whole process on all sides. Ratios are those of the run
-phases. The peers simulate less time, since what is compared is a rate, and all are far beyond their start.
+phase. Forebay reports the hops and the CPU time of its run. The hops of ns-2 and ns-3 come from `benches/peers`, which
+explains how they are counted; their CPU time comes from the operating system, less that of a run of no simulated time.
+Both are those of the machine's distribution; the program that calls ns-3 is compiled with `-O2`. "With set-up" is over
+the CPU time of the whole process on all sides. Ratios are those of the run phases. The peers simulate less time, since
+what is compared is a rate, and all are far beyond their start.
 
 Every figure is {repeats}. The simulators take turns on each scenario, each repeat with another seed, so that a machine
 whose speed drifts slows all of them. With two threads what counts is how much shorter the wall time of the run phase

@@ -13,6 +13,7 @@ import pytest
 
 import forebay as fb
 import run
+from forebay import _core
 from performance import instructions, machine, page, results, simulators
 from performance.callgrind import read_profile
 from performance.goals import Goal
@@ -185,6 +186,17 @@ def test_a_profile_is_the_difference_of_two_lengths() -> None:
 def test_what_is_no_output_of_callgrind_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no output of callgrind"):
         read_profile(text.splitlines())
+
+
+def test_what_valgrind_runs_loads_the_core_alone(tmp_path: Path) -> None:
+    (curve,) = (curve for curve in CURVES if curve.name == "in-flight")
+    path = tmp_path / "small.toml"
+    path.write_text(curve.scenario(10, 100.0), encoding="utf-8")
+    hops = []
+    for duration in ("5 s", "10 s"):
+        command = [sys.executable, "-S", str(instructions.CORE_RUN), str(_core.__file__), str(path), duration]
+        hops.append(json.loads(measure(command).stdout)["packet_hops"])
+    assert 0 < 1.9 * hops[0] < hops[1]
 
 
 def test_what_is_profiled_is_asked_something() -> None:
