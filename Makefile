@@ -184,8 +184,21 @@ $(CARGO_MUTANTS): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-mutants
 
 .PHONY: bench
-bench: build ## Speed and memory beside ns-2 and ns-3 where installed; the time of each discipline and each scheduler
+bench: build ## Speed beside ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md anew
 	$(BIN)/python benches/run.py
+
+# Valgrind does not know the newest instructions. The library keeps its line numbers, which installing would strip.
+.PHONY: profile
+profile: build ## Instructions and cache misses a packet-hop, by valgrind where installed; adds to docs/performance.md
+	@if ! command -v valgrind > /dev/null; then \
+		echo "skipped: make profile needs valgrind (Debian package valgrind)"; \
+	elif [[ $$(uname -m) != x86_64 ]]; then \
+		echo "skipped: make profile needs an x86-64 processor"; \
+	else \
+		RUSTFLAGS="-C target-cpu=x86-64-v3" PYO3_BUILD_EXTENSION_MODULE=1 PYO3_PYTHON=$(CURDIR)/$(BIN)/python \
+			cargo build --release --locked --quiet --package forebay-py --target-dir target/profile; \
+		$(BIN)/python benches/run.py profile; \
+	fi
 
 .PHONY: digests
 digests: build ## Compare the digests of every run of `reproduce all --quick` with the recorded ones

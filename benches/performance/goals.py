@@ -1,0 +1,65 @@
+"""What is to be reached: a quiet machine, Forebay with one thread where nothing else is said.
+
+A goal that is missed is shown as such; it fails nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What a scenario is to reach; None where nothing is asked."""
+
+    mhops_per_cpu_s: float | None = None
+    least_mhops_per_cpu_s: float | None = None
+    """Where the above is a stretch: what has to be reached."""
+    times_ns2: float | None = None
+    times_ns3: float | None = None
+    memory_mb: float | None = None
+    """Above a Python process that does nothing."""
+    instructions_per_hop: float | None = None
+    times_faster_with_two_threads: float | None = None
+
+
+SUITE = {
+    "a": Goal(55, times_ns2=14, times_ns3=40, memory_mb=20, instructions_per_hop=260),
+    "b": Goal(45, times_ns2=12, times_ns3=40, memory_mb=20, instructions_per_hop=230),
+    "c": Goal(
+        70,
+        times_ns2=90,
+        times_ns3=40,
+        memory_mb=30,
+        instructions_per_hop=180,
+        times_faster_with_two_threads=1.4,
+    ),
+    # An eighth of ns-2's CPU time for the same 1000 s.
+    "breathe": Goal(times_ns2=8),
+    "d": Goal(22, memory_mb=300, instructions_per_hop=450),
+    "e": Goal(20, least_mhops_per_cpu_s=15),
+}
+
+FLOWS_JUDGED = 100_000
+FLOWS = Goal(20, times_faster_with_two_threads=1.4)
+"""With so many flows."""
+
+MOST_FLOWS = 1_000_000
+MOST_FLOWS_GB = 4.0
+MOST_FLOWS_START_S = 10.0
+"""With so many flows: the peak memory of the process, and the time before the run phase."""
+
+DISCIPLINES_FLOWS = 1000
+MOST_NS = {"sfb": 60.0, "dbl": 60.0}
+MOST_NS_OF_OTHERS = 150.0
+"""CPU time of a discipline for a packet, at that number of flows."""
+
+SCHEDULERS_PORTS = 32
+MOST_NS_A_SLOT = {"mwm": 20_000.0}
+"""CPU time of a scheduler for a slot, at that number of ports."""
+
+LEAST_MDECISIONS = {"Threshold": 2.0, "CompiledThreshold": 20.0}
+"""Disciplines written in Python: decisions per CPU second, in millions."""
+
+MOST_SWEEP_PERCENT = 5.0
+"""CPU time of a sweep above that of its bare runs."""
