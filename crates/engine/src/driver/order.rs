@@ -1,9 +1,9 @@
 //! In which order nodes run within a round.
 //!
 //! What a node sends reaches the next one no sooner than the delay of the lane between them. So each may run beyond
-//! what its feeders have done by that much. Where all feeders of a node have run before it in the same round, it gets as
-//! far as they did. Only along a lane that leads back, from a node that runs later in the round, does it have no more
-//! than the delay of that lane. So the lanes that lead back have to be long ones.
+//! what its feeders have done by that much. Where all feeders of a node have run before it in the same round, it gets
+//! as far as they did. Only along a lane that leads back, from a node that runs later in the round, does it have no
+//! more than the delay of that lane. So the lanes that lead back have to be long ones.
 
 use forebay_qdisc::Span;
 
