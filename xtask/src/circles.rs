@@ -17,12 +17,8 @@ use modules::{Import, Modules};
 const MAX_FILES: usize = 3;
 
 /// Crates that have larger ones, with the size of their largest. Each is to become `MAX_FILES`, and so to disappear.
-const LIMITS: &[(&str, usize)] = &[
-    ("forebay-scenario", 7),
-    ("forebay-switching", 10),
-    ("forebay-tcp", 7),
-    ("forebay-units", 4),
-];
+const LIMITS: &[(&str, usize)] =
+    &[("forebay-scenario", 7), ("forebay-switching", 10), ("forebay-tcp", 7), ("forebay-units", 4)];
 
 /// One line for each circle of a package's files that is too large.
 pub fn check(package: &Package) -> Result<Vec<String>> {

@@ -5,5 +5,6 @@ pub(crate) mod conversation;
 pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;
+pub(crate) mod outbox;
 pub(crate) mod tcp;
 pub(crate) mod udp;

@@ -4,7 +4,7 @@
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
-use crate::host::endpoint::Outbox;
+use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, SendBook};
 use crate::observe::report::Report;
 use crate::observe::window::Checkpoints;

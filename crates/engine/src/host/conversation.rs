@@ -6,7 +6,7 @@
 use forebay_qdisc::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 
-use crate::host::endpoint::Outbox;
+use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
 use crate::packet::Packet;

@@ -2,33 +2,13 @@
 
 use forebay_qdisc::Time;
 
-use crate::driver::node::Lanes;
 use crate::host::cells::CellSource;
 use crate::host::conversation::Conversation;
+use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::host::udp::{UdpSink, UdpSource};
-use crate::link::Wire;
 use crate::observe::report::Report;
 use crate::packet::Packet;
-
-/// Where an endpoint sends: over the uplink of its host, if that has one, and on from there.
-pub(crate) struct Outbox<'a> {
-    pub uplink: Option<&'a mut Wire>,
-    pub lanes: &'a mut Lanes,
-}
-
-impl Outbox<'_> {
-    /// Sends a packet, at `packet.time`; the times never decrease.
-    #[inline(always)]
-    pub fn send(&mut self, packet: Packet) {
-        let Self { uplink, lanes } = self;
-        let Some(uplink) = uplink else { return lanes.send(packet) };
-        match uplink.pass(packet, &lanes.window, &lanes.sacks) {
-            Some(passed) => lanes.send(passed),
-            None => lanes.release(&packet),
-        }
-    }
-}
 
 /// An endpoint. What it has to do by itself up to a time, it does before it takes a packet of that time.
 pub(crate) enum Endpoint {

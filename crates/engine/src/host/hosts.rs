@@ -15,7 +15,8 @@ use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::prefetch::prefetch;
-use crate::host::endpoint::{Endpoint, Outbox};
+use crate::host::endpoint::Endpoint;
+use crate::host::outbox::Outbox;
 use crate::link::Wire;
 use crate::observe::report::Report;
 use crate::packet::Packet;

@@ -7,7 +7,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
 
 use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
-use crate::host::endpoint::Outbox;
+use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::report::Report;
 use crate::observe::window::Checkpoint;

@@ -3,7 +3,7 @@
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
-use crate::host::endpoint::Outbox;
+use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
