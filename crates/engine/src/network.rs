@@ -162,6 +162,7 @@ impl NetworkBuilder {
         let layout = Layout::new(&links, fabrics.len(), made.len(), &ways);
         let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
         check_lengths(&flows, &links)?;
+        let packet_time = links.iter().map(|link| link.rate.transmission_time(1000)).min().unwrap_or(Span::ZERO);
         let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
         let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         let mut nodes: Vec<Option<Box<dyn Node>>> = Vec::new();
@@ -194,7 +195,7 @@ impl NetworkBuilder {
             nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
         }
         let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
-        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), window)
+        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), packet_time, window)
     }
 }
 

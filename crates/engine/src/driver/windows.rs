@@ -15,9 +15,11 @@ use crate::error::RunError;
 use crate::observe::report::Report;
 use crate::observe::window::Window;
 
-/// No node runs further ahead of the first thing that is to be done than this: what is on its way is to fit into the
-/// processor's caches.
-const LONGEST: Span = Span::from_milliseconds(16);
+/// A window is no longer than as many packets take on the fastest link: they are to fit into the processor's caches.
+const PACKETS_OF_WINDOW: u64 = 4096;
+
+/// Lanes that hold fewer packets than this are short: windows are then as long as the queues of busy links allow.
+const PACKETS_OF_SHORT_LANE: u64 = 64;
 
 /// A network of nodes, ready to run.
 pub(crate) struct Windows {
@@ -27,25 +29,44 @@ pub(crate) struct Windows {
     /// The feeders of each node, and the delay of the lane from each.
     feeders: Vec<Vec<(NodeId, Span)>>,
     lanes: Lanes,
-    /// No node runs further ahead of the first thing that is to be done than this.
+    /// No node runs further ahead of the first thing that is to be done than this, nor beyond the granule in which that
+    /// lies.
     longest: Span,
+    /// Nor less, if nothing holds it up.
+    least_ahead: Span,
 }
 
 impl Windows {
-    /// Nodes with the lanes between them.
+    /// Nodes with the lanes between them. A packet takes `packet_time` on the fastest link.
     ///
     /// # Errors
     /// If there is a circle of lanes without any delay.
-    pub fn new(nodes: Vec<Box<dyn Node>>, between: &[Lane], routes: Routes, window: Window) -> Result<Self, RunError> {
+    pub fn new(
+        nodes: Vec<Box<dyn Node>>,
+        between: &[Lane],
+        routes: Routes,
+        packet_time: Span,
+        window: Window,
+    ) -> Result<Self, RunError> {
         let (order, shortest) = order(nodes.len(), between)
             .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
-        let granule = shortest.min(LONGEST).max(Span::from_milliseconds(1)).picoseconds();
-        let lanes = Lanes::new(routes, nodes.len(), granule.ilog2(), window);
+        let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
+        let longest = packet_time * PACKETS_OF_WINDOW;
+        let granule = if is_short { longest } else { longest.min(shortest) };
+        let lanes = Lanes::new(routes, nodes.len(), granule.picoseconds().max(1).ilog2(), window);
         let mut feeders = vec![Vec::new(); nodes.len()];
         for lane in between {
             feeders[lane.to as usize].push((lane.from, lane.delay));
         }
-        Ok(Self { nodes, order, feeders, lanes, longest: LONGEST })
+        // What no lane leads to or from has nothing to do.
+        let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
+        let mut used = vec![false; nodes.len()];
+        for lane in between {
+            (used[lane.from as usize], used[lane.to as usize]) = (true, true);
+        }
+        let is_used = |node: &NodeId| used[*node as usize];
+        let order = order.into_iter().filter(is_used).collect();
+        Ok(Self { nodes, order, feeders, lanes, longest: Span::MAX, least_ahead })
     }
 
     /// Makes everything happen in the order of time, one instant after the other: the same results, slower. For tests.
@@ -58,7 +79,7 @@ impl Windows {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { nodes, order, feeders, lanes, longest } = self;
+        let Self { nodes, order, feeders, lanes, longest, least_ahead } = self;
         let end = lanes.window.to + Span::from_picoseconds(1);
         for (node, id) in nodes.iter_mut().zip(0..) {
             progress.count_work(Time::ZERO, 1)?;
@@ -69,13 +90,18 @@ impl Windows {
         // Each node has done everything before the first of these times, and sends nothing before the second.
         let mut done = vec![Time::ZERO; nodes.len()];
         let mut silent = vec![Time::ZERO; nodes.len()];
+        let mut before = Time::ZERO;
         loop {
             let first = due.iter().zip(0..).map(|(&due, id)| due.min(lanes.next(id)));
             let begin = first.min().unwrap_or(Time::NEVER);
             if begin >= end {
                 return Ok(());
             }
-            let latest = lanes.end_of_granule(begin).min(begin.saturating_add(*longest)).min(end);
+            // Who has no feeders runs a little further than the others are going to come, and not much: what nobody
+            // takes yet is looked at in each round.
+            let ahead = (begin.since(before) * 2).max(*least_ahead).min(*longest);
+            before = begin;
+            let latest = lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
             for &id in &*order {
                 let node = id as usize;
                 let of_feeder =
