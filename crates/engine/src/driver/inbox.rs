@@ -123,7 +123,8 @@ impl Inbox {
             if slot.next >= until {
                 return;
             }
-            if slot.next.picoseconds() >> self.granule_bits < last_granule {
+            let is_past = slot.next.picoseconds() >> self.granule_bits < last_granule;
+            if is_past || slot.packets.iter().all(|packet| packet.time < until) {
                 let packets = std::mem::take(&mut slot.packets);
                 if taken.is_empty() {
                     *taken = packets;

@@ -36,6 +36,8 @@ pub(crate) trait Node {
 pub(crate) struct Lanes {
     pub routes: Routes,
     inboxes: Vec<Inbox>,
+    /// When each node has something to do: by itself, or for what arrives.
+    next: Vec<Time>,
     granule_bits: u32,
     pool: Pool,
     /// The measured interval.
@@ -53,6 +55,7 @@ impl Lanes {
     pub fn new(routes: Routes, nodes: usize, granule_bits: u32, window: Window) -> Self {
         Self {
             inboxes: (0..nodes).map(|_| Inbox::new(granule_bits)).collect(),
+            next: vec![Time::NEVER; nodes],
             granule_bits,
             pool: Pool::default(),
             in_flight: vec![0; routes.directions()],
@@ -76,6 +79,8 @@ impl Lanes {
         }
         let node = self.routes.next(&packet);
         packet.advance();
+        let next = &mut self.next[node as usize];
+        *next = packet.time.min(*next);
         self.inboxes[node as usize].push(packet, &mut self.pool);
     }
 
@@ -99,10 +104,22 @@ impl Lanes {
         Time::from_picoseconds(((time.picoseconds() >> self.granule_bits) + 1) << self.granule_bits)
     }
 
-    /// When the first packet arrives at a node.
+    /// When a node has something to do.
     #[inline]
     pub fn next(&self, node: NodeId) -> Time {
-        self.inboxes[node as usize].next()
+        self.next[node as usize]
+    }
+
+    /// When the first node has something to do.
+    #[inline]
+    pub fn begin(&self) -> Time {
+        self.next.iter().copied().fold(Time::NEVER, Time::min)
+    }
+
+    /// A node has run, and has something to do by itself at `next`.
+    #[inline]
+    pub fn plan(&mut self, node: NodeId, next: Time) {
+        self.next[node as usize] = next.min(self.inboxes[node as usize].next());
     }
 
     /// Takes what arrives at a node before `until`, in the order of time, at one time in that of the links by which it

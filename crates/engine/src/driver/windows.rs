@@ -5,6 +5,8 @@
 //! between which nothing passes may be at different times. When nothing is to be done for a while, all move on to the
 //! next thing that is.
 
+use std::ops::Range;
+
 use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
@@ -24,16 +26,22 @@ const PACKETS_OF_SHORT_LANE: u64 = 64;
 /// A network of nodes, ready to run.
 pub(crate) struct Windows {
     nodes: Vec<Box<dyn Node>>,
-    /// In which order they run.
-    order: Vec<NodeId>,
-    /// The feeders of each node, and the delay of the lane from each.
-    feeders: Vec<Vec<(NodeId, Span)>>,
+    /// In which order they run, each with its feeders.
+    turns: Vec<Turn>,
+    /// The feeders of all nodes, and the delay of the lane from each.
+    feeders: Vec<(NodeId, Span)>,
     lanes: Lanes,
     /// No node runs further ahead of the first thing that is to be done than this, nor beyond the granule in which that
     /// lies.
     longest: Span,
     /// Nor less, if nothing holds it up.
     least_ahead: Span,
+}
+
+/// A node, and the place of its feeders among those of all.
+struct Turn {
+    node: NodeId,
+    feeders: Range<usize>,
 }
 
 impl Windows {
@@ -54,19 +62,23 @@ impl Windows {
         let longest = packet_time * PACKETS_OF_WINDOW;
         let granule = if is_short { longest } else { longest.min(shortest) };
         let lanes = Lanes::new(routes, nodes.len(), granule.picoseconds().max(1).ilog2(), window);
-        let mut feeders = vec![Vec::new(); nodes.len()];
-        for lane in between {
-            feeders[lane.to as usize].push((lane.from, lane.delay));
-        }
-        // What no lane leads to or from has nothing to do.
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
-        let mut used = vec![false; nodes.len()];
+        let (mut turns, mut feeders) = (Vec::new(), Vec::new());
+        let mut of_node = vec![Vec::new(); nodes.len()];
+        let mut feeds = vec![false; nodes.len()];
         for lane in between {
-            (used[lane.from as usize], used[lane.to as usize]) = (true, true);
+            of_node[lane.to as usize].push((lane.from, lane.delay));
+            feeds[lane.from as usize] = true;
         }
-        let is_used = |node: &NodeId| used[*node as usize];
-        let order = order.into_iter().filter(is_used).collect();
-        Ok(Self { nodes, order, feeders, lanes, longest: Span::MAX, least_ahead })
+        for node in order {
+            let first = feeders.len();
+            feeders.append(&mut of_node[node as usize]);
+            // What no lane leads to or from has nothing to do.
+            if feeders.len() > first || feeds[node as usize] {
+                turns.push(Turn { node, feeders: first..feeders.len() });
+            }
+        }
+        Ok(Self { nodes, turns, feeders, lanes, longest: Span::MAX, least_ahead })
     }
 
     /// Makes everything happen in the order of time, one instant after the other: the same results, slower. For tests.
@@ -79,50 +91,57 @@ impl Windows {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { nodes, order, feeders, lanes, longest, least_ahead } = self;
-        let end = lanes.window.to + Span::from_picoseconds(1);
-        for (node, id) in nodes.iter_mut().zip(0..) {
+        let end = self.lanes.window.to + Span::from_picoseconds(1);
+        for (node, id) in self.nodes.iter_mut().zip(0..) {
             progress.count_work(Time::ZERO, 1)?;
-            node.start(id, lanes);
+            node.start(id, &mut self.lanes);
+            self.lanes.plan(id, node.next());
         }
-        // When each node has something to do by itself.
-        let mut due: Vec<Time> = nodes.iter().map(|node| node.next()).collect();
-        // Each node has done everything before the first of these times, and sends nothing before the second.
-        let mut done = vec![Time::ZERO; nodes.len()];
-        let mut silent = vec![Time::ZERO; nodes.len()];
+        // Each node sends nothing before this.
+        let mut silent = vec![Time::ZERO; self.nodes.len()];
         let mut before = Time::ZERO;
         loop {
-            let first = due.iter().zip(0..).map(|(&due, id)| due.min(lanes.next(id)));
-            let begin = first.min().unwrap_or(Time::NEVER);
+            let begin = self.lanes.begin();
             if begin >= end {
                 return Ok(());
             }
             // Who has no feeders runs a little further than the others are going to come, and not much: what nobody
             // takes yet is looked at in each round.
-            let ahead = (begin.since(before) * 2).max(*least_ahead).min(*longest);
+            let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.longest);
             before = begin;
-            let latest = lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
-            for &id in &*order {
-                let node = id as usize;
-                let of_feeder =
-                    |&(feeder, delay): &(NodeId, Span)| silent[feeder as usize].max(begin).saturating_add(delay);
-                let until = feeders[node].iter().map(of_feeder).fold(latest, Time::min);
-                if until <= done[node] {
-                    continue;
-                }
-                done[node] = until;
-                silent[node] = silent[node].max(until);
-                if due[node].min(lanes.next(id)) >= until {
-                    continue;
-                }
-                let before = lanes.taken;
-                let busy_until = nodes[node].run(until, id, lanes);
-                silent[node] = silent[node].max(busy_until);
-                due[node] = nodes[node].next();
-                progress.events += 1;
-                progress.count_work(begin, lanes.taken - before + 1)?;
-            }
+            let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
+            self.round(begin, latest, &mut silent, progress)?;
         }
+    }
+
+    /// Every node has its turn: it runs as far as it may, but not beyond `latest`. Nothing is to be done before `begin`.
+    #[inline]
+    fn round(
+        &mut self,
+        begin: Time,
+        latest: Time,
+        silent: &mut [Time],
+        progress: &mut Progress<'_>,
+    ) -> Result<(), RunError> {
+        let Self { nodes, turns, feeders, lanes, .. } = self;
+        for Turn { node, feeders: of_node } in &*turns {
+            let (id, node) = (*node, *node as usize);
+            let mut until = latest;
+            for &(feeder, delay) in &feeders[of_node.clone()] {
+                until = until.min(silent[feeder as usize].max(begin).saturating_add(delay));
+            }
+            if lanes.next(id) >= until {
+                silent[node] = silent[node].max(until);
+                continue;
+            }
+            let before = lanes.taken;
+            let busy_until = nodes[node].run(until, id, lanes);
+            silent[node] = silent[node].max(until).max(busy_until);
+            lanes.plan(id, nodes[node].next());
+            progress.events += 1;
+            progress.count_work(begin, lanes.taken - before + 1)?;
+        }
+        Ok(())
     }
 
     /// Hands in all books.
