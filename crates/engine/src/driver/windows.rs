@@ -114,7 +114,7 @@ impl Windows {
         }
     }
 
-    /// Every node has its turn: it runs as far as it may, but not beyond `latest`. Nothing is to be done before `begin`.
+    /// Every node has its turn: it runs as far as it may, but not beyond `latest`. Nothing is left from before `begin`.
     #[inline]
     fn round(
         &mut self,
