@@ -5,6 +5,8 @@
 //! as far as they did. Only along a lane that leads back, from a node that runs later in the round, does it have no
 //! more than the delay of that lane. So the lanes that lead back have to be long ones.
 
+use std::collections::BTreeSet;
+
 use forebay_qdisc::Span;
 
 use crate::driver::node::NodeId;
@@ -44,23 +46,34 @@ pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)>
 }
 
 /// The nodes in an order in which all lanes shorter than `delay` lead forward, if there is one. Of the nodes that may
-/// come next it takes the one that was reached first from the start, so that neighbours follow one another.
+/// come next it takes one that fewest of the others feed, so that most of the longer lanes lead forward, too.
 fn forward(nodes: usize, lanes: &[Lane], delay: Span) -> Option<Vec<NodeId>> {
-    let mut feeders = vec![0_u32; nodes];
-    let mut following: Vec<Vec<NodeId>> = vec![Vec::new(); nodes];
-    for lane in lanes.iter().filter(|lane| lane.delay < delay) {
-        feeders[lane.to as usize] += 1;
-        following[lane.from as usize].push(lane.to);
+    // How many feeders of each node are not in the order yet, over short lanes and over all.
+    let mut feeders = vec![(0_u32, 0_u32); nodes];
+    let mut following: Vec<Vec<(NodeId, u32)>> = vec![Vec::new(); nodes];
+    for lane in lanes.iter().filter(|lane| lane.from != lane.to || lane.delay < delay) {
+        let short = u32::from(lane.delay < delay);
+        let (of_short, of_all) = &mut feeders[lane.to as usize];
+        (*of_short, *of_all) = (*of_short + short, *of_all + 1);
+        following[lane.from as usize].push((lane.to, short));
     }
-    let mut order: Vec<NodeId> = (0..nodes as NodeId).filter(|&node| feeders[node as usize] == 0).collect();
-    let mut done = 0;
-    while let Some(&node) = order.get(done) {
-        done += 1;
-        for &next in &following[node as usize] {
-            feeders[next as usize] -= 1;
-            if feeders[next as usize] == 0 {
-                order.push(next);
+    let may_come = |feeders: &[(u32, u32)], node: NodeId| {
+        let (of_short, of_all) = feeders[node as usize];
+        (of_short == 0).then_some((of_all, node))
+    };
+    let mut may: BTreeSet<(u32, NodeId)> = (0..nodes as NodeId).filter_map(|node| may_come(&feeders, node)).collect();
+    let mut order = Vec::with_capacity(nodes);
+    let mut placed = vec![false; nodes];
+    while let Some((_, node)) = may.pop_first() {
+        placed[node as usize] = true;
+        order.push(node);
+        for &(next, short) in &following[node as usize] {
+            if let Some(before) = may_come(&feeders, next) {
+                may.remove(&before);
             }
+            let (of_short, of_all) = &mut feeders[next as usize];
+            (*of_short, *of_all) = (*of_short - short, *of_all - 1);
+            may.extend(may_come(&feeders, next).filter(|_| !placed[next as usize]));
         }
     }
     (order.len() == nodes).then_some(order)
