@@ -9,7 +9,7 @@ use forebay_qdisc::Time;
 use crate::packet::Packet;
 
 /// Granules that are kept apart.
-const SLOTS: u64 = 64;
+pub(crate) const SLOTS: u64 = 64;
 
 /// The packets that no node has taken yet.
 pub(crate) struct Inbox {

@@ -9,8 +9,7 @@ use crate::observe::window::Window;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// Index of a node.
-pub(crate) type NodeId = u32;
+pub(crate) use crate::driver::routes::NodeId;
 
 /// A part of the network that runs by itself as long as it is known what reaches it.
 ///

@@ -1,7 +1,14 @@
 //! Which nodes packets pass.
 
-use crate::driver::node::NodeId;
+use crate::driver::prefetch::prefetch;
 use crate::packet::Packet;
+
+/// Index of a node.
+pub(crate) type NodeId = u32;
+
+/// With as many routes, what a packet meets is not in the processor's caches; with fewer it is, and looking ahead costs
+/// more than it spares.
+const BEYOND_THE_CACHE: usize = 4096;
 
 /// A step of a route: the node, and the number of what feeds it there: the link by which a packet comes or, behind the
 /// links' numbers, the endpoint. Packets that reach a node at one time come in the order of these numbers.
@@ -33,6 +40,18 @@ impl Routes {
     /// How many routes there are.
     pub fn directions(&self) -> usize {
         self.directions
+    }
+
+    /// Whether there are so many routes that they are not in the processor's caches.
+    #[inline]
+    pub fn are_many(&self) -> bool {
+        self.directions >= BEYOND_THE_CACHE
+    }
+
+    /// Asks for the route of a (flow, direction).
+    #[inline]
+    pub fn prefetch(&self, direction: usize) {
+        prefetch(&self.steps[direction * self.stride]);
     }
 
     /// The node that `packet`, which is being sent, reaches next.

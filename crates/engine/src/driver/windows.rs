@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use forebay_qdisc::{Span, Time};
 
+use crate::driver::inbox::SLOTS;
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::order::{Lane, order};
 use crate::driver::progress::Progress;
@@ -59,7 +60,9 @@ impl Windows {
         let (order, shortest) = order(nodes.len(), between)
             .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
         let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
-        let longest = packet_time * PACKETS_OF_WINDOW;
+        // What is on the longest lane is to fit into an inbox's slots.
+        let longest_lane = between.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
+        let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
         let granule = if is_short { longest } else { longest.min(shortest) };
         let lanes = Lanes::new(routes, nodes.len(), granule.picoseconds().max(1).ilog2(), window);
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };

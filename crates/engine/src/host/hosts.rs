@@ -21,10 +21,6 @@ use crate::link::Wire;
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// With as many endpoints, what packets meet is not in the processor's caches; with fewer it is, and looking ahead
-/// costs more than it spares.
-const SEATS_BEYOND_THE_CACHE: usize = 1024;
-
 /// Instead of an index: there is none.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -129,12 +125,14 @@ impl Hosts {
 
     /// Asks for what the packets behind `place` are going to meet, step by step as their turn comes nearer.
     #[inline]
-    fn prefetch(&self, packets: &[Packet], place: usize) {
+    fn prefetch(&self, packets: &[Packet], place: usize, lanes: &Lanes) {
         let seat_of = |packet: &Packet| &self.seat_of[packet.direction_index() - self.first_direction];
         if let Some(packet) = packets.get(place + 16) {
             prefetch(seat_of(packet));
         }
         if let Some(packet) = packets.get(place + 12) {
+            // The route of the answer.
+            lanes.routes.prefetch(packet.direction_index() ^ 1);
             prefetch(&self.seats[*seat_of(packet) as usize]);
         }
         if let Some(packet) = packets.get(place + 8) {
@@ -245,10 +243,10 @@ impl Node for Hosts {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        let looks_ahead = self.seats.len() >= SEATS_BEYOND_THE_CACHE;
+        let looks_ahead = lanes.routes.are_many();
         for (packet, place) in packets.iter().zip(0..) {
             if looks_ahead {
-                self.prefetch(&packets, place);
+                self.prefetch(&packets, place, lanes);
             }
             self.receive(packet, lanes);
         }

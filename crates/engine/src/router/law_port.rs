@@ -13,6 +13,9 @@ use crate::observe::report::{QueueReport, Report};
 use crate::observe::window::{Checkpoint, Checkpoints};
 use crate::packet::Packet;
 
+/// So many packets ahead their memory is asked for, where flows are many.
+const PACKETS_AHEAD: usize = 8;
+
 /// A packet that was let in and has not begun its transmission.
 #[derive(Clone, Copy)]
 struct Waiting {
@@ -151,7 +154,12 @@ impl Node for LawPort {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        for packet in &packets {
+        let looks_ahead = lanes.routes.are_many();
+        for (packet, place) in packets.iter().zip(0..) {
+            if looks_ahead && let Some(packet) = packets.get(place + PACKETS_AHEAD) {
+                lanes.routes.prefetch(packet.direction_index());
+                self.books.book.prefetch(packet.direction_index());
+            }
             self.receive(packet, lanes);
         }
         lanes.give_back(packets);

@@ -24,7 +24,11 @@ impl Node for PlainPort {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        for packet in &packets {
+        let looks_ahead = lanes.routes.are_many();
+        for (packet, place) in packets.iter().zip(0..) {
+            if looks_ahead && let Some(packet) = packets.get(place + 8) {
+                lanes.routes.prefetch(packet.direction_index());
+            }
             match self.wire.pass(*packet, &lanes.window, &lanes.sacks) {
                 Some(passed) => lanes.send(passed),
                 None => lanes.release(packet),
