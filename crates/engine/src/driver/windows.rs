@@ -5,6 +5,9 @@
 //! between which nothing passes may be at different times. When nothing is to be done for a while, all move on to the
 //! next thing that is.
 
+#[cfg(feature = "oracle")]
+mod oracle;
+
 use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
@@ -27,8 +30,6 @@ pub(crate) struct Windows {
     /// The feeders of each node, and the delay of the lane from each.
     feeders: Vec<Vec<(NodeId, Span)>>,
     lanes: Lanes,
-    /// No node runs further ahead of the first thing that is to be done than this.
-    longest: Span,
 }
 
 impl Windows {
@@ -45,12 +46,7 @@ impl Windows {
         for lane in between {
             feeders[lane.to as usize].push((lane.from, lane.delay));
         }
-        Ok(Self { nodes, order, feeders, lanes, longest: LONGEST })
-    }
-
-    /// Makes everything happen in the order of time, one instant after the other: the same results, slower. For tests.
-    pub fn in_order(&mut self) {
-        self.longest = Span::from_picoseconds(1);
+        Ok(Self { nodes, order, feeders, lanes })
     }
 
     /// Runs to the end.
@@ -58,7 +54,7 @@ impl Windows {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { nodes, order, feeders, lanes, longest } = self;
+        let Self { nodes, order, feeders, lanes } = self;
         let end = lanes.window.to + Span::from_picoseconds(1);
         for (node, id) in nodes.iter_mut().zip(0..) {
             progress.count_work(Time::ZERO, 1)?;
@@ -75,7 +71,7 @@ impl Windows {
             if begin >= end {
                 return Ok(());
             }
-            let latest = lanes.end_of_granule(begin).min(begin.saturating_add(*longest)).min(end);
+            let latest = lanes.end_of_granule(begin).min(begin.saturating_add(LONGEST)).min(end);
             for &id in &*order {
                 let node = id as usize;
                 let of_feeder =
