@@ -355,9 +355,11 @@ fn group(
             break;
         }
     }
-    // Hosts that feed one another in a circle.
+    // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has a
+    // downlink, so that no packet comes back without delay; what nothing feeds has none, and is in another group.
+    let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
     for host in waiting {
-        grouped.put(host, Vec::new());
+        grouped.put(host, itself.clone());
     }
     let Grouped { groups, of, .. } = grouped;
     (groups, of.into_iter().map(Option::unwrap_or_default).collect())
