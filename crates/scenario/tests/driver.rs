@@ -82,10 +82,67 @@ impl Drop for Folder {
     }
 }
 
+/// The scenarios of a folder of the repository, with their names.
+fn scenarios(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// Runs the scenarios of a folder for a short time, in which all their flows start.
+fn compare_all(folder: &str, least: usize) {
+    let scenarios = scenarios(folder);
+    assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
+    for (path, text) in scenarios {
+        let duration = match &text {
+            text if text.contains("[topology.ethernet]") => "5 ms",
+            text if text.contains("[topology.switch]") => "300 ms",
+            _ => "1 s",
+        };
+        let text = text.replace("[\"0 s\", \"1 s\"]", "[\"0 s\", \"200 ms\"]");
+        let scenario = load(&text, &[("duration", duration), ("warmup", "0 s")]);
+        let result = compare(&scenario, None);
+        let sent = result.flows.counts("packets_sent").iter().sum::<u64>();
+        assert!(sent > 700, "{path}: {sent} packets");
+    }
+}
+
+#[test]
+fn examples_run_alike() {
+    compare_all("examples", 6);
+}
+
+#[test]
+fn benchmarks_run_alike() {
+    compare_all("benches/scenarios", 6);
+}
+
+/// A conversation over links so short that nothing can be done in bulk, among hosts that have nothing to do.
+#[test]
+fn a_conversation_among_idle_hosts_runs_alike() {
+    let text = r#"
+        duration = "20 ms"
+        [topology.dumbbell]
+        access = { rate = "1 Gbps", delay = "550 ns" }
+        bottleneck = { rate = "1 Gbps", delay = "550 ns", queue = "red" }
+        [[flows]]
+        name = "talk"
+        transport = "tcp"
+        app.request_response = { request = "200 B", response = "1 KB" }
+        [[flows]]
+        name = "idle"
+        count = 500
+        transport.udp = { packet = "1000 B", steps = [{ from = "1 s", rate = "1 Mbps" }] }
+    "#;
+    let result = compare(&load(text, &[]), None);
+    assert!(result.flows.counts("transfers_completed")[0] > 500, "{:?}", result.flows);
+}
+
 /// As many cases as `PROPTEST_CASES` asks for; few without it.
 fn cases() -> ProptestConfig {
     let config = ProptestConfig::default();
-    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: 64, ..config } }
+    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: 256, ..config } }
 }
 
 proptest! {
@@ -127,4 +184,50 @@ fn hosts_without_a_router_between_them_run() {
     "#;
     let result = compare(&load(text, &[]), None);
     assert!(result.flows.counts("packets_delivered").iter().all(|&packets| packets > 20), "{:?}", result.flows);
+}
+
+/// No node lies between these hosts, and what never receives is named before what shares its link and does.
+#[test]
+fn hosts_around_a_router_without_queues_run() {
+    let text = r#"
+        duration = "100 ms"
+        [topology.graph]
+        nodes = [{ name = "a" }, { name = "b" }, { name = "router", kind = "router" }]
+        links = [
+            { from = "a", to = "router", rate = "8 Mbps", delay = "0 s" },
+            { from = "b", to = "router", rate = "8 Mbps", delay = "0 s" },
+        ]
+        [[flows]]
+        name = "udp"
+        from = ["a", "b"]
+        to = ["b", "a"]
+        count = 2
+        transport.udp = { packet = "1000 B", constant = { rate = "3 Mbps" } }
+        [[flows]]
+        name = "tcp"
+        from = "a"
+        to = "b"
+        transport = "tcp"
+    "#;
+    let result = compare(&load(text, &[]), None);
+    let row = result.links.texts("name").iter().position(|name| name == "a->router").unwrap();
+    let sent = result.flows.counts("packets_sent");
+    assert!(result.links.counts("packets")[row] > sent[0] + 20, "{:?}", result.links);
+}
+
+/// Where headers are not counted, data still take their time: no circle is without delay.
+#[test]
+fn a_conversation_without_headers_and_propagation_runs() {
+    let text = r#"
+        duration = "100 ms"
+        [topology.star]
+        access = { rate = "8 Mbps", delay = "0 s" }
+        bottleneck = { rate = "8 Mbps", delay = "0 s" }
+        [[flows]]
+        name = "talk"
+        transport.tcp.preset = "ns2"
+        app.request_response = { request = "1 B", response = "5 KB" }
+    "#;
+    let result = compare(&load(text, &[]), None);
+    assert!(result.flows.counts("transfers_completed")[0] > 10, "{:?}", result.flows);
 }

@@ -71,6 +71,7 @@ impl Windows {
             if begin >= end {
                 return Ok(());
             }
+            let turns_before = progress.events;
             let latest = lanes.end_of_granule(begin).min(begin.saturating_add(LONGEST)).min(end);
             for &id in &*order {
                 let node = id as usize;
@@ -91,6 +92,9 @@ impl Windows {
                 due[node] = nodes[node].next();
                 progress.events += 1;
                 progress.count_work(begin, lanes.taken - before + 1)?;
+            }
+            if progress.events == turns_before {
+                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The same network run in the order of the global clock: what the driver's results are compared with.
 //!
 //! A heap holds when each node is due. The earliest node runs for one picosecond; of nodes that are due at the same
-//! time, a feeder runs before what it feeds at once. There are no horizons and no rounds, so nothing here depends on how
-//! long lanes are.
+//! time, a feeder runs before what it feeds at once. There are no horizons and no rounds: how long lanes are matters
+//! for nothing but that order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
