@@ -51,7 +51,8 @@ fn least_bytes(transport: &Transport) -> (u32, Option<u32>) {
     match transport {
         Transport::Tcp { config, .. } => {
             let ack_bytes = config.ack_bytes() as u32;
-            (ack_bytes.min(config.header_bytes() as u32).min(config.segment.0 as u32), Some(ack_bytes))
+            // What carries data carries a byte or more, even where headers are not counted.
+            (ack_bytes.min(config.header_bytes() as u32 + 1), Some(ack_bytes))
         }
         Transport::Udp { length, .. } => match *length {
             Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
@@ -282,26 +283,28 @@ impl Ends {
 
     /// The hosts: endpoints that share a downlink or an uplink are in one.
     fn hosts(&self, view: &LinkView<'_>) -> Vec<HostPlan> {
+        let links = |endpoint: usize| (self.downlink(endpoint), self.uplink(endpoint));
+        // What sends on an uplink and never receives has the downlink of the others that send on it.
+        let both = (0..self.first.len()).filter_map(|endpoint| Option::zip(links(endpoint).1, links(endpoint).0));
+        let downlinks: BTreeMap<LinkId, LinkId> = both.collect();
         let mut hosts: Vec<HostPlan> = Vec::new();
         let (mut by_downlink, mut by_uplink) = (BTreeMap::new(), BTreeMap::new());
         for endpoint in 0..self.first.len() {
-            let (downlink, uplink) = (self.downlink(endpoint), self.uplink(endpoint));
-            let of_downlink = downlink.and_then(|link| by_downlink.get(&link).copied());
-            let known = of_downlink.or_else(|| uplink.and_then(|link| by_uplink.get(&link).copied()));
-            let number: usize = known.unwrap_or_else(|| {
-                hosts.push(HostPlan { downlink: None, uplink: None, endpoints: Vec::new(), distance: Span::ZERO });
+            let (downlink, uplink) = links(endpoint);
+            let downlink = downlink.or_else(|| downlinks.get(&uplink?).copied());
+            let mut new = || {
+                hosts.push(HostPlan { downlink, uplink: None, endpoints: Vec::new(), distance: Span::ZERO });
                 hosts.len() - 1
-            });
+            };
+            let number = match (downlink, uplink) {
+                (Some(link), _) => *by_downlink.entry(link).or_insert_with(&mut new),
+                (None, Some(link)) => *by_uplink.entry(link).or_insert_with(&mut new),
+                (None, None) => new(),
+            };
             let host = &mut hosts[number];
             host.endpoints.push(endpoint as EndpointId);
-            if let Some(link) = downlink {
-                (host.downlink, host.distance) = (Some(link), view.delay(link));
-                by_downlink.insert(link, number);
-            }
-            if let Some(link) = uplink {
-                host.uplink = Some(link);
-                by_uplink.insert(link, number);
-            }
+            host.uplink = host.uplink.or(uplink);
+            host.distance = downlink.map_or(Span::ZERO, |link| view.delay(link));
         }
         hosts
     }
@@ -355,9 +358,11 @@ fn group(
             break;
         }
     }
-    // Hosts that feed one another in a circle.
+    // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has a
+    // downlink, so that no packet comes back without delay; what nothing feeds has none, and is in another group.
+    let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
     for host in waiting {
-        grouped.put(host, Vec::new());
+        grouped.put(host, itself.clone());
     }
     let Grouped { groups, of, .. } = grouped;
     (groups, of.into_iter().map(Option::unwrap_or_default).collect())

@@ -255,32 +255,46 @@ enum Driver {
 }
 
 impl Network {
-    /// Makes everything happen in the order of the global clock: the same results, slower. For tests.
-    pub fn in_order(&mut self) {
-        match &mut self.driver {
-            Driver::Windows(driver) => driver.in_order(),
-            Driver::Rounds(driver) => driver.in_order(),
-        }
-    }
-
     /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to
     /// go on.
     ///
     /// # Errors
     /// If `control` stops the run, a trace cannot be written, or the books do not balance.
     pub fn run(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
+        self.run_by(control, Windows::run, Rounds::run)
+    }
+
+    /// As [`Network::run`], with everything in the order of the global clock: the same results, slower.
+    ///
+    /// # Errors
+    /// As [`Network::run`].
+    #[cfg(feature = "oracle")]
+    #[doc(hidden)]
+    pub fn run_in_order(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
+        self.run_by(control, Windows::run_in_order, |rounds, progress| {
+            rounds.in_order();
+            rounds.run(progress)
+        })
+    }
+
+    fn run_by(
+        self,
+        control: &mut dyn FnMut(f64) -> bool,
+        run_windows: fn(&mut Windows, &mut Progress<'_>) -> Result<(), RunError>,
+        run_rounds: fn(&mut Rounds, &mut Progress<'_>) -> Result<(), RunError>,
+    ) -> Result<RunResult, RunError> {
         let Self { driver, mut report, window, sampling_interval } = self;
         let meter = Meter::start();
         let mut progress = Progress::new(control, window.to);
         match driver {
             Driver::Windows(driver) => {
                 let mut driver = *driver;
-                driver.run(&mut progress)?;
+                run_windows(&mut driver, &mut progress)?;
                 driver.finish(&mut report);
             }
             Driver::Rounds(driver) => {
                 let mut driver = *driver;
-                driver.run(&mut progress)?;
+                run_rounds(&mut driver, &mut progress)?;
                 driver.finish(&mut report);
             }
         }

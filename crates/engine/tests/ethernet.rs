@@ -231,9 +231,7 @@ impl Tree {
 
     /// The same, with every process run in the order of the global clock.
     fn run_in_order(&self) -> RunResult {
-        let mut network = self.network();
-        network.in_order();
-        network.run(&mut |_| true).unwrap()
+        self.network().run_in_order(&mut |_| true).unwrap()
     }
 }
 

@@ -28,4 +28,6 @@ pub use guests::{Guests, Site, python_classes};
 pub use load::Scenario;
 pub use memory::memory_estimate;
 pub use port_spec::PortSpec;
+#[cfg(feature = "oracle")]
+pub use run::run_in_order;
 pub use run::{run, run_with};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forebay_engine::{RunError, RunResult};
+use forebay_engine::{Network, RunError, RunResult};
 
 use crate::guests::Guests;
 use crate::load::Scenario;
@@ -36,11 +36,37 @@ pub fn run_with(
     guests: Option<&dyn Guests>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
+    run_by(Network::run, scenario, seed, out, guests, control)
+}
+
+/// As [`run`], with everything in the order of the global clock: the same results, slower.
+///
+/// # Errors
+/// As [`run`].
+#[cfg(feature = "oracle")]
+#[doc(hidden)]
+pub fn run_in_order(
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
+    run_by(Network::run_in_order, scenario, seed, out, None, control)
+}
+
+fn run_by(
+    run: impl FnOnce(Network, &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError>,
+    scenario: &Scenario,
+    seed: Option<u64>,
+    out: Option<&Path>,
+    guests: Option<&dyn Guests>,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
     let spec = scenario.spec();
     let seed = seed.unwrap_or(spec.seed);
     memory::check(scenario)?;
     let network = build::network(spec, seed, out, guests, control)?;
-    let mut result = network.run(control)?;
+    let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;
     Ok(result)

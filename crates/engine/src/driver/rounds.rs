@@ -30,7 +30,8 @@ pub(crate) struct Rounds {
 
 impl Rounds {
     /// Makes everything happen in the order of the global clock, and nothing be settled before it does: the same
-    /// results, slower. For tests.
+    /// results, slower.
+    #[cfg(feature = "oracle")]
     pub fn in_order(&mut self) {
         self.lookahead = Span::ZERO;
         for switch in &mut self.switches {

@@ -5,6 +5,9 @@
 //! between which nothing passes may be at different times. When nothing is to be done for a while, all move on to the
 //! next thing that is.
 
+#[cfg(feature = "oracle")]
+mod oracle;
+
 use std::ops::Range;
 
 use forebay_qdisc::{Span, Time};
@@ -32,10 +35,7 @@ pub(crate) struct Windows {
     /// The feeders of all nodes, and the delay of the lane from each.
     feeders: Vec<(NodeId, Span)>,
     lanes: Lanes,
-    /// No node runs further ahead of the first thing that is to be done than this, nor beyond the granule in which that
-    /// lies.
-    longest: Span,
-    /// Nor less, if nothing holds it up.
+    /// Who has no feeders may run at least this much ahead of the first thing that is to be done.
     least_ahead: Span,
 }
 
@@ -81,12 +81,7 @@ impl Windows {
                 turns.push(Turn { node, feeders: first..feeders.len() });
             }
         }
-        Ok(Self { nodes, turns, feeders, lanes, longest: Span::MAX, least_ahead })
-    }
-
-    /// Makes everything happen in the order of time, one instant after the other: the same results, slower. For tests.
-    pub fn in_order(&mut self) {
-        self.longest = Span::from_picoseconds(1);
+        Ok(Self { nodes, turns, feeders, lanes, least_ahead })
     }
 
     /// Runs to the end.
@@ -110,10 +105,14 @@ impl Windows {
             }
             // Who has no feeders runs a little further than the others are going to come, and not much: what nobody
             // takes yet is looked at in each round.
-            let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.longest);
+            let ahead = (begin.since(before) * 2).max(self.least_ahead);
             before = begin;
             let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
+            let turns_before = progress.events;
             self.round(begin, latest, &mut silent, progress)?;
+            if progress.events == turns_before {
+                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
+            }
         }
     }
 

@@ -138,6 +138,7 @@ impl SwitchPort {
     }
 
     /// Settles no departure before the frame begins.
+    #[cfg(feature = "oracle")]
     pub fn settle_nothing_ahead(&mut self) {
         self.depth = 1;
     }

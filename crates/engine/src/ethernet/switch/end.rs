@@ -12,6 +12,7 @@ use crate::packet::Packet;
 
 impl EthernetSwitch {
     /// Settles no departure before the frame begins: the same results, slower.
+    #[cfg(feature = "oracle")]
     pub fn settle_nothing_ahead(&mut self) {
         for port in &mut self.ports {
             port.settle_nothing_ahead();

@@ -1,0 +1,233 @@
+//! The driver gives the results of a run in the order of the global clock, to the last bit.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "support/networks.rs"]
+mod networks;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use forebay_engine::{RunResult, Table};
+use forebay_scenario::{Scenario, names, run, run_in_order};
+use proptest::prelude::*;
+
+fn load(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let overrides: Vec<(String, String)> =
+        overrides.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Scenario::load(text, "test.toml", &overrides).unwrap_or_else(|error| panic!("{}\n{text}", error.render(false)))
+}
+
+/// Where two results differ, table by table and series by series: a digest alone says nothing.
+fn differences(one: &RunResult, other: &RunResult) -> String {
+    let tables = |run: &RunResult| [&run.flows, &run.queues, &run.links, &run.queue_flows].map(Table::clone);
+    let mut differences = String::new();
+    for (left, right) in tables(one).into_iter().zip(tables(other)) {
+        for ((name, left), (_, right)) in left.columns.iter().zip(&right.columns) {
+            let (left, right) = (format!("{left:?}"), format!("{right:?}"));
+            if left != right {
+                differences += &format!("{name}:\n  {left}\n  {right}\n");
+            }
+        }
+    }
+    for (left, right) in one.series.iter().zip(&other.series) {
+        if format!("{left:?}") != format!("{right:?}") {
+            differences += &format!("series {} of {}\n", left.quantity, left.name);
+        }
+    }
+    differences
+}
+
+/// Runs the scenario both ways, with traces into folders of their own below `out`, and returns what the driver gives.
+#[track_caller]
+fn compare(scenario: &Scenario, out: Option<&Path>) -> RunResult {
+    let folder = |name: &str| {
+        out.map(|out| {
+            let folder = out.join(name);
+            fs::create_dir_all(&folder).unwrap();
+            folder
+        })
+    };
+    let (in_windows, in_order) = (folder("windows"), folder("order"));
+    let result = run(scenario, Some(3), in_windows.as_deref(), &mut |_| true).unwrap();
+    let oracle = run_in_order(scenario, Some(3), in_order.as_deref(), &mut |_| true).unwrap();
+    assert_eq!(result.digest, oracle.digest, "{}", differences(&result, &oracle));
+    for (one, other) in in_windows.iter().zip(&in_order) {
+        for file in fs::read_dir(one).unwrap() {
+            let name = file.unwrap().file_name();
+            let same = fs::read(one.join(&name)).unwrap() == fs::read(other.join(&name)).unwrap();
+            assert!(same, "the trace {name:?} differs");
+        }
+    }
+    result
+}
+
+/// A folder that is there until the value goes.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("driver-{}-{number}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The scenarios of a folder of the repository, with their names.
+fn scenarios(folder: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
+    let files = fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    files.map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// Runs the scenarios of a folder for a short time, in which all their flows start.
+fn compare_all(folder: &str, least: usize) {
+    let scenarios = scenarios(folder);
+    assert!(scenarios.len() >= least, "{folder}: {}", scenarios.len());
+    for (path, text) in scenarios {
+        let duration = match &text {
+            text if text.contains("[topology.ethernet]") => "5 ms",
+            text if text.contains("[topology.switch]") => "300 ms",
+            _ => "1 s",
+        };
+        let text = text.replace("[\"0 s\", \"1 s\"]", "[\"0 s\", \"200 ms\"]");
+        let scenario = load(&text, &[("duration", duration), ("warmup", "0 s")]);
+        let result = compare(&scenario, None);
+        let sent = result.flows.counts("packets_sent").iter().sum::<u64>();
+        assert!(sent > 700, "{path}: {sent} packets");
+    }
+}
+
+#[test]
+fn examples_run_alike() {
+    compare_all("examples", 6);
+}
+
+#[test]
+fn benchmarks_run_alike() {
+    compare_all("benches/scenarios", 6);
+}
+
+/// A conversation over links so short that nothing can be done in bulk, among hosts that have nothing to do.
+#[test]
+fn a_conversation_among_idle_hosts_runs_alike() {
+    let text = r#"
+        duration = "20 ms"
+        [topology.dumbbell]
+        access = { rate = "1 Gbps", delay = "550 ns" }
+        bottleneck = { rate = "1 Gbps", delay = "550 ns", queue = "red" }
+        [[flows]]
+        name = "talk"
+        transport = "tcp"
+        app.request_response = { request = "200 B", response = "1 KB" }
+        [[flows]]
+        name = "idle"
+        count = 500
+        transport.udp = { packet = "1000 B", steps = [{ from = "1 s", rate = "1 Mbps" }] }
+    "#;
+    let result = compare(&load(text, &[]), None);
+    assert!(result.flows.counts("transfers_completed")[0] > 500, "{:?}", result.flows);
+}
+
+/// As many cases as `PROPTEST_CASES` asks for; few without it.
+fn cases() -> ProptestConfig {
+    let config = ProptestConfig::default();
+    if std::env::var_os("PROPTEST_CASES").is_some() { config } else { ProptestConfig { cases: 256, ..config } }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn random_networks_run_alike(text in networks::network(), traced in any::<Option<prop::sample::Index>>()) {
+        let scenario = load(&text, &[]);
+        let Some(traced) = traced else {
+            compare(&scenario, None);
+            return Ok(());
+        };
+        let links: Vec<String> = names::links(scenario.spec()).collect();
+        let link = &links[traced.index(links.len())];
+        let traced = load(&format!("{text}[[traces]]\nlink = \"{link}\"\nfile = \"trace.pcapng\"\n"), &[]);
+        compare(&traced, Some(&Folder::new().0));
+    }
+}
+
+/// Hosts that are joined by one link feed one another, and something that nothing feeds sends to them as well.
+#[test]
+fn hosts_without_a_router_between_them_run() {
+    let text = r#"
+        duration = "100 ms"
+        [topology.graph]
+        nodes = [{ name = "a" }, { name = "b" }]
+        links = [{ from = "a", to = "b", rate = "10 Mbps", delay = "1 ms" }]
+        [[flows]]
+        name = "tcp"
+        from = ["a", "b"]
+        to = ["b", "a"]
+        count = 2
+        transport = "tcp"
+        [[flows]]
+        name = "udp"
+        from = "a"
+        to = "b"
+        transport.udp = { packet = "1000 B", constant = { rate = "4 Mbps" } }
+    "#;
+    let result = compare(&load(text, &[]), None);
+    assert!(result.flows.counts("packets_delivered").iter().all(|&packets| packets > 20), "{:?}", result.flows);
+}
+
+/// No node lies between these hosts, and what never receives is named before what shares its link and does.
+#[test]
+fn hosts_around_a_router_without_queues_run() {
+    let text = r#"
+        duration = "100 ms"
+        [topology.graph]
+        nodes = [{ name = "a" }, { name = "b" }, { name = "router", kind = "router" }]
+        links = [
+            { from = "a", to = "router", rate = "8 Mbps", delay = "0 s" },
+            { from = "b", to = "router", rate = "8 Mbps", delay = "0 s" },
+        ]
+        [[flows]]
+        name = "udp"
+        from = ["a", "b"]
+        to = ["b", "a"]
+        count = 2
+        transport.udp = { packet = "1000 B", constant = { rate = "3 Mbps" } }
+        [[flows]]
+        name = "tcp"
+        from = "a"
+        to = "b"
+        transport = "tcp"
+    "#;
+    let result = compare(&load(text, &[]), None);
+    let row = result.links.texts("name").iter().position(|name| name == "a->router").unwrap();
+    let sent = result.flows.counts("packets_sent");
+    assert!(result.links.counts("packets")[row] > sent[0] + 20, "{:?}", result.links);
+}
+
+/// Where headers are not counted, data still take their time: no circle is without delay.
+#[test]
+fn a_conversation_without_headers_and_propagation_runs() {
+    let text = r#"
+        duration = "100 ms"
+        [topology.star]
+        access = { rate = "8 Mbps", delay = "0 s" }
+        bottleneck = { rate = "8 Mbps", delay = "0 s" }
+        [[flows]]
+        name = "talk"
+        transport.tcp.preset = "ns2"
+        app.request_response = { request = "1 B", response = "5 KB" }
+    "#;
+    let result = compare(&load(text, &[]), None);
+    assert!(result.flows.counts("transfers_completed")[0] > 10, "{:?}", result.flows);
+}
