@@ -10,9 +10,10 @@ use forebay_switching::{Matching, Speedup};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::node::{Lanes, Node, NodeId};
+use crate::observe::handed_in::QueueReport;
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::Books;
-use crate::observe::report::{QueueReport, Report};
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::report::Report;
 use crate::packet::Packet;
 use crate::spec::{FabricSpec, Inputs};
 
@@ -221,7 +222,7 @@ impl Node for Crossbar {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         // Every phase up to the end has been run: nothing crosses here.
-        self.sample(&[], end + Span::from_picoseconds(1), &mut Lanes::nowhere(report.window()));
+        self.sample(&[], end + Span::from_picoseconds(1), &mut Lanes::nowhere(report.measured()));
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
         // What has crossed was booked as it did; what waits is booked now.
         while let Some((input, packet)) = self.take_any() {

@@ -7,7 +7,7 @@
 //! | `switch.rs` | the switch |
 //! | `port.rs`, `output_queues.rs` | a port of it, and what waits there |
 //! | `adapter.rs` | the end node |
-//! | `ingress.rs` | its way in: virtual output queues, rate limiters, whose turn it is |
+//! | `ingress.rs`, `ready_queues.rs` | its way in: virtual output queues, rate limiters, whose turn it is |
 //! | `egress.rs` | its way out: the buffer for what the node has not taken yet |
 //! | `pause.rs` | PAUSE at a port, both ways |
 //! | `frames.rs` | when frames are generated, and for whom |
@@ -27,5 +27,6 @@ pub(crate) mod links;
 pub(crate) mod output_queues;
 pub(crate) mod pause;
 pub(crate) mod port;
+pub(crate) mod ready_queues;
 pub(crate) mod service;
 pub(crate) mod switch;

@@ -39,7 +39,6 @@ pub use observe::machine::available_memory;
 pub use observe::pcapng;
 pub use observe::results::{Column, EngineStats, RunResult, Series, Table};
 pub use observe::trace::TraceSpec;
-pub use packet::sack::SackTable;
-pub use packet::{FlowId, Packet, PacketFields, departure_stamp, flags, flow_key};
+pub use packet::{FlowId, Packet};
 pub use rng::stream;
 pub use spec::*;

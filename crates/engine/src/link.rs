@@ -6,9 +6,9 @@
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
-use crate::observe::queue_book::LossBook;
+use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::loss_book::LossBook;
 use crate::observe::trace::Tracer;
-use crate::observe::window::{Checkpoints, Window};
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
@@ -159,27 +159,27 @@ impl Wire {
     /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
     /// far end; `None` if the link loses it.
     #[inline(always)]
-    pub fn pass(&mut self, packet: Packet, window: &Window, sacks: &SackTable) -> Option<Packet> {
-        if self.line.observed && !self.line.enter_observed(packet, self.free_at, window) {
+    pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
+        if self.line.observed && !self.line.enter_observed(packet, self.free_at, measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
-        Some(self.transmit(&packet, start, window, sacks))
+        Some(self.transmit(&packet, start, measured, sacks))
     }
 
     /// Whether the link loses this packet, before any queue sees it.
     #[inline]
-    pub fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
-        self.line.observed && self.line.record.loses(packet, window)
+    pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
+        self.line.observed && self.line.record.loses(packet, measured)
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
     /// again.
     #[inline(always)]
-    pub fn transmit(&mut self, packet: &Packet, start: Time, window: &Window, sacks: &SackTable) -> Packet {
+    pub fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, sacks: &SackTable) -> Packet {
         let packet = self.line.carry(&packet.at(start));
         self.free_at = start + self.line.memo_span;
-        self.line.count_sent(&packet, start, self.free_at, window, sacks);
+        self.line.count_sent(&packet, start, self.free_at, measured, sacks);
         packet
     }
 
@@ -188,8 +188,8 @@ impl Wire {
         self.line.record.sample(at, interval, self.free_at);
     }
 
-    pub fn finish(&mut self, window: &Window) -> LinkReport {
-        self.line.finish(self.free_at, window)
+    pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
+        self.line.finish(self.free_at, measured)
     }
 }
 
@@ -207,39 +207,39 @@ impl Line {
     /// `packet`, which [`Line::carry`] has carried, has come to the far end: books it; false if it never arrives, for
     /// the link loses it. Packets come in the order in which they were sent.
     #[inline(always)]
-    pub fn bring(&mut self, packet: &Packet, window: &Window, sacks: &SackTable) -> bool {
+    pub fn bring(&mut self, packet: &Packet, measured: &MeasuredInterval, sacks: &SackTable) -> bool {
         let len_bytes = packet.len_bytes();
         if len_bytes != self.memo_len_bytes {
             self.remember_length(len_bytes);
         }
         let end = packet.time - self.propagation;
         let start = end - self.memo_span;
-        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until, window) {
+        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until, measured) {
             return false;
         }
-        self.count_sent(packet, start, end, window, sacks);
+        self.count_sent(packet, start, end, measured, sacks);
         true
     }
 
     /// Counts a packet of the remembered length, sent from `start` to `end`.
     #[inline(always)]
-    fn count_sent(&mut self, packet: &Packet, start: Time, end: Time, window: &Window, sacks: &SackTable) {
-        if end <= window.to && start >= window.from {
+    fn count_sent(&mut self, packet: &Packet, start: Time, end: Time, measured: &MeasuredInterval, sacks: &SackTable) {
+        if end <= measured.to && start >= measured.from {
             self.uncounted += 1;
         } else {
-            self.record.count_at_the_edge(packet.len_bytes(), start, end, window);
+            self.record.count_at_the_edge(packet.len_bytes(), start, end, measured);
         }
         if self.observed {
-            self.record.observe(*packet, end, self.memo_span, window, sacks);
+            self.record.observe(*packet, end, self.memo_span, measured, sacks);
         }
     }
 
     /// Of an observed link: the packet, at the sending end, is lost there or goes on.
     #[cold]
     #[inline(never)]
-    fn enter_observed(&mut self, packet: Packet, free_at: Time, window: &Window) -> bool {
+    fn enter_observed(&mut self, packet: Packet, free_at: Time, measured: &MeasuredInterval) -> bool {
         self.record.take_samples(packet.time, free_at);
-        !self.record.loses(&packet, window)
+        !self.record.loses(&packet, measured)
     }
 
     #[cold]
@@ -265,19 +265,19 @@ impl Line {
     }
 
     /// Hands in the books, all packets having [come](Line::bring).
-    pub fn finish_brought(&mut self, window: &Window) -> LinkReport {
-        self.finish(self.record.busy_until, window)
+    pub fn finish_brought(&mut self, measured: &MeasuredInterval) -> LinkReport {
+        self.finish(self.record.busy_until, measured)
     }
 
-    fn finish(&mut self, free_at: Time, window: &Window) -> LinkReport {
-        self.record.take_samples(window.to, free_at);
+    fn finish(&mut self, free_at: Time, measured: &MeasuredInterval) -> LinkReport {
+        self.record.take_samples(measured.to, free_at);
         self.count();
         let record = &mut self.record;
         LinkReport {
             number: record.number,
             name: record.name.clone(),
             rate: record.rate,
-            utilization: record.busy.seconds() / window.seconds(),
+            utilization: record.busy.seconds() / measured.seconds(),
             hops: record.hops,
             packets: record.packets,
             bytes: record.bytes,
@@ -292,11 +292,11 @@ impl LineRecord {
     /// Counts a transmission that does not lie within the measured interval as a whole.
     #[cold]
     #[inline(never)]
-    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, window: &Window) {
-        self.busy += window.clip(start, end);
-        if end <= window.to {
+    fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, measured: &MeasuredInterval) {
+        self.busy += measured.clip(start, end);
+        if end <= measured.to {
             self.hops += 1;
-            if end > window.from {
+            if end > measured.from {
                 self.packets += 1;
                 self.bytes += u64::from(len_bytes);
             }
@@ -321,23 +321,30 @@ impl LineRecord {
     }
 
     #[cold]
-    fn loses(&mut self, packet: &Packet, window: &Window) -> bool {
+    fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         let Some(loss) = &mut self.loss else { return false };
         let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
         if lost {
-            self.lost.lost(packet, window);
+            self.lost.lost(packet, measured);
         }
         lost
     }
 
     #[cold]
-    fn observe(&mut self, packet: Packet, end: Time, transmission: Span, window: &Window, sacks: &SackTable) {
+    fn observe(
+        &mut self,
+        packet: Packet,
+        end: Time,
+        transmission: Span,
+        measured: &MeasuredInterval,
+        sacks: &SackTable,
+    ) {
         self.busy_until = end;
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }
         if let Some(tracer) = &mut self.tracer
-            && end <= window.to
+            && end <= measured.to
         {
             tracer.record(&packet, end, sacks);
         }

@@ -18,12 +18,14 @@ use crate::host::endpoints::Endpoints;
 use crate::host::hosts::{HostParts, Hosts, NONE};
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
 use crate::link::Wire;
+use crate::observe::handed_in::FlowLabel;
+use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::meter::{Meter, peak_rss_bytes};
-use crate::observe::queue_book::{Books, QueueBook, QueueSeries, WatchedFlow};
-use crate::observe::report::{FlowLabel, Report};
+use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_series::{QueueSeries, WatchedFlow};
+use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::observe::trace::{TracedFlow, Tracer};
-use crate::observe::window::{Checkpoints, Window};
 use crate::packet::Packet;
 use crate::rng::stream;
 use crate::router::law_port::LawPort;
@@ -37,7 +39,7 @@ use crate::spec::{
 /// Collects links and flows; [`NetworkBuilder::build`] makes the network.
 pub struct NetworkBuilder {
     seed: u64,
-    window: Window,
+    measured: MeasuredInterval,
     probes: Probes,
     links: Vec<LinkSpec>,
     fabrics: Vec<FabricSpec>,
@@ -52,7 +54,7 @@ impl NetworkBuilder {
     pub fn new(seed: u64, warmup: Time, end: Time, probes: Probes) -> Self {
         Self {
             seed,
-            window: Window { from: warmup, to: end },
+            measured: MeasuredInterval { from: warmup, to: end },
             probes,
             links: Vec::new(),
             fabrics: Vec::new(),
@@ -113,39 +115,39 @@ impl NetworkBuilder {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
-        let (window, sampling_interval) = (self.window, self.probes.interval);
-        let report = Report::new(window, self.flows.iter().map(label).collect());
+        let (measured, sampling_interval) = (self.measured, self.probes.interval);
+        let report = Report::new(measured, self.flows.iter().map(label).collect());
         let driver = if self.switches.is_empty() && self.adapters.is_empty() {
             Driver::Windows(Box::new(self.windows()?))
         } else {
             Driver::Rounds(Box::new(self.rounds()?))
         };
-        Ok(Network { driver, report, window, sampling_interval })
+        Ok(Network { driver, report, measured, sampling_interval })
     }
 
     /// The nodes of an Ethernet. It is all that there is: every link leads from node to node.
     fn rounds(self) -> Result<Rounds, RunError> {
-        let Self { seed, window, probes, links, fabrics, switches, adapters, flows } = self;
+        let Self { seed, measured, probes, links, fabrics, switches, adapters, flows } = self;
         let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         let mut wires = Vec::with_capacity(links.len());
         let ethernet = Ethernet::new(switches, adapters, &links)?;
         for (link, number) in links.into_iter().zip(0..) {
-            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
+            let (wire, queue) = wire(number, link, seed, measured, probes, &traced)?;
             if queue.is_some() || !fabrics.is_empty() {
                 return Err(RunError::Invariant("a queue or a fabric in an Ethernet".into()));
             }
             wires.push(wire);
         }
-        ethernet.build(&Surroundings { flows: &flows, seed, window, probes }, wires)
+        ethernet.build(&Surroundings { flows: &flows, seed, measured, probes }, wires)
     }
 
     /// Nodes, and what lies between them.
     fn windows(self) -> Result<Windows, RunError> {
-        let Self { seed, window, probes, links, fabrics, flows, .. } = self;
+        let Self { seed, measured, probes, links, fabrics, flows, .. } = self;
         let sampled = probes.flows && probes.interval.is_some();
         let mut endpoints = Endpoints {
             seed,
-            checkpoints: Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled)),
+            checkpoints: Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled)),
             sampled,
             made: Vec::new(),
             ends: Vec::new(),
@@ -170,14 +172,14 @@ impl NetworkBuilder {
         let mut of_hosts: BTreeMap<LinkId, Wire> = BTreeMap::new();
         for (link, number) in links.into_iter().zip(0..) {
             let shares_state = link.shares_state;
-            let (wire, queue) = wire(number, link, seed, window, probes, &traced)?;
+            let (wire, queue) = wire(number, link, seed, measured, probes, &traced)?;
             match (layout.places[number as usize], queue) {
                 (Place::Node(node), Some(queue)) if shares_state => {
                     shared_node = node as usize;
-                    shared.push((number, shared_port(wire, queue, window, probes)));
+                    shared.push((number, shared_port(wire, queue, measured, probes)));
                     nodes.resize_with(nodes.len().max(shared_node + 1), || None);
                 }
-                (Place::Node(_), Some(queue)) => nodes.push(Some(port(wire, queue, window, probes))),
+                (Place::Node(_), Some(queue)) => nodes.push(Some(port(wire, queue, measured, probes))),
                 (Place::Node(_), None) => nodes.push(Some(Box::new(PlainPort::new(wire)))),
                 (Place::Downlink | Place::Uplink, _) => {
                     of_hosts.insert(number, wire);
@@ -188,14 +190,14 @@ impl NetworkBuilder {
             nodes[shared_node] = Some(Box::new(SharedPorts::new(shared)));
         }
         for (fabric, number) in fabrics.into_iter().zip(0..) {
-            nodes.push(Some(Box::new(crossbar(fabric, number, &outputs, &flows, seed, window, probes))));
+            nodes.push(Some(Box::new(crossbar(fabric, number, &outputs, &flows, seed, measured, probes))));
         }
         let mut made: Vec<Option<Endpoint>> = made.into_iter().map(Some).collect();
         for group in layout.groups {
             nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
         }
         let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
-        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), packet_time, window)
+        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), packet_time, measured)
     }
 }
 
@@ -244,7 +246,7 @@ fn hosts(
 pub struct Network {
     driver: Driver,
     report: Report,
-    window: Window,
+    measured: MeasuredInterval,
     sampling_interval: Option<Span>,
 }
 
@@ -283,9 +285,9 @@ impl Network {
         run_windows: fn(&mut Windows, &mut Progress<'_>) -> Result<(), RunError>,
         run_rounds: fn(&mut Rounds, &mut Progress<'_>) -> Result<(), RunError>,
     ) -> Result<RunResult, RunError> {
-        let Self { driver, mut report, window, sampling_interval } = self;
+        let Self { driver, mut report, measured, sampling_interval } = self;
         let meter = Meter::start();
-        let mut progress = Progress::new(control, window.to);
+        let mut progress = Progress::new(control, measured.to);
         match driver {
             Driver::Windows(driver) => {
                 let mut driver = *driver;
@@ -337,7 +339,7 @@ fn crossbar(
     outputs: &[Option<(FabricId, u8)>],
     flows: &[FlowSpec],
     seed: u64,
-    window: Window,
+    measured: MeasuredInterval,
     probes: Probes,
 ) -> Crossbar {
     // A path without loops crosses a fabric once, in each direction.
@@ -348,13 +350,13 @@ fn crossbar(
     let sampled = probes.queues && probes.interval.is_some();
     let books = |input: usize| {
         let rng = stream(seed, &format!("switch/{}/input/{input}", fabric.name));
-        let mut books = Books::new(fabric.inputs.name().to_owned(), QueueBook::new(window), rng);
+        let mut books = Books::new(fabric.inputs.name().to_owned(), QueueBook::new(measured), rng);
         books.series = sampled.then(QueueSeries::default);
         books
     };
     let books = (0..fabric.ports).map(books).collect();
     let rng = stream(seed, &format!("switch/{}", fabric.name));
-    let checkpoints = Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled));
+    let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
     Crossbar::new(fabric, books, outputs, rng, checkpoints)
 }
 
@@ -369,7 +371,7 @@ fn wire(
     number: LinkId,
     link: LinkSpec,
     seed: u64,
-    window: Window,
+    measured: MeasuredInterval,
     probes: Probes,
     traced: &Rc<[TracedFlow]>,
 ) -> Result<(Wire, Option<BookedQueue>), RunError> {
@@ -385,7 +387,7 @@ fn wire(
         wire.sample_utilization(queue.is_none().then(|| Checkpoints::new(None, probes.interval)));
     }
     let queue = queue.map(|(discipline, queue)| {
-        let mut books = Books::new(discipline, QueueBook::new(window), stream(seed, &path));
+        let mut books = Books::new(discipline, QueueBook::new(measured), stream(seed, &path));
         books.series = probes.queues.then(QueueSeries::default);
         books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
         BookedQueue { queue, books }
@@ -394,9 +396,9 @@ fn wire(
 }
 
 /// The port with `queue` at the sending end of `wire`.
-fn port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> Box<dyn Node> {
+fn port(wire: Wire, queue: BookedQueue, measured: MeasuredInterval, probes: Probes) -> Box<dyn Node> {
     let BookedQueue { queue, books } = queue;
-    let checkpoints = port_checkpoints(&books, window, probes);
+    let checkpoints = port_checkpoints(&books, measured, probes);
     match queue {
         Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
         Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
@@ -404,15 +406,15 @@ fn port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> Box<d
 }
 
 /// The same of a queue that shares state with others.
-fn shared_port(wire: Wire, queue: BookedQueue, window: Window, probes: Probes) -> QueuePort {
+fn shared_port(wire: Wire, queue: BookedQueue, measured: MeasuredInterval, probes: Probes) -> QueuePort {
     let BookedQueue { queue, books } = queue;
-    let checkpoints = port_checkpoints(&books, window, probes);
+    let checkpoints = port_checkpoints(&books, measured, probes);
     QueuePort::new(wire, checkpoints, books, queue.into_discipline())
 }
 
 /// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of their
 /// time, and so keeps its counts by the measured interval itself.
-fn port_checkpoints(books: &Books, window: Window, probes: Probes) -> Checkpoints {
+fn port_checkpoints(books: &Books, measured: MeasuredInterval, probes: Probes) -> Checkpoints {
     let sampled = probes.links || probes.queues || !books.watched.is_empty();
-    Checkpoints::new(Some(window.from), probes.interval.filter(|_| sampled))
+    Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled))
 }

@@ -1,13 +1,18 @@
 //! What is counted, sampled, traced and reported.
 
 pub(crate) mod deadlock;
+pub(crate) mod digest;
 pub(crate) mod flow_book;
+pub(crate) mod handed_in;
 pub(crate) mod histogram;
+pub(crate) mod interval;
+pub(crate) mod loss_book;
 pub(crate) mod machine;
 pub(crate) mod meter;
 pub mod pcapng;
 pub(crate) mod queue_book;
+pub(crate) mod queue_series;
 pub(crate) mod report;
 pub(crate) mod results;
+pub(crate) mod tables;
 pub(crate) mod trace;
-pub(crate) mod window;

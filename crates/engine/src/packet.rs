@@ -28,7 +28,7 @@ pub mod flags {
 }
 
 /// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a
-/// third. What only some packets need is kept in side tables ([`crate::SackTable`]).
+/// third. What only some packets need is kept in side tables ([`sack::SackTable`]).
 ///
 /// Four 64-bit words, and whoever changes a part of one stores the whole word: a processor cannot forward a narrow
 /// store to the wide load of a copy that follows it, and with a field for each part every hop waited for that several
@@ -61,7 +61,7 @@ pub const fn departure_stamp(now: Time) -> u64 {
     now.picoseconds() & DEPARTURE_MASK
 }
 
-/// What the stamp of an ACK holds: in the low bits its slot in the [`crate::SackTable`] (0: none), above them the
+/// What the stamp of an ACK holds: in the low bits its slot in the [`sack::SackTable`] (0: none), above them the
 /// timestamp that it returns, in nanoseconds, plus one (0: none).
 pub mod ack_stamp {
     use forebay_qdisc::Time;

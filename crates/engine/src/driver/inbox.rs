@@ -67,7 +67,7 @@ impl Inbox {
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, pool: &mut Pool) {
         let time = packet.time;
-        assert!(time >= self.closed_until, "a packet into a closed window");
+        assert!(time >= self.closed_until, "a packet into a closed measured");
         let granule = time.picoseconds() >> self.granule_bits;
         if granule - self.granule >= SLOTS {
             return self.push_far(packet);
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "a packet into a closed window")]
+    #[should_panic(expected = "a packet into a closed measured")]
     fn nothing_comes_into_a_closed_window() {
         let mut inbox = Inbox::new(4);
         let mut pool = Pool::default();

@@ -4,8 +4,8 @@ use forebay_qdisc::Time;
 
 use crate::driver::inbox::{Inbox, Pool};
 use crate::driver::routes::Routes;
+use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
-use crate::observe::window::Window;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
@@ -40,7 +40,7 @@ pub(crate) struct Lanes {
     granule_bits: u32,
     pool: Pool,
     /// The measured interval.
-    pub window: Window,
+    pub measured: MeasuredInterval,
     /// SACK blocks of the ACKs in flight.
     pub sacks: SackTable,
     /// Packets that are still on their way when the run ends, by (flow, direction).
@@ -51,7 +51,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     /// Between this many nodes; for the granules see [`Inbox`].
-    pub fn new(routes: Routes, nodes: usize, granule_bits: u32, window: Window) -> Self {
+    pub fn new(routes: Routes, nodes: usize, granule_bits: u32, measured: MeasuredInterval) -> Self {
         Self {
             inboxes: (0..nodes).map(|_| Inbox::new(granule_bits)).collect(),
             next: vec![Time::NEVER; nodes],
@@ -59,21 +59,21 @@ impl Lanes {
             pool: Pool::default(),
             in_flight: vec![0; routes.directions()],
             routes,
-            window,
+            measured,
             sacks: SackTable::default(),
             taken: 0,
         }
     }
 
     /// Lanes that lead nowhere, for what is left to be told when the run is over and nothing can be sent.
-    pub fn nowhere(window: Window) -> Self {
-        Self::new(Routes::new(&[]), 0, 0, window)
+    pub fn nowhere(measured: MeasuredInterval) -> Self {
+        Self::new(Routes::new(&[]), 0, 0, measured)
     }
 
     /// Sends a packet, which arrives at the next node of its route at `packet.time`.
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet) {
-        if packet.time > self.window.to {
+        if packet.time > self.measured.to {
             return self.count_in_flight(packet);
         }
         let node = self.routes.next(&packet);

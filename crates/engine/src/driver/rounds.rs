@@ -56,12 +56,12 @@ impl Rounds {
         loop {
             for (side, groups) in sides.groups.iter().enumerate() {
                 let begin = links.begin_half();
-                if begin > links.window.to {
+                if begin > links.measured.to {
                     return Ok(());
                 }
                 progress.events += 1;
                 let mut turns = 0;
-                links.horizon = (begin.max(has_run_to[1 - side]) + ahead).min(links.window.to);
+                links.horizon = (begin.max(has_run_to[1 - side]) + ahead).min(links.measured.to);
                 if sides.groups.len() == 2 && *lookahead > Span::ZERO {
                     has_run_to[side] = links.horizon + instant;
                 }
@@ -92,7 +92,7 @@ impl Rounds {
     #[inline(never)]
     pub fn finish(self, report: &mut Report) {
         let Self { mut switches, mut adapters, mut links, .. } = self;
-        let end = links.window.to;
+        let end = links.measured.to;
         for switch in &mut switches {
             switch.take_back(end, &mut links);
         }

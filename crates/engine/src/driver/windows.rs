@@ -18,8 +18,8 @@ use crate::driver::order::{Lane, order};
 use crate::driver::progress::Progress;
 use crate::driver::routes::Routes;
 use crate::error::RunError;
+use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
-use crate::observe::window::Window;
 
 /// A window is no longer than as many packets take on the fastest link: they are to fit into the processor's caches.
 const PACKETS_OF_WINDOW: u64 = 4096;
@@ -55,7 +55,7 @@ impl Windows {
         between: &[Lane],
         routes: Routes,
         packet_time: Span,
-        window: Window,
+        measured: MeasuredInterval,
     ) -> Result<Self, RunError> {
         let (order, shortest) = order(nodes.len(), between)
             .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
@@ -64,7 +64,7 @@ impl Windows {
         let longest_lane = between.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
         let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
         let granule = if is_short { longest } else { longest.min(shortest) };
-        let lanes = Lanes::new(routes, nodes.len(), granule.picoseconds().max(1).ilog2(), window);
+        let lanes = Lanes::new(routes, nodes.len(), granule.picoseconds().max(1).ilog2(), measured);
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
         let (mut turns, mut feeders) = (Vec::new(), Vec::new());
         let mut of_node = vec![Vec::new(); nodes.len()];
@@ -89,7 +89,7 @@ impl Windows {
     /// # Errors
     /// If the run is stopped.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let end = self.lanes.window.to + Span::from_picoseconds(1);
+        let end = self.lanes.measured.to + Span::from_picoseconds(1);
         for (node, id) in self.nodes.iter_mut().zip(0..) {
             progress.count_work(Time::ZERO, 1)?;
             node.start(id, &mut self.lanes);
@@ -150,7 +150,7 @@ impl Windows {
     pub fn finish(self, report: &mut Report) {
         let Self { nodes, lanes, .. } = self;
         lanes.finish(report);
-        let end = lanes.window.to;
+        let end = lanes.measured.to;
         // Each goes when it has handed in its books: of a million flows not all need be there twice.
         for mut node in nodes {
             node.finish(end, report);

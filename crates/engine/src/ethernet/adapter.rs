@@ -24,9 +24,10 @@ use crate::ethernet::frames::GeneratorParts;
 use crate::ethernet::ingress::{Ingress, SourceFlow};
 use crate::ethernet::links::{LinkPlace, Links};
 use crate::ethernet::pause::{EVERY_CLASS, PauseObeyed, PauseOrders};
-use crate::observe::queue_book::LossBook;
-use crate::observe::report::{ControlCount, PortReport, Report};
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::handed_in::{ControlCount, PortReport};
+use crate::observe::interval::{Checkpoint, Checkpoints};
+use crate::observe::loss_book::LossBook;
+use crate::observe::report::Report;
 use crate::packet::{FlowId, Packet, flags};
 use crate::spec::{AdapterSpec, LinkId};
 
@@ -424,7 +425,7 @@ impl Adapter {
             links.messages.take(frame.number());
             self.control.lost += 1;
         } else {
-            self.lost.lost(frame, &links.window);
+            self.lost.lost(frame, &links.measured);
         }
     }
 

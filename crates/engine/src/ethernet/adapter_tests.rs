@@ -12,7 +12,7 @@ use super::*;
 use crate::ethernet::links::places;
 use crate::link::Wire;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
-use crate::observe::window::Window;
+use crate::observe::interval::MeasuredInterval;
 use crate::packet::{PacketFields, departure_stamp};
 use crate::rng::stream;
 use crate::spec::{EthernetPort, FlowControl, FrameArrivals, ServiceStep};
@@ -171,8 +171,8 @@ impl Setup {
             checkpoints: Checkpoints::new(None, None),
         });
         let wire = |number: LinkId| Wire::new(number, "link".to_owned(), WIRE, Span::ZERO, 0);
-        let window = Window { from: Time::ZERO, to: END };
-        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, true, window);
+        let measured = MeasuredInterval { from: Time::ZERO, to: END };
+        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, true, measured);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, links }
     }
 }

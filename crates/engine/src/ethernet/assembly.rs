@@ -21,9 +21,10 @@ use crate::ethernet::service::ServiceRate;
 use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts, Way};
 use crate::link::Wire;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
-use crate::observe::queue_book::{Books, QueueBook, QueueSeries};
-use crate::observe::report::PortReport;
-use crate::observe::window::{Checkpoints, Window};
+use crate::observe::handed_in::PortReport;
+use crate::observe::interval::{Checkpoints, MeasuredInterval};
+use crate::observe::queue_book::{Books, QueueBook};
+use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
 use crate::spec::{
     AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, LinkId, LinkSpec, Probes, Transport,
@@ -56,7 +57,7 @@ pub(crate) struct Ethernet {
 pub(crate) struct Surroundings<'a> {
     pub flows: &'a [FlowSpec],
     pub seed: u64,
-    pub window: Window,
+    pub measured: MeasuredInterval,
     pub probes: Probes,
 }
 
@@ -143,7 +144,7 @@ impl Ethernet {
         let adapters = nodes.map(|(&node, spec)| self.adapter(spec, node, around)).collect();
         let wires = wires.into_iter().zip(self.links.iter().map(|link| link.receiver)).collect();
         let sides = self.sides;
-        let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.window);
+        let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.measured);
         Ok(Rounds { switches, adapters, sides, links, lookahead, frames_ahead })
     }
 
@@ -197,7 +198,7 @@ impl Ethernet {
                 FlowControl::None => 0,
                 FlowControl::Pause(config) | FlowControl::Priority(config) => config.low.0,
             },
-            checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
+            checkpoints: Checkpoints::new(Some(around.measured.from), around.probes.interval.filter(|_| sampled)),
         }))
     }
 
@@ -218,7 +219,7 @@ impl Ethernet {
         let port = |(number, (port, rows)): (usize, (&EthernetPort, Vec<u32>))| {
             let LinkLine { name, rate, .. } = self.link(port.out);
             let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
-            let mut books = Books::new(discipline.to_owned(), QueueBook::with_rows(around.window, rows), rng);
+            let mut books = Books::new(discipline.to_owned(), QueueBook::with_rows(around.measured, rows), rng);
             books.series = sampled.then(QueueSeries::default);
             let point = CongestionPointId(first_point + number as u32);
             SwitchPort::new(SwitchPortParts {
@@ -255,7 +256,7 @@ impl Ethernet {
             sources: Vec::new(),
             generators: Vec::new(),
             destinations: Vec::new(),
-            checkpoints: Checkpoints::new(Some(around.window.from), around.probes.interval.filter(|_| sampled)),
+            checkpoints: Checkpoints::new(Some(around.measured.from), around.probes.interval.filter(|_| sampled)),
             spec,
         };
         let scheme = parts.spec.congestion.as_ref();

@@ -13,8 +13,8 @@ use crate::driver::ring::Ring;
 use crate::ethernet::control::{ControlRows, control_frame};
 use crate::ethernet::service::{ServiceRate, TransmissionTime};
 use crate::observe::flow_book::ReceiveBook;
+use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::observe::window::Checkpoint;
 use crate::packet::{FlowId, Packet};
 use crate::spec::ServiceStep;
 

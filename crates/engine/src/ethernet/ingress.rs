@@ -13,9 +13,10 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::deadlines::Deadlines;
 use crate::ethernet::frames::{GeneratorParts, Generators};
 use crate::ethernet::pause::EVERY_CLASS;
+use crate::ethernet::ready_queues::ReadyQueues;
 use crate::observe::flow_book::SendBook;
+use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::observe::window::Checkpoint;
 use crate::packet::{FlowId, Packet, PacketFields, departure_stamp};
 
 /// A flow that begins here.
@@ -405,106 +406,4 @@ impl Queue {
 /// Whether a message may give a limiter to a flow that has none.
 fn may_limit(message: &Message) -> bool {
     !matches!(message, Message::Probe { .. } | Message::ProbeReport { .. } | Message::RateDiscovery { .. })
-}
-
-/// The queues that are ready, one bit each.
-#[derive(Debug)]
-struct ReadyQueues {
-    words: Vec<u64>,
-    count: u32,
-}
-
-impl ReadyQueues {
-    const BITS: usize = u64::BITS as usize;
-
-    fn new(queues: usize) -> Self {
-        Self { words: vec![0; queues.div_ceil(Self::BITS).max(1)], count: 0 }
-    }
-
-    #[inline]
-    fn insert(&mut self, number: usize) {
-        let (word, bit) = (&mut self.words[number / Self::BITS], 1 << (number % Self::BITS));
-        self.count += u32::from(*word & bit == 0);
-        *word |= bit;
-    }
-
-    #[inline]
-    fn remove(&mut self, number: usize) {
-        let (word, bit) = (&mut self.words[number / Self::BITS], 1 << (number % Self::BITS));
-        self.count -= u32::from(*word & bit != 0);
-        *word &= !bit;
-    }
-
-    /// The first ready queue from `from` on, and then from the first one on, that is accepted.
-    #[inline]
-    fn next(&self, from: usize, accepts: impl Fn(usize) -> bool) -> Option<usize> {
-        if self.count == 0 {
-            return None;
-        }
-        // One word is what all but the largest nodes have.
-        if let [word] = self.words[..] {
-            let ahead = if from < Self::BITS { word >> from << from } else { 0 };
-            let first = if ahead != 0 { ahead } else { word }.trailing_zeros() as usize;
-            if accepts(first) {
-                return Some(first);
-            }
-        }
-        let words = self.words.len();
-        // What lies before `from` in its word comes last: that word is looked at twice.
-        let (first, before) = (from / Self::BITS % words, (1 << (from % Self::BITS)) - 1);
-        for step in 0..=words {
-            let index = (first + step) % words;
-            let mut word = self.words[index];
-            if step == 0 {
-                word &= !before;
-            } else if step == words {
-                word &= before;
-            }
-            let number = members(word).map(|bit| index * Self::BITS + bit).find(|&number| accepts(number));
-            if number.is_some() {
-                return number;
-            }
-        }
-        None
-    }
-}
-
-/// The bits that are set, from the lowest.
-#[inline]
-fn members(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let lowest = word.checked_sub(1).map(|_| word.trailing_zeros() as usize)?;
-        word &= word - 1;
-        Some(lowest)
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ready_queues_are_found_in_turn() {
-        for members in [&[3, 63, 64, 70, 129][..], &[0, 5, 63], &[7]] {
-            let count = members[members.len() - 1] + 1;
-            let mut ready = ReadyQueues::new(count);
-            for &number in members {
-                ready.insert(number);
-                ready.insert(number);
-            }
-            assert_eq!(ready.count as usize, members.len());
-            for from in 0..=count {
-                let expected = members.iter().find(|&&number| number >= from).or(members.first());
-                assert_eq!(ready.next(from, |_| true), expected.copied(), "from {from}");
-            }
-            let last = members[members.len() - 1];
-            assert_eq!(ready.next(1, |number| number == last), Some(last));
-            assert_eq!(ready.next(0, |number| number == 1), None);
-            for &number in members {
-                ready.remove(number);
-                ready.remove(number);
-            }
-            assert_eq!((ready.count, ready.next(0, |_| true)), (0, None));
-        }
-    }
 }

@@ -10,8 +10,8 @@ use crate::driver::ring::Ring;
 use crate::driver::sides::{DUE_TOGETHER, NodeId};
 use crate::ethernet::control::MessageTable;
 use crate::link::{Line, Wire};
+use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
-use crate::observe::window::Window;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
@@ -46,7 +46,7 @@ pub(crate) struct Links {
     /// All that comes to a node up to this time is there when it runs: so far it may run ahead of the clock.
     pub horizon: Time,
     /// The measured interval.
-    pub window: Window,
+    pub measured: MeasuredInterval,
     /// Messages of the control frames in flight.
     pub messages: MessageTable,
     /// Frames of an Ethernet hold nothing there.
@@ -92,7 +92,7 @@ pub(crate) fn places(receivers: &[NodeId]) -> Vec<LinkPlace> {
 impl Links {
     /// From each link with the node at its far end, in the order in which they were added, of this many nodes, which
     /// have two sides or not.
-    pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, has_sides: bool, window: Window) -> Self {
+    pub fn new(wires: Vec<(Wire, NodeId)>, nodes: usize, has_sides: bool, measured: MeasuredInterval) -> Self {
         let receivers: Vec<NodeId> = wires.iter().map(|(_, receiver)| *receiver).collect();
         let mut placed: Vec<(LinkPlace, Wire)> =
             places(&receivers).into_iter().zip(wires.into_iter().map(|(wire, _)| wire)).collect();
@@ -119,7 +119,7 @@ impl Links {
             next_of_other: Time::NEVER,
             has_sides,
             horizon: Time::ZERO,
-            window,
+            measured,
             messages: MessageTable::default(),
             no_sacks: SackTable::default(),
         }
@@ -169,7 +169,7 @@ impl Links {
             let Link { line, frames } = &mut self.links[(incoming.first_place + rank) as usize];
             let Some(packet) = frames.pop() else { return Err(Time::NEVER) };
             incoming.replace_first(rank, frames.of_front(|following| following.time, Time::NEVER));
-            if line.bring(&packet, &self.window, &self.no_sacks) {
+            if line.bring(&packet, &self.measured, &self.no_sacks) {
                 return Ok(packet);
             }
         }
@@ -205,11 +205,11 @@ impl Links {
     pub fn finish(&mut self, report: &mut Report) {
         for Link { line, frames } in &mut self.links {
             while let Some(packet) = frames.pop() {
-                if line.bring(&packet, &self.window, &self.no_sacks) {
+                if line.bring(&packet, &self.measured, &self.no_sacks) {
                     report.in_flight(packet.direction_index(), 1);
                 }
             }
-            report.link(line.finish_brought(&self.window));
+            report.link(line.finish_brought(&self.measured));
         }
     }
 }
@@ -265,7 +265,7 @@ mod tests {
         let wire = |(&(receiver, delay), number): (&(NodeId, u64), u32)| {
             (Wire::new(number, format!("link-{number}"), RATE, Span::from_microseconds(delay), 0), receiver)
         };
-        Links::new(ends.iter().zip(0..).map(wire).collect(), 3, false, Window { from: Time::ZERO, to: END })
+        Links::new(ends.iter().zip(0..).map(wire).collect(), 3, false, MeasuredInterval { from: Time::ZERO, to: END })
     }
 
     proptest! {

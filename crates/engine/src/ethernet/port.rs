@@ -9,8 +9,8 @@ use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{EVERY_CLASS, PauseObeyed, PauseOrders};
 use crate::ethernet::service::ServiceRate;
 use crate::observe::deadlock::BufferWait;
+use crate::observe::handed_in::PortReport;
 use crate::observe::queue_book::Books;
-use crate::observe::report::PortReport;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 

@@ -20,8 +20,8 @@ use crate::driver::sides::NodeId;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
 use crate::ethernet::links::Links;
 use crate::ethernet::port::{Departure, SwitchPort};
-use crate::observe::report::ControlCount;
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::handed_in::ControlCount;
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::packet::{Packet, flags};
 
 mod end;

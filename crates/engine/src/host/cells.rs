@@ -6,8 +6,8 @@ use rand_pcg::Pcg64Mcg;
 
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, SendBook};
+use crate::observe::interval::Checkpoints;
 use crate::observe::report::Report;
-use crate::observe::window::Checkpoints;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::CellArrivals;
 

@@ -11,7 +11,7 @@ use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::layout::EndpointId;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
-use crate::observe::window::Checkpoints;
+use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
 use crate::spec::{Application, Distribution, FlowSpec, Transport};

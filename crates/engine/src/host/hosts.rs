@@ -105,11 +105,11 @@ impl Hosts {
         let host = &mut self.hosts[host_number as usize];
         let mut packet = *packet;
         if let Some(downlink) = &mut host.downlink {
-            match downlink.pass(packet, &lanes.window, &lanes.sacks) {
+            match downlink.pass(packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => packet = passed,
                 None => return lanes.release(&packet),
             }
-            if packet.time > lanes.window.to {
+            if packet.time > lanes.measured.to {
                 return lanes.count_in_flight(packet);
             }
         }
@@ -118,7 +118,7 @@ impl Hosts {
         }
         let Self { hosts, seats, .. } = self;
         let uplink = hosts[host_number as usize].uplink.as_mut();
-        let window_end = lanes.window.to;
+        let window_end = lanes.measured.to;
         seats[seat_number as usize].endpoint.receive(&packet, &mut Outbox { uplink, lanes });
         self.plan(seat_number, window_end);
     }
@@ -183,7 +183,7 @@ impl Hosts {
             let uplink = self.hosts[host_number as usize].uplink.as_mut();
             seat.endpoint.expire(now, &mut Outbox { uplink, lanes });
         }
-        self.plan(seat_number, lanes.window.to);
+        self.plan(seat_number, lanes.measured.to);
     }
 
     /// Does what the endpoints of a host that share an uplink have to do by themselves up to `now`, in the order of
@@ -209,7 +209,7 @@ impl Hosts {
                 if number & IN_ORDER == 0 { self.seats[number as usize].host } else { number & !IN_ORDER };
             let Host { behind, in_order, .. } = &mut self.hosts[host_number as usize];
             let (at, behind) = (at - *behind, *behind);
-            let last = (due - behind - Span::from_picoseconds(1)).min(lanes.window.to);
+            let last = (due - behind - Span::from_picoseconds(1)).min(lanes.measured.to);
             let Some(in_order) = in_order else {
                 self.expire(number, at, last, lanes);
                 continue;
@@ -231,7 +231,7 @@ impl Hosts {
 impl Node for Hosts {
     fn start(&mut self, _me: NodeId, lanes: &mut Lanes) {
         for seat in 0..self.seats.len() as u32 {
-            self.plan(seat, lanes.window.to);
+            self.plan(seat, lanes.measured.to);
         }
         self.run_timers(Time::ZERO, lanes);
     }
@@ -256,10 +256,10 @@ impl Node for Hosts {
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
-        let window = report.window();
+        let measured = report.measured();
         for host in &mut self.hosts {
             for link in [&mut host.downlink, &mut host.uplink].into_iter().flatten() {
-                report.link(link.finish(&window));
+                report.link(link.finish(&measured));
             }
         }
         for seat in &mut self.seats {

@@ -16,7 +16,7 @@ impl Outbox<'_> {
     pub fn send(&mut self, packet: Packet) {
         let Self { uplink, lanes } = self;
         let Some(uplink) = uplink else { return lanes.send(packet) };
-        match uplink.pass(packet, &lanes.window, &lanes.sacks) {
+        match uplink.pass(packet, &lanes.measured, &lanes.sacks) {
             Some(passed) => lanes.send(passed),
             None => lanes.release(&packet),
         }

@@ -9,8 +9,8 @@ use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig}
 use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
+use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::observe::window::Checkpoint;
 use crate::packet::sack::SackTable;
 use crate::packet::{Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 

@@ -6,7 +6,7 @@
 use forebay_qdisc::{Ecn, Span, Time};
 
 use crate::observe::histogram::DelayHistogram;
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::packet::{FlowId, Packet};
 
 /// What the sending end of a flow counts.

@@ -1,14 +1,13 @@
 //! What is counted at a queue.
 
-use std::collections::BTreeMap;
-
-use forebay_qdisc::{DropReason, FlowKey, MarkReason, Sink, Time};
+use forebay_qdisc::{DropReason, MarkReason, Sink, Time};
 use rand_pcg::Pcg64Mcg;
 
 use crate::driver::prefetch::prefetch;
-use crate::observe::window::Window;
+use crate::observe::interval::MeasuredInterval;
+use crate::observe::queue_series::{QueueSeries, WatchedFlow};
+use crate::packet::Packet;
 use crate::packet::sack::SackTable;
-use crate::packet::{FlowId, Packet, flow_key};
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
@@ -70,7 +69,7 @@ struct LetIn {
 /// of conservation. What comes first, nearly every packet touches.
 #[repr(C)]
 pub(crate) struct QueueBook {
-    window: Window,
+    measured: MeasuredInterval,
     let_in: Vec<LetIn>,
     /// Packets in `let_in`.
     let_in_total: u64,
@@ -96,9 +95,9 @@ pub(crate) struct QueueBook {
 
 impl QueueBook {
     /// With a row for every (flow, direction) from the least to the greatest that was seen.
-    pub fn new(window: Window) -> Self {
+    pub fn new(measured: MeasuredInterval) -> Self {
         Self {
-            window,
+            measured,
             let_in: Vec::new(),
             let_in_total: 0,
             byte_time_ps: 0,
@@ -117,8 +116,8 @@ impl QueueBook {
     }
 
     /// With rows for these (flow, direction)s alone.
-    pub fn with_rows(window: Window, directions: Vec<u32>) -> Self {
-        let mut book = Self::new(window);
+    pub fn with_rows(measured: MeasuredInterval, directions: Vec<u32>) -> Self {
+        let mut book = Self::new(measured);
         book.let_in = vec![LetIn::default(); directions.len()];
         book.flows = vec![FlowAtQueue::default(); directions.len()];
         book.directions = Some(directions.into_boxed_slice());
@@ -182,7 +181,7 @@ impl QueueBook {
     /// A packet of this row arrives.
     #[inline]
     pub fn arrival_at(&mut self, row: usize, now: Time) {
-        let measured = self.window.measures(now);
+        let measured = self.measured.contains(now);
         self.arrived[usize::from(measured)] += 1;
         self.row(row).arrived += u64::from(measured);
     }
@@ -197,7 +196,7 @@ impl QueueBook {
     /// The same of a packet of this row that came at `arrived`.
     #[inline]
     pub fn let_in_at(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
-        let Window { from, to } = self.window;
+        let MeasuredInterval { from, to } = self.measured;
         if arrived < from || start > to || row >= self.let_in.len() {
             return self.let_in_at_the_edge(row, len_bytes, arrived, start);
         }
@@ -236,7 +235,7 @@ impl QueueBook {
 
     /// A packet of this row is dropped.
     pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
-        let measured = self.window.measures(now);
+        let measured = self.measured.contains(now);
         self.dropped_total += 1;
         let flow = self.row(row);
         flow.dropped_total += 1;
@@ -253,7 +252,7 @@ impl QueueBook {
 
     /// A packet of this row is marked.
     pub fn mark_at(&mut self, row: usize, now: Time) {
-        if self.window.measures(now) {
+        if self.measured.contains(now) {
             self.marked += 1;
             self.row(row).marked += 1;
         }
@@ -268,10 +267,10 @@ impl QueueBook {
 
     #[inline]
     fn departure_at(&mut self, row: usize, arrived: Time, start: Time) {
-        if start > self.window.to {
+        if start > self.measured.to {
             return;
         }
-        let measured = self.window.measures(start);
+        let measured = self.measured.contains(start);
         self.departed[usize::from(measured)] += 1;
         if measured {
             let wait_ps = u128::from(start.since(arrived).picoseconds());
@@ -284,7 +283,7 @@ impl QueueBook {
     /// This many packets and bytes waited from `from` to `to`: adds to the integral of the queue's length.
     #[inline]
     pub fn waited(&mut self, packets: u64, bytes: u64, from: Time, to: Time) {
-        let span = u128::from(self.window.clip(from, to).picoseconds());
+        let span = u128::from(self.measured.clip(from, to).picoseconds());
         self.packet_time_ps += span * u128::from(packets);
         self.byte_time_ps += span * u128::from(bytes);
     }
@@ -296,7 +295,7 @@ impl QueueBook {
 
     #[inline]
     pub fn length(&mut self, packets: u64, now: Time) {
-        if packets > self.longest && self.window.measures(now) {
+        if packets > self.longest && self.measured.contains(now) {
             self.longest = packets;
         }
     }
@@ -335,11 +334,11 @@ impl QueueBook {
 
     pub fn mean_length_packets(&self) -> f64 {
         let let_in: u128 = self.let_in.iter().map(|row| u128::from(row.wait_ps)).sum();
-        (self.packet_time_ps + let_in) as f64 * 1e-12 / self.window.seconds()
+        (self.packet_time_ps + let_in) as f64 * 1e-12 / self.measured.seconds()
     }
 
     pub fn mean_length_bytes(&self) -> f64 {
-        self.byte_time_ps as f64 * 1e-12 / self.window.seconds()
+        self.byte_time_ps as f64 * 1e-12 / self.measured.seconds()
     }
 }
 
@@ -381,92 +380,12 @@ impl Sink<Packet> for BookSink<'_> {
     }
 }
 
-/// Shows a queue's gauges to a visitor.
-pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
-
-/// Shows the gauges that a queue keeps for a flow to a visitor.
-pub(crate) type FlowGauges<'a> = dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)) + 'a;
-
-/// The time series of one queue: its length, its drops, and whatever gauges its discipline shows.
-#[derive(Default)]
-pub(crate) struct QueueSeries {
-    pub length_packets: Vec<f64>,
-    pub length_bytes: Vec<f64>,
-    pub dropped_packets: Vec<f64>,
-    dropped_before: u64,
-    pub gauges: GaugeSeries,
-}
-
-impl QueueSeries {
-    pub fn sample(&mut self, backlog: forebay_qdisc::Backlog, dropped_total: u64, gauges: &Gauges<'_>) {
-        self.length_packets.push(backlog.packets as f64);
-        self.length_bytes.push(backlog.bytes as f64);
-        self.dropped_packets.push((dropped_total - self.dropped_before) as f64);
-        self.dropped_before = dropped_total;
-        self.gauges.sample(gauges);
-    }
-}
-
-/// Named gauges over time.
-#[derive(Default)]
-pub(crate) struct GaugeSeries {
-    samples: usize,
-    pub columns: Vec<(&'static str, Vec<f64>)>,
-}
-
-impl GaugeSeries {
-    pub fn sample(&mut self, gauges: &Gauges<'_>) {
-        gauges(&mut |name, value| {
-            let index = self.columns.iter().position(|(column, _)| *column == name).unwrap_or_else(|| {
-                // A gauge that appears late was not there before.
-                self.columns.push((name, vec![f64::NAN; self.samples]));
-                self.columns.len() - 1
-            });
-            self.columns[index].1.push(value);
-        });
-        self.samples += 1;
-        for (_, values) in &mut self.columns {
-            values.resize(self.samples, f64::NAN);
-        }
-    }
-}
-
-/// A flow whose gauges at one queue are sampled.
-pub(crate) struct WatchedFlow {
-    pub flow: FlowId,
-    pub series: GaugeSeries,
-}
-
-impl WatchedFlow {
-    pub fn new(flow: FlowId) -> Self {
-        Self { flow, series: GaugeSeries::default() }
-    }
-
-    pub fn key(&self) -> FlowKey {
-        flow_key(self.flow, false)
-    }
-}
-
-/// Packets that a link lost at random, by flow: since the start, and within the measured interval.
-#[derive(Default)]
-pub(crate) struct LossBook {
-    pub flows: BTreeMap<FlowId, (u64, u64)>,
-}
-
-impl LossBook {
-    pub fn lost(&mut self, packet: &Packet, window: &Window) {
-        let (total, measured) = self.flows.entry(packet.flow_id()).or_default();
-        *total += 1;
-        *measured += u64::from(window.measures(packet.time));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use forebay_qdisc::{Ecn, Span};
 
     use super::*;
-    use crate::packet::PacketFields;
+    use crate::packet::{FlowId, PacketFields};
 
     fn packet(flow: FlowId) -> Packet {
         Packet::new(PacketFields {
@@ -484,7 +403,7 @@ mod tests {
     /// A book in which a packet of each flow, one after the other, came and went at once.
     fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
         let end = Time::ZERO + Span::from_seconds(1);
-        let mut book = QueueBook::new(Window { from: Time::ZERO, to: end });
+        let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: end });
         flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
         book
     }
@@ -494,7 +413,7 @@ mod tests {
     fn waits_are_summed_beyond_64_bits_of_picoseconds() {
         let days = |days: u64| Time::ZERO + Span::from_seconds(days * 86_400);
         for booked_at_once in [true, false] {
-            let mut book = QueueBook::new(Window { from: Time::ZERO, to: days(200) });
+            let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: days(200) });
             for _ in 0..3 {
                 if booked_at_once {
                     book.let_in(&packet(7), days(150));

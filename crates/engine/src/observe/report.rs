@@ -1,87 +1,21 @@
 //! Gathers the books of all processes, checks that nothing was lost or made up, and draws up the result tables.
 
-use std::hash::Hasher;
-
-use forebay_qdisc::{Backlog, DropReason, Span};
-use siphasher::sip128::{Hasher128, SipHasher24};
+use forebay_qdisc::Span;
 
 use crate::error::RunError;
 use crate::link::LinkReport;
 use crate::observe::deadlock;
 use crate::observe::deadlock::BufferWait;
+use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
-use crate::observe::queue_book::{Books, FlowGauges, GaugeSeries, LossBook, QueueSeries, QueueTotals};
+use crate::observe::handed_in::{ControlCount, FlowLabel, PortReport, QueueReport};
+use crate::observe::interval::MeasuredInterval;
+use crate::observe::loss_book::LossBook;
+use crate::observe::queue_book::{Books, QueueTotals};
+use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::results::{Column, RunResult, Series, Table};
-use crate::observe::window::Window;
+use crate::observe::tables::{QueueFlowTable, QueueTable, link_table, port_table};
 use crate::packet::{FlowId, flow_key};
-
-/// What a queue hands in.
-pub(crate) struct QueueReport<'a> {
-    pub name: &'a str,
-    pub books: &'a mut Books,
-    /// What is queued at the end.
-    pub backlog: Backlog,
-    /// Whether the queued packets exist only in the queue; those of a law's port are in its lane already.
-    pub holds_packets: bool,
-    pub flow_gauges: &'a FlowGauges<'a>,
-}
-
-/// What is known of a flow beside its books.
-#[derive(Clone, Debug)]
-pub(crate) struct FlowLabel {
-    pub name: String,
-    pub group: String,
-    pub kind: &'static str,
-}
-
-/// What a port of an Ethernet switch or adapter hands in; all of the measured interval.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct PortReport {
-    pub name: String,
-    /// How long it was not to send, for PAUSE that came; with PAUSE by class, of all classes together.
-    pub paused: Span,
-    pub pause_frames_sent: u64,
-    /// Control frames sent that began here, without PAUSE.
-    pub control_frames_sent: u64,
-    /// The most bytes held of what came by it.
-    pub memory_max_bytes: u64,
-    /// Frames that came by it and found no room.
-    pub frames_lost: u64,
-    /// Frames generated for which a virtual output queue had no room: they were never sent.
-    pub source_drops: u64,
-    /// Messages that asked for a rate limiter when there was none left.
-    pub messages_ignored: u64,
-}
-
-impl PortReport {
-    pub fn new(name: String) -> Self {
-        Self { name, ..Self::default() }
-    }
-
-    /// The memory for what came by the port holds this many bytes.
-    #[inline]
-    pub fn memory(&mut self, bytes: u64) {
-        self.memory_max_bytes = self.memory_max_bytes.max(bytes);
-    }
-
-    /// The warm-up is over: what was counted so far does not count.
-    pub fn begin_measurement(&mut self) {
-        *self = Self::new(std::mem::take(&mut self.name));
-    }
-}
-
-/// What a process knows of control frames, PAUSE among them, since the start of the run.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct ControlCount {
-    /// Sent, or put where they wait to be sent, by who made them.
-    pub created: u64,
-    /// Come to whom they were for.
-    pub consumed: u64,
-    /// For lack of room.
-    pub lost: u64,
-    /// On their way, in a buffer of the process at the end of the run.
-    pub held: u64,
-}
 
 /// What became of the packets of one (flow, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +27,7 @@ struct Fate {
 
 /// Collects what the processes hand in.
 pub struct Report {
-    window: Window,
+    measured: MeasuredInterval,
     labels: Vec<FlowLabel>,
     sends: Vec<SendBook>,
     receives: Vec<ReceiveBook>,
@@ -112,39 +46,11 @@ pub struct Report {
     trace_error: Option<RunError>,
 }
 
-#[derive(Default)]
-struct QueueTable {
-    name: Vec<String>,
-    discipline: Vec<String>,
-    arrived: Vec<u64>,
-    dropped: Vec<u64>,
-    by_reason: [Vec<u64>; DropReason::ALL.len()],
-    marked: Vec<u64>,
-    bytes_dropped: Vec<u64>,
-    mean_packets: Vec<f64>,
-    mean_bytes: Vec<f64>,
-    longest: Vec<u64>,
-    wait_mean_s: Vec<f64>,
-    state_bytes: Vec<u64>,
-}
-
-#[derive(Default)]
-struct QueueFlowTable {
-    queue: Vec<String>,
-    flow: Vec<String>,
-    direction: Vec<String>,
-    arrived: Vec<u64>,
-    dropped: Vec<u64>,
-    marked: Vec<u64>,
-    wait_mean_s: Vec<f64>,
-    gauges: Vec<(&'static str, Vec<f64>)>,
-}
-
 impl Report {
-    pub(crate) fn new(window: Window, labels: Vec<FlowLabel>) -> Self {
+    pub(crate) fn new(measured: MeasuredInterval, labels: Vec<FlowLabel>) -> Self {
         let flows = labels.len();
         Self {
-            window,
+            measured,
             labels,
             sends: Vec::new(),
             receives: Vec::new(),
@@ -225,8 +131,8 @@ impl Report {
     }
 
     /// The measured interval.
-    pub(crate) fn window(&self) -> Window {
-        self.window
+    pub(crate) fn measured(&self) -> MeasuredInterval {
+        self.measured
     }
 
     pub(crate) fn link(&mut self, mut link: LinkReport) {
@@ -407,8 +313,8 @@ impl Report {
         let deadlock = deadlock::find(&self.buffer_waits, &name);
         let hops = self.links.iter().map(|link| link.hops).sum();
         let mut result = RunResult {
-            duration_s: self.window.to.seconds(),
-            warmup_s: self.window.from.seconds(),
+            duration_s: self.measured.to.seconds(),
+            warmup_s: self.measured.from.seconds(),
             flows: self.flow_table(),
             queues: self.queues.table(),
             links: link_table(self.links),
@@ -425,7 +331,7 @@ impl Report {
 
     /// Takes the names.
     fn flow_table(&mut self) -> Table {
-        let seconds = self.window.seconds();
+        let seconds = self.measured.seconds();
         let mut table = Table::default();
         let kinds = self.labels.iter().map(|label| label.kind.to_owned()).collect();
         let labels = std::mem::take(&mut self.labels).into_iter();
@@ -465,115 +371,12 @@ impl Report {
     }
 }
 
-impl QueueTable {
-    fn table(self) -> Table {
-        let mut table = Table::default();
-        table.push("name", Column::Text(self.name));
-        table.push("discipline", Column::Text(self.discipline));
-        table.push("packets_arrived", Column::Count(self.arrived));
-        table.push("packets_dropped", Column::Count(self.dropped));
-        table.push("packets_marked", Column::Count(self.marked));
-        table.push("bytes_dropped", Column::Count(self.bytes_dropped));
-        for (reason, column) in DropReason::ALL.iter().zip(self.by_reason) {
-            table.push(reason.column(), Column::Count(column));
-        }
-        table.push("length_mean_packets", Column::Float(self.mean_packets));
-        table.push("length_mean_bytes", Column::Float(self.mean_bytes));
-        table.push("length_max_packets", Column::Count(self.longest));
-        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
-        table.push(STATE_BYTES, Column::Count(self.state_bytes));
-        table
-    }
-}
-
-impl QueueFlowTable {
-    fn table(self) -> Table {
-        let rows = self.queue.len();
-        let mut table = Table::default();
-        table.push("queue", Column::Text(self.queue));
-        table.push("flow", Column::Text(self.flow));
-        table.push("direction", Column::Text(self.direction));
-        table.push("packets_arrived", Column::Count(self.arrived));
-        table.push("packets_dropped", Column::Count(self.dropped));
-        table.push("packets_marked", Column::Count(self.marked));
-        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
-        for (gauge, mut values) in self.gauges {
-            values.resize(rows, f64::NAN);
-            table.push(gauge, Column::Float(values));
-        }
-        table
-    }
-}
-
 /// Puts a book in its place. Flows hand theirs in nearly in order: until then there is none of them here.
 fn put<B: Default>(books: &mut Vec<B>, place: usize, book: B) {
     if place >= books.len() {
         books.resize_with(place + 1, B::default);
     }
     books[place] = book;
-}
-
-/// One row a link, in the order in which the links were added.
-fn link_table(mut links: Vec<LinkReport>) -> Table {
-    links.sort_by_key(|link| link.number);
-    let mut table = Table::default();
-    table.push("name", Column::Text(links.iter().map(|link| link.name.clone()).collect()));
-    table.push("rate_bps", Column::Float(links.iter().map(|link| link.rate.bits_per_second() as f64).collect()));
-    table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
-    table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
-    table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
-    let lost = |link: &LinkReport| link.lost.flows.values().map(|(_, measured)| measured).sum();
-    table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
-    table
-}
-
-/// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
-fn port_table(ports: &[PortReport]) -> Table {
-    let mut table = Table::default();
-    if ports.is_empty() {
-        return table;
-    }
-    let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
-    table.push("name", Column::Text(ports.iter().map(|port| port.name.clone()).collect()));
-    table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
-    table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
-    table.push("control_frames_sent", count(|port| port.control_frames_sent));
-    table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
-    table.push("frames_lost", count(|port| port.frames_lost));
-    table.push("source_drops", count(|port| port.source_drops));
-    table.push("messages_ignored", count(|port| port.messages_ignored));
-    table
-}
-
-/// The column with the most memory that a discipline's state was seen to take. It depends on the width of a pointer and
-/// on how vectors grow, and so is no part of the digest.
-const STATE_BYTES: &str = "state_bytes";
-
-/// A hash of all results: equal digests mean equal results, to the last bit.
-fn digest(result: &RunResult) -> String {
-    let mut hasher = SipHasher24::new();
-    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports] {
-        for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES) {
-            hasher.write(name.as_bytes());
-            match column {
-                Column::Text(values) => values.iter().for_each(|text| hasher.write(text.as_bytes())),
-                Column::Float(values) => values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value))),
-                Column::Count(values) => values.iter().for_each(|value| hasher.write_u64(*value)),
-            }
-        }
-    }
-    for series in &result.series {
-        hasher.write(series.kind.as_bytes());
-        hasher.write(series.name.as_bytes());
-        hasher.write(series.quantity.as_bytes());
-        series.values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value)));
-    }
-    format!("{:032x}", hasher.finish128().as_u128())
-}
-
-/// The bits of a number, the same for every NaN.
-fn canonical_bits(value: f64) -> u64 {
-    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The last check of the books.
 
-use forebay_qdisc::Time;
+use forebay_qdisc::{Backlog, DropReason, Time};
 
 use super::*;
 use crate::observe::queue_book::QueueBook;
@@ -8,10 +8,10 @@ use crate::rng::stream;
 
 /// Hands in a queue's books in which one flow lost one packet, after `change` has been at them.
 fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
-    let window = Window { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
+    let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
     let label = FlowLabel { name: "flow".into(), group: "flow".into(), kind: "udp" };
-    let mut report = Report::new(window, vec![label]);
-    let mut book = QueueBook::new(window);
+    let mut report = Report::new(measured, vec![label]);
+    let mut book = QueueBook::new(measured);
     book.arrival_at(0, Time::ZERO);
     book.drop_at(0, 1000, DropReason::Overflow, Time::ZERO);
     change(&mut book);

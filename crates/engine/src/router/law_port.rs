@@ -8,9 +8,10 @@ use forebay_qdisc::{Admission, Backlog, Offer, Packet as _, Ticket, Time, Verdic
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::ring::Ring;
 use crate::link::Wire;
+use crate::observe::handed_in::QueueReport;
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::Books;
-use crate::observe::report::{QueueReport, Report};
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::report::Report;
 use crate::packet::Packet;
 
 /// So many packets ahead their memory is asked for, where flows are many.
@@ -104,7 +105,7 @@ impl LawPort {
         if self.checkpoints.next() <= now {
             self.sample(now);
         }
-        if self.wire.loses(packet, &lanes.window) {
+        if self.wire.loses(packet, &lanes.measured) {
             return lanes.release(packet);
         }
         let mut backlog = self.release_until(now);
@@ -141,7 +142,7 @@ impl LawPort {
         } else {
             law.release(ticket, len_bytes, backlog, now);
         }
-        let sent = wire.transmit(packet, start, &lanes.window, &lanes.sacks);
+        let sent = wire.transmit(packet, start, &lanes.measured, &lanes.sacks);
         self.backlog = backlog;
         lanes.send(sent);
     }
@@ -178,6 +179,6 @@ impl Node for LawPort {
             holds_packets: false,
             flow_gauges: &|key, visit| law.flow_gauges(key, visit),
         });
-        report.link(wire.finish(&report.window()));
+        report.link(wire.finish(&report.measured()));
     }
 }

@@ -29,7 +29,7 @@ impl Node for PlainPort {
             if looks_ahead && let Some(packet) = packets.get(place + 8) {
                 lanes.routes.prefetch(packet.direction_index());
             }
-            match self.wire.pass(*packet, &lanes.window, &lanes.sacks) {
+            match self.wire.pass(*packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => lanes.send(passed),
                 None => lanes.release(packet),
             }
@@ -39,6 +39,6 @@ impl Node for PlainPort {
     }
 
     fn finish(&mut self, _end: Time, report: &mut Report) {
-        report.link(self.wire.finish(&report.window()));
+        report.link(self.wire.finish(&report.measured()));
     }
 }

@@ -4,9 +4,10 @@ use forebay_qdisc::{Cx, Discipline, Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::link::Wire;
+use crate::observe::handed_in::QueueReport;
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::{BookSink, Books};
-use crate::observe::report::{QueueReport, Report};
-use crate::observe::window::{Checkpoint, Checkpoints};
+use crate::observe::report::Report;
 use crate::packet::Packet;
 
 /// A discipline that holds its packets, and the link.
@@ -48,7 +49,7 @@ impl QueuePort {
         *busy = next.is_some();
         if let Some(packet) = next {
             books.book.departure(&packet, now);
-            let sent = wire.transmit(&packet, now, &lanes.window, &lanes.sacks);
+            let sent = wire.transmit(&packet, now, &lanes.measured, &lanes.sacks);
             lanes.send(sent);
         }
     }
@@ -109,7 +110,7 @@ impl QueuePort {
         if self.checkpoints.next() <= now {
             self.sample(now, lanes);
         }
-        if self.wire.loses(packet, &lanes.window) {
+        if self.wire.loses(packet, &lanes.measured) {
             return lanes.release(packet);
         }
         self.catch_up(now, lanes);
@@ -129,7 +130,7 @@ impl QueuePort {
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         // All that waited has had its turn: what is left to do is to tell an empty queue that the link came free.
-        let mut lanes = Lanes::nowhere(report.window());
+        let mut lanes = Lanes::nowhere(report.measured());
         self.sample(end, &mut lanes);
         self.catch_up(end, &mut lanes);
         self.integrate(end);
@@ -143,7 +144,7 @@ impl QueuePort {
             holds_packets: true,
             flow_gauges: &|key, visit| discipline.flow_gauges(key, visit),
         });
-        report.link(wire.finish(&report.window()));
+        report.link(wire.finish(&report.measured()));
     }
 }
 

@@ -76,7 +76,7 @@ impl Windows {
             agenda.plan(id, lanes.next(id));
         }
         let mut last = None;
-        while let Some((now, place, id)) = agenda.pop().filter(|&(now, ..)| now <= lanes.window.to) {
+        while let Some((now, place, id)) = agenda.pop().filter(|&(now, ..)| now <= lanes.measured.to) {
             assert!(last < Some((now, place)), "a node falls back behind the clock");
             last = Some((now, place));
             let before = lanes.taken;

@@ -7,7 +7,8 @@ use crate::ethernet::pause::EVERY_CLASS;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
 use crate::observe::deadlock::BufferWait;
-use crate::observe::report::{QueueReport, Report};
+use crate::observe::handed_in::QueueReport;
+use crate::observe::report::Report;
 use crate::packet::Packet;
 
 impl EthernetSwitch {

@@ -4,18 +4,18 @@ use forebay_qdisc::{Span, Time};
 
 /// The measured interval: from the end of the warm-up to the end of the run.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct MeasuredInterval {
     /// The end of the warm-up.
     pub from: Time,
     /// The end of the run.
     pub to: Time,
 }
 
-impl Window {
+impl MeasuredInterval {
     /// Whether something that happens at `time` counts. (Nothing happens after the end.)
     #[inline]
     #[must_use]
-    pub fn measures(&self, time: Time) -> bool {
+    pub fn contains(&self, time: Time) -> bool {
         time >= self.from
     }
 

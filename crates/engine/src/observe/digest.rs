@@ -1,0 +1,38 @@
+//! A hash of all results.
+
+use std::hash::Hasher;
+
+use siphasher::sip128::{Hasher128, SipHasher24};
+
+use crate::observe::results::{Column, RunResult};
+
+/// The column with the most memory that a discipline's state was seen to take. It depends on the width of a pointer and
+/// on how vectors grow, and so is no part of the digest.
+pub(crate) const STATE_BYTES: &str = "state_bytes";
+
+/// A hash of all results: equal digests mean equal results, to the last bit.
+pub(crate) fn digest(result: &RunResult) -> String {
+    let mut hasher = SipHasher24::new();
+    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports] {
+        for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES) {
+            hasher.write(name.as_bytes());
+            match column {
+                Column::Text(values) => values.iter().for_each(|text| hasher.write(text.as_bytes())),
+                Column::Float(values) => values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value))),
+                Column::Count(values) => values.iter().for_each(|value| hasher.write_u64(*value)),
+            }
+        }
+    }
+    for series in &result.series {
+        hasher.write(series.kind.as_bytes());
+        hasher.write(series.name.as_bytes());
+        hasher.write(series.quantity.as_bytes());
+        series.values.iter().for_each(|value| hasher.write_u64(canonical_bits(*value)));
+    }
+    format!("{:032x}", hasher.finish128().as_u128())
+}
+
+/// The bits of a number, the same for every NaN.
+fn canonical_bits(value: f64) -> u64 {
+    if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
+}

@@ -1,0 +1,108 @@
+//! The tables of a result.
+
+use forebay_qdisc::DropReason;
+
+use crate::link::LinkReport;
+use crate::observe::digest::STATE_BYTES;
+use crate::observe::handed_in::PortReport;
+use crate::observe::results::{Column, Table};
+
+#[derive(Default)]
+pub(crate) struct QueueTable {
+    pub name: Vec<String>,
+    pub discipline: Vec<String>,
+    pub arrived: Vec<u64>,
+    pub dropped: Vec<u64>,
+    pub by_reason: [Vec<u64>; DropReason::ALL.len()],
+    pub marked: Vec<u64>,
+    pub bytes_dropped: Vec<u64>,
+    pub mean_packets: Vec<f64>,
+    pub mean_bytes: Vec<f64>,
+    pub longest: Vec<u64>,
+    pub wait_mean_s: Vec<f64>,
+    pub state_bytes: Vec<u64>,
+}
+
+#[derive(Default)]
+pub(crate) struct QueueFlowTable {
+    pub queue: Vec<String>,
+    pub flow: Vec<String>,
+    pub direction: Vec<String>,
+    pub arrived: Vec<u64>,
+    pub dropped: Vec<u64>,
+    pub marked: Vec<u64>,
+    pub wait_mean_s: Vec<f64>,
+    pub gauges: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl QueueTable {
+    pub fn table(self) -> Table {
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.name));
+        table.push("discipline", Column::Text(self.discipline));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("bytes_dropped", Column::Count(self.bytes_dropped));
+        for (reason, column) in DropReason::ALL.iter().zip(self.by_reason) {
+            table.push(reason.column(), Column::Count(column));
+        }
+        table.push("length_mean_packets", Column::Float(self.mean_packets));
+        table.push("length_mean_bytes", Column::Float(self.mean_bytes));
+        table.push("length_max_packets", Column::Count(self.longest));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        table.push(STATE_BYTES, Column::Count(self.state_bytes));
+        table
+    }
+}
+
+impl QueueFlowTable {
+    pub fn table(self) -> Table {
+        let rows = self.queue.len();
+        let mut table = Table::default();
+        table.push("queue", Column::Text(self.queue));
+        table.push("flow", Column::Text(self.flow));
+        table.push("direction", Column::Text(self.direction));
+        table.push("packets_arrived", Column::Count(self.arrived));
+        table.push("packets_dropped", Column::Count(self.dropped));
+        table.push("packets_marked", Column::Count(self.marked));
+        table.push("wait_mean_s", Column::Float(self.wait_mean_s));
+        for (gauge, mut values) in self.gauges {
+            values.resize(rows, f64::NAN);
+            table.push(gauge, Column::Float(values));
+        }
+        table
+    }
+}
+
+/// One row a link, in the order in which the links were added.
+pub(crate) fn link_table(mut links: Vec<LinkReport>) -> Table {
+    links.sort_by_key(|link| link.number);
+    let mut table = Table::default();
+    table.push("name", Column::Text(links.iter().map(|link| link.name.clone()).collect()));
+    table.push("rate_bps", Column::Float(links.iter().map(|link| link.rate.bits_per_second() as f64).collect()));
+    table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
+    table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
+    table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
+    let lost = |link: &LinkReport| link.lost.flows.values().map(|(_, measured)| measured).sum();
+    table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
+    table
+}
+
+/// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
+pub(crate) fn port_table(ports: &[PortReport]) -> Table {
+    let mut table = Table::default();
+    if ports.is_empty() {
+        return table;
+    }
+    let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
+    table.push("name", Column::Text(ports.iter().map(|port| port.name.clone()).collect()));
+    table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
+    table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
+    table.push("control_frames_sent", count(|port| port.control_frames_sent));
+    table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
+    table.push("frames_lost", count(|port| port.frames_lost));
+    table.push("source_drops", count(|port| port.source_drops));
+    table.push("messages_ignored", count(|port| port.messages_ignored));
+    table
+}
