@@ -353,26 +353,25 @@ fn filled(text: &str, rates: [u64; 2], delays: [(u64, u8); 2], duration_ps: u64)
         .replace("<d1>", &delay(delays[1]))
 }
 
-/// A scenario, as text.
+/// What samples everything.
+pub fn probes() -> impl Strategy<Value = String> {
+    chosen(&["1 ms", "777 us", "3 ms"]).prop_map(|interval| {
+        format!("[probes]\ninterval = \"{interval}\"\nseries = [\"queues\", \"flows\", \"links\"]\n")
+    })
+}
+
+/// A scenario without probes and traces, as text.
 pub fn network() -> impl Strategy<Value = String> {
     let topology = prop_oneof![2 => star(), 3 => dumbbell(), 2 => chain(), 3 => switch(), 5 => graph()];
     let cells = chosen(&["", "", "load = 0.4", "load = 0.3, burst_cells = 4.0", "load = 1.0"]);
-    let probes = prop_oneof![
-        2 => Just(String::new()),
-        1 => chosen(&["1 ms", "777 us", "3 ms"]).prop_map(|interval| {
-            format!("[probes]\ninterval = \"{interval}\"\nseries = [\"queues\", \"flows\", \"links\"]\n")
-        }),
-    ];
     let groups = prop::collection::vec(group(), 1..5);
-    (topology, palette(), groups, cells, probes, 0_u64..4).prop_map(
-        |((topology, ends), (rates, delays), groups, cells, probes, warmup)| {
+    (topology, palette(), groups, cells, 0_u64..4).prop_map(
+        |((topology, ends), (rates, delays), groups, cells, warmup)| {
             let fastest = rates[0].max(rates[1]);
             let duration_ps = PACKETS * 1_000_000_000_000 / fastest * 8_000;
             let duration_ps = duration_ps.clamp(21_000_000_000, LONGEST_PS);
-            let mut text = format!(
-                "duration = \"{duration_ps} ps\"\nwarmup = \"{} ps\"\n{probes}{topology}",
-                duration_ps / 8 * warmup
-            );
+            let mut text =
+                format!("duration = \"{duration_ps} ps\"\nwarmup = \"{} ps\"\n{topology}", duration_ps / 8 * warmup);
             for (number, group) in groups.iter().enumerate() {
                 text += &group.text(number, ends);
             }
