@@ -119,7 +119,7 @@ fn what_waits_in_queues() {
 
 #[test]
 fn what_propagates_over_long_links() {
-    let udp = r#"transport.udp = { packet = "100 B", constant = { rate = "900 Mbps" } }"#;
+    let udp = r#"transport.udp = { packet = "50 B", constant = { rate = "900 Mbps" } }"#;
     check(&star(r#"rate = "1 Gbps""#, r#"rate = "1 Gbps""#, udp).replace("1 ms", "400 ms"));
     check(
         r#"
