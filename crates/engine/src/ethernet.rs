@@ -3,7 +3,6 @@
 //! | file | what |
 //! |---|---|
 //! | `assembly.rs` | from the description to nodes and links |
-//! | `links.rs` | the links, and what is on them |
 //! | `switch.rs` | the switch |
 //! | `port.rs`, `output_queues.rs` | a port of it, and what waits there |
 //! | `adapter.rs` | the end node |
@@ -23,7 +22,6 @@ pub(crate) mod control;
 pub(crate) mod egress;
 pub(crate) mod frames;
 pub(crate) mod ingress;
-pub(crate) mod links;
 pub(crate) mod output_queues;
 pub(crate) mod pause;
 pub(crate) mod port;

@@ -13,17 +13,11 @@ use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
 /// A link that takes a packet when it is free. What every packet touches is one line of the processor's cache; the rest
-/// is in [`LineRecord`].
+/// is in [`LinkRecord`].
 #[repr(C, align(64))]
 pub(crate) struct Wire {
     /// Until when the transmitter is busy.
     pub free_at: Time,
-    line: Line,
-}
-
-/// The part of a link for which it does not matter when it is free.
-#[repr(C)]
-pub(crate) struct Line {
     propagation: Span,
     /// The last length sent and its transmission time: nearly all packets of a direction are equally long.
     memo_span: Span,
@@ -35,13 +29,13 @@ pub(crate) struct Line {
     /// Packets of the remembered length sent within the measured interval and not yet in the record: one addition for
     /// each packet instead of four.
     uncounted: u64,
-    record: Box<LineRecord>,
+    record: Box<LinkRecord>,
 }
 
-const _: () = assert!(size_of::<Wire>() == 64 && size_of::<Line>() == 40);
+const _: () = assert!(size_of::<Wire>() == 64);
 
 /// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
-pub(crate) struct LineRecord {
+pub(crate) struct LinkRecord {
     /// Its place in the order in which links were added.
     number: u32,
     pub name: String,
@@ -60,8 +54,6 @@ pub(crate) struct LineRecord {
     pub lost: LossBook,
     tracer: Option<Box<Tracer>>,
     utilization: Option<Box<UtilizationSeries>>,
-    /// Of an observed link: when the last transmission ended, or ends.
-    busy_until: Time,
     /// When the utilisation is sampled, if the link has to see to that itself.
     checkpoints: Checkpoints,
 }
@@ -97,7 +89,7 @@ pub(crate) struct LinkReport {
 
 impl Wire {
     pub fn new(number: u32, name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
-        let record = LineRecord {
+        let record = LinkRecord {
             number,
             name,
             rate,
@@ -110,10 +102,10 @@ impl Wire {
             lost: LossBook::default(),
             tracer: None,
             utilization: None,
-            busy_until: Time::ZERO,
             checkpoints: Checkpoints::new(None, None),
         };
-        let line = Line {
+        Self {
+            free_at: Time::ZERO,
             propagation,
             memo_span: Span::ZERO,
             memo_len_bytes: 0,
@@ -121,46 +113,40 @@ impl Wire {
             observed: false,
             uncounted: 0,
             record: Box::new(record),
-        };
-        Self { free_at: Time::ZERO, line }
+        }
     }
 
     pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
         if probability > 0.0 {
-            self.line.observed = true;
-            self.line.record.loss = Some(Box::new(Loss { probability, rng }));
+            self.observed = true;
+            self.record.loss = Some(Box::new(Loss { probability, rng }));
         }
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
-        self.line.observed = true;
-        self.line.record.tracer = Some(Box::new(tracer));
+        self.observed = true;
+        self.record.tracer = Some(Box::new(tracer));
     }
 
     /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
     /// [`Wire::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
-        self.line.observed = true;
-        self.line.record.utilization = Some(Box::default());
+        self.observed = true;
+        self.record.utilization = Some(Box::default());
         if let Some(checkpoints) = checkpoints {
-            self.line.record.checkpoints = checkpoints;
+            self.record.checkpoints = checkpoints;
         }
     }
 
     pub fn name(&self) -> &str {
-        &self.line.record.name
-    }
-
-    /// For who knows when the transmitter is free.
-    pub fn into_line(self) -> Line {
-        self.line
+        &self.record.name
     }
 
     /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
     /// far end; `None` if the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
-        if self.line.observed && !self.line.enter_observed(packet, self.free_at, measured) {
+        if self.observed && !self.enter_observed(&packet, measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
@@ -170,76 +156,42 @@ impl Wire {
     /// Whether the link loses this packet, before any queue sees it.
     #[inline]
     pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.line.observed && self.line.record.loses(packet, measured)
+        self.observed && self.record.loses(packet, measured)
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
     /// again.
     #[inline(always)]
     pub fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, sacks: &SackTable) -> Packet {
-        let packet = self.line.carry(&packet.at(start));
-        self.free_at = start + self.line.memo_span;
-        self.line.count_sent(&packet, start, self.free_at, measured, sacks);
+        let len_bytes = packet.len_bytes();
+        if len_bytes != self.memo_len_bytes {
+            self.remember_length(len_bytes);
+        }
+        let end = start + self.memo_span;
+        self.free_at = end;
+        let packet = packet.arriving(end + self.propagation, self.far_input_port);
+        if end <= measured.to && start >= measured.from {
+            self.uncounted += 1;
+        } else {
+            self.record.count_at_the_edge(len_bytes, start, end, measured);
+        }
+        if self.observed {
+            self.record.observe(packet, end, self.memo_span, measured, sacks);
+        }
         packet
     }
 
     /// Samples the utilisation since the last sample.
     pub fn sample(&mut self, at: Time, interval: Span) {
-        self.line.record.sample(at, interval, self.free_at);
-    }
-
-    pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
-        self.line.finish(self.free_at, measured)
-    }
-}
-
-impl Line {
-    /// `packet`, whose transmission begins at `packet.time`, as it arrives at the far end.
-    #[inline(always)]
-    pub fn carry(&mut self, packet: &Packet) -> Packet {
-        let len_bytes = packet.len_bytes();
-        if len_bytes != self.memo_len_bytes {
-            self.remember_length(len_bytes);
-        }
-        packet.arriving(packet.time + self.memo_span + self.propagation, self.far_input_port)
-    }
-
-    /// `packet`, which [`Line::carry`] has carried, has come to the far end: books it; false if it never arrives, for
-    /// the link loses it. Packets come in the order in which they were sent.
-    #[inline(always)]
-    pub fn bring(&mut self, packet: &Packet, measured: &MeasuredInterval, sacks: &SackTable) -> bool {
-        let len_bytes = packet.len_bytes();
-        if len_bytes != self.memo_len_bytes {
-            self.remember_length(len_bytes);
-        }
-        let end = packet.time - self.propagation;
-        let start = end - self.memo_span;
-        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until, measured) {
-            return false;
-        }
-        self.count_sent(packet, start, end, measured, sacks);
-        true
-    }
-
-    /// Counts a packet of the remembered length, sent from `start` to `end`.
-    #[inline(always)]
-    fn count_sent(&mut self, packet: &Packet, start: Time, end: Time, measured: &MeasuredInterval, sacks: &SackTable) {
-        if end <= measured.to && start >= measured.from {
-            self.uncounted += 1;
-        } else {
-            self.record.count_at_the_edge(packet.len_bytes(), start, end, measured);
-        }
-        if self.observed {
-            self.record.observe(*packet, end, self.memo_span, measured, sacks);
-        }
+        self.record.sample(at, interval, self.free_at);
     }
 
     /// Of an observed link: the packet, at the sending end, is lost there or goes on.
     #[cold]
     #[inline(never)]
-    fn enter_observed(&mut self, packet: Packet, free_at: Time, measured: &MeasuredInterval) -> bool {
-        self.record.take_samples(packet.time, free_at);
-        !self.record.loses(&packet, measured)
+    fn enter_observed(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
+        self.record.take_samples(packet.time, self.free_at);
+        !self.record.loses(packet, measured)
     }
 
     #[cold]
@@ -264,13 +216,9 @@ impl Line {
         record.busy += self.memo_span * packets;
     }
 
-    /// Hands in the books, all packets having [come](Line::bring).
-    pub fn finish_brought(&mut self, measured: &MeasuredInterval) -> LinkReport {
-        self.finish(self.record.busy_until, measured)
-    }
-
-    fn finish(&mut self, free_at: Time, measured: &MeasuredInterval) -> LinkReport {
-        self.record.take_samples(measured.to, free_at);
+    /// Hands in the books.
+    pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
+        self.record.take_samples(measured.to, self.free_at);
         self.count();
         let record = &mut self.record;
         LinkReport {
@@ -288,7 +236,7 @@ impl Line {
     }
 }
 
-impl LineRecord {
+impl LinkRecord {
     /// Counts a transmission that does not lie within the measured interval as a whole.
     #[cold]
     #[inline(never)]
@@ -339,7 +287,6 @@ impl LineRecord {
         measured: &MeasuredInterval,
         sacks: &SackTable,
     ) {
-        self.busy_until = end;
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }

@@ -8,7 +8,6 @@ use forebay_qdisc::{Queue, Span, Time};
 use crate::crossbar::Crossbar;
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
-use crate::driver::rounds::Rounds;
 use crate::driver::routes::Routes;
 use crate::driver::windows::Windows;
 use crate::error::RunError;
@@ -117,19 +116,17 @@ impl NetworkBuilder {
     pub fn build(self) -> Result<Network, RunError> {
         let (measured, sampling_interval) = (self.measured, self.probes.interval);
         let report = Report::new(measured, self.flows.iter().map(label).collect());
-        let driver = if self.switches.is_empty() && self.adapters.is_empty() {
-            Driver::Windows(Box::new(self.windows()?))
-        } else {
-            Driver::Rounds(Box::new(self.rounds()?))
-        };
+        let is_ethernet = !self.switches.is_empty() || !self.adapters.is_empty();
+        let driver = if is_ethernet { self.ethernet()? } else { self.windows()? };
         Ok(Network { driver, report, measured, sampling_interval })
     }
 
     /// The nodes of an Ethernet. It is all that there is: every link leads from node to node.
-    fn rounds(self) -> Result<Rounds, RunError> {
+    fn ethernet(self) -> Result<Windows, RunError> {
         let Self { seed, measured, probes, links, fabrics, switches, adapters, flows } = self;
         let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         let mut wires = Vec::with_capacity(links.len());
+        let packet_time = packet_time(&links);
         let ethernet = Ethernet::new(switches, adapters, &links)?;
         for (link, number) in links.into_iter().zip(0..) {
             let (wire, queue) = wire(number, link, seed, measured, probes, &traced)?;
@@ -138,7 +135,12 @@ impl NetworkBuilder {
             }
             wires.push(wire);
         }
-        ethernet.build(&Surroundings { flows: &flows, seed, measured, probes }, wires)
+        let surroundings = Surroundings { flows: &flows, seed, measured, probes };
+        let (lanes, link_ends) = (ethernet.lanes(&flows), ethernet.link_ends());
+        let routes = Routes::new(&[], surroundings.rows().directions(link_ends.len()), link_ends, false);
+        let nodes = ethernet.build(&surroundings, wires)?;
+        let all = 0..nodes.len() as u32;
+        Windows::new(nodes, &lanes, all, routes, packet_time, measured)
     }
 
     /// Nodes, and what lies between them.
@@ -164,7 +166,7 @@ impl NetworkBuilder {
         let layout = Layout::new(&links, fabrics.len(), made.len(), &ways);
         let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
         check_lengths(&flows, &links)?;
-        let packet_time = links.iter().map(|link| link.rate.transmission_time(1000)).min().unwrap_or(Span::ZERO);
+        let packet_time = packet_time(&links);
         let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
         let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
         let mut nodes: Vec<Option<Box<dyn Node>>> = Vec::new();
@@ -186,7 +188,8 @@ impl NetworkBuilder {
                 }
             }
         }
-        if !shared.is_empty() {
+        let has_shared = !shared.is_empty();
+        if has_shared {
             nodes[shared_node] = Some(Box::new(SharedPorts::new(shared)));
         }
         for (fabric, number) in fabrics.into_iter().zip(0..) {
@@ -197,8 +200,14 @@ impl NetworkBuilder {
             nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
         }
         let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
-        Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), packet_time, measured)
+        let routes = Routes::new(&layout.routes, layout.routes.len(), Vec::new(), has_shared);
+        Windows::new(nodes, &layout.lanes, 0..0, routes, packet_time, measured)
     }
+}
+
+/// The time of a packet on the fastest link.
+fn packet_time(links: &[LinkSpec]) -> Span {
+    links.iter().map(|link| link.rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
 }
 
 /// A packet counts the links and switches that it has crossed.
@@ -244,16 +253,10 @@ fn hosts(
 
 /// A network that is ready to run.
 pub struct Network {
-    driver: Driver,
+    driver: Windows,
     report: Report,
     measured: MeasuredInterval,
     sampling_interval: Option<Span>,
-}
-
-/// What runs it.
-enum Driver {
-    Windows(Box<Windows>),
-    Rounds(Box<Rounds>),
 }
 
 impl Network {
@@ -263,7 +266,7 @@ impl Network {
     /// # Errors
     /// If `control` stops the run, a trace cannot be written, or the books do not balance.
     pub fn run(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, Windows::run, Rounds::run)
+        self.run_by(control, Windows::run)
     }
 
     /// As [`Network::run`], with everything in the order of the global clock: the same results, slower.
@@ -273,33 +276,19 @@ impl Network {
     #[cfg(feature = "oracle")]
     #[doc(hidden)]
     pub fn run_in_order(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, Windows::run_in_order, |rounds, progress| {
-            rounds.in_order();
-            rounds.run(progress)
-        })
+        self.run_by(control, Windows::run_in_order)
     }
 
     fn run_by(
         self,
         control: &mut dyn FnMut(f64) -> bool,
-        run_windows: fn(&mut Windows, &mut Progress<'_>) -> Result<(), RunError>,
-        run_rounds: fn(&mut Rounds, &mut Progress<'_>) -> Result<(), RunError>,
+        run: fn(&mut Windows, &mut Progress<'_>) -> Result<(), RunError>,
     ) -> Result<RunResult, RunError> {
-        let Self { driver, mut report, measured, sampling_interval } = self;
+        let Self { mut driver, mut report, measured, sampling_interval } = self;
         let meter = Meter::start();
         let mut progress = Progress::new(control, measured.to);
-        match driver {
-            Driver::Windows(driver) => {
-                let mut driver = *driver;
-                run_windows(&mut driver, &mut progress)?;
-                driver.finish(&mut report);
-            }
-            Driver::Rounds(driver) => {
-                let mut driver = *driver;
-                run_rounds(&mut driver, &mut progress)?;
-                driver.finish(&mut report);
-            }
-        }
+        run(&mut driver, &mut progress)?;
+        driver.finish(&mut report);
         let mut result = report.close(sampling_interval)?;
         result.engine.events = progress.events;
         result.engine.cpu_s = meter.cpu_s();

@@ -45,6 +45,7 @@ impl Deadlines {
     }
 
     /// The deadline of a part.
+    #[inline]
     pub fn of(&self, part: usize) -> Time {
         let group = self.last_level + part / GROUP;
         if group == 0 { self.root[part] } else { self.below[group - 1][part % GROUP] }

@@ -2,12 +2,16 @@
 
 use forebay_qdisc::Time;
 
-use crate::driver::inbox::{Inbox, Pool};
-use crate::driver::routes::Routes;
+use crate::driver::agenda::Agenda;
+use crate::driver::inbox::Inbox;
+use crate::driver::pool::Pool;
+use crate::driver::routes::{Routes, Step};
+use crate::ethernet::control::MessageTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
+use crate::spec::LinkId;
 
 pub(crate) use crate::driver::routes::NodeId;
 
@@ -27,6 +31,10 @@ pub(crate) trait Node {
     /// later if what it has settled keeps its link busy.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
 
+    /// Decides about nothing ahead of its time: the same results, slower.
+    #[cfg(feature = "oracle")]
+    fn decide_nothing_ahead(&mut self) {}
+
     /// The run is over: brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
 }
@@ -35,14 +43,15 @@ pub(crate) trait Node {
 pub(crate) struct Lanes {
     pub routes: Routes,
     inboxes: Vec<Inbox>,
-    /// When each node has something to do: by itself, or for what arrives.
-    next: Vec<Time>,
+    pub agenda: Agenda,
     granule_bits: u32,
     pool: Pool,
     /// The measured interval.
     pub measured: MeasuredInterval,
     /// SACK blocks of the ACKs in flight.
     pub sacks: SackTable,
+    /// Messages of the control frames in flight.
+    pub messages: MessageTable,
     /// Packets that are still on their way when the run ends, by (flow, direction).
     in_flight: Vec<u64>,
     /// Packets that nodes have taken.
@@ -50,24 +59,29 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Between this many nodes; for the granules see [`Inbox`].
+    /// Between this many nodes; for the granules see [`Granules`](crate::driver::granules::Granules).
     pub fn new(routes: Routes, nodes: usize, granule_bits: u32, measured: MeasuredInterval) -> Self {
+        let inbox = |node| match routes.links_to(node) {
+            0 => Inbox::of_routes(granule_bits),
+            links => Inbox::of_links(links),
+        };
         Self {
-            inboxes: (0..nodes).map(|_| Inbox::new(granule_bits)).collect(),
-            next: vec![Time::NEVER; nodes],
+            inboxes: (0..nodes).map(inbox).collect(),
+            agenda: Agenda::new(nodes),
             granule_bits,
             pool: Pool::default(),
             in_flight: vec![0; routes.directions()],
             routes,
             measured,
             sacks: SackTable::default(),
+            messages: MessageTable::default(),
             taken: 0,
         }
     }
 
     /// Lanes that lead nowhere, for what is left to be told when the run is over and nothing can be sent.
     pub fn nowhere(measured: MeasuredInterval) -> Self {
-        Self::new(Routes::new(&[]), 0, 0, measured)
+        Self::new(Routes::new(&[], 0, Vec::new(), false), 0, 0, measured)
     }
 
     /// Sends a packet, which arrives at the next node of its route at `packet.time`.
@@ -76,11 +90,24 @@ impl Lanes {
         if packet.time > self.measured.to {
             return self.count_in_flight(packet);
         }
-        let node = self.routes.next(&packet);
+        let step = self.routes.next(&packet);
         packet.advance();
-        let next = &mut self.next[node as usize];
-        *next = packet.time.min(*next);
-        self.inboxes[node as usize].push(packet, &mut self.pool);
+        self.put(packet, step);
+    }
+
+    /// Sends a packet, which arrives where `link` leads at `packet.time`.
+    #[inline(always)]
+    pub fn send_over(&mut self, link: LinkId, packet: Packet) {
+        if packet.time > self.measured.to {
+            return self.count_in_flight(packet);
+        }
+        self.put(packet, self.routes.end_of(link));
+    }
+
+    #[inline(always)]
+    fn put(&mut self, packet: Packet, Step { node, feeder }: Step) {
+        self.agenda.add(node, packet.time);
+        self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
     }
 
     /// A packet is on its way when the run ends.
@@ -103,22 +130,10 @@ impl Lanes {
         Time::from_picoseconds(((time.picoseconds() >> self.granule_bits) + 1) << self.granule_bits)
     }
 
-    /// When a node has something to do.
-    #[inline]
-    pub fn next(&self, node: NodeId) -> Time {
-        self.next[node as usize]
-    }
-
-    /// When the first node has something to do.
-    #[inline]
-    pub fn begin(&self) -> Time {
-        self.next.iter().copied().fold(Time::NEVER, Time::min)
-    }
-
     /// A node has run, and has something to do by itself at `next`.
     #[inline]
     pub fn plan(&mut self, node: NodeId, next: Time) {
-        self.next[node as usize] = next.min(self.inboxes[node as usize].next());
+        self.agenda.set(node, next.min(self.inboxes[node as usize].next()));
     }
 
     /// Takes what arrives at a node before `until`, in the order of time, at one time in that of the links by which it
@@ -129,6 +144,14 @@ impl Lanes {
         let packets = inboxes[node as usize].take(until, pool, |packet| routes.feeder(packet));
         *taken += packets.len() as u64;
         packets
+    }
+
+    /// Takes what arrives first at a node to which links lead, if that is before `until`.
+    #[inline(always)]
+    pub fn receive(&mut self, node: NodeId, until: Time) -> Option<Packet> {
+        let packet = self.inboxes[node as usize].receive(until);
+        self.taken += u64::from(packet.is_some());
+        packet
     }
 
     /// Gives back what [`Lanes::take`] has given.

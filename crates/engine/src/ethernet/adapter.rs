@@ -16,14 +16,14 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
+use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::ring::Ring;
-use crate::driver::sides::NodeId;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
 use crate::ethernet::egress::{DestinationFlow, Egress};
 use crate::ethernet::frames::GeneratorParts;
 use crate::ethernet::ingress::{Ingress, SourceFlow};
-use crate::ethernet::links::{LinkPlace, Links};
 use crate::ethernet::pause::{EVERY_CLASS, PauseObeyed, PauseOrders};
+use crate::link::Wire;
 use crate::observe::handed_in::{ControlCount, PortReport};
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::loss_book::LossBook;
@@ -37,8 +37,8 @@ pub(crate) struct AdapterParts {
     pub spec: AdapterSpec,
     /// Whether its neighbour may stop single classes.
     pub pause_by_class: bool,
-    /// The place of the link on which it sends, and its rate.
-    pub out_place: LinkPlace,
+    /// The link on which it sends, and its rate.
+    pub uplink: Wire,
     pub out_rate: Rate,
     /// The rate of the link by which it receives.
     pub in_rate: Rate,
@@ -62,8 +62,7 @@ pub(crate) struct Adapter {
     upkeep_at: Time,
     /// Until when the port is busy.
     free_at: Time,
-    /// The place of the link on which it sends.
-    out_place: LinkPlace,
+    uplink: Wire,
     rows: ControlRows,
     /// The classes that have control frames to the destinations, and those of the flows that begin here.
     probing: u8,
@@ -99,7 +98,7 @@ impl Adapter {
         let AdapterParts {
             spec,
             pause_by_class,
-            out_place,
+            uplink,
             out_rate,
             in_rate,
             rows,
@@ -126,7 +125,7 @@ impl Adapter {
             probes: Default::default(),
             probing: 0,
             out_link: spec.port.out,
-            out_place,
+            uplink,
             control_transmission: out_rate.transmission_time(u64::from(CONTROL_FRAME_BYTES)),
             free_at: Time::ZERO,
             sending: None,
@@ -187,36 +186,36 @@ impl Adapter {
 
     /// Does what happens by itself before something that comes from outside.
     #[inline(never)]
-    fn catch_up(&mut self, now: Time, links: &mut Links) {
-        self.run_until(now, links);
+    fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
+        self.run_until(now, lanes);
     }
 
     /// Does what happens by itself up to `now`, in the order of time.
     #[inline(always)]
-    fn run_until(&mut self, now: Time, links: &mut Links) {
+    fn run_until(&mut self, now: Time, lanes: &mut Lanes) {
         while self.due <= now {
             let now = self.due;
             if self.upkeep_at <= now {
-                self.keep_up(now, links);
+                self.keep_up(now, lanes);
             }
-            self.transmit(now, links);
+            self.transmit(now, lanes);
             self.due = self.upkeep_at.min(self.next_transmission(now));
         }
     }
 
     /// Does what happens by itself at `now` beside the sending of a frame, all that came before having happened.
     #[cold]
-    fn keep_up(&mut self, now: Time, links: &mut Links) {
-        self.look_back(now, links);
+    fn keep_up(&mut self, now: Time, lanes: &mut Lanes) {
+        self.look_back(now, lanes);
         if self.obeyed.next_order() <= now {
             self.obeyed.obey(now);
         }
         if self.egress.next_poll() <= now {
-            self.poll_reflectors(now, links);
+            self.poll_reflectors(now, lanes);
         }
-        self.end_transmission(now, links);
+        self.end_transmission(now, lanes);
         if self.ingress.next_poll() <= now {
-            self.poll_reactions(now, links);
+            self.poll_reactions(now, lanes);
         }
         if self.orders.poll_at() <= now {
             for class in 0..SharedMemory::CLASSES {
@@ -228,36 +227,36 @@ impl Adapter {
 
     /// Tells the reaction point of the data frame that has been sent, if it has to hear of that on time.
     #[inline(always)]
-    fn end_transmission(&mut self, now: Time, links: &mut Links) {
+    fn end_transmission(&mut self, now: Time, lanes: &mut Lanes) {
         if self.free_at <= now
             && let Some(number) = self.sending.take()
         {
-            self.tell_sent(number, now, links);
+            self.tell_sent(number, now, lanes);
         }
     }
 
     #[cold]
-    fn tell_sent(&mut self, number: usize, now: Time, links: &mut Links) {
+    fn tell_sent(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         if let Some(probe) = self.ingress.sent(number, self.free_at) {
-            self.send_probe(number, probe, now, links);
+            self.send_probe(number, probe, now, lanes);
         }
         self.plan_upkeep();
     }
 
     /// Brings up to `now` what need not be done on time, and what it is done for: the books.
-    fn look_back(&mut self, now: Time, links: &mut Links) {
+    fn look_back(&mut self, now: Time, lanes: &mut Lanes) {
         if self.checkpoints.next() <= now {
-            self.check(now, links);
+            self.check(now, lanes);
         }
-        self.empty_until(now, links);
+        self.empty_until(now, lanes);
     }
 
     #[cold]
-    fn check(&mut self, now: Time, links: &mut Links) {
+    fn check(&mut self, now: Time, lanes: &mut Lanes) {
         while let Some((at, due)) = self.checkpoints.take(now) {
             // The state before whatever happens then.
             let before = Time::from_picoseconds(at.picoseconds() - 1);
-            self.empty_until(before, links);
+            self.empty_until(before, lanes);
             self.ingress.generate(before);
             self.ingress.check(due, self.checkpoints.interval());
             self.egress.check(due, self.checkpoints.interval());
@@ -271,11 +270,11 @@ impl Adapter {
 
     /// The node takes what it has the time to take by `now`.
     #[inline(always)]
-    fn empty_until(&mut self, now: Time, links: &mut Links) {
+    fn empty_until(&mut self, now: Time, lanes: &mut Lanes) {
         while self.egress.leaves_at() <= now {
             let frame = self.egress.leave();
             if self.rows.is_control(frame.flow_id()) || self.egress.answers_data() {
-                self.answer(&frame, links);
+                self.answer(&frame, lanes);
             } else {
                 self.egress.deliver(self.numbers[frame.flow_id() as usize] as usize, &frame);
             }
@@ -285,10 +284,10 @@ impl Adapter {
 
     /// The node has taken a frame that may have an answer: that is told to the source.
     #[inline(never)]
-    fn answer(&mut self, frame: &Packet, links: &mut Links) {
+    fn answer(&mut self, frame: &Packet, lanes: &mut Lanes) {
         let number = self.number(frame.flow_id());
         let answer = if self.rows.is_control(frame.flow_id()) {
-            let probe = links.messages.take(frame.number());
+            let probe = lanes.messages.take(frame.number());
             self.control.consumed += 1;
             self.egress.reflect(number, &probe, frame.time)
         } else {
@@ -296,7 +295,7 @@ impl Adapter {
             self.egress.tell_delivered(number, frame.time)
         };
         if let Some(answer) = answer {
-            self.tell_source(number, answer, frame.time, links);
+            self.tell_source(number, answer, frame.time, lanes);
         }
     }
 
@@ -313,19 +312,19 @@ impl Adapter {
     }
 
     #[cold]
-    fn poll_reflectors(&mut self, now: Time, links: &mut Links) {
+    fn poll_reflectors(&mut self, now: Time, lanes: &mut Lanes) {
         while let Some((number, message)) = self.egress.poll(now) {
             if let Some(message) = message {
-                self.tell_source(number, message, now, links);
+                self.tell_source(number, message, now, lanes);
             }
         }
     }
 
     #[cold]
-    fn poll_reactions(&mut self, now: Time, links: &mut Links) {
+    fn poll_reactions(&mut self, now: Time, lanes: &mut Lanes) {
         while let Some((number, message)) = self.ingress.poll(now) {
             if let Some(message) = message {
-                self.send_probe(number, message, now, links);
+                self.send_probe(number, message, now, lanes);
             }
         }
         self.sending = self.ingress.to_be_heard(now);
@@ -333,16 +332,16 @@ impl Adapter {
 
     /// A message goes to the source of the flow that ends at `number`.
     #[cold]
-    fn tell_source(&mut self, number: usize, message: Message, now: Time, links: &mut Links) {
+    fn tell_source(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
         let identity = self.egress.identity(number);
-        self.messages.push(self.control_frame(identity, flags::ACK, message, now, links));
+        self.messages.push(self.control_frame(identity, flags::ACK, message, now, lanes));
     }
 
     /// A message goes to the destination of the flow that begins at `number`.
     #[cold]
-    fn send_probe(&mut self, number: usize, message: Message, now: Time, links: &mut Links) {
+    fn send_probe(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
         let identity = self.ingress.identity(number);
-        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, links));
+        self.probes[usize::from(identity.1)].push(self.control_frame(identity, 0, message, now, lanes));
         self.probing |= 1 << identity.1;
     }
 
@@ -352,29 +351,37 @@ impl Adapter {
         flags: u8,
         message: Message,
         now: Time,
-        links: &mut Links,
+        lanes: &mut Lanes,
     ) -> Packet {
-        control_frame(self.rows.of_flow(flow), class, flags, links.messages.put(message), now)
+        control_frame(self.rows.of_flow(flow), class, flags, lanes.messages.put(message), now)
     }
 
     /// Begins to send what comes next, if the port is free.
     #[inline(always)]
-    fn transmit(&mut self, now: Time, links: &mut Links) {
+    fn transmit(&mut self, now: Time, lanes: &mut Lanes) {
         if self.free_at > now {
             return;
         }
-        self.end_transmission(now, links);
+        self.end_transmission(now, lanes);
         let control_waits = self.orders.is_pending() || self.probing != 0 || self.messages.len() > 0;
         if control_waits && let Some(frame) = self.next_control(now) {
             self.free_at = now + self.control_transmission;
-            return links.send(self.out_place, &frame);
+            return self.send(frame, lanes);
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
             let (frame, sent_at) = self.ingress.take(number, now);
             self.sending = self.ingress.to_be_heard(now);
             self.free_at = sent_at;
-            links.send(self.out_place, &frame);
+            self.send(frame, lanes);
+        }
+    }
+
+    /// Hands a frame to the link that begins at `frame.time`.
+    #[inline(always)]
+    fn send(&mut self, frame: Packet, lanes: &mut Lanes) {
+        if let Some(sent) = self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
+            lanes.send_over(self.out_link, sent);
         }
     }
 
@@ -408,9 +415,9 @@ impl Adapter {
 
     /// A frame for this node has come, to be taken in its turn.
     #[inline(always)]
-    fn buffer(&mut self, frame: &Packet, is_probe: bool, links: &mut Links) {
+    fn buffer(&mut self, frame: &Packet, is_probe: bool, lanes: &mut Lanes) {
         if !self.egress.arrive(frame, is_probe) {
-            return self.lose(frame, links);
+            return self.lose(frame, lanes);
         }
         self.port.memory(self.egress.used_bytes());
         self.watch_buffer(usize::from(frame.class() & 7), frame.time);
@@ -419,95 +426,89 @@ impl Adapter {
     /// A frame that finds no room is lost.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, frame: &Packet, links: &mut Links) {
+    fn lose(&mut self, frame: &Packet, lanes: &mut Lanes) {
         self.port.frames_lost += 1;
         if self.rows.is_control(frame.flow_id()) {
-            links.messages.take(frame.number());
+            lanes.messages.take(frame.number());
             self.control.lost += 1;
         } else {
-            self.lost.lost(frame, &links.measured);
+            self.lost.lost(frame, &lanes.measured);
         }
     }
 
     /// Does at once what follows from what has come.
     #[cold]
     #[inline(never)]
-    fn react(&mut self, now: Time, links: &mut Links) {
-        self.transmit(now, links);
+    fn react(&mut self, now: Time, lanes: &mut Lanes) {
+        self.transmit(now, lanes);
         self.plan(now);
     }
 
     #[cold]
     #[inline(never)]
-    fn receive_control(&mut self, frame: &Packet, links: &mut Links) {
+    fn receive_control(&mut self, frame: &Packet, lanes: &mut Lanes) {
         if self.rows.is_pause(frame.flow_id()) {
             self.control.consumed += 1;
             self.obeyed.receive(PauseFrame::from_number(frame.number()), frame.time);
         } else if frame.is_ack() {
             self.control.consumed += 1;
-            let message = links.messages.take(frame.number());
-            self.end_transmission(frame.time, links);
+            let message = lanes.messages.take(frame.number());
+            self.end_transmission(frame.time, lanes);
             self.ingress.receive(self.number(frame.flow_id()), &message, frame.time);
             self.sending = self.ingress.to_be_heard(frame.time);
         } else {
-            self.buffer(frame, true, links);
+            self.buffer(frame, true, lanes);
         }
     }
 }
 
 impl Adapter {
-    /// Does all that happens here up to the horizon, in the order of time; returns when it has to run again.
-    pub fn run(&mut self, number: NodeId, links: &mut Links) -> Time {
-        let end = links.horizon;
-        loop {
-            match links.receive(number, end) {
-                Ok(packet) => self.receive(&packet, links),
-                Err(arrival) => {
-                    self.run_until(end, links);
-                    return self.due.min(arrival);
-                }
-            }
-        }
-    }
-
-    /// When the next thing happens by itself.
     #[inline]
-    pub fn next(&self) -> Time {
-        self.due
-    }
-
-    #[inline]
-    fn receive(&mut self, packet: &Packet, links: &mut Links) {
+    fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
         let now = packet.time;
         if self.due <= now {
-            self.catch_up(now, links);
+            self.catch_up(now, lanes);
         }
-        self.empty_until(now, links);
+        self.empty_until(now, lanes);
         let is_control = self.rows.is_control(packet.flow_id());
         if is_control {
-            self.receive_control(packet, links);
+            self.receive_control(packet, lanes);
         } else {
-            self.buffer(packet, false, links);
+            self.buffer(packet, false, lanes);
         }
         if is_control || self.orders.is_pending() {
-            self.react(now, links);
+            self.react(now, lanes);
         } else if self.is_emptied_on_time() {
             // A frame more in the buffer changes nothing but when the first one leaves.
             self.due = self.due.min(self.egress.leaves_at());
             self.upkeep_at = self.upkeep_at.min(self.egress.leaves_at());
         }
     }
+}
 
-    /// Hands in the books.
-    pub fn finish(&mut self, end: Time, links: &mut Links, report: &mut Report) {
+impl Node for Adapter {
+    fn next(&self) -> Time {
+        self.due
+    }
+
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        while let Some(packet) = lanes.receive(me, until) {
+            self.receive(&packet, lanes);
+        }
+        self.run_until(until - Span::from_picoseconds(1), lanes);
+        self.free_at
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
         // All that happens on time has happened: nothing is sent here.
-        self.look_back(end, links);
+        self.look_back(end, &mut Lanes::nowhere(report.measured()));
         self.ingress.generate(end);
         self.ingress.finish(report);
         self.control.held += self.egress.finish(self.rows, report);
         self.port.paused = self.obeyed.stopped(end).saturating_sub(self.stopped_before);
         self.port.source_drops = self.ingress.source_drops;
         self.port.messages_ignored = self.ingress.messages_ignored;
+        report.link(self.uplink.finish(&report.measured()));
         report.lost(&self.lost);
         report.control(self.control);
         report.port(std::mem::take(&mut self.port));

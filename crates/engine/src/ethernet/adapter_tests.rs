@@ -9,7 +9,8 @@ use forebay_units::Bytes;
 use proptest::prelude::*;
 
 use super::*;
-use crate::ethernet::links::places;
+use crate::driver::node::Node as _;
+use crate::driver::routes::{Routes, Step};
 use crate::link::Wire;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::interval::MeasuredInterval;
@@ -18,10 +19,10 @@ use crate::rng::stream;
 use crate::spec::{EthernetPort, FlowControl, FrameArrivals, ServiceStep};
 
 const LINE: Rate = Rate::megabits(10_000);
-const END: Time = Time::from_picoseconds(1_000_000_000);
+const END: Time = Time::from_picoseconds(10_000_000_000);
 const ROWS: ControlRows = ControlRows { flows: 4 };
-/// The links take no time worth mentioning: what they carry is timed by hand.
-const WIRE: Rate = Rate::megabits(1_000_000_000);
+/// The link takes no time: what it carries is timed by hand.
+const WIRE: Rate = Rate::megabits(1_000_000_000_000);
 const NODE: NodeId = 0;
 const NEIGHBOUR: NodeId = 1;
 /// Flows 0 and 1 begin here, flows 2 and 3 end here.
@@ -164,16 +165,18 @@ impl Setup {
             destinations: vec![destination(2), destination(3)],
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
-            out_place: places(&[NEIGHBOUR, NODE])[OUT as usize],
+            uplink: Wire::new(OUT, "link".to_owned(), WIRE, Span::ZERO, 0),
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,
             checkpoints: Checkpoints::new(None, None),
         });
-        let wire = |number: LinkId| Wire::new(number, "link".to_owned(), WIRE, Span::ZERO, 0);
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
-        let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, true, measured);
-        Node { adapter, sent: Vec::new(), lead: Span::ZERO, links }
+        let ends = [NEIGHBOUR, NODE].map(|node| Step { node, feeder: 0 });
+        let mut routes = Routes::new(&[], ROWS.directions(2), ends.to_vec(), false);
+        routes.number(&[NODE, NEIGHBOUR]);
+        let lanes = Lanes::new(routes, 2, 10, measured);
+        Node { adapter, sent: Vec::new(), lead: Span::ZERO, lanes }
     }
 }
 
@@ -183,16 +186,15 @@ struct Node {
     sent: Vec<(Packet, Option<Message>)>,
     /// How long before its time a packet is known.
     lead: Span,
-    links: Links,
+    lanes: Lanes,
 }
 
 impl Node {
-    /// Notes what was sent, with the time when its transmission began.
-    fn collect(&mut self) {
-        while let Ok(packet) = self.links.receive(NEIGHBOUR, at(1_000_000_000)) {
-            let packet = packet.at(packet.time - WIRE.transmission_time(packet.len_bytes().into()));
+    /// Notes what was sent before `until`.
+    fn collect(&mut self, until: Time) {
+        for packet in self.lanes.take(NEIGHBOUR, until) {
             let has_message = ROWS.is_control(packet.flow_id()) && !ROWS.is_pause(packet.flow_id());
-            self.sent.push((packet, has_message.then(|| self.links.messages.take(packet.number()))));
+            self.sent.push((packet, has_message.then(|| self.lanes.messages.take(packet.number()))));
         }
     }
 
@@ -209,18 +211,20 @@ impl Node {
             if let Some((packet, message)) = incoming.next_if(|_| known_at < next || comes <= next) {
                 let mut packet = *packet;
                 if let Some(message) = message {
-                    packet = control(packet.flow_id(), packet.flags(), self.links.messages.put(*message), packet.time);
+                    packet = control(packet.flow_id(), packet.flags(), self.lanes.messages.put(*message), packet.time);
                 }
-                packet.time = packet.time - WIRE.transmission_time(packet.len_bytes().into());
-                self.links.send(places(&[NEIGHBOUR, NODE])[INCOMING as usize], &packet);
+                self.lanes.send_over(INCOMING, packet);
                 next = next.min(comes);
                 continue;
             }
             // As far as is known what comes.
             let known_until = Time::from_picoseconds(comes.picoseconds() - 1);
-            self.links.horizon = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
-            next = self.adapter.run(NODE, &mut self.links);
-            self.collect();
+            let last = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
+            let until = last + Span::from_picoseconds(1);
+            self.adapter.run(until, NODE, &mut self.lanes);
+            self.lanes.plan(NODE, self.adapter.next());
+            next = self.lanes.agenda.of(NODE);
+            self.collect(until);
         }
     }
 

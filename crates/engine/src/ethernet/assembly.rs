@@ -5,15 +5,15 @@ use forebay_qdisc::{Ecn, Rate, Span};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionPointId};
 
-use crate::driver::rounds::Rounds;
-use crate::driver::sides::{NodeId, Sides};
+use crate::driver::node::{Node, NodeId};
+use crate::driver::order::Lane;
+use crate::driver::routes::Step;
 use crate::error::RunError;
 use crate::ethernet::adapter::{Adapter, AdapterParts};
 use crate::ethernet::control::ControlRows;
 use crate::ethernet::egress::DestinationFlow;
 use crate::ethernet::frames::GeneratorParts;
 use crate::ethernet::ingress::SourceFlow;
-use crate::ethernet::links::{LinkPlace, Links, places};
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
 use crate::ethernet::port::{SwitchPort, SwitchPortParts};
@@ -32,7 +32,7 @@ use crate::spec::{
 
 /// What the ends of a link know of it.
 #[derive(Clone, Debug)]
-struct LinkLine {
+struct LinkView {
     name: String,
     rate: Rate,
     propagation: Span,
@@ -44,11 +44,7 @@ struct LinkLine {
 pub(crate) struct Ethernet {
     switches: Vec<EthernetSwitchSpec>,
     adapters: Vec<AdapterSpec>,
-    /// The numbers of its nodes: of the switches first, then of the adapters.
-    sides: Sides,
-    links: Vec<LinkLine>,
-    /// Where each link is among [`Links`].
-    places: Vec<LinkPlace>,
+    links: Vec<LinkView>,
     /// Whether any node stops single classes of its neighbours.
     pause_by_class: bool,
 }
@@ -63,7 +59,7 @@ pub(crate) struct Surroundings<'a> {
 
 impl Surroundings<'_> {
     /// The rows of control frames.
-    fn rows(&self) -> ControlRows {
+    pub fn rows(&self) -> ControlRows {
         ControlRows { flows: self.flows.len() as u32 }
     }
 }
@@ -92,63 +88,65 @@ impl Ethernet {
             Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
         };
         let ends = links.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
-        let sides = Sides::new(switches.len() + adapters.len(), &ends);
-        let line = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkLine {
+        let view = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkView {
             name: link.name.clone(),
             rate: link.rate,
             propagation: link.propagation,
-            sender: sides.ids[sender as usize],
-            receiver: sides.ids[receiver as usize],
+            sender,
+            receiver,
         };
-        let links: Vec<LinkLine> = links.iter().zip(ends).map(line).collect();
-        let places = places(&links.iter().map(|link| link.receiver).collect::<Vec<_>>());
+        let links: Vec<LinkView> = links.iter().zip(ends).map(view).collect();
         let of_switches = switches.iter().map(|switch| switch.flow_control);
         let mut all = of_switches.chain(adapters.iter().map(|adapter| adapter.flow_control));
         let pause_by_class = all.any(|flow_control| matches!(flow_control, FlowControl::Priority(_)));
-        Ok(Self { switches, adapters, sides, links, places, pause_by_class })
+        Ok(Self { switches, adapters, links, pause_by_class })
     }
 
-    /// The lookahead: the time from the first bit of a frame at a node to its last bit at the next one. And how many
-    /// frames the fastest link carries in that time.
-    fn lookahead(&self, flows: &[FlowSpec]) -> (Span, u64) {
+    /// Where each link leads.
+    pub fn link_ends(&self) -> Vec<Step> {
+        self.links.iter().zip(0..).map(|(link, feeder)| Step { node: link.receiver, feeder }).collect()
+    }
+
+    /// The lanes between nodes: what begins to be sent is there when the shortest frame is.
+    pub fn lanes(&self, flows: &[FlowSpec]) -> Vec<Lane> {
         let lengths = flows.iter().filter_map(|flow| match flow.transport {
             Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
             _ => None,
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
-        let frame = |link: &LinkLine| link.rate.transmission_time(shortest);
-        let lookahead = self.links.iter().map(|link| link.propagation + frame(link)).min().unwrap_or(Span::ZERO);
-        let fastest = self.links.iter().map(|link| frame(link).picoseconds()).min().unwrap_or(0);
-        (lookahead, lookahead.picoseconds().div_ceil(fastest.max(1)))
+        let lane = |link: &LinkView| Lane {
+            from: link.sender,
+            to: link.receiver,
+            delay: link.propagation + link.rate.transmission_time(shortest),
+        };
+        self.links.iter().map(lane).collect()
     }
 
-    /// Makes the nodes, and puts the links between them.
+    /// Makes the nodes, switches first, each with the `wires` on which it sends.
     ///
     /// # Errors
     /// If memory is described that cannot be, a flow's way back is not its way there, or a flow is of anything but
     /// frames.
-    pub fn build(mut self, around: &Surroundings<'_>, wires: Vec<Wire>) -> Result<Rounds, RunError> {
+    pub fn build(mut self, around: &Surroundings<'_>, wires: Vec<Wire>) -> Result<Vec<Box<dyn Node>>, RunError> {
         if let Some(flow) = around.flows.iter().find(|flow| !matches!(flow.transport, Transport::Frames { .. })) {
             return Err(RunError::Invariant(format!("`{}`: an Ethernet carries frames", flow.name)));
         }
-        let (lookahead, frames_ahead) = self.lookahead(around.flows);
-        let specs = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
-        let mut switches = Vec::with_capacity(specs.0.len());
+        let mut wires: Vec<Option<Wire>> = wires.into_iter().map(Some).collect();
+        let (switches, adapters) = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
+        let mut nodes: Vec<Box<dyn Node>> = Vec::with_capacity(switches.len() + adapters.len());
         let mut first_point = 0;
-        for spec in specs.0 {
+        for spec in switches {
             let ports = spec.ports.len() as u32;
-            switches.push(self.switch(spec, self.sides.ids[switches.len()], first_point, around)?);
+            nodes.push(Box::new(self.switch(spec, nodes.len() as NodeId, first_point, around, &mut wires)?));
             first_point += ports;
         }
-        let nodes = self.sides.ids[switches.len()..].iter().zip(specs.1);
-        let adapters = nodes.map(|(&node, spec)| self.adapter(spec, node, around)).collect();
-        let wires = wires.into_iter().zip(self.links.iter().map(|link| link.receiver)).collect();
-        let sides = self.sides;
-        let links = Links::new(wires, sides.nodes.len(), sides.groups.len() == 2, around.measured);
-        Ok(Rounds { switches, adapters, sides, links, lookahead, frames_ahead })
+        for spec in adapters {
+            nodes.push(Box::new(self.adapter(spec, nodes.len() as NodeId, around, &mut wires)?));
+        }
+        Ok(nodes)
     }
 
-    fn link(&self, id: LinkId) -> &LinkLine {
+    fn link(&self, id: LinkId) -> &LinkView {
         &self.links[id as usize]
     }
 
@@ -158,6 +156,7 @@ impl Ethernet {
         node: NodeId,
         first_point: u32,
         around: &Surroundings<'_>,
+        wires: &mut [Option<Wire>],
     ) -> Result<EthernetSwitch, RunError> {
         let ports = spec.ports.len();
         let memory = SharedMemory::new(ports, spec.memory).map_err(|error| RunError::Invariant(error.to_string()))?;
@@ -188,7 +187,7 @@ impl Ethernet {
         let sampled = around.probes.queues && around.probes.interval.is_some();
         let by_class = self.pause_by_class || spec.strict_priority;
         Ok(EthernetSwitch::new(EthernetSwitchParts {
-            ports: self.switch_ports(&spec, rows, by_class, first_point, around),
+            ports: self.switch_ports(&spec, rows, by_class, first_point, around, wires)?,
             memory,
             by_class,
             ways,
@@ -209,7 +208,8 @@ impl Ethernet {
         by_class: bool,
         first_point: u32,
         around: &Surroundings<'_>,
-    ) -> Vec<SwitchPort> {
+        wires: &mut [Option<Wire>],
+    ) -> Result<Vec<SwitchPort>, RunError> {
         let sampled = around.probes.queues && around.probes.interval.is_some();
         let classes = if by_class { SharedMemory::CLASSES } else { 1 };
         let discipline = match spec.arbiter {
@@ -217,14 +217,14 @@ impl Ethernet {
             Arbiter::RoundRobin => "round_robin",
         };
         let port = |(number, (port, rows)): (usize, (&EthernetPort, Vec<u32>))| {
-            let LinkLine { name, rate, .. } = self.link(port.out);
+            let LinkView { name, rate, .. } = self.link(port.out);
             let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
             let mut books = Books::new(discipline.to_owned(), QueueBook::with_rows(around.measured, rows), rng);
             books.series = sampled.then(QueueSeries::default);
             let point = CongestionPointId(first_point + number as u32);
-            SwitchPort::new(SwitchPortParts {
+            Ok(SwitchPort::new(SwitchPortParts {
                 out: port.out,
-                out_place: self.places[port.out as usize],
+                wire: take(wires, port.out)?,
                 incoming: port.incoming,
                 line: *rate,
                 service: ServiceRate::new(*rate, port.service.clone()),
@@ -234,30 +234,41 @@ impl Ethernet {
                 point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(point, *rate)),
                 books,
                 report: PortReport::new(name.clone()),
-            })
+            }))
         };
         spec.ports.iter().zip(rows).enumerate().map(port).collect()
     }
 
-    fn adapter(&self, spec: AdapterSpec, node: NodeId, around: &Surroundings<'_>) -> Adapter {
-        let out_rate = self.link(spec.port.out).rate;
-        let in_rate = self.link(spec.port.incoming).rate;
+    fn adapter(
+        &self,
+        spec: AdapterSpec,
+        node: NodeId,
+        around: &Surroundings<'_>,
+        wires: &mut [Option<Wire>],
+    ) -> Result<Adapter, RunError> {
         let sampled = around.probes.flows && around.probes.interval.is_some();
-        let random = |flow: &FlowSpec, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
-        let at = |link: Option<&LinkId>, end: fn(&LinkLine) -> NodeId| {
-            link.is_some_and(|&link| end(self.link(link)) == node)
-        };
         let mut parts = AdapterParts {
             pause_by_class: self.pause_by_class,
-            out_place: self.places[spec.port.out as usize],
-            out_rate,
-            in_rate,
+            uplink: take(wires, spec.port.out)?,
+            out_rate: self.link(spec.port.out).rate,
+            in_rate: self.link(spec.port.incoming).rate,
             rows: around.rows(),
             sources: Vec::new(),
             generators: Vec::new(),
             destinations: Vec::new(),
             checkpoints: Checkpoints::new(Some(around.measured.from), around.probes.interval.filter(|_| sampled)),
             spec,
+        };
+        self.add_flows(&mut parts, node, around, sampled);
+        Ok(Adapter::new(parts))
+    }
+
+    /// Adds the flows that begin or end at an adapter.
+    fn add_flows(&self, parts: &mut AdapterParts, node: NodeId, around: &Surroundings<'_>, sampled: bool) {
+        let AdapterParts { out_rate, in_rate, .. } = *parts;
+        let random = |flow: &FlowSpec, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
+        let at = |link: Option<&LinkId>, end: fn(&LinkView) -> NodeId| {
+            link.is_some_and(|&link| end(self.link(link)) == node)
         };
         let scheme = parts.spec.congestion.as_ref();
         let mut generator_of = Vec::new();
@@ -305,6 +316,11 @@ impl Ethernet {
                 book: SendBook::new(sampled),
             });
         }
-        Adapter::new(parts)
     }
+}
+
+/// Takes the link on which a port sends; no other one does.
+fn take(wires: &mut [Option<Wire>], link: LinkId) -> Result<Wire, RunError> {
+    let twice = || RunError::Invariant(format!("two ports send on link {link}"));
+    wires[link as usize].take().ok_or_else(twice)
 }

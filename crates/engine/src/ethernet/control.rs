@@ -32,6 +32,11 @@ impl ControlRows {
         (row >> 1, row & 1 == 1)
     }
 
+    /// How many rows there are, with this many links.
+    pub fn directions(self, links: usize) -> usize {
+        4 * self.flows as usize + links
+    }
+
     /// Whether packets of this flow are PAUSE.
     pub fn is_pause(self, flow: FlowId) -> bool {
         flow >= 2 * self.flows

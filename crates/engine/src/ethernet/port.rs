@@ -3,11 +3,12 @@
 use forebay_qdisc::{Backlog, Packet as _, Rate, Span, Time};
 use forebay_switching::congestion::{CongestionPoint, Context};
 
+use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
-use crate::ethernet::links::{LinkPlace, Links};
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{EVERY_CLASS, PauseObeyed, PauseOrders};
 use crate::ethernet::service::ServiceRate;
+use crate::link::Wire;
 use crate::observe::deadlock::BufferWait;
 use crate::observe::handed_in::PortReport;
 use crate::observe::queue_book::Books;
@@ -54,12 +55,15 @@ pub(crate) struct SwitchPort {
     depth: u32,
     /// How many of the next frames the congestion point need not see.
     pub unseen: u64,
-    /// The place of the link on which it sends.
-    out_place: LinkPlace,
     /// The longest queue so far: less is not worth a look into the books.
     longest: u32,
     /// The frame that is being sent, and those that go right behind it.
     departures: Ring<Departure>,
+    /// The last of these, which have not been handed to the link, each with the time when it begins.
+    settled: Ring<Packet>,
+    /// Whether there are any, as the switch knows it.
+    pub holds_settled: bool,
+    pub wire: Wire,
     /// When the last frame that has been released began.
     last_data: Time,
     pub books: Books,
@@ -88,7 +92,7 @@ pub(crate) struct SwitchPort {
 /// What a port is made of.
 pub(crate) struct SwitchPortParts {
     pub out: LinkId,
-    pub out_place: LinkPlace,
+    pub wire: Wire,
     pub incoming: LinkId,
     pub line: Rate,
     pub service: ServiceRate,
@@ -115,9 +119,11 @@ impl SwitchPort {
             span_is_of_bytes: 0,
             depth: if parts.queues.is_fifo() { Self::DEPTH } else { 1 },
             unseen: if parts.point.is_some() { 0 } else { u64::MAX },
-            out_place: parts.out_place,
             longest: 0,
             departures: Ring::default(),
+            settled: Ring::default(),
+            holds_settled: false,
+            wire: parts.wire,
             last_data: Time::ZERO,
             books: parts.books,
             queues: parts.queues,
@@ -228,10 +234,18 @@ impl SwitchPort {
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles that a frame, which joined the queue at `packet.time`, begins at `start`; its row in the books, if it
-    /// has one, is `row`.
+    /// Settles at `now` that a frame, which joined the queue at `packet.time`, begins at `start`; its row in the books,
+    /// if it has one, is `row`. Returns false if the link does not have it yet.
     #[inline(always)]
-    pub fn settle(&mut self, packet: &Packet, start: Time, class: usize, row: Option<u32>, links: &mut Links) {
+    pub fn settle(
+        &mut self,
+        packet: &Packet,
+        start: Time,
+        class: usize,
+        row: Option<u32>,
+        now: Time,
+        lanes: &mut Lanes,
+    ) -> bool {
         let len_bytes = packet.len_bytes();
         if len_bytes != self.span_is_of_bytes || start >= self.service_changes_at {
             self.find_service_span(len_bytes, start);
@@ -248,7 +262,33 @@ impl SwitchPort {
             input: Self::input_of(packet) as u8,
             class: class as u8,
         });
-        links.send(self.out_place, &packet.at(start));
+        if start <= now && self.settled.len() == 0 {
+            self.send(packet.at(start), lanes);
+            return true;
+        }
+        self.settled.push(packet.at(start));
+        false
+    }
+
+    /// Hands to the link what begins before `until`; returns when the first of the others begins.
+    #[inline]
+    pub fn send_until(&mut self, until: Time, lanes: &mut Lanes) -> Time {
+        while let Some(&packet) = self.settled.front() {
+            if packet.time >= until {
+                return packet.time;
+            }
+            self.settled.pop();
+            self.send(packet, lanes);
+        }
+        Time::NEVER
+    }
+
+    /// Hands a frame to the link that begins at `packet.time`.
+    #[inline(always)]
+    fn send(&mut self, packet: Packet, lanes: &mut Lanes) {
+        if let Some(sent) = self.wire.pass(packet, &lanes.measured, &lanes.sacks) {
+            lanes.send_over(self.out, sent);
+        }
     }
 
     #[cold]
@@ -259,10 +299,10 @@ impl SwitchPort {
 
     /// Takes what is settled and has not begun by `now` back into the queue.
     #[cold]
-    pub fn take_back(&mut self, now: Time, links: &mut Links) {
+    pub fn take_back(&mut self, now: Time) {
         while let Some(&last) = self.departures.back()
             && last.start > now
-            && let Some(packet) = links.take_back(self.out_place)
+            && let Some(packet) = self.settled.pop_back()
         {
             self.departures.pop_back();
             self.queues.put_back(packet.arriving(last.arrived, u16::from(last.input)));
@@ -323,12 +363,12 @@ impl SwitchPort {
     }
 
     /// A control frame is begun at `now`, nothing that has not begun being settled.
-    pub fn send_control(&mut self, mut frame: Packet, now: Time, links: &mut Links) {
-        frame.time = now;
+    pub fn send_control(&mut self, frame: Packet, now: Time, lanes: &mut Lanes) {
         self.last_control = now;
         self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
         self.free_at = self.control_until.max(self.free_at);
-        links.send(self.out_place, &frame);
+        self.send_until(Time::NEVER, lanes);
+        self.send(frame.at(now), lanes);
     }
 
     /// After everything due at `now` was sent: returns when there is something to do next for what waits.

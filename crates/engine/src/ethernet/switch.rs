@@ -15,16 +15,16 @@ use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict
 use forebay_switching::{MemoryFull, SharedMemory};
 
 use crate::driver::deadlines::Deadlines;
+use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
-use crate::driver::sides::NodeId;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
-use crate::ethernet::links::Links;
 use crate::ethernet::port::{Departure, SwitchPort};
 use crate::observe::handed_in::ControlCount;
-use crate::observe::interval::{Checkpoint, Checkpoints};
+use crate::observe::interval::Checkpoints;
 use crate::packet::{Packet, flags};
 
 mod end;
+mod turns;
 
 /// Where packets of a (flow, direction) go, in 32 bits: the output, and above that their row in its books.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,10 @@ pub(crate) struct EthernetSwitch {
     deadlines: Deadlines,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
+    /// The ports that have settled departures of frames that their links do not have yet, and when the first of these
+    /// begins.
+    holding: Vec<u8>,
+    next_begin: Time,
     /// Frames that have come and are not in their queues yet.
     delayed: Ring<Packet>,
     control: ControlCount,
@@ -102,6 +106,8 @@ impl EthernetSwitch {
             rows: parts.rows,
             forwarding_delay: parts.forwarding_delay,
             delayed: Ring::default(),
+            holding: Vec::new(),
+            next_begin: Time::NEVER,
             upkeep_due: Time::NEVER,
             checkpoints: parts.checkpoints,
             control: ControlCount::default(),
@@ -127,12 +133,12 @@ impl EthernetSwitch {
 
     /// A frame has come to its last bit.
     #[inline]
-    fn arrive(&mut self, mut packet: Packet, links: &mut Links) {
+    fn arrive(&mut self, mut packet: Packet, lanes: &mut Lanes) {
         if self.rows.is_control(packet.flow_id()) && (packet.is_ack() || self.rows.is_pause(packet.flow_id())) {
-            return self.arrive_control(packet, links);
+            return self.arrive_control(packet, lanes);
         }
         if self.forwarding_delay == Span::ZERO {
-            return self.admit(packet, packet.time, links);
+            return self.admit(packet, packet.time, lanes);
         }
         packet.time += self.forwarding_delay;
         self.upkeep_due = self.upkeep_due.min(packet.time);
@@ -141,7 +147,7 @@ impl EthernetSwitch {
 
     /// An order to stop or to continue, or a message on its way to a source, has come.
     #[cold]
-    fn arrive_control(&mut self, packet: Packet, links: &mut Links) {
+    fn arrive_control(&mut self, packet: Packet, lanes: &mut Lanes) {
         self.release_all(packet.time);
         let (now, number) = (packet.time, SwitchPort::input_of(&packet));
         let port = &mut self.ports[number];
@@ -149,35 +155,35 @@ impl EthernetSwitch {
             self.control.consumed += 1;
             port.obeyed.receive(PauseFrame::from_number(packet.number()), now);
             self.upkeep_due = self.upkeep_due.min(port.obeyed.next_order());
-            return self.obey(number, now, links);
+            return self.obey(number, now, lanes);
         }
-        let (message, queue_bytes) = (links.messages.get_mut(packet.number()), self.memory.of_output(number));
+        let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(number));
         port.ask_point(now, |point, context| point.backward(message, queue_bytes, context));
         let output = self.way(&packet).output();
         self.ports[output].messages.push(packet);
-        self.look_at(output, now, links);
+        self.look_at(output, now, lanes);
     }
 
     /// An order to stop or to continue takes effect from now on.
-    fn obey(&mut self, number: usize, now: Time, links: &mut Links) {
+    fn obey(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         let port = &mut self.ports[number];
         if !port.obeyed.is_free(now) {
-            port.take_back(now, links);
+            port.take_back(now);
         }
-        self.look_at(number, now, links);
+        self.look_at(number, now, lanes);
     }
 
     /// A frame joins the queue of its output, if there is room for it. Inlined, so that the frame stays in registers:
     /// to be passed it would be stored word by word and loaded as a whole at once, which a processor has to wait for.
     #[inline(always)]
-    fn admit(&mut self, mut packet: Packet, now: Time, links: &mut Links) {
+    fn admit(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
         let (way, input, class) = (self.way(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (way.output(), packet.len_bytes());
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
             self.memory.take(input, class, output, len_bytes);
-        } else if !self.take_closely(&packet, output, now, links) {
+        } else if !self.take_closely(&packet, output, now, lanes) {
             return;
         }
         if !is_probe {
@@ -185,11 +191,11 @@ impl EthernetSwitch {
             if port.unseen > 0 {
                 port.unseen -= 1;
             } else {
-                packet = self.consult(packet, output, now, links);
+                packet = self.consult(packet, output, now, lanes);
             }
         }
         if is_close {
-            self.watch_memory(input, class, now, now, links);
+            self.watch_memory(input, class, now, now, lanes);
         }
         packet.time = now;
         let port = &mut self.ports[output];
@@ -200,17 +206,19 @@ impl EthernetSwitch {
             self.release(output, now);
             let port = &mut self.ports[output];
             let Some(start) = port.start_on_arrival(now, is_probe) else {
-                return self.wait(packet, output, now, links);
+                return self.wait(packet, output, now, lanes);
             };
             port.note_length(1, now);
             start
         };
         self.ports[output].let_through(class, input);
         if is_probe {
-            self.begin_probe(&packet, output, now, links);
+            self.begin_probe(&packet, output, now, lanes);
         }
         let port = &mut self.ports[output];
-        port.settle(&packet, start, class, (!is_probe).then_some(way.row()), links);
+        if !port.settle(&packet, start, class, (!is_probe).then_some(way.row()), now, lanes) {
+            self.keep(output);
+        }
         if self.has_stopped {
             self.plan(output, now);
         }
@@ -218,31 +226,31 @@ impl EthernetSwitch {
 
     /// A frame has to wait in its queue until it is settled when it leaves.
     #[inline(never)]
-    fn wait(&mut self, packet: Packet, output: usize, now: Time, links: &mut Links) {
+    fn wait(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
         let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
         let port = &mut self.ports[output];
         port.queues.push(class, input, packet);
         port.note_length(0, now);
         if port.queues.len() == 1 || port.is_idle() {
-            self.look_at(output, now, links);
+            self.look_at(output, now, lanes);
         }
     }
 
     /// A probe begins: its congestion point may tell it something.
     #[cold]
-    fn begin_probe(&mut self, packet: &Packet, output: usize, now: Time, links: &mut Links) {
-        let (message, queue_bytes) = (links.messages.get_mut(packet.number()), self.memory.of_output(output));
+    fn begin_probe(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) {
+        let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(output));
         self.ports[output].ask_point(now, |point, context| point.forward(message, queue_bytes, context));
     }
 
     #[inline(never)]
-    fn admit_delayed(&mut self, packet: Packet, now: Time, links: &mut Links) {
-        self.admit(packet, now, links);
+    fn admit_delayed(&mut self, packet: Packet, now: Time, lanes: &mut Lanes) {
+        self.admit(packet, now, lanes);
     }
 
     /// Takes memory for a frame where it matters how much is held; returns whether there was room for it.
     #[inline(never)]
-    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, links: &mut Links) -> bool {
+    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) -> bool {
         self.release_all(now);
         if self.sampled {
             self.ports[output].integrate_length(self.memory.of_output(output), now);
@@ -250,21 +258,21 @@ impl EthernetSwitch {
         let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
         let taken = self.memory.admit(input, class, output, packet.len_bytes());
         if let Err(full) = taken {
-            self.lose(*packet, output, full, now, links);
+            self.lose(*packet, output, full, now, lanes);
         }
         taken.is_ok()
     }
 
     /// A frame that finds no room is lost.
     #[cold]
-    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, links: &mut Links) {
+    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, lanes: &mut Lanes) {
         let reason = match full {
             MemoryFull::Partition => DropReason::InputPort,
             MemoryFull::Output => DropReason::Overflow,
         };
         self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
         if self.rows.is_control(packet.flow_id()) {
-            links.messages.take(packet.number());
+            lanes.messages.take(packet.number());
             self.control.lost += 1;
             return;
         }
@@ -276,7 +284,7 @@ impl EthernetSwitch {
 
     /// Shows a data frame that has joined the queue of `output` to its congestion point; returns it, perhaps marked.
     #[inline(never)]
-    fn consult(&mut self, packet: Packet, output: usize, now: Time, links: &mut Links) -> Packet {
+    fn consult(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) -> Packet {
         self.release(output, now);
         let port = &mut self.ports[output];
         let arrival = Arrival {
@@ -291,7 +299,7 @@ impl EthernetSwitch {
         match verdict {
             Verdict::Pass => packet,
             Verdict::Tell(message) => {
-                self.tell(message, &packet, now, links);
+                self.tell(message, &packet, now, lanes);
                 packet
             }
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
@@ -305,30 +313,30 @@ impl EthernetSwitch {
 
     /// Sends a message to the source of `about`, back where that came from.
     #[cold]
-    fn tell(&mut self, message: Message, about: &Packet, now: Time, links: &mut Links) {
+    fn tell(&mut self, message: Message, about: &Packet, now: Time, lanes: &mut Lanes) {
         let flow = about.flow_id();
-        let slot = links.messages.put(message);
+        let slot = lanes.messages.put(message);
         let frame = control_frame(self.rows.of_flow(flow), about.class(), flags::ACK, slot, now);
         self.control.created += 1;
         let number = SwitchPort::input_of(about);
         let port = &mut self.ports[number];
         port.report.control_frames_sent += 1;
         port.messages.push(frame);
-        self.look_at(number, now, links);
+        self.look_at(number, now, lanes);
     }
 
     /// Orders the feeder of `input` to stop or to continue, if it is time for that. What was to begin by `begun` has
     /// begun at that port.
     #[inline]
-    fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, links: &mut Links) {
+    fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
         if self.memory.is_watched(input) {
-            self.order(input, class, now, begun, links);
+            self.order(input, class, now, begun, lanes);
         }
     }
 
     /// The feeder of `input` is to stop, or has stopped and may have to continue.
     #[cold]
-    fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, links: &mut Links) {
+    fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
         let orders = &mut self.ports[input].orders;
         orders.watch(class, used, of_class, now);
@@ -337,8 +345,8 @@ impl EthernetSwitch {
             return;
         }
         self.upkeep_due = self.upkeep_due.min(self.ports[input].orders.poll_at());
-        self.ports[input].take_back(begun, links);
-        self.look_at(input, now, links);
+        self.ports[input].take_back(begun);
+        self.look_at(input, now, lanes);
         // The end of every transmission may be what a neighbour waits for now.
         self.has_stopped = self.ports.iter().any(|port| port.orders.has_stopped());
         for (number, port) in self.ports.iter().enumerate().filter(|_| self.has_stopped) {
@@ -348,15 +356,15 @@ impl EthernetSwitch {
 
     /// Lets a port send what it may: an order to stop or to continue before a message, a message before data.
     #[inline]
-    fn look_at(&mut self, number: usize, now: Time, links: &mut Links) {
+    fn look_at(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         if !self.has_stopped {
             self.release(number, now);
         }
         let port = &mut self.ports[number];
         if port.control_waits() {
-            port.take_back(now, links);
+            port.take_back(now);
             if port.is_link_free(now) {
-                self.send_control(number, now, links);
+                self.send_control(number, now, lanes);
             }
         }
         let rows = self.rows;
@@ -365,10 +373,12 @@ impl EthernetSwitch {
         {
             let is_probe = self.rows.is_control(packet.flow_id());
             if is_probe {
-                self.begin_probe(&packet, number, now, links);
+                self.begin_probe(&packet, number, now, lanes);
             }
             let (class, row) = (self.class(&packet), self.way(&packet).row());
-            self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), links);
+            if !self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), now, lanes) {
+                self.keep(number);
+            }
         }
         self.plan(number, now);
     }
@@ -385,7 +395,7 @@ impl EthernetSwitch {
     }
 
     #[cold]
-    fn send_control(&mut self, number: usize, now: Time, links: &mut Links) {
+    fn send_control(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         let port = &mut self.ports[number];
         let frame = if let Some(order) = port.orders.take() {
             port.report.pause_frames_sent += 1;
@@ -396,7 +406,7 @@ impl EthernetSwitch {
             port.messages.pop()
         };
         if let Some(frame) = frame {
-            port.send_control(frame, now, links);
+            port.send_control(frame, now, lanes);
         }
     }
 
@@ -427,130 +437,6 @@ impl EthernetSwitch {
     fn release_all(&mut self, now: Time) {
         for number in 0..self.ports.len() {
             self.release(number, now);
-        }
-    }
-
-    /// A port has something to do: what it sent has ended, its link is free, or nothing holds it up any more.
-    #[inline]
-    fn turn(&mut self, number: usize, now: Time, links: &mut Links) {
-        while let Some(Departure { input, class, .. }) = self.release_one(number, now) {
-            // At one time ports have their turns in the order of their numbers.
-            let input = usize::from(input);
-            let begun = if input > number { just_before(now) } else { now };
-            self.watch_memory(input, usize::from(class), now, begun, links);
-        }
-        self.look_at(number, now, links);
-    }
-
-    /// Says PAUSE again where it is time, heeds what holds from now on, calls the congestion points that want it, and
-    /// lets in what has been delayed long enough.
-    #[cold]
-    fn upkeep(&mut self, now: Time, links: &mut Links) {
-        self.release_all(now);
-        for number in 0..self.ports.len() {
-            if self.ports[number].orders.poll_at() <= now {
-                for class in 0..SharedMemory::CLASSES {
-                    self.watch_memory(number, class, now, now, links);
-                }
-            }
-            let port = &mut self.ports[number];
-            let queue_bytes = self.memory.of_output(number);
-            while port.point.as_ref().is_some_and(|point| point.poll_at() <= now) {
-                port.ask_point(now, |point, context| point.expire(queue_bytes, context));
-            }
-            if port.obeyed.next_order() <= now {
-                port.obeyed.obey(now);
-                self.obey(number, now, links);
-            }
-        }
-        while let Some(&packet) = self.delayed.front()
-            && packet.time <= now
-        {
-            self.delayed.pop();
-            self.admit_delayed(packet, now, links);
-        }
-        self.plan_upkeep();
-    }
-
-    /// Settles when there is upkeep to do next.
-    fn plan_upkeep(&mut self) {
-        let of_port = |port: &SwitchPort| {
-            let point = port.point.as_ref().map_or(Time::NEVER, |point| point.poll_at());
-            point.min(port.orders.poll_at()).min(port.obeyed.next_order())
-        };
-        let delayed = self.delayed.front().map_or(Time::NEVER, |packet| packet.time);
-        self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
-    }
-
-    /// Does all that happens here up to the horizon, in the order of time: at one time ports first, then upkeep, then
-    /// what arrives. Gives when it has to run again.
-    pub fn run(&mut self, number: NodeId, links: &mut Links) -> Time {
-        let end = links.horizon;
-        loop {
-            match links.receive(number, end) {
-                Ok(packet) => {
-                    if self.next() <= packet.time {
-                        self.run_ports_until(packet.time, links);
-                    }
-                    self.check(packet.time);
-                    self.arrive(packet, links);
-                }
-                Err(arrival) => {
-                    if self.next() <= end {
-                        self.run_ports_until(end, links);
-                    }
-                    return self.next().min(arrival);
-                }
-            }
-        }
-    }
-
-    /// Does all that the ports and the upkeep have to do up to `end`.
-    #[inline(never)]
-    fn run_ports_until(&mut self, end: Time, links: &mut Links) {
-        loop {
-            let next = self.next();
-            if next > end || next == Time::NEVER {
-                return;
-            }
-            self.check(next);
-            if let Some(number) = self.deadlines.due(next) {
-                self.turn(number, next, links);
-            } else {
-                self.upkeep(next, links);
-            }
-        }
-    }
-
-    /// When the ports or the upkeep have something to do next.
-    #[inline]
-    pub fn next(&self) -> Time {
-        self.deadlines.earliest().min(self.upkeep_due)
-    }
-
-    /// Does what is to be done at the checkpoints up to `now`.
-    #[inline]
-    fn check(&mut self, now: Time) {
-        if self.checkpoints.next() <= now {
-            self.take_checkpoints(now);
-        }
-    }
-
-    #[cold]
-    fn take_checkpoints(&mut self, now: Time) {
-        while let Some((at, checkpoint)) = self.checkpoints.take(now) {
-            self.release_all(just_before(at));
-            if checkpoint == Checkpoint::WarmUp {
-                self.memory.forget_most();
-            }
-            for (number, port) in self.ports.iter_mut().enumerate() {
-                match checkpoint {
-                    Checkpoint::WarmUp => port.begin_measurement(at),
-                    Checkpoint::Sample => {
-                        port.sample(self.memory.of_output(number), at, self.checkpoints.interval());
-                    }
-                }
-            }
         }
     }
 }

@@ -11,42 +11,32 @@ use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::NodeId;
 use crate::driver::progress::Progress;
-use crate::driver::windows::Windows;
+use crate::driver::windows::{Windows, turn};
 use crate::error::RunError;
 
 /// Which node runs when.
 struct Agenda {
-    /// Time, place in the order and number of a node; entries for other times than `due` are stale.
-    heap: BinaryHeap<Reverse<(Time, u32, NodeId)>>,
-    /// The place of each node in the order.
-    places: Vec<u32>,
+    /// Time and node; entries for other times than `due` are stale.
+    heap: BinaryHeap<Reverse<(Time, NodeId)>>,
     /// When each node is to run next.
     due: Vec<Time>,
 }
 
 impl Agenda {
-    fn new(order: impl Iterator<Item = NodeId>, nodes: usize) -> Self {
-        let mut places = vec![0; nodes];
-        for (node, place) in order.zip(0..) {
-            places[node as usize] = place;
-        }
-        Self { heap: BinaryHeap::new(), due: vec![Time::NEVER; places.len()], places }
-    }
-
     /// A node is to run at `due`, if it is not to run before.
     fn plan(&mut self, node: NodeId, due: Time) {
         if due < self.due[node as usize] {
             self.due[node as usize] = due;
-            self.heap.push(Reverse((due, self.places[node as usize], node)));
+            self.heap.push(Reverse((due, node)));
         }
     }
 
-    /// Takes out what comes next: the time, the place and the node.
-    fn pop(&mut self) -> Option<(Time, u32, NodeId)> {
-        while let Some(Reverse((time, place, node))) = self.heap.pop() {
+    /// Takes out what comes next.
+    fn pop(&mut self) -> Option<(Time, NodeId)> {
+        while let Some(Reverse((time, node))) = self.heap.pop() {
             if self.due[node as usize] == time {
                 self.due[node as usize] = Time::NEVER;
-                return Some((time, place, node));
+                return Some((time, node));
             }
         }
         None
@@ -62,30 +52,31 @@ impl Windows {
     /// # Panics
     /// If a node falls back behind the clock.
     pub fn run_in_order(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
-        let Self { nodes, turns, feeders, lanes, .. } = self;
+        self.start(progress)?;
+        let Self { nodes, stages, feeders, lanes, .. } = self;
+        // The nodes of the stages that each node's stage feeds.
         let mut fed: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
-        for turn in &*turns {
-            feeders[turn.feeders.clone()].iter().for_each(|&(feeder, _)| fed[feeder as usize].push(turn.node));
+        for stage in &*stages {
+            for &(feeder, _) in &feeders[stage.feeders.clone()] {
+                stages[feeder].nodes.clone().for_each(|node| fed[node as usize].extend(stage.nodes.clone()));
+            }
         }
-        let mut agenda = Agenda::new(turns.iter().map(|turn| turn.node), nodes.len());
+        let mut agenda = Agenda { heap: BinaryHeap::new(), due: vec![Time::NEVER; nodes.len()] };
         for (node, id) in nodes.iter_mut().zip(0..) {
-            node.start(id, lanes);
-            lanes.plan(id, node.next());
-        }
-        for id in 0..nodes.len() as NodeId {
-            agenda.plan(id, lanes.next(id));
+            if let Some(node) = node {
+                node.decide_nothing_ahead();
+                agenda.plan(id, lanes.agenda.of(id));
+            }
         }
         let mut last = None;
-        while let Some((now, place, id)) = agenda.pop().filter(|&(now, ..)| now <= lanes.measured.to) {
-            assert!(last < Some((now, place)), "a node falls back behind the clock");
-            last = Some((now, place));
+        while let Some((now, id)) = agenda.pop().filter(|&(now, _)| now <= lanes.measured.to) {
+            assert!(last < Some((now, id)), "a node falls back behind the clock");
+            last = Some((now, id));
             let before = lanes.taken;
-            let node = &mut nodes[id as usize];
-            node.run(now + Span::from_picoseconds(1), id, lanes);
-            lanes.plan(id, node.next());
-            agenda.plan(id, lanes.next(id));
+            turn(nodes, id, now + Span::from_picoseconds(1), lanes);
+            agenda.plan(id, lanes.agenda.of(id));
             for &node in &fed[id as usize] {
-                agenda.plan(node, lanes.next(node));
+                agenda.plan(node, lanes.agenda.of(node));
             }
             progress.events += 1;
             progress.count_work(now, lanes.taken - before + 1)?;

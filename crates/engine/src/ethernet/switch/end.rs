@@ -2,7 +2,6 @@
 
 use forebay_qdisc::{Backlog, Time};
 
-use crate::ethernet::links::Links;
 use crate::ethernet::pause::EVERY_CLASS;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
@@ -12,25 +11,15 @@ use crate::observe::report::Report;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
-    /// Settles no departure before the frame begins: the same results, slower.
-    #[cfg(feature = "oracle")]
-    pub fn settle_nothing_ahead(&mut self) {
-        for port in &mut self.ports {
-            port.settle_nothing_ahead();
-        }
-    }
-
-    /// The run ends: what is settled and has not begun never will.
-    pub fn take_back(&mut self, end: Time, links: &mut Links) {
+    /// Hands in the books. What is settled and has not begun never will.
+    pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         self.release_all(end);
+        let measured = report.measured();
         for port in &mut self.ports {
-            port.take_back(end, links);
+            port.take_back(end);
+            report.link(port.wire.finish(&measured));
         }
-    }
-
-    /// Hands in the books, after [`EthernetSwitch::take_back`].
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
         for port in &mut self.ports {
             port.book_rest();
         }

@@ -1,0 +1,84 @@
+//! When each node has something to do.
+
+use forebay_qdisc::Time;
+
+use crate::driver::node::NodeId;
+
+/// How many nodes are looked at together: this many comparisons, without branches, cost less than a branch for each.
+pub(crate) const TOGETHER: usize = 8;
+
+/// When each node has something to do: by itself, or for what arrives.
+pub(crate) struct Agenda {
+    groups: Vec<[Time; TOGETHER]>,
+}
+
+impl Agenda {
+    /// Of this many nodes, none of which has anything to do.
+    pub fn new(nodes: usize) -> Self {
+        Self { groups: vec![[Time::NEVER; TOGETHER]; nodes.div_ceil(TOGETHER)] }
+    }
+
+    /// When a node has something to do.
+    #[inline]
+    pub fn of(&self, node: NodeId) -> Time {
+        self.groups[node as usize / TOGETHER][node as usize % TOGETHER]
+    }
+
+    /// A node has something to do at `time`, and nothing before.
+    #[inline]
+    pub fn set(&mut self, node: NodeId, time: Time) {
+        self.groups[node as usize / TOGETHER][node as usize % TOGETHER] = time;
+    }
+
+    /// A node has something to do at `time`, too.
+    #[inline]
+    pub fn add(&mut self, node: NodeId, time: Time) {
+        let known = &mut self.groups[node as usize / TOGETHER][node as usize % TOGETHER];
+        *known = time.min(*known);
+    }
+
+    /// When the first node has something to do.
+    #[inline]
+    pub fn first(&self) -> Time {
+        let mut first = [Time::NEVER; TOGETHER];
+        for group in &self.groups {
+            for (first, &time) in first.iter_mut().zip(group) {
+                *first = time.min(*first);
+            }
+        }
+        first.into_iter().fold(Time::NEVER, Time::min)
+    }
+
+    /// Which nodes of a group, `TOGETHER` of them, have something to do before `end`: a bit for each.
+    #[inline]
+    pub fn due(&self, group: usize, end: Time) -> u32 {
+        let bits = self.groups[group].map(|time| u32::from(time < end));
+        bits.iter().rev().fold(0, |due, bit| due << 1 | bit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn it_finds_what_is_due_and_what_comes_first(
+            times in prop::collection::vec(0_u64..100, 1..40), end in 0_u64..100,
+        ) {
+            let mut agenda = Agenda::new(times.len());
+            for (&time, node) in times.iter().zip(0..) {
+                agenda.set(node, Time::NEVER);
+                agenda.add(node, Time::from_picoseconds(time));
+            }
+            prop_assert_eq!(Some(agenda.first().picoseconds()), times.iter().copied().min());
+            for (node, &time) in times.iter().enumerate() {
+                let due = agenda.due(node / TOGETHER, Time::from_picoseconds(end)) >> (node % TOGETHER) & 1;
+                prop_assert_eq!(due == 1, time < end);
+                prop_assert_eq!(agenda.of(node as NodeId).picoseconds(), time);
+            }
+        }
+    }
+}

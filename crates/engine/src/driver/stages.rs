@@ -1,0 +1,114 @@
+//! Which nodes run up to the same time.
+//!
+//! Most nodes are a stage each. Where lanes are so short that a node handles a packet or two in its turn, to find out
+//! for each how far it may run would cost more than the turn. So nodes between which no lane leads run together, up to
+//! a time that holds for all of them. Most Ethernets have two such sides: trees, rings of an even number of switches,
+//! leaves and spines. Each side runs as far beyond what the other one has done as the shortest lane is long.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use forebay_qdisc::Span;
+
+use crate::driver::node::NodeId;
+use crate::driver::order::Lane;
+
+/// The stage of each node: nodes in the range `together` are in two stages, with no lane between nodes of the same one,
+/// or in one if that cannot be; each of the others is in one of its own. Returns how many stages there are, too.
+pub(crate) fn stages(nodes: usize, lanes: &[Lane], together: Range<NodeId>) -> (Vec<usize>, usize) {
+    let mut stage_of = vec![0; nodes];
+    let mut stages = 0;
+    let sides = two_sides(nodes, lanes, &together);
+    for (node, number) in stage_of.iter_mut().zip(0..) {
+        if !together.contains(&number) {
+            (*node, stages) = (stages, stages + 1);
+        }
+    }
+    for number in together.clone() {
+        let is_second = sides.as_ref().is_some_and(|sides| sides[number as usize]);
+        stage_of[number as usize] = stages + usize::from(is_second);
+    }
+    let of_sides = together.map(|number| stage_of[number as usize] + 1 - stages).max().unwrap_or(0);
+    (stage_of, stages + of_sides)
+}
+
+/// The lanes between stages: between each two the shortest.
+pub(crate) fn between(stage_of: &[usize], lanes: &[Lane]) -> Vec<Lane> {
+    let mut shortest: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
+    for lane in lanes {
+        let ends = (stage_of[lane.from as usize] as NodeId, stage_of[lane.to as usize] as NodeId);
+        let known = shortest.entry(ends).or_insert(lane.delay);
+        *known = lane.delay.min(*known);
+    }
+    shortest.into_iter().map(|((from, to), delay)| Lane { from, to, delay }).collect()
+}
+
+/// On which of two sides each node of `together` is such that every lane between them leads from one to the other, if
+/// there are such sides.
+fn two_sides(nodes: usize, lanes: &[Lane], together: &Range<NodeId>) -> Option<Vec<bool>> {
+    let mut neighbours = vec![Vec::new(); nodes];
+    for lane in lanes.iter().filter(|lane| together.contains(&lane.from) && together.contains(&lane.to)) {
+        neighbours[lane.from as usize].push(lane.to);
+        neighbours[lane.to as usize].push(lane.from);
+    }
+    let mut side_of: Vec<Option<bool>> = vec![None; nodes];
+    for start in together.clone() {
+        let mut reached = vec![(start, side_of[start as usize].unwrap_or(false))];
+        while let Some((node, side)) = reached.pop() {
+            match side_of[node as usize] {
+                Some(known) if known != side => return None,
+                Some(_) => {}
+                None => {
+                    side_of[node as usize] = Some(side);
+                    reached.extend(neighbours[node as usize].iter().map(|&neighbour| (neighbour, !side)));
+                }
+            }
+        }
+    }
+    Some(side_of.into_iter().map(|side| side == Some(true)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn lanes(links: &[(NodeId, NodeId)]) -> Vec<Lane> {
+        links.iter().map(|&(from, to)| Lane { from, to, delay: Span::from_nanoseconds(u64::from(from + to)) }).collect()
+    }
+
+    #[test]
+    fn a_tree_has_two_sides_and_a_triangle_one() {
+        let ring = |nodes: u32| lanes(&(0..nodes).map(|node| (node, (node + 1) % nodes)).collect::<Vec<_>>());
+        assert_eq!(stages(4, &ring(4), 0..4), (vec![0, 1, 0, 1], 2));
+        assert_eq!(stages(3, &ring(3), 0..3), (vec![0, 0, 0], 1));
+        // Two nodes of their own beside a star.
+        let star = lanes(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
+        assert_eq!(stages(5, &star, 1..4), (vec![0, 2, 3, 3, 1], 4));
+        let between = between(&[0, 2, 3, 3, 1], &star);
+        assert_eq!(
+            between,
+            [
+                Lane { from: 0, to: 2, delay: Span::from_nanoseconds(1) },
+                Lane { from: 2, to: 3, delay: Span::from_nanoseconds(3) },
+                Lane { from: 3, to: 1, delay: Span::from_nanoseconds(7) },
+            ]
+        );
+        assert_eq!(stages(2, &[], 0..0), (vec![0, 1], 2));
+    }
+
+    proptest! {
+        #[test]
+        fn of_two_sides_no_lane_stays_on_its_own(
+            nodes in 1_u32..40, links in prop::collection::vec((0_u32..40, 0_u32..40), 0..40),
+        ) {
+            let links: Vec<(u32, u32)> = links.iter().map(|&(one, other)| (one % nodes, other % nodes)).collect();
+            let (stage_of, stages) = stages(nodes as usize, &lanes(&links), 0..nodes);
+            prop_assert_eq!(stage_of.iter().max().map(|last| last + 1), Some(stages));
+            if stages == 2 {
+                prop_assert!(links.iter().all(|&(one, other)| stage_of[one as usize] != stage_of[other as usize]));
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What happens at an Ethernet switch by itself, and in which order.
+
+use forebay_qdisc::Time;
+use forebay_switching::SharedMemory;
+
+use crate::driver::node::{Lanes, Node, NodeId};
+use crate::ethernet::port::{Departure, SwitchPort};
+use crate::ethernet::switch::{EthernetSwitch, just_before};
+use crate::observe::interval::Checkpoint;
+use crate::observe::report::Report;
+
+impl EthernetSwitch {
+    /// A port has something to do: what it sent has ended, its link is free, or nothing holds it up any more.
+    #[inline]
+    fn turn(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
+        while let Some(Departure { input, class, .. }) = self.release_one(number, now) {
+            // At one time ports have their turns in the order of their numbers.
+            let input = usize::from(input);
+            let begun = if input > number { just_before(now) } else { now };
+            self.watch_memory(input, usize::from(class), now, begun, lanes);
+        }
+        self.look_at(number, now, lanes);
+    }
+
+    /// Says PAUSE again where it is time, heeds what holds from now on, calls the congestion points that want it, and
+    /// lets in what has been delayed long enough.
+    #[cold]
+    fn upkeep(&mut self, now: Time, lanes: &mut Lanes) {
+        self.release_all(now);
+        for number in 0..self.ports.len() {
+            if self.ports[number].orders.poll_at() <= now {
+                for class in 0..SharedMemory::CLASSES {
+                    self.watch_memory(number, class, now, now, lanes);
+                }
+            }
+            let port = &mut self.ports[number];
+            let queue_bytes = self.memory.of_output(number);
+            while port.point.as_ref().is_some_and(|point| point.poll_at() <= now) {
+                port.ask_point(now, |point, context| point.expire(queue_bytes, context));
+            }
+            if port.obeyed.next_order() <= now {
+                port.obeyed.obey(now);
+                self.obey(number, now, lanes);
+            }
+        }
+        while let Some(&packet) = self.delayed.front()
+            && packet.time <= now
+        {
+            self.delayed.pop();
+            self.admit_delayed(packet, now, lanes);
+        }
+        self.plan_upkeep();
+    }
+
+    /// Settles when there is upkeep to do next.
+    pub(super) fn plan_upkeep(&mut self) {
+        let of_port = |port: &SwitchPort| {
+            let point = port.point.as_ref().map_or(Time::NEVER, |point| point.poll_at());
+            point.min(port.orders.poll_at()).min(port.obeyed.next_order())
+        };
+        let delayed = self.delayed.front().map_or(Time::NEVER, |packet| packet.time);
+        self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
+    }
+
+    /// The departure of a frame is settled, but its link does not have it yet.
+    #[inline]
+    pub(super) fn keep(&mut self, number: usize) {
+        if !std::mem::replace(&mut self.ports[number].holds_settled, true) {
+            self.holding.push(number as u8);
+        }
+    }
+
+    /// Hands to the links what begins before `until`.
+    fn send_until(&mut self, until: Time, lanes: &mut Lanes) {
+        let Self { ports, holding, next_begin, .. } = self;
+        *next_begin = Time::NEVER;
+        holding.retain(|&number| {
+            let port = &mut ports[usize::from(number)];
+            let next = port.send_until(until, lanes);
+            *next_begin = next.min(*next_begin);
+            port.holds_settled = next < Time::NEVER;
+            port.holds_settled
+        });
+    }
+
+    /// Does all that the ports and the upkeep have to do up to `end`.
+    #[inline(never)]
+    fn run_ports_until(&mut self, end: Time, lanes: &mut Lanes) {
+        loop {
+            let next = self.next_action();
+            if next > end || next == Time::NEVER {
+                return;
+            }
+            self.check(next);
+            if let Some(number) = self.deadlines.due(next) {
+                self.turn(number, next, lanes);
+            } else {
+                self.upkeep(next, lanes);
+            }
+        }
+    }
+
+    /// When the ports or the upkeep have something to do next.
+    #[inline]
+    fn next_action(&self) -> Time {
+        self.deadlines.earliest().min(self.upkeep_due)
+    }
+
+    /// Does what is to be done at the checkpoints up to `now`.
+    #[inline]
+    pub(super) fn check(&mut self, now: Time) {
+        if self.checkpoints.next() <= now {
+            self.take_checkpoints(now);
+        }
+    }
+
+    #[cold]
+    fn take_checkpoints(&mut self, now: Time) {
+        while let Some((at, checkpoint)) = self.checkpoints.take(now) {
+            self.release_all(just_before(at));
+            if checkpoint == Checkpoint::WarmUp {
+                self.memory.forget_most();
+            }
+            for (number, port) in self.ports.iter_mut().enumerate() {
+                match checkpoint {
+                    Checkpoint::WarmUp => port.begin_measurement(at),
+                    Checkpoint::Sample => {
+                        port.sample(self.memory.of_output(number), at, self.checkpoints.interval());
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Node for EthernetSwitch {
+    fn next(&self) -> Time {
+        self.next_action().min(self.next_begin)
+    }
+
+    /// At one time ports come first, then upkeep, then what arrives.
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        while let Some(packet) = lanes.receive(me, until) {
+            if self.next_action() <= packet.time {
+                self.run_ports_until(packet.time, lanes);
+            }
+            self.check(packet.time);
+            self.arrive(packet, lanes);
+        }
+        if self.next_action() < until {
+            self.run_ports_until(just_before(until), lanes);
+        }
+        if !self.holding.is_empty() {
+            self.send_until(until, lanes);
+        }
+        until
+    }
+
+    #[cfg(feature = "oracle")]
+    fn decide_nothing_ahead(&mut self) {
+        for port in &mut self.ports {
+            port.settle_nothing_ahead();
+        }
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.hand_in(end, report);
+    }
+}
