@@ -13,7 +13,7 @@ pub(crate) struct Progress<'a> {
     /// Called from time to time with the part of the run that is done; answers whether to continue.
     control: &'a mut dyn FnMut(f64) -> bool,
     end: Time,
-    /// Entries taken from the event queue, or halves of rounds.
+    /// Turns of nodes.
     pub events: u64,
     /// Work until the next call of `control`.
     until_check: u64,
