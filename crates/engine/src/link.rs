@@ -44,7 +44,6 @@ const _: () = assert!(size_of::<Wire>() == 64 && size_of::<Line>() == 40);
 pub(crate) struct LineRecord {
     /// Its place in the order in which links were added.
     number: u32,
-    pub name: String,
     pub rate: Rate,
     /// The length sent before the last one and its transmission time: where there are two, such as data and control
     /// frames, they come in turn.
@@ -56,11 +55,17 @@ pub(crate) struct LineRecord {
     bytes: u64,
     /// Time spent transmitting within the measured interval.
     busy: Span,
-    loss: Option<Box<Loss>>,
-    pub lost: LossBook,
+    /// Of an observed link.
+    observed: Option<Box<Observed>>,
+}
+
+/// What is asked of a link that loses, traces or samples.
+struct Observed {
+    loss: Option<Loss>,
+    lost: LossBook,
     tracer: Option<Box<Tracer>>,
-    utilization: Option<Box<UtilizationSeries>>,
-    /// Of an observed link: when the last transmission ended, or ends.
+    utilization: Option<UtilizationSeries>,
+    /// When the last transmission ended, or ends.
     busy_until: Time,
     /// When the utilisation is sampled, if the link has to see to that itself.
     checkpoints: Checkpoints,
@@ -84,7 +89,6 @@ struct UtilizationSeries {
 /// What a link hands in at the end.
 pub(crate) struct LinkReport {
     pub number: u32,
-    pub name: String,
     pub rate: Rate,
     pub utilization: f64,
     pub hops: u64,
@@ -96,22 +100,16 @@ pub(crate) struct LinkReport {
 }
 
 impl Wire {
-    pub fn new(number: u32, name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+    pub fn new(number: u32, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
         let record = LineRecord {
             number,
-            name,
             rate,
             memo_before: (0, Span::ZERO),
             hops: 0,
             packets: 0,
             bytes: 0,
             busy: Span::ZERO,
-            loss: None,
-            lost: LossBook::default(),
-            tracer: None,
-            utilization: None,
-            busy_until: Time::ZERO,
-            checkpoints: Checkpoints::new(None, None),
+            observed: None,
         };
         let line = Line {
             propagation,
@@ -127,28 +125,26 @@ impl Wire {
 
     pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
         if probability > 0.0 {
-            self.line.observed = true;
-            self.line.record.loss = Some(Box::new(Loss { probability, rng }));
+            self.line.observe().loss = Some(Loss { probability, rng });
         }
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
-        self.line.observed = true;
-        self.line.record.tracer = Some(Box::new(tracer));
+        self.line.observe().tracer = Some(Box::new(tracer));
     }
 
     /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
     /// [`Wire::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
-        self.line.observed = true;
-        self.line.record.utilization = Some(Box::default());
+        let observed = self.line.observe();
+        observed.utilization = Some(UtilizationSeries::default());
         if let Some(checkpoints) = checkpoints {
-            self.line.record.checkpoints = checkpoints;
+            observed.checkpoints = checkpoints;
         }
     }
 
-    pub fn name(&self) -> &str {
-        &self.line.record.name
+    pub fn number(&self) -> u32 {
+        self.line.record.number
     }
 
     /// For who knows when the transmitter is free.
@@ -194,6 +190,21 @@ impl Wire {
 }
 
 impl Line {
+    /// The link is observed from now on.
+    fn observe(&mut self) -> &mut Observed {
+        self.observed = true;
+        self.record.observed.get_or_insert_with(|| {
+            Box::new(Observed {
+                loss: None,
+                lost: LossBook::default(),
+                tracer: None,
+                utilization: None,
+                busy_until: Time::ZERO,
+                checkpoints: Checkpoints::new(None, None),
+            })
+        })
+    }
+
     /// `packet`, whose transmission begins at `packet.time`, as it arrives at the far end.
     #[inline(always)]
     pub fn carry(&mut self, packet: &Packet) -> Packet {
@@ -214,7 +225,7 @@ impl Line {
         }
         let end = packet.time - self.propagation;
         let start = end - self.memo_span;
-        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until, measured) {
+        if self.observed && !self.enter_observed(packet.at(start), self.record.busy_until(), measured) {
             return false;
         }
         self.count_sent(packet, start, end, measured, sacks);
@@ -266,29 +277,38 @@ impl Line {
 
     /// Hands in the books, all packets having [come](Line::bring).
     pub fn finish_brought(&mut self, measured: &MeasuredInterval) -> LinkReport {
-        self.finish(self.record.busy_until, measured)
+        self.finish(self.record.busy_until(), measured)
     }
 
     fn finish(&mut self, free_at: Time, measured: &MeasuredInterval) -> LinkReport {
         self.record.take_samples(measured.to, free_at);
         self.count();
         let record = &mut self.record;
+        let observed = record.observed.take().map(|observed| *observed);
+        let (lost, tracer, series) = observed
+            .map_or_else(Default::default, |Observed { lost, tracer, utilization, .. }| {
+                (lost, tracer, utilization.map(|series| series.values))
+            });
         LinkReport {
             number: record.number,
-            name: record.name.clone(),
             rate: record.rate,
             utilization: record.busy.seconds() / measured.seconds(),
             hops: record.hops,
             packets: record.packets,
             bytes: record.bytes,
-            lost: std::mem::take(&mut record.lost),
-            tracer: record.tracer.take(),
-            series: record.utilization.take().map(|series| series.values),
+            lost,
+            tracer,
+            series,
         }
     }
 }
 
 impl LineRecord {
+    /// Of an observed link: when the last transmission ended, or ends.
+    fn busy_until(&self) -> Time {
+        self.observed.as_ref().map_or(Time::ZERO, |observed| observed.busy_until)
+    }
+
     /// Counts a transmission that does not lie within the measured interval as a whole.
     #[cold]
     #[inline(never)]
@@ -305,6 +325,40 @@ impl LineRecord {
 
     /// Takes the samples that are due up to `now`.
     fn take_samples(&mut self, now: Time, free_at: Time) {
+        if let Some(observed) = &mut self.observed {
+            observed.take_samples(now, free_at);
+        }
+    }
+
+    /// As [`Observed::sample`].
+    fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
+        if let Some(observed) = &mut self.observed {
+            observed.sample(at, interval, free_at);
+        }
+    }
+
+    #[cold]
+    fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
+        self.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
+    }
+
+    #[cold]
+    fn observe(
+        &mut self,
+        packet: Packet,
+        end: Time,
+        transmission: Span,
+        measured: &MeasuredInterval,
+        sacks: &SackTable,
+    ) {
+        if let Some(observed) = &mut self.observed {
+            observed.observe(packet, end, transmission, measured, sacks);
+        }
+    }
+}
+
+impl Observed {
+    fn take_samples(&mut self, now: Time, free_at: Time) {
         while let Some((at, _)) = self.checkpoints.take(now) {
             self.sample(at, self.checkpoints.interval(), free_at);
         }
@@ -320,7 +374,6 @@ impl LineRecord {
         }
     }
 
-    #[cold]
     fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         let Some(loss) = &mut self.loss else { return false };
         let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
@@ -330,7 +383,6 @@ impl LineRecord {
         lost
     }
 
-    #[cold]
     fn observe(
         &mut self,
         packet: Packet,

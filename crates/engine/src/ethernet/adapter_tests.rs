@@ -170,7 +170,7 @@ impl Setup {
             rows: ROWS,
             checkpoints: Checkpoints::new(None, None),
         });
-        let wire = |number: LinkId| Wire::new(number, "link".to_owned(), WIRE, Span::ZERO, 0);
+        let wire = |number: LinkId| Wire::new(number, WIRE, Span::ZERO, 0);
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
         let links = Links::new(vec![(wire(OUT), NEIGHBOUR), (wire(INCOMING), NODE)], 2, true, measured);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, links }

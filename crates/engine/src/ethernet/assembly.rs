@@ -26,9 +26,9 @@ use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
-use crate::spec::{
-    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, LinkId, LinkSpec, Probes, Transport,
-};
+use crate::spec::flows::{Flow, Flows};
+use crate::spec::links::{Link, Links as DescribedLinks};
+use crate::spec::{AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, LinkId, Probes, Transport};
 
 /// What the ends of a link know of it.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub(crate) struct Ethernet {
 
 /// What holds for all nodes.
 pub(crate) struct Surroundings<'a> {
-    pub flows: &'a [FlowSpec],
+    pub flows: &'a Flows,
     pub seed: u64,
     pub measured: MeasuredInterval,
     pub probes: Probes,
@@ -76,9 +76,9 @@ impl Ethernet {
     pub fn new(
         switches: Vec<EthernetSwitchSpec>,
         adapters: Vec<AdapterSpec>,
-        links: &[LinkSpec],
+        links: &DescribedLinks,
     ) -> Result<Self, RunError> {
-        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.len()];
+        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.all.len()];
         let ports = switches.iter().map(|switch| &switch.ports[..]);
         let ports = ports.chain(adapters.iter().map(|adapter| std::slice::from_ref(&adapter.port)));
         for (ports, node) in ports.zip(0..) {
@@ -87,20 +87,20 @@ impl Ethernet {
                 ends[port.incoming as usize].1 = Some(node);
             }
         }
-        let complete = |(link, ends): (&LinkSpec, (Option<u32>, Option<u32>))| {
-            let no_end = || RunError::Invariant(format!("`{}` does not lead from node to node", link.name));
+        let complete = |(name, ends): (&str, (Option<u32>, Option<u32>))| {
+            let no_end = || RunError::Invariant(format!("`{name}` does not lead from node to node"));
             Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
         };
-        let ends = links.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
+        let ends = links.names.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
         let sides = Sides::new(switches.len() + adapters.len(), &ends);
-        let line = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkLine {
-            name: link.name.clone(),
+        let line = |((link, name), (sender, receiver)): ((&Link, &str), (u32, u32))| LinkLine {
+            name: name.to_owned(),
             rate: link.rate,
             propagation: link.propagation,
             sender: sides.ids[sender as usize],
             receiver: sides.ids[receiver as usize],
         };
-        let links: Vec<LinkLine> = links.iter().zip(ends).map(line).collect();
+        let links: Vec<LinkLine> = links.all.iter().zip(links.names.iter()).zip(ends).map(line).collect();
         let places = places(&links.iter().map(|link| link.receiver).collect::<Vec<_>>());
         let of_switches = switches.iter().map(|switch| switch.flow_control);
         let mut all = of_switches.chain(adapters.iter().map(|adapter| adapter.flow_control));
@@ -110,9 +110,9 @@ impl Ethernet {
 
     /// The lookahead: the time from the first bit of a frame at a node to its last bit at the next one. And how many
     /// frames the fastest link carries in that time.
-    fn lookahead(&self, flows: &[FlowSpec]) -> (Span, u64) {
+    fn lookahead(&self, flows: &Flows) -> (Span, u64) {
         let lengths = flows.iter().filter_map(|flow| match flow.transport {
-            Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
+            Transport::Frames { len_bytes, .. } => Some(u32::from(*len_bytes)),
             _ => None,
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
@@ -166,7 +166,7 @@ impl Ethernet {
             spec.ports.iter().position(|port| port.out == *out)
         };
         let flows = around.flows;
-        let data = flows.iter().flat_map(|flow| [output(&flow.forward), output(&flow.backward)]);
+        let data = flows.iter().flat_map(|flow| [output(flow.forward), output(flow.backward)]);
         let (mut ways, mut rows) = (Vec::with_capacity(4 * flows.len()), vec![Vec::new(); ports]);
         for (output, direction) in data.zip(0_u32..) {
             let rows = &mut rows[output.unwrap_or(0)];
@@ -180,8 +180,7 @@ impl Ethernet {
         // Control frames go the same ways as the flows that they are about.
         ways.extend_from_within(..);
         // A message that begins here goes back by the port by which the frame came.
-        if let Some(flow) =
-            flows.iter().find(|flow| output(&flow.forward).is_some() != output(&flow.backward).is_some())
+        if let Some(flow) = flows.iter().find(|flow| output(flow.forward).is_some() != output(flow.backward).is_some())
         {
             return Err(RunError::Invariant(format!("`{}` returns by a different path", flow.name)));
         }
@@ -243,7 +242,7 @@ impl Ethernet {
         let out_rate = self.link(spec.port.out).rate;
         let in_rate = self.link(spec.port.incoming).rate;
         let sampled = around.probes.flows && around.probes.interval.is_some();
-        let random = |flow: &FlowSpec, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
+        let random = |flow: Flow<'_>, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
         let at = |link: Option<&LinkId>, end: fn(&LinkLine) -> NodeId| {
             link.is_some_and(|&link| end(self.link(link)) == node)
         };
@@ -262,7 +261,7 @@ impl Ethernet {
         let scheme = parts.spec.congestion.as_ref();
         let mut generator_of = Vec::new();
         for (flow, id) in around.flows.iter().zip(0..) {
-            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = &flow.transport else {
+            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = flow.transport else {
                 continue;
             };
             if at(flow.forward.last(), |ends| ends.receiver) {
@@ -277,7 +276,7 @@ impl Ethernet {
             if !at(flow.forward.first(), |ends| ends.sender) {
                 continue;
             }
-            let name = (&flow.group, *generator);
+            let name = (flow.group, *generator);
             let known = generator_of.iter().position(|other| *other == name);
             let generator = known.unwrap_or_else(|| {
                 generator_of.push(name);

@@ -263,7 +263,7 @@ mod tests {
     /// Links with these receivers and propagation delays in microseconds.
     fn links(ends: &[(NodeId, u64)]) -> Links {
         let wire = |(&(receiver, delay), number): (&(NodeId, u64), u32)| {
-            (Wire::new(number, format!("link-{number}"), RATE, Span::from_microseconds(delay), 0), receiver)
+            (Wire::new(number, RATE, Span::from_microseconds(delay), 0), receiver)
         };
         Links::new(ends.iter().zip(0..).map(wire).collect(), 3, false, MeasuredInterval { from: Time::ZERO, to: END })
     }

@@ -14,7 +14,8 @@ use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
-use crate::spec::{Application, Distribution, FlowSpec, Transport};
+use crate::spec::flows::{Flow, Flows};
+use crate::spec::{Application, Distribution, Transport};
 
 /// Makes the endpoints of the flows and remembers which is which end.
 pub(crate) struct Endpoints {
@@ -33,17 +34,17 @@ impl Endpoints {
         self.made.len() as EndpointId - 1
     }
 
-    fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {
+    fn context(&self, flow: usize, spec: Flow<'_>) -> EndpointContext {
         EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
     }
 
-    fn transmitter(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Transmitter {
+    fn transmitter(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Transmitter {
         let mut book = SendBook::new(self.sampled);
         book.record.window_series = self.sampled.then(Vec::new);
         Transmitter::new(self.context(flow, spec), config, book)
     }
 
-    fn acknowledger(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Acknowledger {
+    fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {
         Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
     }
 
@@ -52,9 +53,9 @@ impl Endpoints {
     ///
     /// # Errors
     /// If it consists of frames, which have adapters for ends.
-    pub fn add(&mut self, flows: &[FlowSpec], index: usize) -> Result<usize, RunError> {
-        let spec = &flows[index];
-        match &spec.transport {
+    pub fn add(&mut self, flows: &Flows, index: usize) -> Result<usize, RunError> {
+        let spec = flows.get(index);
+        match spec.transport {
             Transport::Udp { .. } => self.udp(index, spec),
             Transport::Cells { .. } => return Ok(self.cells(flows, index)),
             Transport::Frames { .. } => {
@@ -66,7 +67,7 @@ impl Endpoints {
                     Application::Fixed { bytes } => Bulk::Bytes(*bytes),
                     Application::RequestResponse { request_bytes, response, think } => {
                         let sizes = (*request_bytes, *response, *think);
-                        self.conversation(index, spec, &flows[index + 1], config, sizes);
+                        self.conversation(index, spec, flows.get(index + 1), config, sizes);
                         return Ok(2);
                     }
                 };
@@ -80,8 +81,8 @@ impl Endpoints {
         Ok(1)
     }
 
-    fn udp(&mut self, index: usize, spec: &FlowSpec) {
-        let Transport::Udp { pattern, length, header_bytes, ecn } = &spec.transport else { return };
+    fn udp(&mut self, index: usize, spec: Flow<'_>) {
+        let Transport::Udp { pattern, length, header_bytes, ecn } = spec.transport else { return };
         let context = self.context(index, spec);
         let source = UdpSource::new(UdpSourceParts {
             context,
@@ -103,29 +104,29 @@ impl Endpoints {
     }
 
     /// The source of a line, with all flows that share it; returns how many.
-    fn cells(&mut self, flows: &[FlowSpec], index: usize) -> usize {
-        let line_of = |spec: &FlowSpec| match spec.transport {
-            Transport::Cells { line, .. } => Some((spec.group.clone(), line)),
+    fn cells(&mut self, flows: &Flows, index: usize) -> usize {
+        let line_of = |spec: Flow<'_>| match spec.transport {
+            Transport::Cells { line, .. } => Some((spec.group.to_owned(), *line)),
             _ => None,
         };
-        let Transport::Cells { arrivals, len_bytes, slot, .. } = flows[index].transport else { return 0 };
-        let line = line_of(&flows[index]);
-        let sharing = flows[index..].iter().take_while(|spec| line_of(spec) == line);
+        let &Transport::Cells { arrivals, len_bytes, slot, .. } = flows.get(index).transport else { return 0 };
+        let line = line_of(flows.get(index));
+        let sharing = (index..flows.len()).map(|index| flows.get(index)).take_while(|&spec| line_of(spec) == line);
         let of_line: Vec<CellFlow> = sharing
             .zip(index..)
             .map(|(spec, index)| CellFlow {
                 context: self.context(index, spec),
-                share: if let Transport::Cells { share, .. } = spec.transport { share } else { 0.0 },
+                share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
                 book: SendBook::new(self.sampled),
             })
             .collect();
         let count = of_line.len();
-        let spec = &flows[index];
+        let spec = flows.get(index);
         let rng = stream(self.seed, &format!("flow/{}", spec.name));
         let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
         let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
         let source = self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
-        for (index, spec) in flows[index..index + count].iter().enumerate().map(|(at, spec)| (index + at, spec)) {
+        for (index, spec) in (index..index + count).map(|index| (index, flows.get(index))) {
             let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
                 self.context(index, spec),
                 0,
@@ -141,8 +142,8 @@ impl Endpoints {
     fn conversation(
         &mut self,
         index: usize,
-        response: &FlowSpec,
-        request: &FlowSpec,
+        response: Flow<'_>,
+        request: Flow<'_>,
         config: &TcpConfig,
         (request_bytes, size, think): (u64, Distribution, Distribution),
     ) {
