@@ -239,7 +239,7 @@ impl Wiring {
                 endpoints: seats.take(&plan),
             }
         });
-        let hosts = Hosts::new(parts, first, &of_direction);
+        let hosts = Hosts::new(parts.collect(), first, &of_direction);
         failed.map_or(Ok(hosts), Err)
     }
 

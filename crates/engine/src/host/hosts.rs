@@ -79,23 +79,17 @@ struct Seat {
 impl Hosts {
     /// `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from `first_direction`
     /// on; [`NONE`] where they come to none here.
-    pub fn new(
-        parts: impl ExactSizeIterator<Item = HostParts>,
-        first_direction: usize,
-        endpoint_of: &[(u32, u32)],
-    ) -> Self {
-        let (mut hosts, mut seats) = (Vec::with_capacity(parts.len()), Vec::with_capacity(parts.len()));
-        let mut first_seats = Vec::with_capacity(parts.len());
+    pub fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
+        let farthest = parts.iter().map(|host| host.distance).max().unwrap_or(Span::ZERO);
+        let (mut hosts, mut seats, mut first_seats) = (Vec::with_capacity(parts.len()), Vec::new(), Vec::new());
         for HostParts { downlink, uplink, distance, endpoints } in parts {
             let host = hosts.len() as u32;
             first_seats.push(seats.len() as u32);
             let shares = uplink.is_some() && endpoints.len() > 1;
             let in_order = shares.then(|| Box::new(InOrder { timers: BinaryHeap::new(), planned: Time::NEVER }));
             seats.extend(endpoints.into_iter().map(|endpoint| Seat { endpoint, host, planned: Time::NEVER }));
-            hosts.push(Host { downlink, uplink, behind: distance, in_order });
+            hosts.push(Host { downlink, uplink, behind: farthest - distance, in_order });
         }
-        let farthest = hosts.iter().map(|host| host.behind).max().unwrap_or(Span::ZERO);
-        hosts.iter_mut().for_each(|host| host.behind = farthest - host.behind);
         let seat =
             |&(host, endpoint): &(u32, u32)| if host == NONE { NONE } else { first_seats[host as usize] + endpoint };
         let seat_of = endpoint_of.iter().map(seat).collect();
