@@ -1,6 +1,6 @@
 """Types of the extension module, written by hand; `mypy.stubtest` compares them with what was built."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Any, Final, Self, TypeAlias, TypedDict, final, overload, type_check_only
@@ -70,7 +70,6 @@ class Column:
     def __getitem__(self, key: int, /) -> Any: ...
     @overload
     def __getitem__(self, key: slice, /) -> list[Any]: ...
-    def __iter__(self, /) -> Iterator[Any]: ...
     def places(self, wanted: Sequence[str], most: int) -> list[int]: ...
 
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]

@@ -12,7 +12,8 @@ use crate::driver::routes::Routes;
 use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
-use crate::host::endpoints::Endpoints;
+use crate::host::endpoint::Endpoint;
+use crate::host::endpoints::{self, Endpoints};
 use crate::host::hosts::{HostParts, Hosts};
 use crate::host::seats::Seats;
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
@@ -157,42 +158,43 @@ impl Wiring {
 
     /// Nodes, and what lies between them.
     fn windows(&mut self, fabrics: Vec<FabricSpec>, flows: &Flows) -> Result<Windows, RunError> {
-        let Self { seed, measured, probes, .. } = *self;
+        let measured = self.measured;
         check_lengths(flows, &self.links.all)?;
-        let sampled = probes.flows && probes.interval.is_some();
-        let mut endpoints = Endpoints {
-            seed,
-            checkpoints: Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled)),
-            sampled,
-            made: Vec::new(),
-            ends: Vec::new(),
-        };
-        let mut index = 0;
-        while index < flows.len() {
-            index += endpoints.add(flows, index)?;
-        }
-        let Endpoints { made, ends, .. } = endpoints;
+        let (ends, endpoints) = endpoints::ends(flows);
         let mut ways = Vec::with_capacity(2 * flows.len());
         for (flow, &ends) in flows.iter().zip(&ends) {
             ways.extend(layout::ways(flow, ends)?);
         }
-        drop(ends);
-        let Layout { places, groups, routes, lanes, .. } =
-            Layout::new(&self.links.all, fabrics.len(), made.len(), &ways);
-        let routes = Routes::new(&routes);
+        let layout = Layout::new(&self.links.all, fabrics.len(), endpoints, &ways);
+        let Layout { places, groups, lanes, routes: steps, .. } = layout;
+        let routes = Routes::new(&steps);
         let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
-        drop(ways);
+        // Planning takes as much memory as endpoints do: all of it is free again before there are any.
+        drop((ways, steps));
         let rates = self.links.all.iter().map(|link| link.rate);
         let packet_time = rates.map(|rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO);
         let mut nodes = self.ports(&places)?;
         for (fabric, number) in fabrics.into_iter().zip(0..) {
             nodes.push(Box::new(self.crossbar(fabric, number, flows)));
         }
-        let mut seats = Seats::new(&groups, made, ends);
+        let mut seats = Seats::new(&groups, self.endpoints(flows)?, ends);
         for (group, number) in groups.into_iter().zip(0..) {
             nodes.push(Box::new(self.hosts(group, number, &mut seats)?));
         }
         Windows::new(nodes, &lanes, routes, packet_time, measured)
+    }
+
+    /// The ends of all flows.
+    fn endpoints(&self, flows: &Flows) -> Result<Vec<Endpoint>, RunError> {
+        let Self { seed, measured, probes, .. } = *self;
+        let sampled = probes.flows && probes.interval.is_some();
+        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        let mut endpoints = Endpoints { seed, checkpoints, sampled, made: Vec::new() };
+        let mut index = 0;
+        while index < flows.len() {
+            index += endpoints.add(flows, index)?;
+        }
+        Ok(endpoints.made)
     }
 
     /// The links that are nodes, in the order of their numbers.

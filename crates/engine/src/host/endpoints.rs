@@ -17,21 +17,54 @@ use crate::rng::stream;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{Application, Distribution, Transport};
 
-/// Makes the endpoints of the flows and remembers which is which end.
+/// Makes the endpoints of the flows.
 pub(crate) struct Endpoints {
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
     pub made: Vec<Endpoint>,
-    /// (source, destination) of each flow.
-    pub ends: Vec<(EndpointId, EndpointId)>,
+}
+
+/// The numbers that endpoints get when [`Endpoints`] makes them: the (source, destination) of each flow; and how many
+/// endpoints that will be. They are known before, so that the ways between them need not be planned beside them.
+pub(crate) fn ends(flows: &Flows) -> (Vec<(EndpointId, EndpointId)>, usize) {
+    let mut ends = Vec::with_capacity(flows.len());
+    let mut next: EndpointId = 0;
+    while ends.len() < flows.len() {
+        let index = ends.len();
+        match flows.get(index).transport {
+            Transport::Tcp { application: Application::RequestResponse { .. }, .. } => {
+                ends.extend([(next, next + 1), (next + 1, next)]);
+                next += 2;
+            }
+            Transport::Cells { .. } => {
+                let sinks = sharing(flows, index) as EndpointId;
+                ends.extend((1..=sinks).map(|sink| (next, next + sink)));
+                next += 1 + sinks;
+            }
+            _ => {
+                ends.push((next, next + 1));
+                next += 2;
+            }
+        }
+    }
+    (ends, next as usize)
+}
+
+/// How many flows, from that one on, share the source of a line of cells.
+fn sharing(flows: &Flows, index: usize) -> usize {
+    let line_of = |index: usize| {
+        let flow = flows.get(index);
+        if let Transport::Cells { line, .. } = flow.transport { Some((flow.group, *line)) } else { None }
+    };
+    let line = line_of(index);
+    (index..flows.len()).take_while(|&index| line_of(index) == line).count()
 }
 
 impl Endpoints {
-    fn push(&mut self, endpoint: Endpoint) -> EndpointId {
+    fn push(&mut self, endpoint: Endpoint) {
         self.made.push(endpoint);
-        self.made.len() as EndpointId - 1
     }
 
     fn context(&self, flow: usize, spec: Flow<'_>) -> EndpointContext {
@@ -73,9 +106,8 @@ impl Endpoints {
                 };
                 let transmitter = self.transmitter(index, spec, config);
                 let acknowledger = self.acknowledger(index, spec, config);
-                let source = self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
-                let destination = self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
-                self.ends.push((source, destination));
+                self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
+                self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
             }
         }
         Ok(1)
@@ -94,45 +126,29 @@ impl Endpoints {
             rng: stream(self.seed, &format!("flow/{}", spec.name)),
             book: SendBook::new(self.sampled),
         });
-        let source = self.push(Endpoint::UdpSource(Box::new(source)));
-        let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
-            context,
-            *header_bytes,
-            ReceiveBook::new(self.sampled),
-        ))));
-        self.ends.push((source, sink));
+        self.push(Endpoint::UdpSource(Box::new(source)));
+        self.push(Endpoint::UdpSink(Box::new(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)))));
     }
 
     /// The source of a line, with all flows that share it; returns how many.
     fn cells(&mut self, flows: &Flows, index: usize) -> usize {
-        let line_of = |spec: Flow<'_>| match spec.transport {
-            Transport::Cells { line, .. } => Some((spec.group.to_owned(), *line)),
-            _ => None,
-        };
-        let &Transport::Cells { arrivals, len_bytes, slot, .. } = flows.get(index).transport else { return 0 };
-        let line = line_of(flows.get(index));
-        let sharing = (index..flows.len()).map(|index| flows.get(index)).take_while(|&spec| line_of(spec) == line);
-        let of_line: Vec<CellFlow> = sharing
-            .zip(index..)
-            .map(|(spec, index)| CellFlow {
-                context: self.context(index, spec),
-                share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
-                book: SendBook::new(self.sampled),
-            })
-            .collect();
-        let count = of_line.len();
         let spec = flows.get(index);
+        let &Transport::Cells { arrivals, len_bytes, slot, .. } = spec.transport else { return 0 };
+        let count = sharing(flows, index);
+        let of_line = (index..index + count).map(|index| (index, flows.get(index)));
+        let cell_flow = |(index, spec): (usize, Flow<'_>)| CellFlow {
+            context: self.context(index, spec),
+            share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
+            book: SendBook::new(self.sampled),
+        };
         let rng = stream(self.seed, &format!("flow/{}", spec.name));
         let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
-        let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
-        let source = self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
-        for (index, spec) in (index..index + count).map(|index| (index, flows.get(index))) {
-            let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
-                self.context(index, spec),
-                0,
-                ReceiveBook::new(self.sampled),
-            ))));
-            self.ends.push((source, sink));
+        let flows = of_line.clone().map(cell_flow).collect();
+        let parts = CellSourceParts { flows, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
+        self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
+        for (index, spec) in of_line {
+            let book = ReceiveBook::new(self.sampled);
+            self.push(Endpoint::UdpSink(Box::new(UdpSink::new(self.context(index, spec), 0, book))));
         }
         count
     }
@@ -167,9 +183,7 @@ impl Endpoints {
             response_rng: random("response"),
             start: response.start,
         });
-        let server = self.push(Endpoint::Conversation(Box::new(server)));
-        let client = self.push(Endpoint::Conversation(Box::new(client)));
-        self.ends.push((server, client));
-        self.ends.push((client, server));
+        self.push(Endpoint::Conversation(Box::new(server)));
+        self.push(Endpoint::Conversation(Box::new(client)));
     }
 }

@@ -4,7 +4,7 @@ use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::observe::handed_in::FlowLabels;
 use crate::observe::results::{Column, Table};
 
-/// What is in the results of a flow's ends. A book is drawn up as it is handed in, for of a million flows the books take
+/// What is in the results of a flow's ends. A book is drawn up as it is handed in: of a million flows the books take
 /// several times as much.
 #[derive(Default)]
 pub(crate) struct FlowTable {
