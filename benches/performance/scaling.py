@@ -155,8 +155,7 @@ CURVES = (
         table=of_flows,
         note="Scenario c with more flows or fewer: rate and queue of the bottleneck are in proportion to them, so that "
         "each flow has 5.1 Mb/s. From 100,000 flows on, a run is so short that the senders are still opening their "
-        "windows at its end. Memory is that of the process, in which `forebay run` makes a row of results for each "
-        "flow; before results is up to the end of the run phase.",
+        "windows at its end. Memory is that of the process; before results is up to the end of the run phase.",
     ),
     Curve(
         "ports",

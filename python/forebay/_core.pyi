@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
-from typing import Any, Final, Self, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, Final, Self, TypeAlias, TypedDict, final, overload, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from .guests import Plan
 
 __all__ = [
     "CaptureError",
+    "Column",
     "Component",
     "DisciplineError",
     "InternalError",
@@ -26,6 +27,7 @@ __all__ = [
     "exponential",
     "flow_and_link_names",
     "flow_table_entries",
+    "json_rows",
     "json_schema",
     "logarithm",
     "power",
@@ -60,6 +62,15 @@ class Component:
     @property
     def salt(self) -> int: ...
     def _order(self, packet: int, verdict: int) -> None: ...
+
+@final
+class Column:
+    def __len__(self, /) -> int: ...
+    @overload
+    def __getitem__(self, key: int, /) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> list[Any]: ...
+    def places(self, wanted: Sequence[str], most: int) -> list[int]: ...
 
 _Columns: TypeAlias = dict[str, NDArray[Any] | list[Any]]
 _Overrides: TypeAlias = Sequence[tuple[str, str]]
@@ -174,6 +185,11 @@ def run(
     arrays: bool = True,
     guests: _Guests = ...,
 ) -> RawResult: ...
+def json_rows(
+    columns: Sequence[tuple[str, Column | NDArray[np.float64] | NDArray[np.int64] | Sequence[str]]],
+    start: int,
+    stop: int,
+) -> str: ...
 def run_file(
     facts: Sequence[tuple[str, str | int | None]],
     tables: Sequence[tuple[str, Sequence[tuple[str, NDArray[Any] | Sequence[str] | Sequence[NDArray[np.float64]]]]]],

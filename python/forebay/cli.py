@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from . import _core, catalogue, completion, interrupt, terminal
 from .catalogue import Kind
-from .document import document_of, json_text
+from .document import document_of, json_parts
 from .errors import DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, named
 from .options import (
@@ -132,14 +132,16 @@ def run(
             document = document_of(run_core(checked, seed=seed, progress=bar.mover, arrays=False))
         else:
             try:
-                document = run_scenario(checked, seed=seed, out=folder, progress=bar.mover).to_dict()
+                from .result import rows_document
+
+                document = rows_document(run_scenario(checked, seed=seed, out=folder, progress=bar.mover))
                 interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
             except NotWrittenError as error:
                 if error.result is None:
                     raise
-                document, unsaved = error.result.to_dict(), error
+                document, unsaved = rows_document(error.result), error
     if as_json:
-        terminal.write(json_text(document))
+        terminal.write_parts(json_parts(document))
     else:
         from .summary import result_tables
 

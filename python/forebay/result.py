@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from .document import TABLES, Document, json_text, values_of
+from .document import TABLES, Document, Rows, json_parts, json_text, values_of
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .frames import frame_of
@@ -218,7 +218,7 @@ class Result:
         from .notebook import html
         from .summary import result_tables
 
-        return html(lambda width: result_tables(self.to_dict(series=False), width))
+        return html(lambda width: result_tables(rows_document(self, series=False), width))
 
     def to_dict(self, *, series: bool = True) -> Document:
         """Return the whole result as plain values, with None for a value that does not exist.
@@ -227,15 +227,7 @@ class Result:
             series: Whether to include the values of the time series.
 
         """
-        tables = {table: getattr(self, table).to_dicts() for table in TABLES}
-        return {
-            **{key: getattr(self, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
-            **tables,
-            "deadlock": None if self.deadlock is None else asdict(self.deadlock),
-            "series": [entry.to_dict(values=series) for entry in self.all_series],
-            "engine": asdict(self.engine),
-            "digest": self.digest,
-        }
+        return rows_document(self, series=series) | {table: getattr(self, table).to_dicts() for table in TABLES}
 
     def to_json(self, *, series: bool = True) -> str:
         """Return the whole result as one JSON document, as `forebay run --json` prints it.
@@ -244,7 +236,7 @@ class Result:
             series: Whether to include the values of the time series.
 
         """
-        return json_text(self.to_dict(series=series))
+        return json_text(rows_document(self, series=series))
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write tables and series as Parquet, and all but the values of the series as `result.json`.
@@ -272,7 +264,9 @@ class Result:
             kinds = dict.fromkeys(series.kind for series in self.all_series)
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
             pl.concat(frames).write_parquet(folder / SERIES_FILE)
-        (folder / RESULT_FILE).write_text(self.to_json(series=False) + "\n", encoding="utf-8")
+        with (folder / RESULT_FILE).open("w", encoding="utf-8") as file:
+            file.writelines(json_parts(rows_document(self, series=False)))
+            file.write("\n")
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
@@ -314,6 +308,18 @@ class Result:
         except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
             message = f"cannot read the result in {path}: {error}\nhint: run the scenario again"
             raise InputError(message) from None
+
+
+def rows_document(result: Result, *, series: bool = True) -> Document:
+    """Return the same as `Result.to_dict`, with tables of `Rows`."""
+    return {
+        **{key: getattr(result, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
+        **{table: Rows(getattr(result, table).to_dict()) for table in TABLES},
+        "deadlock": None if result.deadlock is None else asdict(result.deadlock),
+        "series": [entry.to_dict(values=series) for entry in result.all_series],
+        "engine": asdict(result.engine),
+        "digest": result.digest,
+    }
 
 
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:

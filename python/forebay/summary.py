@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from statistics import fmean
 from typing import Any
@@ -13,7 +14,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 from rich.table import Table
 
-from .document import Document
+from .document import Document, Rows
 from .folding import Column, folded
 from .quantity import CI, Scale, scale
 
@@ -81,7 +82,7 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int) -> list[R
     if parts["queues"]:
         tables += _queues(parts["queues"], width)
     if parts["links"]:
-        tables += _links(parts["links"], {row["name"] for row in parts["queues"]}, width)
+        tables += _links(parts["links"], set(Rows.of(parts["queues"]).column("name")), width)
     if parts["ports"]:
         tables += _ports(parts["ports"], width)
     return tables
@@ -95,9 +96,18 @@ def jain_index(shares: Sequence[float]) -> float:
 
 def _group_rows(flows: Sequence[Row]) -> list[Row]:
     """Return a row for each group of flows, and one of all: means of a flow, and how fairly the flows share."""
-    groups = {name: list(members) for name, members in groupby(flows, key=lambda row: row["group"])}
+    groups = dict(_runs(flows))
     rows = [{"name": name, "flows": len(members), **_means(members)} for name, members in groups.items()]
-    return [*rows, {"name": _ALL, "flows": len(flows), "kind": "", "jain": _fairness(flows)}]
+    return [*rows, {"name": _ALL, "flows": len(flows), "kind": "", "jain": _fairness(Rows.of(flows))}]
+
+
+def _runs(flows: Sequence[Row]) -> Iterator[tuple[str, Rows]]:
+    """Yield the flows of each group, which come one after the other."""
+    table, start = Rows.of(flows), 0
+    for group, members in groupby(table.column("group")):
+        stop = start + sum(1 for _ in members)
+        yield group, table.part(start, stop)
+        start = stop
 
 
 def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
@@ -123,8 +133,7 @@ def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
 
 def _flows(flows: Sequence[Row], width: int) -> list[RenderableType]:
     """Return a row for each flow of the groups that have not too many."""
-    groups = [list(members) for _, members in groupby(flows, key=lambda row: row["group"])]
-    shown = [row for members in groups if len(members) <= _MOST_FLOWS for row in members]
+    shown = [row for _, members in _runs(flows) if len(members) <= _MOST_FLOWS for row in members]
     if not shown:
         return []
     goodput, delay = _unit(shown, "goodput_bps"), _unit(shown, "delay_p99_s")
@@ -155,21 +164,23 @@ def _delays(rows: Sequence[Row], unit: Scale) -> list[Column]:
     ]
 
 
-def _means(group: Sequence[Row]) -> Row:
+def _means(group: Rows) -> Row:
     """One row for a group: means; of delays with the packets delivered as weights."""
-    means: dict[str, Any] = {"kind": group[0]["kind"], "jain": _fairness(group)}
+    first = group[0]
+    means: dict[str, Any] = {"kind": first["kind"], "jain": _fairness(group)}
     for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
-        means[name] = fmean(row[name] or 0 for row in group) if len(group) > 1 else group[0][name]
-    delivered = [row for row in group if row["packets_delivered"]]
+        means[name] = fmean(value or 0 for value in group.column(name)) if len(group) > 1 else first[name]
+    delivered = group.column("packets_delivered")
     for name in ("delay_mean_s", "delay_p50_s", "delay_p99_s"):
-        known = [(row[name], row["packets_delivered"]) for row in delivered if row[name] is not None]
-        means[name] = fmean(*zip(*known, strict=True)) if known else None
+        delays = [delay if packets else None for delay, packets in zip(group.column(name), delivered, strict=True)]
+        weights = [packets for delay, packets in zip(delays, delivered, strict=True) if delay is not None]
+        means[name] = fmean([delay for delay in delays if delay is not None], weights) if weights else None
     return means
 
 
-def _fairness(flows: Sequence[Row]) -> float | None:
+def _fairness(flows: Rows) -> float | None:
     """Jain's index of the flows' goodputs; of one flow, or where nothing got through, there is none."""
-    shares = [row["goodput_bps"] or 0.0 for row in flows]
+    shares = [goodput or 0.0 for goodput in flows.column("goodput_bps")]
     return jain_index(shares) if len(shares) > 1 and any(shares) else None
 
 
@@ -201,8 +212,8 @@ def _links(links: Sequence[Row], queued: set[str], width: int) -> list[Renderabl
     """All links if they are few, else those with a queue of their own, else the busiest."""
     shown = links
     if len(links) > _MOST_ROWS:
-        busiest = sorted(links, key=lambda row: -row["utilization"])
-        shown = ([row for row in links if row["name"] in queued] or busiest)[:_MOST_ROWS]
+        table = Rows.of(links)
+        shown = table.find("name", queued, _MOST_ROWS) or _busiest(table)
     rate = _unit(shown, "rate_bps")
     columns = [
         Column(f"rate\n{rate.unit}", [rate.text(row["rate_bps"]) for row in shown], rank=1),
@@ -212,6 +223,12 @@ def _links(links: Sequence[Row], queued: set[str], width: int) -> list[Renderabl
     ]
     names = [row["name"] for row in shown]
     return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
+
+
+def _busiest(links: Rows) -> list[Row]:
+    utilization = links.column("utilization")
+    places = heapq.nsmallest(_MOST_ROWS, range(len(links)), key=lambda place: -utilization[place])
+    return [links[place] for place in places]
 
 
 def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Self
 
@@ -63,8 +63,15 @@ def give_up_output() -> None:
 
 def write(text: str) -> None:
     """Print a text on standard output exactly as it is."""
+    write_parts([text.removesuffix("\n")])
+
+
+def write_parts(parts: Iterable[str]) -> None:
+    """Print a line on standard output that comes in parts, exactly as they are."""
     with printing():
-        sys.stdout.write(text if text.endswith("\n") else text + "\n")
+        for part in parts:
+            sys.stdout.write(part)
+        sys.stdout.write("\n")
 
 
 def show(*renderables: RenderableType) -> None:

@@ -6,5 +6,6 @@ pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;
 pub(crate) mod outbox;
+pub(crate) mod seats;
 pub(crate) mod tcp;
 pub(crate) mod udp;

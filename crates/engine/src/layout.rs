@@ -8,7 +8,9 @@ use crate::driver::node::NodeId;
 use crate::driver::order::Lane;
 use crate::driver::routes::Step;
 use crate::error::RunError;
-use crate::spec::{Distribution, FabricId, FlowSpec, LinkId, LinkSpec, Transport};
+use crate::spec::flows::Flow;
+use crate::spec::links::Link;
+use crate::spec::{Distribution, FabricId, LinkId, Transport};
 
 /// Index of an endpoint.
 pub(crate) type EndpointId = u32;
@@ -28,7 +30,7 @@ pub(crate) struct Way<'a> {
 /// # Errors
 /// If it crosses more links and switches than a packet can count, or none at all.
 pub(crate) fn ways<'a>(
-    flow: &'a FlowSpec,
+    flow: Flow<'a>,
     (source, destination): (EndpointId, EndpointId),
 ) -> Result<[Option<Way<'a>>; 2], RunError> {
     let way = |from, to, links: &'a [LinkId], least_bytes| {
@@ -37,10 +39,10 @@ pub(crate) fn ways<'a>(
         }
         Ok(Some(Way { from, to, links, least_bytes }))
     };
-    let (data_bytes, ack_bytes) = least_bytes(&flow.transport);
-    let data = way(source, destination, &flow.forward, data_bytes)?;
+    let (data_bytes, ack_bytes) = least_bytes(flow.transport);
+    let data = way(source, destination, flow.forward, data_bytes)?;
     let acks = match ack_bytes {
-        Some(bytes) => way(destination, source, &flow.backward, bytes)?,
+        Some(bytes) => way(destination, source, flow.backward, bytes)?,
         None => None,
     };
     Ok([data, acks])
@@ -86,7 +88,7 @@ pub(crate) struct HostPlan {
 
 /// What is known of each link here.
 struct LinkView<'a> {
-    specs: &'a [LinkSpec],
+    specs: &'a [Link],
     /// The length of the shortest packet that takes it.
     least_bytes: Vec<u32>,
 }
@@ -94,7 +96,7 @@ struct LinkView<'a> {
 impl LinkView<'_> {
     /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
     fn delay(&self, link: LinkId) -> Span {
-        let LinkSpec { rate, propagation, .. } = &self.specs[link as usize];
+        let Link { rate, propagation, .. } = &self.specs[link as usize];
         *propagation + rate.transmission_time(u64::from(self.least_bytes[link as usize]))
     }
 }
@@ -112,7 +114,7 @@ pub(crate) struct Layout {
 impl Layout {
     /// Of `endpoints` endpoints, with the ways of all flows: data and ACKs alternately. Fabrics have the numbers behind
     /// those of the links that are nodes.
-    pub fn new(links: &[LinkSpec], fabrics: usize, endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+    pub fn new(links: &[Link], fabrics: usize, endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
         let mut least_bytes = vec![u32::MAX; links.len()];
         for way in ways.iter().flatten() {
             for &link in way.links {
@@ -179,12 +181,7 @@ fn add(lanes: &mut BTreeMap<(NodeId, NodeId), Span>, from: NodeId, to: NodeId, d
 }
 
 /// The nodes between the ends of a way, each with its link; fabrics have none.
-fn nodes_of(
-    way: &Way<'_>,
-    links: &[LinkSpec],
-    places: &[Place],
-    first_fabric: NodeId,
-) -> Vec<(NodeId, Option<LinkId>)> {
+fn nodes_of(way: &Way<'_>, links: &[Link], places: &[Place], first_fabric: NodeId) -> Vec<(NodeId, Option<LinkId>)> {
     let mut nodes = Vec::with_capacity(way.links.len());
     for (&link, place) in way.links.iter().zip(0..) {
         if let Some((fabric, _)) = links[link as usize].fabric.filter(|_| place > 0) {
@@ -209,7 +206,7 @@ struct Ends {
 }
 
 impl Ends {
-    fn new(links: &[LinkSpec], endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+    fn new(links: &[Link], endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
         let (mut last, mut first) = (vec![Vec::new(); endpoints], vec![Vec::new(); endpoints]);
         let add = |known: &mut Vec<LinkId>, link: LinkId| {
             if !known.contains(&link) {
@@ -222,7 +219,7 @@ impl Ends {
         }
         let mut taken = vec![false; links.len()];
         ways.iter().flatten().flat_map(|way| way.links).for_each(|&link| taken[link as usize] = true);
-        let plain = links.iter().zip(taken).map(|(link, taken)| link.queue.is_none() && taken).collect();
+        let plain = links.iter().zip(taken).map(|(link, taken)| !link.has_queue && taken).collect();
         let (is_downlink, is_uplink) = (vec![false; links.len()], vec![false; links.len()]);
         Self { plain, is_downlink, is_uplink, last, first }
     }
@@ -312,13 +309,13 @@ impl Ends {
 
 /// What each link is: those that belong to no host are nodes, in their order; those that share state are one, which has
 /// the number of the first of them. Returns how many nodes that are, too.
-fn number(links: &[LinkSpec], ends: &Ends) -> (Vec<Place>, NodeId) {
+fn number(links: &[Link], ends: &Ends) -> (Vec<Place>, NodeId) {
     let (mut nodes, mut sharing) = (0, None);
     let mut new = || {
         nodes += 1;
         nodes - 1
     };
-    let place = |(link, number): (&LinkSpec, usize)| {
+    let place = |(link, number): (&Link, usize)| {
         if ends.is_downlink[number] {
             Place::Downlink
         } else if ends.is_uplink[number] {

@@ -38,6 +38,7 @@ pub use observe::histogram::DelayHistogram;
 pub use observe::machine::available_memory;
 pub use observe::pcapng;
 pub use observe::results::{Column, EngineStats, RunResult, Series, Table};
+pub use observe::texts::Texts;
 pub use observe::trace::TraceSpec;
 pub use packet::{FlowId, Packet};
 pub use rng::stream;

@@ -38,7 +38,6 @@ const _: () = assert!(size_of::<Wire>() == 64);
 pub(crate) struct LinkRecord {
     /// Its place in the order in which links were added.
     number: u32,
-    pub name: String,
     pub rate: Rate,
     /// The length sent before the last one and its transmission time: where there are two, such as data and control
     /// frames, they come in turn.
@@ -50,10 +49,16 @@ pub(crate) struct LinkRecord {
     bytes: u64,
     /// Time spent transmitting within the measured interval.
     busy: Span,
-    loss: Option<Box<Loss>>,
-    pub lost: LossBook,
+    /// Of an observed link.
+    observed: Option<Box<Observed>>,
+}
+
+/// What is asked of a link that loses, traces or samples.
+struct Observed {
+    loss: Option<Loss>,
+    lost: LossBook,
     tracer: Option<Box<Tracer>>,
-    utilization: Option<Box<UtilizationSeries>>,
+    utilization: Option<UtilizationSeries>,
     /// When the utilisation is sampled, if the link has to see to that itself.
     checkpoints: Checkpoints,
 }
@@ -76,7 +81,6 @@ struct UtilizationSeries {
 /// What a link hands in at the end.
 pub(crate) struct LinkReport {
     pub number: u32,
-    pub name: String,
     pub rate: Rate,
     pub utilization: f64,
     pub hops: u64,
@@ -88,21 +92,16 @@ pub(crate) struct LinkReport {
 }
 
 impl Wire {
-    pub fn new(number: u32, name: String, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
+    pub fn new(number: u32, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
         let record = LinkRecord {
             number,
-            name,
             rate,
             memo_before: (0, Span::ZERO),
             hops: 0,
             packets: 0,
             bytes: 0,
             busy: Span::ZERO,
-            loss: None,
-            lost: LossBook::default(),
-            tracer: None,
-            utilization: None,
-            checkpoints: Checkpoints::new(None, None),
+            observed: None,
         };
         Self {
             free_at: Time::ZERO,
@@ -118,28 +117,26 @@ impl Wire {
 
     pub fn set_loss(&mut self, probability: f64, rng: Pcg64Mcg) {
         if probability > 0.0 {
-            self.observed = true;
-            self.record.loss = Some(Box::new(Loss { probability, rng }));
+            self.observe().loss = Some(Loss { probability, rng });
         }
     }
 
     pub fn set_tracer(&mut self, tracer: Tracer) {
-        self.observed = true;
-        self.record.tracer = Some(Box::new(tracer));
+        self.observe().tracer = Some(Box::new(tracer));
     }
 
     /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
     /// [`Wire::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
-        self.observed = true;
-        self.record.utilization = Some(Box::default());
+        let observed = self.observe();
+        observed.utilization = Some(UtilizationSeries::default());
         if let Some(checkpoints) = checkpoints {
-            self.record.checkpoints = checkpoints;
+            observed.checkpoints = checkpoints;
         }
     }
 
-    pub fn name(&self) -> &str {
-        &self.record.name
+    pub fn number(&self) -> u32 {
+        self.record.number
     }
 
     /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
@@ -186,6 +183,20 @@ impl Wire {
         self.record.sample(at, interval, self.free_at);
     }
 
+    /// The link is observed from now on.
+    fn observe(&mut self) -> &mut Observed {
+        self.observed = true;
+        self.record.observed.get_or_insert_with(|| {
+            Box::new(Observed {
+                loss: None,
+                lost: LossBook::default(),
+                tracer: None,
+                utilization: None,
+                checkpoints: Checkpoints::new(None, None),
+            })
+        })
+    }
+
     /// Of an observed link: the packet, at the sending end, is lost there or goes on.
     #[cold]
     #[inline(never)]
@@ -221,17 +232,21 @@ impl Wire {
         self.record.take_samples(measured.to, self.free_at);
         self.count();
         let record = &mut self.record;
+        let observed = record.observed.take().map(|observed| *observed);
+        let (lost, tracer, series) = observed
+            .map_or_else(Default::default, |Observed { lost, tracer, utilization, .. }| {
+                (lost, tracer, utilization.map(|series| series.values))
+            });
         LinkReport {
             number: record.number,
-            name: record.name.clone(),
             rate: record.rate,
             utilization: record.busy.seconds() / measured.seconds(),
             hops: record.hops,
             packets: record.packets,
             bytes: record.bytes,
-            lost: std::mem::take(&mut record.lost),
-            tracer: record.tracer.take(),
-            series: record.utilization.take().map(|series| series.values),
+            lost,
+            tracer,
+            series,
         }
     }
 }
@@ -253,6 +268,40 @@ impl LinkRecord {
 
     /// Takes the samples that are due up to `now`.
     fn take_samples(&mut self, now: Time, free_at: Time) {
+        if let Some(observed) = &mut self.observed {
+            observed.take_samples(now, free_at);
+        }
+    }
+
+    /// As [`Observed::sample`].
+    fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
+        if let Some(observed) = &mut self.observed {
+            observed.sample(at, interval, free_at);
+        }
+    }
+
+    #[cold]
+    fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
+        self.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
+    }
+
+    #[cold]
+    fn observe(
+        &mut self,
+        packet: Packet,
+        end: Time,
+        transmission: Span,
+        measured: &MeasuredInterval,
+        sacks: &SackTable,
+    ) {
+        if let Some(observed) = &mut self.observed {
+            observed.observe(packet, end, transmission, measured, sacks);
+        }
+    }
+}
+
+impl Observed {
+    fn take_samples(&mut self, now: Time, free_at: Time) {
         while let Some((at, _)) = self.checkpoints.take(now) {
             self.sample(at, self.checkpoints.interval(), free_at);
         }
@@ -268,7 +317,6 @@ impl LinkRecord {
         }
     }
 
-    #[cold]
     fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         let Some(loss) = &mut self.loss else { return false };
         let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
@@ -278,7 +326,6 @@ impl LinkRecord {
         lost
     }
 
-    #[cold]
     fn observe(
         &mut self,
         packet: Packet,

@@ -1,6 +1,5 @@
 //! Building a network: links, flows and their paths, then processes and lanes.
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use forebay_qdisc::{Queue, Span, Time};
@@ -13,11 +12,11 @@ use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
 use crate::host::endpoint::Endpoint;
-use crate::host::endpoints::Endpoints;
-use crate::host::hosts::{HostParts, Hosts, NONE};
+use crate::host::endpoints::{self, Endpoints};
+use crate::host::hosts::{HostParts, Hosts};
+use crate::host::seats::Seats;
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
 use crate::link::Wire;
-use crate::observe::handed_in::FlowLabel;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::queue_book::{Books, QueueBook};
@@ -31,6 +30,8 @@ use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
 use crate::router::queue_port::QueuePort;
 use crate::router::shared_ports::SharedPorts;
+use crate::spec::flows::Flows;
+use crate::spec::links::{Link, LinkExtras, Links};
 use crate::spec::{
     AdapterSpec, Application, EthernetSwitchSpec, FabricId, FabricSpec, FlowSpec, LinkId, LinkSpec, Probes, Transport,
 };
@@ -40,11 +41,11 @@ pub struct NetworkBuilder {
     seed: u64,
     measured: MeasuredInterval,
     probes: Probes,
-    links: Vec<LinkSpec>,
+    links: Links,
     fabrics: Vec<FabricSpec>,
     switches: Vec<EthernetSwitchSpec>,
     adapters: Vec<AdapterSpec>,
-    flows: Vec<FlowSpec>,
+    flows: Flows,
 }
 
 impl NetworkBuilder {
@@ -55,18 +56,17 @@ impl NetworkBuilder {
             seed,
             measured: MeasuredInterval { from: warmup, to: end },
             probes,
-            links: Vec::new(),
+            links: Links::default(),
             fabrics: Vec::new(),
             switches: Vec::new(),
             adapters: Vec::new(),
-            flows: Vec::new(),
+            flows: Flows::default(),
         }
     }
 
     /// Adds one direction of a link.
     pub fn add_link(&mut self, link: LinkSpec) -> LinkId {
-        self.links.push(link);
-        self.links.len() as LinkId - 1
+        self.links.add(link)
     }
 
     /// Adds the fabric of a switch, between the links that lead to its inputs and those that name it.
@@ -99,8 +99,10 @@ impl NetworkBuilder {
             }),
             _ => None,
         };
-        self.flows.push(flow);
-        self.flows.extend(request);
+        self.flows.add(flow);
+        if let Some(request) = request {
+            self.flows.add(request);
+        }
     }
 
     /// How many flows there are; the next one added gets this index.
@@ -114,141 +116,248 @@ impl NetworkBuilder {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
-        let (measured, sampling_interval) = (self.measured, self.probes.interval);
-        let report = Report::new(measured, self.flows.iter().map(label).collect());
-        let is_ethernet = !self.switches.is_empty() || !self.adapters.is_empty();
-        let driver = if is_ethernet { self.ethernet()? } else { self.windows()? };
+        let Self { seed, measured, probes, links, fabrics, switches, adapters, flows } = self;
+        let sampling_interval = probes.interval;
+        let traced = traced_flows(&flows, links.all.len());
+        let mut wiring = Wiring { links, seed, measured, probes, traced };
+        let driver = if switches.is_empty() && adapters.is_empty() {
+            wiring.windows(fabrics, &flows)?
+        } else {
+            let ethernet = Ethernet::new(switches, adapters, &wiring.links)?;
+            wiring.ethernet(ethernet, &fabrics, &flows)?
+        };
+        let report = Report::new(measured, flows.labels, wiring.links.names);
         Ok(Network { driver, report, measured, sampling_interval })
     }
+}
 
+/// The links of a network on their way to where they belong.
+struct Wiring {
+    links: Links,
+    seed: u64,
+    measured: MeasuredInterval,
+    probes: Probes,
+    traced: Rc<[TracedFlow]>,
+}
+
+impl Wiring {
     /// The nodes of an Ethernet. It is all that there is: every link leads from node to node.
-    fn ethernet(self) -> Result<Windows, RunError> {
-        let Self { seed, measured, probes, links, fabrics, switches, adapters, flows } = self;
-        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
-        let mut wires = Vec::with_capacity(links.len());
-        let packet_time = packet_time(&links);
-        let ethernet = Ethernet::new(switches, adapters, &links)?;
-        for (link, number) in links.into_iter().zip(0..) {
-            let (wire, queue) = wire(number, link, seed, measured, probes, &traced)?;
+    fn ethernet(&mut self, ethernet: Ethernet, fabrics: &[FabricSpec], flows: &Flows) -> Result<Windows, RunError> {
+        let mut wires = Vec::with_capacity(self.links.all.len());
+        for number in 0..self.links.all.len() as LinkId {
+            let (wire, queue) = self.wire(number)?;
             if queue.is_some() || !fabrics.is_empty() {
                 return Err(RunError::Invariant("a queue or a fabric in an Ethernet".into()));
             }
             wires.push(wire);
         }
-        let surroundings = Surroundings { flows: &flows, seed, measured, probes };
-        let (lanes, link_ends) = (ethernet.lanes(&flows), ethernet.link_ends());
+        let Self { seed, measured, probes, .. } = *self;
+        let surroundings = Surroundings { flows, seed, measured, probes };
+        let (lanes, link_ends) = (ethernet.lanes(flows), ethernet.link_ends());
         let routes = Routes::new(&[], surroundings.rows().directions(link_ends.len()), link_ends, false);
         let nodes = ethernet.build(&surroundings, wires)?;
         let all = 0..nodes.len() as u32;
-        Windows::new(nodes, &lanes, all, routes, packet_time, measured)
+        Windows::new(nodes, &lanes, all, routes, self.packet_time(), measured)
     }
 
     /// Nodes, and what lies between them.
-    fn windows(self) -> Result<Windows, RunError> {
-        let Self { seed, measured, probes, links, fabrics, flows, .. } = self;
-        let sampled = probes.flows && probes.interval.is_some();
-        let mut endpoints = Endpoints {
-            seed,
-            checkpoints: Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled)),
-            sampled,
-            made: Vec::new(),
-            ends: Vec::new(),
-        };
-        let mut index = 0;
-        while index < flows.len() {
-            index += endpoints.add(&flows, index)?;
-        }
-        let Endpoints { made, ends, .. } = endpoints;
+    fn windows(&mut self, fabrics: Vec<FabricSpec>, flows: &Flows) -> Result<Windows, RunError> {
+        let measured = self.measured;
+        check_lengths(flows, &self.links.all)?;
+        let (ends, endpoints) = endpoints::ends(flows);
         let mut ways = Vec::with_capacity(2 * flows.len());
         for (flow, &ends) in flows.iter().zip(&ends) {
             ways.extend(layout::ways(flow, ends)?);
         }
-        let layout = Layout::new(&links, fabrics.len(), made.len(), &ways);
+        let layout = Layout::new(&self.links.all, fabrics.len(), endpoints, &ways);
+        let Layout { places, groups, lanes, routes: steps, .. } = layout;
+        let has_shared = self.links.all.iter().any(|link| link.shares_state);
+        let routes = Routes::new(&steps, steps.len(), Vec::new(), has_shared);
         let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
-        check_lengths(&flows, &links)?;
-        let packet_time = packet_time(&links);
-        let outputs: Vec<Option<(FabricId, u8)>> = links.iter().map(|link| link.fabric).collect();
-        let traced: Rc<[TracedFlow]> = traced_flows(&flows, links.len());
+        // Planning takes as much memory as endpoints do: all of it is free again before there are any.
+        drop((ways, steps));
+        let mut nodes = self.ports(&places)?;
+        for (fabric, number) in fabrics.into_iter().zip(0..) {
+            nodes.push(Box::new(self.crossbar(fabric, number, flows)));
+        }
+        let mut seats = Seats::new(&groups, self.endpoints(flows)?, ends);
+        for (group, number) in groups.into_iter().zip(0..) {
+            nodes.push(Box::new(self.hosts(group, number, &mut seats)?));
+        }
+        Windows::new(nodes, &lanes, 0..0, routes, self.packet_time(), measured)
+    }
+
+    /// The time of a packet on the fastest link.
+    fn packet_time(&self) -> Span {
+        let rates = self.links.all.iter().map(|link| link.rate);
+        rates.map(|rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
+    }
+
+    /// The ends of all flows.
+    fn endpoints(&self, flows: &Flows) -> Result<Vec<Endpoint>, RunError> {
+        let Self { seed, measured, probes, .. } = *self;
+        let sampled = probes.flows && probes.interval.is_some();
+        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        let mut endpoints = Endpoints { seed, checkpoints, sampled, made: Vec::new() };
+        let mut index = 0;
+        while index < flows.len() {
+            index += endpoints.add(flows, index)?;
+        }
+        Ok(endpoints.made)
+    }
+
+    /// The links that are nodes, in the order of their numbers.
+    fn ports(&mut self, places: &[Place]) -> Result<Vec<Box<dyn Node>>, RunError> {
         let mut nodes: Vec<Option<Box<dyn Node>>> = Vec::new();
         let (mut shared, mut shared_node) = (Vec::new(), 0);
-        let mut of_hosts: BTreeMap<LinkId, Wire> = BTreeMap::new();
-        for (link, number) in links.into_iter().zip(0..) {
-            let shares_state = link.shares_state;
-            let (wire, queue) = wire(number, link, seed, measured, probes, &traced)?;
-            match (layout.places[number as usize], queue) {
-                (Place::Node(node), Some(queue)) if shares_state => {
+        for (place, number) in places.iter().zip(0..) {
+            let Place::Node(node) = *place else { continue };
+            let (wire, queue) = self.wire(number)?;
+            let shares_state = self.links.all[number as usize].shares_state;
+            match queue {
+                Some(queue) if shares_state => {
                     shared_node = node as usize;
-                    shared.push((number, shared_port(wire, queue, measured, probes)));
+                    shared.push((number, self.shared_port(wire, queue)));
                     nodes.resize_with(nodes.len().max(shared_node + 1), || None);
                 }
-                (Place::Node(_), Some(queue)) => nodes.push(Some(port(wire, queue, measured, probes))),
-                (Place::Node(_), None) => nodes.push(Some(Box::new(PlainPort::new(wire)))),
-                (Place::Downlink | Place::Uplink, _) => {
-                    of_hosts.insert(number, wire);
-                }
+                Some(queue) => nodes.push(Some(self.port(wire, queue))),
+                None => nodes.push(Some(Box::new(PlainPort::new(wire)))),
             }
         }
-        let has_shared = !shared.is_empty();
-        if has_shared {
+        if !shared.is_empty() {
             nodes[shared_node] = Some(Box::new(SharedPorts::new(shared)));
         }
-        for (fabric, number) in fabrics.into_iter().zip(0..) {
-            nodes.push(Some(Box::new(crossbar(fabric, number, &outputs, &flows, seed, measured, probes))));
+        Ok(nodes.into_iter().flatten().collect())
+    }
+
+    /// The hosts of a group, with their endpoints and links.
+    fn hosts(&mut self, group: Vec<HostPlan>, number: u32, seats: &mut Seats) -> Result<Hosts, RunError> {
+        let mut failed = None;
+        let (first, of_direction) = seats.of_directions(number);
+        let parts = group.into_iter().map(|plan| {
+            // A link of a host has no queue.
+            let mut wire = |link| match self.wire(link) {
+                Ok((wire, _)) => Some(wire),
+                Err(error) => {
+                    failed = Some(error);
+                    None
+                }
+            };
+            HostParts {
+                downlink: plan.downlink.and_then(&mut wire),
+                uplink: plan.uplink.and_then(&mut wire),
+                distance: plan.distance,
+                endpoints: seats.take(&plan),
+            }
+        });
+        let hosts = Hosts::new(parts.collect(), first, &of_direction);
+        failed.map_or(Ok(hosts), Err)
+    }
+
+    /// The fabric `number`, with books for each of its inputs.
+    fn crossbar(&self, fabric: FabricSpec, number: FabricId, flows: &Flows) -> Crossbar {
+        let Self { seed, measured, probes, .. } = *self;
+        // A path without loops crosses a fabric once, in each direction.
+        let output = |&link: &LinkId| self.links.all[link as usize].fabric.filter(|&(id, _)| id == number);
+        let crossing = |path: &[LinkId]| path.iter().find_map(output).map_or(0, |(_, to)| to);
+        let outputs = flows.iter().flat_map(|flow| [crossing(flow.forward), crossing(flow.backward)]).collect();
+        let sampled = probes.queues && probes.interval.is_some();
+        let books = |input: usize| {
+            let rng = stream(seed, &format!("switch/{}/input/{input}", fabric.name));
+            let mut books = Books::new(fabric.inputs.name().to_owned(), QueueBook::new(measured), rng);
+            books.series = sampled.then(QueueSeries::default);
+            books
+        };
+        let books = (0..fabric.ports).map(books).collect();
+        let rng = stream(seed, &format!("switch/{}", fabric.name));
+        let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
+        Crossbar::new(fabric, books, outputs, rng, checkpoints)
+    }
+
+    /// The link itself, and the queue at its sending end if one is described.
+    fn wire(&mut self, number: LinkId) -> Result<(Wire, Option<BookedQueue>), RunError> {
+        let Self { links, seed, measured, probes, traced } = self;
+        let Link { rate, propagation, loss, far_input_port, .. } = links.all[number as usize];
+        let mut wire = Wire::new(number, rate, propagation, far_input_port);
+        if loss > 0.0 {
+            wire.set_loss(loss, stream(*seed, &format!("link/{}/loss", links.name(number))));
         }
-        let mut made: Vec<Option<Endpoint>> = made.into_iter().map(Some).collect();
-        for group in layout.groups {
-            nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
+        let LinkExtras { queue, trace, watched_flows } = links.extras.remove(&number).unwrap_or_default();
+        let name = links.name(number);
+        if let Some(trace) = trace {
+            wire.set_tracer(Tracer::open(trace, name, Rc::clone(traced))?);
         }
-        let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
-        let routes = Routes::new(&layout.routes, layout.routes.len(), Vec::new(), has_shared);
-        Windows::new(nodes, &layout.lanes, 0..0, routes, packet_time, measured)
+        if probes.links {
+            wire.sample_utilization(queue.is_none().then(|| Checkpoints::new(None, probes.interval)));
+        }
+        let queue = queue.map(|(discipline, queue)| {
+            let rng = stream(*seed, &format!("link/{name}"));
+            let mut books = Books::new(discipline, QueueBook::new(*measured), rng);
+            books.series = probes.queues.then(QueueSeries::default);
+            books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
+            BookedQueue { queue, books }
+        });
+        Ok((wire, queue))
+    }
+
+    /// The port with `queue` at the sending end of `wire`.
+    fn port(&self, wire: Wire, queue: BookedQueue) -> Box<dyn Node> {
+        let BookedQueue { queue, books } = queue;
+        let checkpoints = self.port_checkpoints(&books);
+        match queue {
+            Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
+            Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
+        }
+    }
+
+    /// The same of a queue that shares state with others.
+    fn shared_port(&self, wire: Wire, queue: BookedQueue) -> QueuePort {
+        let BookedQueue { queue, books } = queue;
+        let checkpoints = self.port_checkpoints(&books);
+        QueuePort::new(wire, checkpoints, books, queue.into_discipline())
+    }
+
+    /// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of
+    /// their time, and so keeps its counts by the measured interval itself.
+    fn port_checkpoints(&self, books: &Books) -> Checkpoints {
+        let sampled = self.probes.links || self.probes.queues || !books.watched.is_empty();
+        Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled))
     }
 }
 
-/// The time of a packet on the fastest link.
-fn packet_time(links: &[LinkSpec]) -> Span {
-    links.iter().map(|link| link.rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
+/// The queue of a port, with its books.
+struct BookedQueue {
+    queue: Queue<Packet>,
+    books: Books,
 }
 
 /// A packet counts the links and switches that it has crossed.
-fn check_lengths(flows: &[FlowSpec], links: &[LinkSpec]) -> Result<(), RunError> {
+fn check_lengths(flows: &Flows, links: &[Link]) -> Result<(), RunError> {
     let crossed = |path: &[LinkId]| {
         let fabrics = path.iter().skip(1).filter(|&&link| links[link as usize].fabric.is_some()).count();
         path.len() + fabrics
     };
-    for flow in flows {
-        let processes = crossed(&flow.forward).max(crossed(&flow.backward));
+    for flow in flows.iter() {
+        let processes = crossed(flow.forward).max(crossed(flow.backward));
         if processes >= usize::from(u8::MAX) {
-            return Err(RunError::PathTooLong { flow: flow.name.clone(), processes });
+            return Err(RunError::PathTooLong { flow: flow.name.to_owned(), processes });
         }
     }
     Ok(())
 }
 
-/// The hosts of a group, with their endpoints and links. `ends` has the endpoint that packets of each (flow, direction)
-/// come to.
-fn hosts(
-    group: Vec<HostPlan>,
-    made: &mut [Option<Endpoint>],
-    of_hosts: &mut BTreeMap<LinkId, Wire>,
-    ends: &[Option<EndpointId>],
-) -> Hosts {
-    let mut seats: BTreeMap<EndpointId, (u32, u32)> = BTreeMap::new();
-    let mut parts = Vec::with_capacity(group.len());
-    for (plan, host) in group.into_iter().zip(0..) {
-        seats.extend(plan.endpoints.iter().zip(0..).map(|(&endpoint, seat)| (endpoint, (host, seat))));
-        parts.push(HostParts {
-            downlink: plan.downlink.and_then(|link| of_hosts.remove(&link)),
-            uplink: plan.uplink.and_then(|link| of_hosts.remove(&link)),
-            distance: plan.distance,
-            endpoints: plan.endpoints.iter().filter_map(|&endpoint| made[endpoint as usize].take()).collect(),
-        });
+fn traced_flow(transport: &Transport) -> TracedFlow {
+    match transport {
+        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header_bytes() as u16 },
+        Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
+        Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
     }
-    let seat = |end: &Option<EndpointId>| end.and_then(|end| seats.get(&end).copied());
-    let first = ends.iter().position(|end| seat(end).is_some()).unwrap_or(0);
-    let last = ends.iter().rposition(|end| seat(end).is_some()).map_or(first, |last| last + 1);
-    let of_direction: Vec<(u32, u32)> = ends[first..last].iter().map(|end| seat(end).unwrap_or((NONE, NONE))).collect();
-    Hosts::new(parts, first, &of_direction)
+}
+
+/// What a trace has to know of each flow, those of control frames among them.
+fn traced_flows(flows: &Flows, links: usize) -> Rc<[TracedFlow]> {
+    let control = std::iter::repeat_n(TracedFlow { is_tcp: false, header_bytes: 0 }, flows.len() + links.div_ceil(2));
+    flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()
 }
 
 /// A network that is ready to run.
@@ -295,115 +404,4 @@ impl Network {
         result.engine.peak_rss_bytes = peak_rss_bytes();
         Ok(result)
     }
-}
-
-fn label(flow: &FlowSpec) -> FlowLabel {
-    let kind = match flow.transport {
-        Transport::Tcp { .. } => "tcp",
-        Transport::Udp { .. } => "udp",
-        Transport::Cells { .. } => "cells",
-        Transport::Frames { .. } => "frames",
-    };
-    FlowLabel { name: flow.name.clone(), group: flow.group.clone(), kind }
-}
-
-fn traced_flow(transport: &Transport) -> TracedFlow {
-    match transport {
-        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header_bytes() as u16 },
-        Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
-        Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
-    }
-}
-
-/// What a trace has to know of each flow, those of control frames among them.
-fn traced_flows(flows: &[FlowSpec], links: usize) -> Rc<[TracedFlow]> {
-    let control = std::iter::repeat_n(TracedFlow { is_tcp: false, header_bytes: 0 }, flows.len() + links.div_ceil(2));
-    flows.iter().map(|flow| traced_flow(&flow.transport)).chain(control).collect()
-}
-
-/// The fabric `number`, with books for each of its inputs.
-fn crossbar(
-    fabric: FabricSpec,
-    number: FabricId,
-    outputs: &[Option<(FabricId, u8)>],
-    flows: &[FlowSpec],
-    seed: u64,
-    measured: MeasuredInterval,
-    probes: Probes,
-) -> Crossbar {
-    // A path without loops crosses a fabric once, in each direction.
-    let crossing = |links: &[LinkId]| {
-        links.iter().find_map(|&link| outputs[link as usize].filter(|&(id, _)| id == number)).map_or(0, |(_, to)| to)
-    };
-    let outputs = flows.iter().flat_map(|flow| [crossing(&flow.forward), crossing(&flow.backward)]).collect();
-    let sampled = probes.queues && probes.interval.is_some();
-    let books = |input: usize| {
-        let rng = stream(seed, &format!("switch/{}/input/{input}", fabric.name));
-        let mut books = Books::new(fabric.inputs.name().to_owned(), QueueBook::new(measured), rng);
-        books.series = sampled.then(QueueSeries::default);
-        books
-    };
-    let books = (0..fabric.ports).map(books).collect();
-    let rng = stream(seed, &format!("switch/{}", fabric.name));
-    let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-    Crossbar::new(fabric, books, outputs, rng, checkpoints)
-}
-
-/// The queue of a port, with its books.
-struct BookedQueue {
-    queue: Queue<Packet>,
-    books: Books,
-}
-
-/// The link itself, and the queue at its sending end if one is described.
-fn wire(
-    number: LinkId,
-    link: LinkSpec,
-    seed: u64,
-    measured: MeasuredInterval,
-    probes: Probes,
-    traced: &Rc<[TracedFlow]>,
-) -> Result<(Wire, Option<BookedQueue>), RunError> {
-    let LinkSpec { name, rate, propagation, queue, loss, far_input_port, trace, watched_flows, .. } = link;
-    let path = format!("link/{name}");
-    let tracer = trace.map(|trace| Tracer::open(trace, &name, Rc::clone(traced))).transpose()?;
-    let mut wire = Wire::new(number, name, rate, propagation, far_input_port);
-    wire.set_loss(loss, stream(seed, &format!("{path}/loss")));
-    if let Some(tracer) = tracer {
-        wire.set_tracer(tracer);
-    }
-    if probes.links {
-        wire.sample_utilization(queue.is_none().then(|| Checkpoints::new(None, probes.interval)));
-    }
-    let queue = queue.map(|(discipline, queue)| {
-        let mut books = Books::new(discipline, QueueBook::new(measured), stream(seed, &path));
-        books.series = probes.queues.then(QueueSeries::default);
-        books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
-        BookedQueue { queue, books }
-    });
-    Ok((wire, queue))
-}
-
-/// The port with `queue` at the sending end of `wire`.
-fn port(wire: Wire, queue: BookedQueue, measured: MeasuredInterval, probes: Probes) -> Box<dyn Node> {
-    let BookedQueue { queue, books } = queue;
-    let checkpoints = port_checkpoints(&books, measured, probes);
-    match queue {
-        Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
-        Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
-    }
-}
-
-/// The same of a queue that shares state with others.
-fn shared_port(wire: Wire, queue: BookedQueue, measured: MeasuredInterval, probes: Probes) -> QueuePort {
-    let BookedQueue { queue, books } = queue;
-    let checkpoints = port_checkpoints(&books, measured, probes);
-    QueuePort::new(wire, checkpoints, books, queue.into_discipline())
-}
-
-/// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of their
-/// time, and so keeps its counts by the measured interval itself.
-fn port_checkpoints(books: &Books, measured: MeasuredInterval, probes: Probes) -> Checkpoints {
-    let sampled = probes.links || probes.queues || !books.watched.is_empty();
-    Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled))
 }

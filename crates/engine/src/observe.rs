@@ -3,6 +3,7 @@
 pub(crate) mod deadlock;
 pub(crate) mod digest;
 pub(crate) mod flow_book;
+pub(crate) mod flow_table;
 pub(crate) mod handed_in;
 pub(crate) mod histogram;
 pub(crate) mod interval;
@@ -15,4 +16,5 @@ pub(crate) mod queue_series;
 pub(crate) mod report;
 pub(crate) mod results;
 pub(crate) mod tables;
+pub(crate) mod texts;
 pub(crate) mod trace;

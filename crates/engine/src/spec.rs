@@ -6,6 +6,7 @@
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
 //! | `crossbar.rs` | the fabric of a switch |
 //! | `ethernet.rs` | Ethernet switches and adapters |
+//! | `links.rs`, `flows.rs` | all links and all flows of a network |
 //! | `probes.rs` | what becomes a time series |
 //! | `distribution.rs` | what traffic is drawn from |
 
@@ -13,7 +14,9 @@ pub(crate) mod crossbar;
 pub(crate) mod distribution;
 pub(crate) mod ethernet;
 pub(crate) mod flow;
+pub(crate) mod flows;
 pub(crate) mod link;
+pub(crate) mod links;
 pub(crate) mod probes;
 pub(crate) mod traffic;
 

@@ -2,10 +2,12 @@
 //! users in the Python package beside it.
 
 mod catalogue;
+mod column;
 mod cost;
 mod error;
 mod guests;
 mod hashing;
+mod json;
 mod portable;
 mod progress;
 mod replay;
@@ -21,6 +23,8 @@ mod _core {
     #[pymodule_export]
     use crate::catalogue::choices;
     #[pymodule_export]
+    use crate::column::Column;
+    #[pymodule_export]
     use crate::cost::queue_cost;
     #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
@@ -28,6 +32,8 @@ mod _core {
     use crate::guests::{Component, DisciplineError};
     #[pymodule_export]
     use crate::hashing::{flow_table_entries, sfb_bins};
+    #[pymodule_export]
+    use crate::json::json_rows;
     #[pymodule_export]
     use crate::portable::{draw_address, exponential, logarithm, power};
     #[pymodule_export]

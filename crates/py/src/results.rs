@@ -1,17 +1,19 @@
-//! Results as NumPy columns, handed over without copying.
+//! Results as columns, handed over without copying.
 
 use forebay_engine::{Column, Deadlock, EngineStats, RunResult, Series, Table};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-/// How columns of numbers are handed over.
+use crate::column::{Column as LazyColumn, text_list};
+
+/// How columns are handed over.
 #[derive(Clone, Copy)]
 pub(crate) enum Form {
     /// As NumPy arrays, without copying.
     Arrays,
-    /// As lists.
-    Lists,
+    /// As columns that make their values when they are asked for.
+    Columns,
 }
 
 /// The results of one run as the core hands them over: tables of columns, and time series.
@@ -67,31 +69,22 @@ impl RawResult {
     }
 }
 
-/// A table as a dictionary of its columns in order. Text is a list in either form.
+/// A table as a dictionary of its columns in order. Text beside arrays is a list.
 pub(crate) fn columns(py: Python<'_>, table: Table, form: Form) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
-    for (name, column) in table.columns {
-        match column {
-            Column::Text(texts) => columns.set_item(name, texts)?,
-            Column::Float(numbers) => columns.set_item(name, numbers_in(py, numbers, form)?)?,
+    for (name, values) in table.columns {
+        match (form, values) {
+            (Form::Columns, values) => columns.set_item(name, LazyColumn { values })?,
+            (Form::Arrays, Column::Text(texts)) => columns.set_item(name, text_list(py, texts.iter())?)?,
+            (Form::Arrays, Column::Float(numbers)) => columns.set_item(name, PyArray1::from_vec(py, numbers))?,
             // Signed, so that a difference of two counts may be negative. The allocation stays the same.
-            Column::Count(counts) => {
-                let counts = counts.into_iter().map(u64::cast_signed).collect();
-                columns.set_item(name, numbers_in(py, counts, form)?)?;
+            (Form::Arrays, Column::Count(counts)) => {
+                let counts: Vec<i64> = counts.into_iter().map(u64::cast_signed).collect();
+                columns.set_item(name, PyArray1::from_vec(py, counts))?;
             }
         }
     }
     Ok(columns.unbind())
-}
-
-fn numbers_in<'py, T>(py: Python<'py>, numbers: Vec<T>, form: Form) -> PyResult<Bound<'py, PyAny>>
-where
-    T: numpy::Element + IntoPyObject<'py>,
-{
-    match form {
-        Form::Arrays => Ok(PyArray1::from_vec(py, numbers).into_any()),
-        Form::Lists => Ok(PyList::new(py, numbers)?.into_any()),
-    }
 }
 
 pub(crate) fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResult<Py<PyDict>> {
@@ -101,7 +94,10 @@ pub(crate) fn series_entry(py: Python<'_>, series: Series, form: Form) -> PyResu
     entry.set_item("quantity", series.quantity)?;
     entry.set_item("start_s", series.start_s)?;
     entry.set_item("interval_s", series.interval_s)?;
-    entry.set_item("values", numbers_in(py, series.values, form)?)?;
+    match form {
+        Form::Arrays => entry.set_item("values", PyArray1::from_vec(py, series.values))?,
+        Form::Columns => entry.set_item("values", series.values)?,
+    }
     Ok(entry.unbind())
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn flow_and_link_names(
 
 /// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
 /// done; what it raises, and Ctrl-C, ends the call at once. Traces are written into `out_dir`, if one is given. Columns
-/// are NumPy arrays, or lists if `arrays` is false: NumPy is not loaded then.
+/// are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded then.
 ///
 /// `guests` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
 /// the thread of the run holds the interpreter's lock.
@@ -83,7 +83,7 @@ pub(crate) fn run(
         }
         attached_for(&guests, || run_with_guests(&scenario, seed, out, reins, &guests))
     })??;
-    RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Lists })
+    RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Columns })
 }
 
 fn run_with_guests(

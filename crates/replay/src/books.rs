@@ -107,7 +107,7 @@ impl<'a> Books<'a> {
         queue: &dyn Discipline<CapturedPacket>,
     ) -> Table {
         let mut table = Table::default();
-        table.push("queue", Column::Text(vec![name.to_owned(); identities.len()]));
+        table.push("queue", Column::Text(std::iter::repeat_n(name, identities.len()).collect()));
         table.push("flow", Column::Text(identities.iter().map(FlowIdentity::to_string).collect()));
         self.push_counts(&mut table);
         table.push("packets_cut", Column::Count(cut.to_vec()));
@@ -182,8 +182,8 @@ impl<'a> Books<'a> {
         queue: &dyn Discipline<CapturedPacket>,
     ) -> Table {
         let mut table = Table::default();
-        table.push("queue", Column::Text(vec![name.to_owned()]));
-        table.push("discipline", Column::Text(vec![discipline.to_owned()]));
+        table.push("queue", Column::Text([name].into_iter().collect()));
+        table.push("discipline", Column::Text([discipline].into_iter().collect()));
         let mut push = |name, count| table.push(name, Column::Count(vec![count]));
         push("packets_arrived", self.packets());
         push("packets_delivered", self.sum(|flow| flow.packets_delivered));

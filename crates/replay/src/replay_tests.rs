@@ -181,7 +181,7 @@ fn example_through_dbl(seed: u64) -> ReplayResult {
 fn drop_tail_does_not_bring_the_voice_through_unharmed() {
     let result = example_through_drop_tail();
     let (flows, voice) = (&result.flows, row(&result, VOICE));
-    assert_eq!((result.queues.texts("discipline"), result.packets), (&["drop_tail".to_owned()][..], 27_777));
+    assert_eq!((&result.queues.texts("discipline")[0], result.packets), ("drop_tail", 27_777));
     assert!(flows.counts("dropped_overflow")[voice] > 0);
     assert!(flows.floats("delay_mean_s")[voice] > 0.05);
     assert!(result.queues.counts("length_max_bytes")[0] <= 200_000);

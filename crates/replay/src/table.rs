@@ -43,7 +43,7 @@ fn length(column: &Column) -> usize {
 /// Columns of one name are of one kind: only gauges, which are numbers, come and go.
 fn append(column: &mut Column, more: Column) {
     match (column, more) {
-        (Column::Text(texts), Column::Text(more)) => texts.extend(more),
+        (Column::Text(texts), Column::Text(more)) => texts.extend(more.iter()),
         (Column::Float(values), Column::Float(more)) => values.extend(more),
         (Column::Count(counts), Column::Count(more)) => counts.extend(more),
         _ => unreachable!("a column has one kind in all tables"),
@@ -58,7 +58,7 @@ mod tests {
     fn gauges_of_one_table_are_gaps_in_the_others() {
         let of = |name: &str, gauge: &'static str, value| {
             let mut table = Table::default();
-            table.push("queue", Column::Text(vec![name.to_owned()]));
+            table.push("queue", Column::Text([name].into_iter().collect()));
             table.push(gauge, Column::Float(vec![value]));
             table
         };

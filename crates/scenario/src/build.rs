@@ -34,13 +34,14 @@ pub(crate) fn network(
 ) -> Result<Network, RunError> {
     let mut go_on = || if control(0.0) { Ok(()) } else { Err(RunError::Stopped) };
     go_on()?;
-    let layout = Layout::new(scenario, seed);
+    let mut layout = Layout::new(scenario, seed);
     go_on()?;
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
     let mut switches: BTreeMap<usize, Switch<'_>> = BTreeMap::new();
     let watched = watched_flows(&layout, scenario);
-    for (index, line) in layout.lines.iter().enumerate() {
+    // Of a million flows lines and routes take hundreds of megabytes: each is gone when it has been added.
+    for (index, line) in std::mem::take(&mut layout.lines).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
@@ -54,14 +55,12 @@ pub(crate) fn network(
     if let Some(ethernet) = scenario.topology.ethernet() {
         ethernet::add_stations(ethernet, &layout, &mut builder);
     }
-    for (index, route) in layout.routes.iter().enumerate() {
+    for (index, route) in std::mem::take(&mut layout.routes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
         builder.add_flow(flow(route, scenario, seed)?);
     }
-    // Of a million flows it takes hundreds of megabytes.
-    drop(layout);
     go_on()?;
     builder.build()
 }
@@ -78,7 +77,7 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
 }
 
 fn link(
-    line: &Line,
+    line: Line,
     switch: &mut Switch<'_>,
     guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
@@ -86,10 +85,10 @@ fn link(
     seed: u64,
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
-    let salt = stream(seed, &format!("link/{}/salt", line.name)).next_u64();
     let shares_state = line.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
     let queue = match &line.spec.queue {
         Some(queue) => {
+            let salt = stream(seed, &format!("link/{}/salt", line.name)).next_u64();
             switch.at_link(&line.name);
             // Validation has built every queue once before, but for its guests.
             let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", line.name));
@@ -106,7 +105,6 @@ fn link(
     };
     let trace = scenario.traces.iter().find(|trace| trace.link == line.name);
     Ok(LinkSpec {
-        name: line.name.clone(),
         rate: line.spec.rate,
         propagation: line.propagation,
         queue,
@@ -118,6 +116,7 @@ fn link(
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
         watched_flows,
+        name: line.name,
     })
 }
 
@@ -175,10 +174,13 @@ fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, Ru
     Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
 }
 
-fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, RunError> {
+fn flow(route: Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[route.group];
     let drawn_as = if let Source::Frames(frames) = &route.source { &frames.first } else { &route.name };
-    let draw = |what: &str, from: Distribution| from.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}")));
+    let draw = |what: &str, from: Distribution| match from {
+        Distribution::Constant(value) => value,
+        drawn => drawn.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}"))),
+    };
     let start = forebay_qdisc::Span::from_picoseconds(draw("start", group.start.picoseconds()) as u64);
     let transport = match &group.transport {
         schema::Transport::Tcp(config) => Transport::Tcp {
@@ -201,15 +203,15 @@ fn flow(route: &Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, R
             header_bytes: 0,
             ecn: group.ecn,
         },
-        schema::Transport::Cells(cells) => cells_transport(cells, route)?,
-        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, route, scenario)?,
+        schema::Transport::Cells(cells) => cells_transport(cells, &route)?,
+        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &route, scenario)?,
     };
     Ok(FlowSpec {
-        name: route.name.clone(),
+        name: route.name,
         group: group.name.clone(),
         transport,
-        forward: route.forward.clone(),
-        backward: route.backward.clone(),
+        forward: route.forward,
+        backward: route.backward,
         start: Time::ZERO + start + group.stagger * u64::from(route.index),
         stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,

@@ -4,7 +4,7 @@ mod ethernet;
 
 use std::collections::BTreeMap;
 
-use forebay_engine::stream;
+use forebay_engine::{Distribution, stream};
 use forebay_qdisc::{Rate, Rng, Span, uniform};
 use petgraph::algo::astar;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -131,20 +131,26 @@ impl Layout {
     /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a
     /// link can share it.
     fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, (from, to): (usize, usize), seed: u64) -> u32 {
-        let mut rng = stream(seed, &format!("link/{delay_name}/delay"));
-        let propagation = spec.delay.picoseconds().draw_span(&mut rng);
+        let propagation = delay(spec, delay_name, seed);
+        self.line_of(name, spec.clone(), propagation, (from, to))
+    }
+
+    /// Adds one direction of a link with this propagation delay.
+    fn line_of(&mut self, name: String, spec: LinkSpec, propagation: Span, (from, to): (usize, usize)) -> u32 {
         let far_input_port = self.inputs[to];
         self.inputs[to] = far_input_port.saturating_add(1);
-        self.lines.push(Line { name, spec: spec.clone(), propagation, node: from, far_input_port, fabric: None });
+        self.lines.push(Line { name, spec, propagation, node: from, far_input_port, fabric: None });
         self.lines.len() as u32 - 1
     }
 
     /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's
     /// direction, from `from` to `to`; the way back has the same rate and delay.
-    fn access(&mut self, name: &str, spec: &LinkSpec, from: usize, to: usize, seed: u64) -> Pair {
+    fn access(&mut self, name: String, spec: &LinkSpec, from: usize, to: usize, seed: u64) -> Pair {
+        let propagation = delay(spec, &name, seed);
+        let back = format!("{name}/back");
         Pair {
-            there: self.line(name.to_owned(), name, spec, (from, to), seed),
-            back: self.line(format!("{name}/back"), name, &spec.plain(), (to, from), seed),
+            there: self.line_of(name, spec.clone(), propagation, (from, to)),
+            back: self.line_of(back, spec.plain(), propagation, (to, from)),
         }
     }
 
@@ -166,7 +172,7 @@ impl Layout {
         Self::flows(groups, |group, spec, index, name| {
             let host = self.node();
             let link = spec.access.as_ref().unwrap_or(&star.access);
-            let access = self.access(&names::access(&name), link, host, router, seed);
+            let access = self.access(names::access(&name), link, host, router, seed);
             let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
             self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
         });
@@ -184,23 +190,26 @@ impl Layout {
         let sources: Vec<Pair> = (0..hosts(dumbbell.sources))
             .map(|host| {
                 let node = self.node();
-                self.access(&names::access(&host.to_string()), &dumbbell.access, node, left, seed)
+                self.access(names::access(&host.to_string()), &dumbbell.access, node, left, seed)
             })
             .collect();
         let sinks: Vec<Pair> = (0..hosts(dumbbell.sinks))
             .map(|host| {
                 let node = self.node();
-                self.access(&names::sink(&host.to_string()), sink_access, right, node, seed)
+                self.access(names::sink(&host.to_string()), sink_access, right, node, seed)
             })
             .collect();
         let mut place = 0_usize;
         Self::flows(groups, |group, spec, index, name| {
-            let mut rng = stream(seed, &format!("flow/{name}/placement"));
+            let mut rng = None;
             let mut choose = |pairs: &[Pair]| -> Option<Pair> {
-                let count = pairs.len();
+                let count = pairs.len().max(1);
                 let at = match dumbbell.placement {
-                    Placement::RoundRobin => place.checked_rem(count)?,
-                    Placement::Random => (rng.next_u64() % (count.max(1) as u64)) as usize,
+                    Placement::RoundRobin => place % count,
+                    Placement::Random => {
+                        let rng = rng.get_or_insert_with(|| stream(seed, &format!("flow/{name}/placement")));
+                        (rng.next_u64() % (count as u64)) as usize
+                    }
                 };
                 pairs.get(at).copied()
             };
@@ -212,12 +221,12 @@ impl Layout {
                 (_, own) => {
                     let node = self.node();
                     let link = own.as_ref().unwrap_or(&dumbbell.access);
-                    self.access(&names::access(&name), link, node, left, seed)
+                    self.access(names::access(&name), link, node, left, seed)
                 }
             };
             let sink = sink.unwrap_or_else(|| {
                 let node = self.node();
-                self.access(&names::sink(&name), sink_access, right, node, seed)
+                self.access(names::sink(&name), sink_access, right, node, seed)
             });
             let (forward, backward) =
                 (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
@@ -248,7 +257,7 @@ impl Layout {
             };
             let host = self.node();
             let link = spec.access.as_ref().unwrap_or(&chain.access);
-            let access = self.access(&names::access(&name), link, host, nodes[router], seed);
+            let access = self.access(names::access(&name), link, host, nodes[router], seed);
             let hops = &pairs[router..];
             let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
             let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
@@ -376,6 +385,14 @@ impl Layout {
             let Some(line_rate) = line_rate else { continue };
             self.fabrics.push(FabricLine { name: spec.name.clone(), ports: ports.into(), spec: fabric, line_rate });
         }
+    }
+}
+
+/// The propagation delay of a link, drawn from the stream of `name` if it is drawn.
+fn delay(spec: &LinkSpec, name: &str, seed: u64) -> Span {
+    match spec.delay.picoseconds() {
+        Distribution::Constant(delay) => Span::from_picoseconds(delay as u64),
+        drawn => drawn.draw_span(&mut stream(seed, &format!("link/{name}/delay"))),
     }
 }
 

@@ -19,18 +19,18 @@ use crate::schema::{
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
 /// Both ends of a flow, its way, its books, its results and its name. What it has in flight comes on top.
-const TCP_FLOW: f64 = 2_700.0;
-const UDP_FLOW: f64 = 2_000.0;
+const TCP_FLOW: f64 = 2_300.0;
+const UDP_FLOW: f64 = 1_700.0;
 const CELL_FLOW: f64 = 1_300.0;
 const FRAME_FLOW: f64 = 1_500.0;
 /// A link with its books, its results and its name.
-const LINK: f64 = 720.0;
+const LINK: f64 = 400.0;
 /// A queue with its books and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
 /// What a queue has for each flow, in both directions, from the first to the last that it has seen; and the row of
 /// results of a flow that it has seen.
 const ROW: f64 = 160.0;
-const RESULT_ROW: f64 = 200.0;
+const RESULT_ROW: f64 = 100.0;
 /// A packet on its way, in rings that double as they grow: of a window, which is on several links at once, or of an
 /// Ethernet; and one of a source that does not wait for answers, in flight or waiting for a slower link.
 const PACKET_ON_ITS_WAY: f64 = 90.0;

@@ -189,6 +189,6 @@ fn all_that_an_ethernet_takes_is_taken() {
     let result = simulate(&scenario);
     let names = result.flows.texts("name");
     let expected = ["hot-1-3", "hot-2-3", "burst-5-4", "burst-5-1", "mesh-1-2", "mesh-5-4"];
-    assert!(expected.iter().all(|name| names.iter().any(|it| it == name)), "{names:?}");
+    assert!(expected.iter().all(|name| names.iter().any(|it| it == *name)), "{names:?}");
     assert_eq!(names.len(), 2 + 2 + 20);
 }

@@ -16,7 +16,7 @@ fn rows(table: &Table) -> Vec<String> {
     let mut rows = Vec::new();
     for (name, column) in table.columns.iter().filter(|(name, _)| !LEFT_OUT.contains(name)) {
         let values: Vec<String> = match column {
-            Column::Text(values) => values.clone(),
+            Column::Text(values) => values.iter().map(str::to_owned).collect(),
             Column::Float(values) => values.iter().map(|value| format!("{value:?}")).collect(),
             Column::Count(values) => values.iter().map(u64::to_string).collect(),
         };

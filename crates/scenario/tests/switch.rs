@@ -245,7 +245,7 @@ fn every_pair_of_ports_has_its_share_of_the_flows() {
     let result = run(&Scenario::load(text, "spread.toml", &[]).unwrap(), Some(1), None, &mut |_| true).unwrap();
     // 24 flows over 4 inputs: 6 each, 4 of them to the next output and 2 to the one after it.
     let links = result.links.texts("name").iter().zip(result.links.counts("packets"));
-    let packets: Vec<(&str, u64)> = links.map(|(name, &packets)| (name.as_str(), packets)).collect();
+    let packets: Vec<(&str, u64)> = links.map(|(name, &packets)| (name, packets)).collect();
     let of = |name: &str| packets.iter().find(|(link, _)| *link == name).unwrap().1;
     for port in 1..=4 {
         assert_eq!(of(&format!("in-{port}")), of("in-1"));

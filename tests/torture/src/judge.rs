@@ -130,7 +130,7 @@ fn difference(one: &RunResult, other: &RunResult) -> String {
 
 fn texts(column: &Column) -> Vec<String> {
     match column {
-        Column::Text(values) => values.clone(),
+        Column::Text(values) => values.iter().map(str::to_owned).collect(),
         Column::Float(values) => values.iter().map(|value| format!("{value:?}")).collect(),
         Column::Count(values) => values.iter().map(u64::to_string).collect(),
     }

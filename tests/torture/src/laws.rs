@@ -79,7 +79,7 @@ fn rows_of_queues(result: &RunResult) -> Lawful {
             *sums.entry(queue).or_default() += count;
         }
         for (name, &count) in queues.texts("name").iter().zip(queues.counts(column)) {
-            let sum = sums.get(name.as_str()).copied().unwrap_or(0);
+            let sum = sums.get(name).copied().unwrap_or(0);
             law(sum == count, "the rows of a queue come to its own", name, || format!("{column} {sum} and {count}"))?;
         }
     }
@@ -104,7 +104,7 @@ fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
         })?;
         let measured = count("packets_delivered") > 0;
         law(measured != mean.is_nan(), "what is delivered has a delay", name, || format!("{measured}, {mean} s"))?;
-        let least = groups.get(table.texts("group")[row].as_str()).map_or(0.0, |group| least_delay_s(group, spec));
+        let least = groups.get(&table.texts("group")[row]).map_or(0.0, |group| least_delay_s(group, spec));
         let slow = !(mean < least * (1.0 - ROUNDING) || delays[0] < least * (1.0 - HISTOGRAM));
         law(slow, "nothing is faster than its links", name, || format!("{mean} s, {delays:?}, at least {least} s"))?;
         let rates = ["goodput_bps", "throughput_bps"].map(number);

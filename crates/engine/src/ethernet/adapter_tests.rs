@@ -165,7 +165,7 @@ impl Setup {
             destinations: vec![destination(2), destination(3)],
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
-            uplink: Wire::new(OUT, "link".to_owned(), WIRE, Span::ZERO, 0),
+            uplink: Wire::new(OUT, WIRE, Span::ZERO, 0),
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,

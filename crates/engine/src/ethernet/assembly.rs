@@ -26,9 +26,9 @@ use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
-use crate::spec::{
-    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, LinkId, LinkSpec, Probes, Transport,
-};
+use crate::spec::flows::{Flow, Flows};
+use crate::spec::links::{Link, Links};
+use crate::spec::{AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, LinkId, Probes, Transport};
 
 /// What the ends of a link know of it.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ pub(crate) struct Ethernet {
 
 /// What holds for all nodes.
 pub(crate) struct Surroundings<'a> {
-    pub flows: &'a [FlowSpec],
+    pub flows: &'a Flows,
     pub seed: u64,
     pub measured: MeasuredInterval,
     pub probes: Probes,
@@ -69,12 +69,8 @@ impl Ethernet {
     ///
     /// # Errors
     /// If a link does not lead from node to node.
-    pub fn new(
-        switches: Vec<EthernetSwitchSpec>,
-        adapters: Vec<AdapterSpec>,
-        links: &[LinkSpec],
-    ) -> Result<Self, RunError> {
-        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.len()];
+    pub fn new(switches: Vec<EthernetSwitchSpec>, adapters: Vec<AdapterSpec>, links: &Links) -> Result<Self, RunError> {
+        let mut ends: Vec<(Option<u32>, Option<u32>)> = vec![(None, None); links.all.len()];
         let ports = switches.iter().map(|switch| &switch.ports[..]);
         let ports = ports.chain(adapters.iter().map(|adapter| std::slice::from_ref(&adapter.port)));
         for (ports, node) in ports.zip(0..) {
@@ -83,19 +79,19 @@ impl Ethernet {
                 ends[port.incoming as usize].1 = Some(node);
             }
         }
-        let complete = |(link, ends): (&LinkSpec, (Option<u32>, Option<u32>))| {
-            let no_end = || RunError::Invariant(format!("`{}` does not lead from node to node", link.name));
+        let complete = |(name, ends): (&str, (Option<u32>, Option<u32>))| {
+            let no_end = || RunError::Invariant(format!("`{name}` does not lead from node to node"));
             Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
         };
-        let ends = links.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
-        let view = |(link, (sender, receiver)): (&LinkSpec, (u32, u32))| LinkView {
-            name: link.name.clone(),
+        let ends = links.names.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
+        let view = |((link, name), (sender, receiver)): ((&Link, &str), (u32, u32))| LinkView {
+            name: name.to_owned(),
             rate: link.rate,
             propagation: link.propagation,
             sender,
             receiver,
         };
-        let links: Vec<LinkView> = links.iter().zip(ends).map(view).collect();
+        let links: Vec<LinkView> = links.all.iter().zip(links.names.iter()).zip(ends).map(view).collect();
         let of_switches = switches.iter().map(|switch| switch.flow_control);
         let mut all = of_switches.chain(adapters.iter().map(|adapter| adapter.flow_control));
         let pause_by_class = all.any(|flow_control| matches!(flow_control, FlowControl::Priority(_)));
@@ -108,9 +104,9 @@ impl Ethernet {
     }
 
     /// The lanes between nodes: what begins to be sent is there when the shortest frame is.
-    pub fn lanes(&self, flows: &[FlowSpec]) -> Vec<Lane> {
+    pub fn lanes(&self, flows: &Flows) -> Vec<Lane> {
         let lengths = flows.iter().filter_map(|flow| match flow.transport {
-            Transport::Frames { len_bytes, .. } => Some(u32::from(len_bytes)),
+            Transport::Frames { len_bytes, .. } => Some(u32::from(*len_bytes)),
             _ => None,
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
@@ -165,7 +161,7 @@ impl Ethernet {
             spec.ports.iter().position(|port| port.out == *out)
         };
         let flows = around.flows;
-        let data = flows.iter().flat_map(|flow| [output(&flow.forward), output(&flow.backward)]);
+        let data = flows.iter().flat_map(|flow| [output(flow.forward), output(flow.backward)]);
         let (mut ways, mut rows) = (Vec::with_capacity(4 * flows.len()), vec![Vec::new(); ports]);
         for (output, direction) in data.zip(0_u32..) {
             let rows = &mut rows[output.unwrap_or(0)];
@@ -179,8 +175,7 @@ impl Ethernet {
         // Control frames go the same ways as the flows that they are about.
         ways.extend_from_within(..);
         // A message that begins here goes back by the port by which the frame came.
-        if let Some(flow) =
-            flows.iter().find(|flow| output(&flow.forward).is_some() != output(&flow.backward).is_some())
+        if let Some(flow) = flows.iter().find(|flow| output(flow.forward).is_some() != output(flow.backward).is_some())
         {
             return Err(RunError::Invariant(format!("`{}` returns by a different path", flow.name)));
         }
@@ -266,14 +261,14 @@ impl Ethernet {
     /// Adds the flows that begin or end at an adapter.
     fn add_flows(&self, parts: &mut AdapterParts, node: NodeId, around: &Surroundings<'_>, sampled: bool) {
         let AdapterParts { out_rate, in_rate, .. } = *parts;
-        let random = |flow: &FlowSpec, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
+        let random = |flow: Flow<'_>, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
         let at = |link: Option<&LinkId>, end: fn(&LinkView) -> NodeId| {
             link.is_some_and(|&link| end(self.link(link)) == node)
         };
         let scheme = parts.spec.congestion.as_ref();
         let mut generator_of = Vec::new();
         for (flow, id) in around.flows.iter().zip(0..) {
-            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = &flow.transport else {
+            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = flow.transport else {
                 continue;
             };
             if at(flow.forward.last(), |ends| ends.receiver) {
@@ -288,7 +283,7 @@ impl Ethernet {
             if !at(flow.forward.first(), |ends| ends.sender) {
                 continue;
             }
-            let name = (&flow.group, *generator);
+            let name = (flow.group, *generator);
             let known = generator_of.iter().position(|other| *other == name);
             let generator = known.unwrap_or_else(|| {
                 generator_of.push(name);

@@ -14,36 +14,70 @@ use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
-use crate::spec::{Application, Distribution, FlowSpec, Transport};
+use crate::spec::flows::{Flow, Flows};
+use crate::spec::{Application, Distribution, Transport};
 
-/// Makes the endpoints of the flows and remembers which is which end.
+/// Makes the endpoints of the flows.
 pub(crate) struct Endpoints {
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
     pub made: Vec<Endpoint>,
-    /// (source, destination) of each flow.
-    pub ends: Vec<(EndpointId, EndpointId)>,
+}
+
+/// The numbers that endpoints get when [`Endpoints`] makes them: the (source, destination) of each flow; and how many
+/// endpoints that will be. They are known before, so that the ways between them need not be planned beside them.
+pub(crate) fn ends(flows: &Flows) -> (Vec<(EndpointId, EndpointId)>, usize) {
+    let mut ends = Vec::with_capacity(flows.len());
+    let mut next: EndpointId = 0;
+    while ends.len() < flows.len() {
+        let index = ends.len();
+        match flows.get(index).transport {
+            Transport::Tcp { application: Application::RequestResponse { .. }, .. } => {
+                ends.extend([(next, next + 1), (next + 1, next)]);
+                next += 2;
+            }
+            Transport::Cells { .. } => {
+                let sinks = sharing(flows, index) as EndpointId;
+                ends.extend((1..=sinks).map(|sink| (next, next + sink)));
+                next += 1 + sinks;
+            }
+            _ => {
+                ends.push((next, next + 1));
+                next += 2;
+            }
+        }
+    }
+    (ends, next as usize)
+}
+
+/// How many flows, from that one on, share the source of a line of cells.
+fn sharing(flows: &Flows, index: usize) -> usize {
+    let line_of = |index: usize| {
+        let flow = flows.get(index);
+        if let Transport::Cells { line, .. } = flow.transport { Some((flow.group, *line)) } else { None }
+    };
+    let line = line_of(index);
+    (index..flows.len()).take_while(|&index| line_of(index) == line).count()
 }
 
 impl Endpoints {
-    fn push(&mut self, endpoint: Endpoint) -> EndpointId {
+    fn push(&mut self, endpoint: Endpoint) {
         self.made.push(endpoint);
-        self.made.len() as EndpointId - 1
     }
 
-    fn context(&self, flow: usize, spec: &FlowSpec) -> EndpointContext {
+    fn context(&self, flow: usize, spec: Flow<'_>) -> EndpointContext {
         EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
     }
 
-    fn transmitter(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Transmitter {
+    fn transmitter(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Transmitter {
         let mut book = SendBook::new(self.sampled);
         book.record.window_series = self.sampled.then(Vec::new);
         Transmitter::new(self.context(flow, spec), config, book)
     }
 
-    fn acknowledger(&self, flow: usize, spec: &FlowSpec, config: &TcpConfig) -> Acknowledger {
+    fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {
         Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
     }
 
@@ -52,9 +86,9 @@ impl Endpoints {
     ///
     /// # Errors
     /// If it consists of frames, which have adapters for ends.
-    pub fn add(&mut self, flows: &[FlowSpec], index: usize) -> Result<usize, RunError> {
-        let spec = &flows[index];
-        match &spec.transport {
+    pub fn add(&mut self, flows: &Flows, index: usize) -> Result<usize, RunError> {
+        let spec = flows.get(index);
+        match spec.transport {
             Transport::Udp { .. } => self.udp(index, spec),
             Transport::Cells { .. } => return Ok(self.cells(flows, index)),
             Transport::Frames { .. } => {
@@ -66,22 +100,21 @@ impl Endpoints {
                     Application::Fixed { bytes } => Bulk::Bytes(*bytes),
                     Application::RequestResponse { request_bytes, response, think } => {
                         let sizes = (*request_bytes, *response, *think);
-                        self.conversation(index, spec, &flows[index + 1], config, sizes);
+                        self.conversation(index, spec, flows.get(index + 1), config, sizes);
                         return Ok(2);
                     }
                 };
                 let transmitter = self.transmitter(index, spec, config);
                 let acknowledger = self.acknowledger(index, spec, config);
-                let source = self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
-                let destination = self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
-                self.ends.push((source, destination));
+                self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
+                self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
             }
         }
         Ok(1)
     }
 
-    fn udp(&mut self, index: usize, spec: &FlowSpec) {
-        let Transport::Udp { pattern, length, header_bytes, ecn } = &spec.transport else { return };
+    fn udp(&mut self, index: usize, spec: Flow<'_>) {
+        let Transport::Udp { pattern, length, header_bytes, ecn } = spec.transport else { return };
         let context = self.context(index, spec);
         let source = UdpSource::new(UdpSourceParts {
             context,
@@ -93,45 +126,29 @@ impl Endpoints {
             rng: stream(self.seed, &format!("flow/{}", spec.name)),
             book: SendBook::new(self.sampled),
         });
-        let source = self.push(Endpoint::UdpSource(Box::new(source)));
-        let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
-            context,
-            *header_bytes,
-            ReceiveBook::new(self.sampled),
-        ))));
-        self.ends.push((source, sink));
+        self.push(Endpoint::UdpSource(Box::new(source)));
+        self.push(Endpoint::UdpSink(Box::new(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)))));
     }
 
     /// The source of a line, with all flows that share it; returns how many.
-    fn cells(&mut self, flows: &[FlowSpec], index: usize) -> usize {
-        let line_of = |spec: &FlowSpec| match spec.transport {
-            Transport::Cells { line, .. } => Some((spec.group.clone(), line)),
-            _ => None,
+    fn cells(&mut self, flows: &Flows, index: usize) -> usize {
+        let spec = flows.get(index);
+        let &Transport::Cells { arrivals, len_bytes, slot, .. } = spec.transport else { return 0 };
+        let count = sharing(flows, index);
+        let of_line = (index..index + count).map(|index| (index, flows.get(index)));
+        let cell_flow = |(index, spec): (usize, Flow<'_>)| CellFlow {
+            context: self.context(index, spec),
+            share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
+            book: SendBook::new(self.sampled),
         };
-        let Transport::Cells { arrivals, len_bytes, slot, .. } = flows[index].transport else { return 0 };
-        let line = line_of(&flows[index]);
-        let sharing = flows[index..].iter().take_while(|spec| line_of(spec) == line);
-        let of_line: Vec<CellFlow> = sharing
-            .zip(index..)
-            .map(|(spec, index)| CellFlow {
-                context: self.context(index, spec),
-                share: if let Transport::Cells { share, .. } = spec.transport { share } else { 0.0 },
-                book: SendBook::new(self.sampled),
-            })
-            .collect();
-        let count = of_line.len();
-        let spec = &flows[index];
         let rng = stream(self.seed, &format!("flow/{}", spec.name));
         let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
-        let parts = CellSourceParts { flows: of_line, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
-        let source = self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
-        for (index, spec) in flows[index..index + count].iter().enumerate().map(|(at, spec)| (index + at, spec)) {
-            let sink = self.push(Endpoint::UdpSink(Box::new(UdpSink::new(
-                self.context(index, spec),
-                0,
-                ReceiveBook::new(self.sampled),
-            ))));
-            self.ends.push((source, sink));
+        let flows = of_line.clone().map(cell_flow).collect();
+        let parts = CellSourceParts { flows, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
+        self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
+        for (index, spec) in of_line {
+            let book = ReceiveBook::new(self.sampled);
+            self.push(Endpoint::UdpSink(Box::new(UdpSink::new(self.context(index, spec), 0, book))));
         }
         count
     }
@@ -141,8 +158,8 @@ impl Endpoints {
     fn conversation(
         &mut self,
         index: usize,
-        response: &FlowSpec,
-        request: &FlowSpec,
+        response: Flow<'_>,
+        request: Flow<'_>,
         config: &TcpConfig,
         (request_bytes, size, think): (u64, Distribution, Distribution),
     ) {
@@ -166,9 +183,7 @@ impl Endpoints {
             response_rng: random("response"),
             start: response.start,
         });
-        let server = self.push(Endpoint::Conversation(Box::new(server)));
-        let client = self.push(Endpoint::Conversation(Box::new(client)));
-        self.ends.push((server, client));
-        self.ends.push((client, server));
+        self.push(Endpoint::Conversation(Box::new(server)));
+        self.push(Endpoint::Conversation(Box::new(client)));
     }
 }

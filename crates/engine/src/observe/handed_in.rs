@@ -4,6 +4,7 @@ use forebay_qdisc::{Backlog, Span};
 
 use crate::observe::queue_book::Books;
 use crate::observe::queue_series::FlowGauges;
+use crate::observe::texts::Texts;
 
 /// What a queue hands in.
 pub(crate) struct QueueReport<'a> {
@@ -16,12 +17,46 @@ pub(crate) struct QueueReport<'a> {
     pub flow_gauges: &'a FlowGauges<'a>,
 }
 
-/// What is known of a flow beside its books.
-#[derive(Clone, Debug)]
-pub(crate) struct FlowLabel {
-    pub name: String,
-    pub group: String,
-    pub kind: &'static str,
+/// What is known of the flows beside their books.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FlowLabels {
+    names: Texts,
+    /// The name of a group and the kind of its flows; and of each flow, which of these it has.
+    groups: Vec<(String, &'static str)>,
+    group_of: Vec<u32>,
+}
+
+impl FlowLabels {
+    /// Adds a flow. Those of a group come one after the other.
+    pub fn push(&mut self, name: &str, group: &str, kind: &'static str) {
+        self.names.push(name);
+        // A conversation is two flows of two groups, in turn.
+        let known = self.groups.iter().rev().take(2).position(|(other, of_kind)| other == group && *of_kind == kind);
+        let place = known.map_or(self.groups.len(), |back| self.groups.len() - 1 - back);
+        if known.is_none() {
+            self.groups.push((group.to_owned(), kind));
+        }
+        self.group_of.push(place as u32);
+    }
+
+    pub fn len(&self) -> usize {
+        self.group_of.len()
+    }
+
+    pub fn name(&self, flow: usize) -> &str {
+        &self.names[flow]
+    }
+
+    pub fn group(&self, flow: usize) -> &str {
+        &self.groups[self.group_of[flow] as usize].0
+    }
+
+    /// The names of all flows, and of each its group and its kind.
+    pub fn into_columns(self) -> [Texts; 3] {
+        let of_flows = || self.group_of.iter().map(|&group| &self.groups[group as usize]);
+        let (groups, kinds) = (of_flows().map(|(name, _)| name).collect(), of_flows().map(|(_, kind)| kind).collect());
+        [self.names, groups, kinds]
+    }
 }
 
 /// What a port of an Ethernet switch or adapter hands in; all of the measured interval.

@@ -7,15 +7,18 @@ use crate::link::LinkReport;
 use crate::observe::deadlock;
 use crate::observe::deadlock::BufferWait;
 use crate::observe::digest::digest;
-use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
-use crate::observe::handed_in::{ControlCount, FlowLabel, PortReport, QueueReport};
+use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::observe::flow_table::{FlowTable, Passed};
+use crate::observe::handed_in::{ControlCount, FlowLabels, PortReport, QueueReport};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::{Books, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
-use crate::observe::results::{Column, RunResult, Series, Table};
-use crate::observe::tables::{QueueFlowTable, QueueTable, link_table, port_table};
+use crate::observe::results::{RunResult, Series};
+use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, port_table};
+use crate::observe::texts::Texts;
 use crate::packet::{FlowId, flow_key};
+use crate::spec::LinkId;
 
 /// What became of the packets of one (flow, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,11 +31,8 @@ struct Fate {
 /// Collects what the processes hand in.
 pub struct Report {
     measured: MeasuredInterval,
-    labels: Vec<FlowLabel>,
-    sends: Vec<SendBook>,
-    receives: Vec<ReceiveBook>,
-    /// Data packets dropped or lost within the measured interval, by flow.
-    flow_dropped: Vec<u64>,
+    labels: FlowLabels,
+    flows: FlowTable,
     fates: Vec<Fate>,
     held: u64,
     control: ControlCount,
@@ -40,21 +40,20 @@ pub struct Report {
     buffer_waits: Vec<BufferWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
-    links: Vec<LinkReport>,
+    links: LinkTable,
     series: Vec<Series>,
     violation: Option<String>,
     trace_error: Option<RunError>,
 }
 
 impl Report {
-    pub(crate) fn new(measured: MeasuredInterval, labels: Vec<FlowLabel>) -> Self {
+    /// `links` are the names of the links.
+    pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: Texts) -> Self {
         let flows = labels.len();
         Self {
             measured,
             labels,
-            sends: Vec::new(),
-            receives: Vec::new(),
-            flow_dropped: vec![0; flows],
+            flows: FlowTable::new(flows),
             fates: vec![Fate::default(); flows * 2],
             held: 0,
             control: ControlCount::default(),
@@ -62,7 +61,7 @@ impl Report {
             buffer_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
-            links: Vec::new(),
+            links: LinkTable::new(links),
             series: Vec::new(),
             violation: None,
             trace_error: None,
@@ -87,7 +86,7 @@ impl Report {
     pub(crate) fn lost(&mut self, book: &LossBook) {
         for (&flow, (total, measured)) in &book.flows {
             self.fates[flow as usize * 2].lost += total;
-            self.flow_dropped[flow as usize] += measured;
+            self.flows.dropped[flow as usize] += measured;
         }
     }
 
@@ -109,17 +108,22 @@ impl Report {
     }
 
     pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
-        let name = self.labels[flow as usize].name.clone();
-        self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
-        self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
-        self.push_series("flow", &name, "rate_limit_bps", book.record.rate_limit_series.take());
-        put(&mut self.sends, flow as usize, book);
+        self.flow_series(flow, "sent_bps", book.record.sent_series.take());
+        self.flow_series(flow, "congestion_window_bytes", book.record.window_series.take());
+        self.flow_series(flow, "rate_limit_bps", book.record.rate_limit_series.take());
+        self.flows.sender(flow as usize, &book);
     }
 
     pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
-        let name = self.labels[flow as usize].name.clone();
-        self.push_series("flow", &name, "goodput_bps", book.record.goodput_series.take());
-        put(&mut self.receives, flow as usize, book);
+        self.flow_series(flow, "goodput_bps", book.record.goodput_series.take());
+        self.flows.receiver(flow as usize, &book);
+    }
+
+    fn flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
+        if values.is_some() {
+            let name = self.labels.name(flow as usize).to_owned();
+            self.push_series("flow", &name, quantity, values);
+        }
     }
 
     /// Adds a series; its interval is set when the result is drawn up.
@@ -137,13 +141,20 @@ impl Report {
 
     pub(crate) fn link(&mut self, mut link: LinkReport) {
         self.lost(&link.lost);
-        self.push_series("link", &link.name, "utilization", link.series.take());
+        if let Some(series) = link.series.take() {
+            let name = self.link_name(link.number).to_owned();
+            self.push_series("link", &name, "utilization", Some(series));
+        }
         if let Some(tracer) = link.tracer.take()
             && let Err(error) = tracer.close()
         {
             self.trace_error.get_or_insert(error);
         }
-        self.links.push(link);
+        self.links.put(&link);
+    }
+
+    pub(crate) fn link_name(&self, link: LinkId) -> &str {
+        &self.links.name[link as usize]
     }
 
     pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
@@ -164,8 +175,8 @@ impl Report {
             self.held += backlog.packets;
         }
         let queues = &mut self.queues;
-        queues.name.push(name.to_owned());
-        queues.discipline.push(books.discipline.clone());
+        queues.name.push(name);
+        queues.discipline.push(&books.discipline);
         let totals = book.totals();
         queues.arrived.push(totals.arrived);
         queues.dropped.push(totals.dropped);
@@ -185,7 +196,7 @@ impl Report {
             self.queue_series(name, series);
         }
         for watched in std::mem::take(&mut books.watched) {
-            let full_name = format!("{name}/{}", self.labels[watched.flow as usize].name);
+            let full_name = format!("{name}/{}", self.labels.name(watched.flow as usize));
             self.gauge_series("queue_flow", &full_name, watched.series);
         }
     }
@@ -199,7 +210,7 @@ impl Report {
             self.fates[direction].dropped += data.dropped_total;
             let (flow, is_ack) = (direction / 2, direction % 2 != 0);
             if !is_ack {
-                self.flow_dropped[flow] += data.dropped;
+                self.flows.dropped[flow] += data.dropped;
             }
             // A packet that had come before the measured interval may have been dropped or marked within it.
             let counts = [data.arrived, data.dropped, data.marked, data.departed];
@@ -208,9 +219,9 @@ impl Report {
                 continue;
             }
             sum.add(&data);
-            table.queue.push(name.to_owned());
-            table.flow.push(self.labels[flow].name.clone());
-            table.direction.push(if is_ack { "acks" } else { "data" }.to_owned());
+            table.queue.push(name);
+            table.flow.push(self.labels.name(flow));
+            table.direction.push(if is_ack { "acks" } else { "data" });
             table.arrived.push(data.arrived);
             table.dropped.push(data.dropped);
             table.marked.push(data.marked);
@@ -253,18 +264,17 @@ impl Report {
         }
         self.check_control()?;
         let mut missing_in_all = 0;
-        for (flow, label) in self.labels.iter().enumerate() {
-            let (send, receive) = (&self.sends[flow], &self.receives[flow]);
-            let directions = [
-                ("data packets", send.count.packets, receive.count.packets, self.fates[flow * 2]),
-                ("ACKs", receive.count.acks_sent, send.count.acks_received, self.fates[flow * 2 + 1]),
-            ];
-            for (what, sent, received, fate) in directions {
+        if self.links.missing > 0 {
+            return Err(RunError::Invariant(format!("{} links have not handed in their books", self.links.missing)));
+        }
+        for flow in 0..self.labels.len() {
+            let passed = ["data packets", "ACKs"].into_iter().zip(self.flows.passed(flow));
+            for ((what, Passed { sent, received }), fate) in passed.zip(&self.fates[flow * 2..]) {
                 let known = received + fate.dropped + fate.lost + fate.in_flight;
                 let Some(missing) = sent.checked_sub(known) else {
                     return Err(RunError::Invariant(format!(
                         "flow `{}`: {sent} {what} were sent, but {known} are accounted for",
-                        label.name
+                        self.labels.name(flow)
                     )));
                 };
                 missing_in_all += missing;
@@ -297,8 +307,7 @@ impl Report {
         if let Some(error) = self.trace_error.take() {
             return Err(error);
         }
-        self.sends.resize_with(self.labels.len(), SendBook::default);
-        self.receives.resize_with(self.labels.len(), ReceiveBook::default);
+        self.flows.complete();
         self.check_conservation()?;
         let interval_s = sampling_interval.map_or(0.0, Span::seconds);
         for series in &mut self.series {
@@ -306,18 +315,14 @@ impl Report {
             series.interval_s = interval_s;
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
-        let name = |link: u32| {
-            let link = self.links.iter().find(|other| other.number == link);
-            link.map_or_else(String::new, |link| link.name.clone())
-        };
-        let deadlock = deadlock::find(&self.buffer_waits, &name);
-        let hops = self.links.iter().map(|link| link.hops).sum();
+        let deadlock = deadlock::find(&self.buffer_waits, &|link| self.link_name(link).to_owned());
+        let hops = self.links.hops;
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
             warmup_s: self.measured.from.seconds(),
-            flows: self.flow_table(),
+            flows: self.flows.table(self.labels, self.measured.seconds()),
             queues: self.queues.table(),
-            links: link_table(self.links),
+            links: self.links.table(),
             queue_flows: self.queue_flows.table(),
             ports: port_table(&self.ports),
             deadlock,
@@ -328,55 +333,6 @@ impl Report {
         result.digest = digest(&result);
         Ok(result)
     }
-
-    /// Takes the names.
-    fn flow_table(&mut self) -> Table {
-        let seconds = self.measured.seconds();
-        let mut table = Table::default();
-        let kinds = self.labels.iter().map(|label| label.kind.to_owned()).collect();
-        let labels = std::mem::take(&mut self.labels).into_iter();
-        let (names, groups) = labels.map(|label| (label.name, label.group)).unzip();
-        table.push("name", Column::Text(names));
-        table.push("group", Column::Text(groups));
-        table.push("kind", Column::Text(kinds));
-        let received = |of: &dyn Fn(&ReceiveBook) -> f64| Column::Float(self.receives.iter().map(of).collect());
-        let started = |book: &SendBook| book.record.started.map_or(f64::NAN, |at| at.seconds());
-        let sent = |of: fn(&SendCount) -> u64| -> Vec<u64> {
-            self.sends.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
-        };
-        let arrived = |of: fn(&ReceiveCount) -> u64| -> Vec<u64> {
-            self.receives.iter().map(|book| of(&book.count) - of(&book.record.at_warm_up)).collect()
-        };
-        let rate = |bytes: Vec<u64>| Column::Float(bytes.iter().map(|&bytes| bytes as f64 * 8.0 / seconds).collect());
-        table.push("goodput_bps", rate(arrived(|count| count.payload)));
-        table.push("throughput_bps", rate(arrived(|count| count.bytes)));
-        table.push("offered_bps", rate(sent(|count| count.bytes)));
-        table.push("packets_sent", Column::Count(sent(|count| count.packets)));
-        table.push("packets_delivered", Column::Count(arrived(|count| count.packets)));
-        table.push("packets_dropped", Column::Count(self.flow_dropped.clone()));
-        table.push("packets_marked", Column::Count(arrived(|count| count.marked)));
-        table.push("packets_retransmitted", Column::Count(sent(|count| count.retransmitted)));
-        table.push("timeouts", Column::Count(sent(|count| count.timeouts)));
-        table.push("delay_mean_s", received(&|book| book.delay.mean_s()));
-        table.push("delay_p50_s", received(&|book| book.delay.quantile_s(0.50)));
-        table.push("delay_p95_s", received(&|book| book.delay.quantile_s(0.95)));
-        table.push("delay_p99_s", received(&|book| book.delay.quantile_s(0.99)));
-        table.push("delay_max_s", received(&|book| book.delay.max_s()));
-        table.push("start_s", Column::Float(self.sends.iter().map(started).collect()));
-        table.push("finished_s", received(&|book| book.record.finished.map_or(f64::NAN, |at| at.seconds())));
-        table.push("transfers_completed", Column::Count(self.receives.iter().map(|b| b.record.transfers).collect()));
-        let transfer_mean = |book: &ReceiveBook| book.record.transfer_time.seconds() / book.record.transfers as f64;
-        table.push("transfer_time_mean_s", received(&transfer_mean));
-        table
-    }
-}
-
-/// Puts a book in its place. Flows hand theirs in nearly in order: until then there is none of them here.
-fn put<B: Default>(books: &mut Vec<B>, place: usize, book: B) {
-    if place >= books.len() {
-        books.resize_with(place + 1, B::default);
-    }
-    books[place] = book;
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use crate::rng::stream;
 /// Hands in a queue's books in which one flow lost one packet, after `change` has been at them.
 fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
     let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
-    let label = FlowLabel { name: "flow".into(), group: "flow".into(), kind: "udp" };
-    let mut report = Report::new(measured, vec![label]);
+    let mut labels = FlowLabels::default();
+    labels.push("flow", "flow", "udp");
+    let mut report = Report::new(measured, labels, Texts::new());
     let mut book = QueueBook::new(measured);
     book.arrival_at(0, Time::ZERO);
     book.drop_at(0, 1000, DropReason::Overflow, Time::ZERO);

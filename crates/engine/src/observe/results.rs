@@ -1,12 +1,13 @@
 //! What a run leaves behind: tables of named columns, time series, and the engine's own figures.
 
 use crate::observe::deadlock::Deadlock;
+use crate::observe::texts::Texts;
 
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Names.
-    Text(Vec<String>),
+    Text(Texts),
     /// Numbers with a unit, which the column's name ends in; NaN where there is none.
     Float(Vec<f64>),
     /// Counts.
@@ -52,10 +53,11 @@ impl Table {
 
     /// The names of that column; empty if there is none of that name or it holds no `Text`.
     #[must_use]
-    pub fn texts(&self, name: &str) -> &[String] {
+    pub fn texts(&self, name: &str) -> &Texts {
+        const NONE: &Texts = &Texts::new();
         match self.column(name) {
             Some(Column::Text(values)) => values,
-            _ => &[],
+            _ => NONE,
         }
     }
 }

@@ -6,11 +6,12 @@ use crate::link::LinkReport;
 use crate::observe::digest::STATE_BYTES;
 use crate::observe::handed_in::PortReport;
 use crate::observe::results::{Column, Table};
+use crate::observe::texts::Texts;
 
 #[derive(Default)]
 pub(crate) struct QueueTable {
-    pub name: Vec<String>,
-    pub discipline: Vec<String>,
+    pub name: Texts,
+    pub discipline: Texts,
     pub arrived: Vec<u64>,
     pub dropped: Vec<u64>,
     pub by_reason: [Vec<u64>; DropReason::ALL.len()],
@@ -25,14 +26,28 @@ pub(crate) struct QueueTable {
 
 #[derive(Default)]
 pub(crate) struct QueueFlowTable {
-    pub queue: Vec<String>,
-    pub flow: Vec<String>,
-    pub direction: Vec<String>,
+    pub queue: Texts,
+    pub flow: Texts,
+    pub direction: Texts,
     pub arrived: Vec<u64>,
     pub dropped: Vec<u64>,
     pub marked: Vec<u64>,
     pub wait_mean_s: Vec<f64>,
     pub gauges: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// One row a link, in the order in which the links were added, whoever hands in first.
+pub(crate) struct LinkTable {
+    pub name: Texts,
+    rate_bps: Vec<f64>,
+    utilization: Vec<f64>,
+    packets: Vec<u64>,
+    bytes: Vec<u64>,
+    lost: Vec<u64>,
+    /// Of all links together.
+    pub hops: u64,
+    /// How many links have not handed in their books.
+    pub missing: usize,
 }
 
 impl QueueTable {
@@ -75,18 +90,44 @@ impl QueueFlowTable {
     }
 }
 
-/// One row a link, in the order in which the links were added.
-pub(crate) fn link_table(mut links: Vec<LinkReport>) -> Table {
-    links.sort_by_key(|link| link.number);
-    let mut table = Table::default();
-    table.push("name", Column::Text(links.iter().map(|link| link.name.clone()).collect()));
-    table.push("rate_bps", Column::Float(links.iter().map(|link| link.rate.bits_per_second() as f64).collect()));
-    table.push("utilization", Column::Float(links.iter().map(|link| link.utilization).collect()));
-    table.push("packets", Column::Count(links.iter().map(|link| link.packets).collect()));
-    table.push("bytes", Column::Count(links.iter().map(|link| link.bytes).collect()));
-    let lost = |link: &LinkReport| link.lost.flows.values().map(|(_, measured)| measured).sum();
-    table.push("packets_lost", Column::Count(links.iter().map(lost).collect()));
-    table
+impl LinkTable {
+    /// Of links with these names.
+    pub fn new(name: Texts) -> Self {
+        let links = name.len();
+        let (floats, counts) = (vec![0.0; links], vec![0; links]);
+        Self {
+            name,
+            rate_bps: floats.clone(),
+            utilization: floats,
+            packets: counts.clone(),
+            bytes: counts.clone(),
+            lost: counts,
+            hops: 0,
+            missing: links,
+        }
+    }
+
+    pub fn put(&mut self, link: &LinkReport) {
+        let row = link.number as usize;
+        self.rate_bps[row] = link.rate.bits_per_second() as f64;
+        self.utilization[row] = link.utilization;
+        self.packets[row] = link.packets;
+        self.bytes[row] = link.bytes;
+        self.lost[row] = link.lost.flows.values().map(|(_, measured)| measured).sum();
+        self.hops += link.hops;
+        self.missing -= 1;
+    }
+
+    pub fn table(self) -> Table {
+        let mut table = Table::default();
+        table.push("name", Column::Text(self.name));
+        table.push("rate_bps", Column::Float(self.rate_bps));
+        table.push("utilization", Column::Float(self.utilization));
+        table.push("packets", Column::Count(self.packets));
+        table.push("bytes", Column::Count(self.bytes));
+        table.push("packets_lost", Column::Count(self.lost));
+        table
+    }
 }
 
 /// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
@@ -96,7 +137,7 @@ pub(crate) fn port_table(ports: &[PortReport]) -> Table {
         return table;
     }
     let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
-    table.push("name", Column::Text(ports.iter().map(|port| port.name.clone()).collect()));
+    table.push("name", Column::Text(ports.iter().map(|port| &port.name).collect()));
     table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
     table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
     table.push("control_frames_sent", count(|port| port.control_frames_sent));

@@ -171,9 +171,10 @@ impl Node for LawPort {
         self.sample(end);
         self.release_until(end);
         let Self { wire, books, law, backlog, .. } = self;
+        let name = report.link_name(wire.number()).to_owned();
         books.state_bytes = books.state_bytes.max(law.state_bytes());
         report.queue(QueueReport {
-            name: wire.name(),
+            name: &name,
             books,
             backlog: *backlog,
             holds_packets: false,

@@ -136,9 +136,10 @@ impl QueuePort {
         self.integrate(end);
         let Self { wire, books, discipline, .. } = self;
         let backlog = discipline.backlog();
+        let name = report.link_name(wire.number()).to_owned();
         books.state_bytes = books.state_bytes.max(discipline.state_bytes());
         report.queue(QueueReport {
-            name: wire.name(),
+            name: &name,
             books,
             backlog,
             holds_packets: true,

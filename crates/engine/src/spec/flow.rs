@@ -28,7 +28,7 @@ pub enum Application {
 }
 
 /// What carries a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// TCP.
     Tcp {

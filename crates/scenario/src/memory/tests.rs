@@ -27,8 +27,8 @@ fn refusal(scenario: &Scenario, available: f64) -> String {
 #[test]
 fn a_refusal_tells_what_is_needed_what_there_is_and_what_of() {
     insta::assert_snapshot!(refusal(&star(16_000_000, ""), 8e9), @"
-    the run needs about 72 GB of memory, and 8.0 GB is available
-    16,000,000 TCP flows need about 43 GB; 32,000,002 links need about 23 GB
+    the run needs about 54 GB of memory, and 8.0 GB is available
+    16,000,000 TCP flows need about 37 GB; 32,000,002 links need about 13 GB
     hint: reduce their number, or run it on a machine with more memory
     ");
     check_within(star(1000, "").spec(), 8e9).unwrap();

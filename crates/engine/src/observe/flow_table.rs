@@ -1,0 +1,161 @@
+//! The table of flows.
+
+use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
+use crate::observe::handed_in::FlowLabels;
+use crate::observe::results::{Column, Table};
+
+/// What is in the results of a flow's ends. A book is drawn up as it is handed in: of a million flows the books take
+/// several times as much.
+#[derive(Default)]
+pub(crate) struct FlowTable {
+    sends: Vec<Sent>,
+    receives: Vec<Received>,
+    /// Data packets dropped or lost within the measured interval, by flow.
+    pub dropped: Vec<u64>,
+}
+
+/// What the sending end of a flow counted within the measured interval; and since the start, for the check.
+#[derive(Clone, Copy)]
+struct Sent {
+    bytes: u64,
+    packets: u64,
+    retransmitted: u64,
+    timeouts: u64,
+    start_s: f64,
+    packets_total: u64,
+    acks_total: u64,
+}
+
+/// The same of the receiving end.
+#[derive(Clone, Copy)]
+struct Received {
+    payload: u64,
+    bytes: u64,
+    packets: u64,
+    marked: u64,
+    delay_mean_s: f64,
+    delay_p50_s: f64,
+    delay_p95_s: f64,
+    delay_p99_s: f64,
+    delay_max_s: f64,
+    finished_s: f64,
+    transfers: u64,
+    transfer_time_mean_s: f64,
+    packets_total: u64,
+    acks_total: u64,
+}
+
+/// Packets sent and received since the start, in one direction.
+pub(crate) struct Passed {
+    pub sent: u64,
+    pub received: u64,
+}
+
+impl FlowTable {
+    pub fn new(flows: usize) -> Self {
+        Self { dropped: vec![0; flows], ..Self::default() }
+    }
+
+    pub fn sender(&mut self, flow: usize, book: &SendBook) {
+        put(&mut self.sends, flow, Sent::of(book), Sent::of(&SendBook::default()));
+    }
+
+    pub fn receiver(&mut self, flow: usize, book: &ReceiveBook) {
+        put(&mut self.receives, flow, Received::of(book), Received::of(&ReceiveBook::default()));
+    }
+
+    /// Of those that have no end that hands in books, there is nothing to tell.
+    pub fn complete(&mut self) {
+        self.sends.resize(self.dropped.len(), Sent::of(&SendBook::default()));
+        self.receives.resize(self.dropped.len(), Received::of(&ReceiveBook::default()));
+    }
+
+    /// The data packets of a flow, and its ACKs.
+    pub fn passed(&self, flow: usize) -> [Passed; 2] {
+        let (send, receive) = (&self.sends[flow], &self.receives[flow]);
+        [
+            Passed { sent: send.packets_total, received: receive.packets_total },
+            Passed { sent: receive.acks_total, received: send.acks_total },
+        ]
+    }
+
+    /// The table of these flows, of a measured interval of so many seconds.
+    pub fn table(self, labels: FlowLabels, seconds: f64) -> Table {
+        let Self { sends, receives, dropped } = self;
+        let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
+        let received = |of: fn(&Received) -> u64| Column::Count(receives.iter().map(of).collect());
+        let received_rate =
+            |of: fn(&Received) -> u64| Column::Float(receives.iter().map(|row| rate(of(row))).collect());
+        let time = |of: fn(&Received) -> f64| Column::Float(receives.iter().map(of).collect());
+        let sent = |of: fn(&Sent) -> u64| Column::Count(sends.iter().map(of).collect());
+        let mut table = Table::default();
+        let [names, groups, kinds] = labels.into_columns();
+        table.push("name", Column::Text(names));
+        table.push("group", Column::Text(groups));
+        table.push("kind", Column::Text(kinds));
+        table.push("goodput_bps", received_rate(|row| row.payload));
+        table.push("throughput_bps", received_rate(|row| row.bytes));
+        table.push("offered_bps", Column::Float(sends.iter().map(|row| rate(row.bytes)).collect()));
+        table.push("packets_sent", sent(|row| row.packets));
+        table.push("packets_delivered", received(|row| row.packets));
+        table.push("packets_dropped", Column::Count(dropped));
+        table.push("packets_marked", received(|row| row.marked));
+        table.push("packets_retransmitted", sent(|row| row.retransmitted));
+        table.push("timeouts", sent(|row| row.timeouts));
+        table.push("delay_mean_s", time(|row| row.delay_mean_s));
+        table.push("delay_p50_s", time(|row| row.delay_p50_s));
+        table.push("delay_p95_s", time(|row| row.delay_p95_s));
+        table.push("delay_p99_s", time(|row| row.delay_p99_s));
+        table.push("delay_max_s", time(|row| row.delay_max_s));
+        table.push("start_s", Column::Float(sends.iter().map(|row| row.start_s).collect()));
+        table.push("finished_s", time(|row| row.finished_s));
+        table.push("transfers_completed", received(|row| row.transfers));
+        table.push("transfer_time_mean_s", time(|row| row.transfer_time_mean_s));
+        table
+    }
+}
+
+impl Sent {
+    fn of(SendBook { count, record }: &SendBook) -> Self {
+        let measured = |of: fn(&SendCount) -> u64| of(count) - of(&record.at_warm_up);
+        Self {
+            bytes: measured(|count| count.bytes),
+            packets: measured(|count| count.packets),
+            retransmitted: measured(|count| count.retransmitted),
+            timeouts: measured(|count| count.timeouts),
+            start_s: record.started.map_or(f64::NAN, |at| at.seconds()),
+            packets_total: count.packets,
+            acks_total: count.acks_received,
+        }
+    }
+}
+
+impl Received {
+    fn of(ReceiveBook { count, delay, record }: &ReceiveBook) -> Self {
+        let measured = |of: fn(&ReceiveCount) -> u64| of(count) - of(&record.at_warm_up);
+        Self {
+            payload: measured(|count| count.payload),
+            bytes: measured(|count| count.bytes),
+            packets: measured(|count| count.packets),
+            marked: measured(|count| count.marked),
+            delay_mean_s: delay.mean_s(),
+            delay_p50_s: delay.quantile_s(0.50),
+            delay_p95_s: delay.quantile_s(0.95),
+            delay_p99_s: delay.quantile_s(0.99),
+            delay_max_s: delay.max_s(),
+            finished_s: record.finished.map_or(f64::NAN, |at| at.seconds()),
+            transfers: record.transfers,
+            transfer_time_mean_s: record.transfer_time.seconds() / record.transfers as f64,
+            packets_total: count.packets,
+            acks_total: count.acks_sent,
+        }
+    }
+}
+
+/// Puts a row in its place. Flows hand theirs in nearly in order: until then there is none of them here.
+fn put<R: Clone>(rows: &mut Vec<R>, place: usize, row: R, none: R) {
+    if place >= rows.len() {
+        rows.resize(place + 1, none);
+    }
+    rows[place] = row;
+}

@@ -1,0 +1,68 @@
+//! The links of a network as its builder keeps them: of a million, what only some have is apart.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::{Queue, Rate, Span};
+
+use crate::observe::texts::Texts;
+use crate::observe::trace::TraceSpec;
+use crate::packet::{FlowId, Packet};
+use crate::spec::crossbar::FabricId;
+use crate::spec::link::{LinkId, LinkSpec};
+
+/// Links in the order in which they were added.
+#[derive(Default)]
+pub(crate) struct Links {
+    pub names: Texts,
+    pub all: Vec<Link>,
+    pub extras: BTreeMap<LinkId, LinkExtras>,
+}
+
+/// What every link has, as [`LinkSpec`] describes it.
+#[derive(Clone, Copy)]
+pub(crate) struct Link {
+    pub rate: Rate,
+    pub propagation: Span,
+    pub loss: f64,
+    pub fabric: Option<(FabricId, u8)>,
+    pub far_input_port: u16,
+    pub has_queue: bool,
+    pub shares_state: bool,
+}
+
+/// What only some links have.
+#[derive(Default)]
+pub(crate) struct LinkExtras {
+    pub queue: Option<(String, Queue<Packet>)>,
+    pub trace: Option<TraceSpec>,
+    pub watched_flows: Vec<FlowId>,
+}
+
+impl Links {
+    pub fn add(&mut self, link: LinkSpec) -> LinkId {
+        let number = self.all.len() as LinkId;
+        let LinkSpec {
+            name,
+            rate,
+            propagation,
+            queue,
+            shares_state,
+            loss,
+            far_input_port,
+            fabric,
+            trace,
+            watched_flows,
+        } = link;
+        self.names.push(&name);
+        let has_queue = queue.is_some();
+        self.all.push(Link { rate, propagation, loss, fabric, far_input_port, has_queue, shares_state });
+        if has_queue || trace.is_some() {
+            self.extras.insert(number, LinkExtras { queue, trace, watched_flows });
+        }
+        number
+    }
+
+    pub fn name(&self, link: LinkId) -> &str {
+        &self.names[link as usize]
+    }
+}
