@@ -1,10 +1,12 @@
 //! Hosts: the endpoints of flows.
 
+pub(crate) mod by_host;
 pub(crate) mod cells;
 pub(crate) mod conversation;
 pub(crate) mod endpoint;
 pub(crate) mod endpoints;
 pub(crate) mod hosts;
 pub(crate) mod outbox;
+pub(crate) mod several;
 pub(crate) mod tcp;
 pub(crate) mod udp;

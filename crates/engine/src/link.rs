@@ -12,9 +12,9 @@ use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// A link that takes a packet when it is free. What every packet touches is one line of the processor's cache; the rest
+/// A link that takes a packet when it is free. What every packet touches is less than a line of the processor's cache; the rest
 /// is in [`LineRecord`].
-#[repr(C, align(64))]
+#[repr(C)]
 pub(crate) struct Wire {
     /// Until when the transmitter is busy.
     pub free_at: Time,
@@ -38,7 +38,7 @@ pub(crate) struct Line {
     record: Box<LineRecord>,
 }
 
-const _: () = assert!(size_of::<Wire>() == 64 && size_of::<Line>() == 40);
+const _: () = assert!(size_of::<Wire>() == 48 && size_of::<Line>() == 40);
 
 /// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
 pub(crate) struct LineRecord {
