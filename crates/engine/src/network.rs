@@ -15,7 +15,7 @@ use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
 use crate::host::endpoint::Endpoint;
 use crate::host::endpoints::Endpoints;
-use crate::host::hosts::{HostParts, Hosts, NONE};
+use crate::host::hosts::{HostParts, NONE, hosts};
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
 use crate::link::Wire;
 use crate::observe::handed_in::FlowLabel;
@@ -194,7 +194,7 @@ impl NetworkBuilder {
         }
         let mut made: Vec<Option<Endpoint>> = made.into_iter().map(Some).collect();
         for group in layout.groups {
-            nodes.push(Some(Box::new(hosts(group, &mut made, &mut of_hosts, &ends))));
+            nodes.push(Some(hosts_of(group, &mut made, &mut of_hosts, &ends)));
         }
         let nodes: Vec<Box<dyn Node>> = nodes.into_iter().flatten().collect();
         Windows::new(nodes, &layout.lanes, Routes::new(&layout.routes), packet_time, measured)
@@ -218,12 +218,12 @@ fn check_lengths(flows: &[FlowSpec], links: &[LinkSpec]) -> Result<(), RunError>
 
 /// The hosts of a group, with their endpoints and links. `ends` has the endpoint that packets of each (flow, direction)
 /// come to.
-fn hosts(
+fn hosts_of(
     group: Vec<HostPlan>,
     made: &mut [Option<Endpoint>],
     of_hosts: &mut BTreeMap<LinkId, Wire>,
     ends: &[Option<EndpointId>],
-) -> Hosts {
+) -> Box<dyn Node> {
     let mut seats: BTreeMap<EndpointId, (u32, u32)> = BTreeMap::new();
     let mut parts = Vec::with_capacity(group.len());
     for (plan, host) in group.into_iter().zip(0..) {
@@ -239,7 +239,7 @@ fn hosts(
     let first = ends.iter().position(|end| seat(end).is_some()).unwrap_or(0);
     let last = ends.iter().rposition(|end| seat(end).is_some()).map_or(first, |last| last + 1);
     let of_direction: Vec<(u32, u32)> = ends[first..last].iter().map(|end| seat(end).unwrap_or((NONE, NONE))).collect();
-    Hosts::new(parts, first, &of_direction)
+    hosts(parts, first, &of_direction)
 }
 
 /// A network that is ready to run.

@@ -8,6 +8,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem::offset_of;
 
 use forebay_qdisc::{Span, Time};
 
@@ -16,7 +17,8 @@ use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
 use crate::host::by_host::ByHost;
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
-use crate::host::several::Endpoints;
+use crate::host::several::{End, Endpoints};
+use crate::host::tcp::{TcpSink, TcpSource};
 use crate::link::Wire;
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -38,8 +40,8 @@ pub(crate) struct HostParts {
 const MANY_HOSTS: usize = 64;
 
 /// Hosts at work.
-pub(crate) struct Hosts {
-    hosts: Vec<Host>,
+struct Hosts<E> {
+    hosts: Vec<Host<E>>,
     /// The host of each endpoint, in the order of hosts; none where each host has one endpoint.
     host_of: Vec<u32>,
     /// The endpoint that packets of a (flow, direction) come to, from the first one that comes here on.
@@ -55,25 +57,39 @@ pub(crate) struct Hosts {
 
 /// A host. What every packet touches lies together.
 #[repr(C, align(64))]
-struct Host {
+struct Host<E> {
     /// When its entry among the timers is due, in its own time.
     planned: Time,
     /// How much less it is ahead than the host that is farthest ahead.
     behind: Span,
-    endpoints: Endpoints,
     downlink: Option<Wire>,
     uplink: Option<Wire>,
+    end: E,
 }
 
-/// Lines of cache of a host.
-const HOST_LINES: usize = size_of::<Host>() / LINE_BYTES;
+impl<E: End> Host<E> {
+    /// Lines of cache that a packet touches.
+    const HOT_LINES: usize = (offset_of!(Self, end) + E::HOT_BYTES).div_ceil(LINE_BYTES);
+}
 
-const _: () = assert!(HOST_LINES == 2);
+// With many flows every further line is one more load from far memory.
+const _: () = assert!(Host::<TcpSource>::HOT_LINES == 6 && Host::<TcpSink>::HOT_LINES == 5);
 
-impl Hosts {
-    /// `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from `first_direction`
-    /// on; [`NONE`] where they come to none here.
-    pub fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
+/// The node of such hosts. `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from
+/// `first_direction` on; [`NONE`] where they come to none here.
+pub(crate) fn hosts(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Box<dyn Node> {
+    let all = |is: fn(&Endpoint) -> bool| parts.iter().all(|host| matches!(&host.endpoints[..], [only] if is(only)));
+    if all(|endpoint| matches!(endpoint, Endpoint::TcpSource(_))) {
+        Box::new(Hosts::<TcpSource>::new(parts, first_direction, endpoint_of))
+    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSink(_))) {
+        Box::new(Hosts::<TcpSink>::new(parts, first_direction, endpoint_of))
+    } else {
+        Box::new(Hosts::<Endpoints>::new(parts, first_direction, endpoint_of))
+    }
+}
+
+impl<E: End> Hosts<E> {
+    fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
         let farthest = parts.iter().map(|host| host.distance).max().unwrap_or(Span::ZERO);
         let first_of: Vec<u32> = parts
             .iter()
@@ -87,10 +103,10 @@ impl Hosts {
             host_of = parts.iter().zip(0..).flat_map(|(parts, host)| vec![host; parts.endpoints.len()]).collect();
         }
         let host = |(HostParts { downlink, uplink, distance, endpoints }, first)| {
-            let endpoints = Endpoints::new(endpoints, first);
-            Host { downlink, uplink, behind: farthest - distance, endpoints, planned: Time::NEVER }
+            let end = E::of(endpoints, first).expect("a host has endpoints, of the kind that is asked for");
+            Host { planned: Time::NEVER, behind: farthest - distance, downlink, uplink, end }
         };
-        let hosts: Vec<Host> = parts.into_iter().zip(first_of).map(host).collect();
+        let hosts: Vec<Host<E>> = parts.into_iter().zip(first_of).map(host).collect();
         let by_host = ByHost::new(hosts.len());
         Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest }
     }
@@ -111,7 +127,7 @@ impl Hosts {
     /// A packet enters the downlink of its host.
     #[inline(always)]
     fn receive(&mut self, host: u32, mut packet: Packet, lanes: &mut Lanes) {
-        let Host { downlink, uplink, endpoints, .. } = &mut self.hosts[host as usize];
+        let Host { downlink, uplink, end, .. } = &mut self.hosts[host as usize];
         if let Some(downlink) = downlink {
             match downlink.pass(packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => packet = passed,
@@ -122,7 +138,7 @@ impl Hosts {
             }
         }
         let number = self.endpoint_of[packet.direction_index() - self.first_direction];
-        endpoints.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
+        end.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
     }
 
     /// Takes packets host by host.
@@ -151,18 +167,18 @@ impl Hosts {
     #[inline]
     fn prefetch(&self, packets: &[Packet], place: usize, lanes: &Lanes) {
         if let Some(host) = self.by_host.host(place + 6) {
-            prefetch_lines(&self.hosts[host as usize].planned, HOST_LINES);
+            prefetch_lines(&self.hosts[host as usize].planned, Host::<E>::HOT_LINES);
             prefetch(&packets[self.by_host.first(host)]);
         }
         if let Some(host) = self.by_host.host(place + 4) {
             let packet = &packets[self.by_host.first(host)];
-            self.hosts[host as usize].endpoints.prefetch(self.endpoint(packet));
+            self.hosts[host as usize].end.prefetch(self.endpoint(packet));
             // The route of the answer.
             lanes.routes.prefetch(packet.direction_index() ^ 1);
         }
         if let Some(host) = self.by_host.host(place + 2) {
             let packet = &packets[self.by_host.first(host)];
-            self.hosts[host as usize].endpoints.prefetch_further(self.endpoint(packet));
+            self.hosts[host as usize].end.prefetch_further(self.endpoint(packet));
         }
     }
 
@@ -170,7 +186,7 @@ impl Hosts {
     #[inline]
     fn plan(&mut self, host_number: u32, end: Time) {
         let host = &mut self.hosts[host_number as usize];
-        let next = host.endpoints.next();
+        let next = host.end.next();
         if next < host.planned && next <= end {
             host.planned = next;
             self.timers.push(Reverse((next + host.behind, host_number)));
@@ -190,13 +206,15 @@ impl Hosts {
             }
             host.planned = Time::NEVER;
             let last = (due - host.behind - Span::from_picoseconds(1)).min(lanes.measured.to);
-            host.endpoints.expire(last, &mut Outbox { uplink: host.uplink.as_mut(), lanes });
+            if host.end.next() <= last {
+                host.end.expire(last, &mut Outbox { uplink: host.uplink.as_mut(), lanes });
+            }
             self.plan(number, lanes.measured.to);
         }
     }
 }
 
-impl Node for Hosts {
+impl<E: End> Node for Hosts<E> {
     fn start(&mut self, _me: NodeId, lanes: &mut Lanes) {
         for host in 0..self.hosts.len() as u32 {
             self.plan(host, lanes.measured.to);
@@ -227,11 +245,11 @@ impl Node for Hosts {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         let measured = report.measured();
-        for Host { downlink, uplink, endpoints, .. } in &mut self.hosts {
+        for Host { downlink, uplink, end: ends, .. } in &mut self.hosts {
             for link in [downlink, uplink].into_iter().flatten() {
                 report.link(link.finish(&measured));
             }
-            endpoints.finish(end, report);
+            ends.finish(end, report);
         }
     }
 }

@@ -10,72 +10,175 @@ use forebay_qdisc::Time;
 
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
+use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// The endpoints of a host.
+/// What is at the end of a host's links.
+pub(crate) trait End: Sized {
+    /// How much of it, from its beginning, a packet touches.
+    const HOT_BYTES: usize;
+
+    /// From endpoints, the first of which has this number; `None` if it cannot be made of them.
+    fn of(endpoints: Vec<Endpoint>, first: u32) -> Option<Self>;
+
+    /// Not after it has something to do by itself.
+    fn next(&self) -> Time;
+
+    /// A packet arrives, at `packet.time`, for the endpoint of this number.
+    fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>);
+
+    /// Does what it has to do by itself up to `now`.
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>);
+
+    /// The run is over: brings the books up to `end` and hands them in.
+    fn finish(&mut self, end: Time, report: &mut Report);
+
+    /// Asks for the memory beyond itself that [`End::receive`] is going to look at.
+    fn prefetch(&self, number: u32);
+
+    /// After [`End::prefetch`]: asks for what pointers there lead to.
+    fn prefetch_further(&self, number: u32);
+}
+
+impl End for TcpSource {
+    const HOT_BYTES: usize = Self::HOT_BYTES;
+
+    fn of(mut endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
+        match (endpoints.pop(), endpoints.is_empty()) {
+            (Some(Endpoint::TcpSource(source)), true) => Some(*source),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn next(&self) -> Time {
+        self.next()
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, packet: &Packet, _number: u32, out: &mut Outbox<'_>) {
+        self.receive(packet, out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.expire(now, out);
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.finish(end, report);
+    }
+
+    #[inline]
+    fn prefetch(&self, _number: u32) {}
+
+    #[inline]
+    fn prefetch_further(&self, _number: u32) {}
+}
+
+impl End for TcpSink {
+    const HOT_BYTES: usize = size_of::<Self>();
+
+    fn of(mut endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
+        match (endpoints.pop(), endpoints.is_empty()) {
+            (Some(Endpoint::TcpSink(sink)), true) => Some(*sink),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn next(&self) -> Time {
+        self.next()
+    }
+
+    #[inline(always)]
+    fn receive(&mut self, packet: &Packet, _number: u32, out: &mut Outbox<'_>) {
+        self.receive(packet, out);
+    }
+
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.expire(now, out);
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        self.finish(end, report);
+    }
+
+    #[inline]
+    fn prefetch(&self, _number: u32) {
+        self.prefetch_further();
+    }
+
+    #[inline]
+    fn prefetch_further(&self, _number: u32) {}
+}
+
+/// Any endpoints of a host.
 pub(crate) enum Endpoints {
     One(Endpoint),
     Several(Box<Several>),
 }
 
-impl Endpoints {
-    /// With the number of the first one.
-    pub fn new(mut endpoints: Vec<Endpoint>, first: u32) -> Self {
-        match endpoints.pop() {
-            Some(only) if endpoints.is_empty() => Self::One(only),
-            last => Self::Several(Box::new(Several::new(endpoints.into_iter().chain(last).collect(), first))),
+impl End for Endpoints {
+    const HOT_BYTES: usize = size_of::<Self>();
+
+    fn of(mut endpoints: Vec<Endpoint>, first: u32) -> Option<Self> {
+        let last = endpoints.pop()?;
+        if endpoints.is_empty() {
+            return Some(Self::One(last));
         }
+        endpoints.push(last);
+        Some(Self::Several(Box::new(Several::new(endpoints, first))))
     }
 
-    /// Not after the first of them has something to do by itself.
     #[inline]
-    pub fn next(&self) -> Time {
+    fn next(&self) -> Time {
         match self {
             Self::One(endpoint) => endpoint.next(),
             Self::Several(several) => several.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at),
         }
     }
 
-    /// A packet arrives, at `packet.time`, for the endpoint of this number.
-    #[inline]
-    pub fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>) {
-        match self {
-            Self::One(endpoint) => endpoint.receive(packet, out),
-            Self::Several(several) => several.receive(packet, number, out),
+    #[inline(always)]
+    fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>) {
+        let endpoint = match self {
+            Self::One(endpoint) => endpoint,
+            Self::Several(several) => {
+                several.expire(packet.time, out);
+                several.endpoint(number)
+            }
+        };
+        endpoint.receive(packet, out);
+        if let Self::Several(several) = self {
+            several.plan(number - several.first);
         }
     }
 
-    /// Does what they have to do by themselves up to `now`.
     #[inline]
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         match self {
-            Self::One(endpoint) if endpoint.next() <= now => endpoint.expire(now, out),
-            Self::One(_) => {}
+            Self::One(endpoint) => endpoint.expire(now, out),
             Self::Several(several) => several.expire(now, out),
         }
     }
 
-    /// The run is over: they bring their books up to `end` and hand them in.
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         match self {
             Self::One(endpoint) => endpoint.finish(end, report),
             Self::Several(several) => several.endpoints.iter_mut().for_each(|(one, _)| one.finish(end, report)),
         }
     }
 
-    /// Asks for the memory that [`Endpoints::receive`] is going to look at.
     #[inline]
-    pub fn prefetch(&self, number: u32) {
+    fn prefetch(&self, number: u32) {
         match self {
             Self::One(endpoint) => endpoint.prefetch(),
             Self::Several(several) => several.endpoints[(number - several.first) as usize].0.prefetch(),
         }
     }
 
-    /// After [`Endpoints::prefetch`]: asks for what pointers there lead to.
     #[inline]
-    pub fn prefetch_further(&self, number: u32) {
+    fn prefetch_further(&self, number: u32) {
         match self {
             Self::One(endpoint) => endpoint.prefetch_further(),
             Self::Several(several) => several.endpoints[(number - several.first) as usize].0.prefetch_further(),
@@ -104,14 +207,11 @@ impl Several {
     }
 
     #[inline]
-    fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>) {
-        self.expire(packet.time, out);
-        let place = number - self.first;
-        self.endpoints[place as usize].0.receive(packet, out);
-        self.plan(place);
+    fn endpoint(&mut self, number: u32) -> &mut Endpoint {
+        &mut self.endpoints[(number - self.first) as usize].0
     }
 
-    /// In the order of time.
+    /// Does what they have to do by themselves up to `now`, in the order of time.
     #[inline]
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         while let Some(&Reverse((at, place))) = self.timers.peek()
