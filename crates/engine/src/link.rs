@@ -275,7 +275,7 @@ impl Line {
         let record = &mut self.record;
         LinkReport {
             number: record.number,
-            name: record.name.clone(),
+            name: std::mem::take(&mut record.name),
             rate: record.rate,
             utilization: record.busy.seconds() / measured.seconds(),
             hops: record.hops,

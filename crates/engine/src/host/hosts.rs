@@ -141,25 +141,32 @@ impl<E: End> Hosts<E> {
         end.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
     }
 
-    /// Takes packets host by host.
+    /// Takes the packets of a window: where hosts are many, host by host.
     #[inline]
-    fn receive_by_host(&mut self, packets: &[Packet], lanes: &mut Lanes) {
-        let mut by_host = std::mem::take(&mut self.by_host);
-        by_host.chain(packets.iter().map(|packet| self.host(packet)));
-        self.by_host = by_host;
-        let looks_ahead = lanes.routes.are_many();
-        let mut due = 0;
-        while let Some(host) = self.by_host.host(due) {
-            if looks_ahead {
-                self.prefetch(packets, due, lanes);
+    fn receive_all(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+        let in_order = self.hosts.len() < MANY_HOSTS;
+        if !in_order {
+            let mut by_host = std::mem::take(&mut self.by_host);
+            by_host.chain(packets.iter().map(|packet| self.host(packet)));
+            self.by_host = by_host;
+        }
+        let looks_ahead = lanes.routes.are_many() && !in_order;
+        let (mut due, mut place) = (0, NONE);
+        loop {
+            let host = if in_order { packets.get(due).map(|packet| self.host(packet)) } else { self.by_host.host(due) };
+            let Some(host) = host else { return };
+            if place == NONE {
+                if looks_ahead {
+                    self.prefetch(packets, due, lanes);
+                }
+                place = if in_order { due as u32 } else { self.by_host.begin(host) };
             }
-            let mut place = self.by_host.begin(host);
-            while place != NONE {
-                self.receive(host, packets[place as usize], lanes);
-                place = self.by_host.next(place);
+            self.receive(host, packets[place as usize], lanes);
+            place = if in_order { NONE } else { self.by_host.next(place) };
+            if place == NONE {
+                self.plan(host, lanes.measured.to);
+                due += 1;
             }
-            self.plan(host, lanes.measured.to);
-            due += 1;
         }
     }
 
@@ -229,15 +236,7 @@ impl<E: End> Node for Hosts<E> {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        if self.hosts.len() < MANY_HOSTS {
-            for packet in &packets {
-                let host = self.host(packet);
-                self.receive(host, *packet, lanes);
-                self.plan(host, lanes.measured.to);
-            }
-        } else {
-            self.receive_by_host(&packets, lanes);
-        }
+        self.receive_all(&packets, lanes);
         lanes.give_back(packets);
         self.run_timers(until, lanes);
         until

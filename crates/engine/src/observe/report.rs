@@ -109,17 +109,22 @@ impl Report {
     }
 
     pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
-        let name = self.labels[flow as usize].name.clone();
-        self.push_series("flow", &name, "sent_bps", book.record.sent_series.take());
-        self.push_series("flow", &name, "congestion_window_bytes", book.record.window_series.take());
-        self.push_series("flow", &name, "rate_limit_bps", book.record.rate_limit_series.take());
+        self.push_flow_series(flow, "sent_bps", book.record.sent_series.take());
+        self.push_flow_series(flow, "congestion_window_bytes", book.record.window_series.take());
+        self.push_flow_series(flow, "rate_limit_bps", book.record.rate_limit_series.take());
         put(&mut self.sends, flow as usize, book);
     }
 
     pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
-        let name = self.labels[flow as usize].name.clone();
-        self.push_series("flow", &name, "goodput_bps", book.record.goodput_series.take());
+        self.push_flow_series(flow, "goodput_bps", book.record.goodput_series.take());
         put(&mut self.receives, flow as usize, book);
+    }
+
+    fn push_flow_series(&mut self, flow: FlowId, quantity: &str, values: Option<Vec<f64>>) {
+        if values.is_some() {
+            let name = self.labels[flow as usize].name.clone();
+            self.push_series("flow", &name, quantity, values);
+        }
     }
 
     /// Adds a series; its interval is set when the result is drawn up.
