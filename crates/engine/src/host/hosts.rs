@@ -39,8 +39,8 @@ pub(crate) struct HostParts {
 /// taken in its turn, so that the answers, too, are nearly in the order of time.
 const MANY_HOSTS: usize = 64;
 
-/// Hosts at work.
-struct Hosts<E> {
+/// Hosts at work; whether they are [many](MANY_HOSTS) is known to the compiler, so that each way is a loop of its own.
+struct Hosts<E, const ARE_MANY: bool> {
     hosts: Vec<Host<E>>,
     /// The host of each endpoint, in the order of hosts; none where each host has one endpoint.
     host_of: Vec<u32>,
@@ -79,16 +79,18 @@ const _: () = assert!(Host::<TcpSource>::HOT_LINES == 6 && Host::<TcpSink>::HOT_
 /// `first_direction` on; [`NONE`] where they come to none here.
 pub(crate) fn hosts(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Box<dyn Node> {
     let all = |is: fn(&Endpoint) -> bool| parts.iter().all(|host| matches!(&host.endpoints[..], [only] if is(only)));
-    if all(|endpoint| matches!(endpoint, Endpoint::TcpSource(_))) {
-        Box::new(Hosts::<TcpSource>::new(parts, first_direction, endpoint_of))
+    if parts.len() < MANY_HOSTS {
+        Box::new(Hosts::<Endpoints, false>::new(parts, first_direction, endpoint_of))
+    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSource(_))) {
+        Box::new(Hosts::<TcpSource, true>::new(parts, first_direction, endpoint_of))
     } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSink(_))) {
-        Box::new(Hosts::<TcpSink>::new(parts, first_direction, endpoint_of))
+        Box::new(Hosts::<TcpSink, true>::new(parts, first_direction, endpoint_of))
     } else {
-        Box::new(Hosts::<Endpoints>::new(parts, first_direction, endpoint_of))
+        Box::new(Hosts::<Endpoints, true>::new(parts, first_direction, endpoint_of))
     }
 }
 
-impl<E: End> Hosts<E> {
+impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
         let farthest = parts.iter().map(|host| host.distance).max().unwrap_or(Span::ZERO);
         let first_of: Vec<u32> = parts
@@ -141,32 +143,35 @@ impl<E: End> Hosts<E> {
         end.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
     }
 
-    /// Takes the packets of a window: where hosts are many, host by host.
+    /// Takes the packets of a window in their order.
     #[inline]
-    fn receive_all(&mut self, packets: &[Packet], lanes: &mut Lanes) {
-        let in_order = self.hosts.len() < MANY_HOSTS;
-        if !in_order {
-            let mut by_host = std::mem::take(&mut self.by_host);
-            by_host.chain(packets.iter().map(|packet| self.host(packet)));
-            self.by_host = by_host;
+    fn receive_in_order(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+        for packet in packets {
+            let host = self.host(packet);
+            self.receive(host, *packet, lanes);
+            self.plan(host, lanes.measured.to);
         }
-        let looks_ahead = lanes.routes.are_many() && !in_order;
-        let (mut due, mut place) = (0, NONE);
-        loop {
-            let host = if in_order { packets.get(due).map(|packet| self.host(packet)) } else { self.by_host.host(due) };
-            let Some(host) = host else { return };
-            if place == NONE {
-                if looks_ahead {
-                    self.prefetch(packets, due, lanes);
-                }
-                place = if in_order { due as u32 } else { self.by_host.begin(host) };
+    }
+
+    /// Takes the packets of a window host by host.
+    #[inline]
+    fn receive_by_host(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+        let mut by_host = std::mem::take(&mut self.by_host);
+        by_host.chain(packets.iter().map(|packet| self.host(packet)));
+        self.by_host = by_host;
+        let looks_ahead = lanes.routes.are_many();
+        let mut due = 0;
+        while let Some(host) = self.by_host.host(due) {
+            if looks_ahead {
+                self.prefetch(packets, due, lanes);
             }
-            self.receive(host, packets[place as usize], lanes);
-            place = if in_order { NONE } else { self.by_host.next(place) };
-            if place == NONE {
-                self.plan(host, lanes.measured.to);
-                due += 1;
+            let mut place = self.by_host.begin(host);
+            while place != NONE {
+                self.receive(host, packets[place as usize], lanes);
+                place = self.by_host.next(place);
             }
+            self.plan(host, lanes.measured.to);
+            due += 1;
         }
     }
 
@@ -221,7 +226,7 @@ impl<E: End> Hosts<E> {
     }
 }
 
-impl<E: End> Node for Hosts<E> {
+impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
     fn start(&mut self, _me: NodeId, lanes: &mut Lanes) {
         for host in 0..self.hosts.len() as u32 {
             self.plan(host, lanes.measured.to);
@@ -236,7 +241,11 @@ impl<E: End> Node for Hosts<E> {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        self.receive_all(&packets, lanes);
+        if ARE_MANY {
+            self.receive_by_host(&packets, lanes);
+        } else {
+            self.receive_in_order(&packets, lanes);
+        }
         lanes.give_back(packets);
         self.run_timers(until, lanes);
         until
