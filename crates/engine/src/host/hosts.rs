@@ -195,14 +195,21 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
     }
 
     /// Sees to it that what a host has to do next is done on time. What comes after the end is not done at all.
-    #[inline]
+    #[inline(always)]
     fn plan(&mut self, host_number: u32, end: Time) {
-        let host = &mut self.hosts[host_number as usize];
+        let host = &self.hosts[host_number as usize];
         let next = host.end.next();
         if next < host.planned && next <= end {
-            host.planned = next;
-            self.timers.push(Reverse((next + host.behind, host_number)));
+            self.plan_at(host_number, next);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plan_at(&mut self, host_number: u32, next: Time) {
+        let host = &mut self.hosts[host_number as usize];
+        host.planned = next;
+        self.timers.push(Reverse((next + host.behind, host_number)));
     }
 
     /// Does what hosts have to do by themselves before `until`, each in its own time.

@@ -212,32 +212,45 @@ impl Several {
     }
 
     /// Does what they have to do by themselves up to `now`, in the order of time.
-    #[inline]
+    #[inline(always)]
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        while let Some(&Reverse((at, place))) = self.timers.peek()
+        while let Some(&Reverse((at, _))) = self.timers.peek()
             && at <= now
         {
-            self.timers.pop();
-            let (endpoint, planned) = &mut self.endpoints[place as usize];
-            if *planned != at {
-                continue;
-            }
-            *planned = Time::NEVER;
-            if endpoint.next() <= at {
-                endpoint.expire(at, out);
-            }
-            self.plan(place);
+            self.expire_first(out);
         }
     }
 
-    /// Sees to it that what an endpoint has to do next is done on time.
-    #[inline]
-    fn plan(&mut self, place: u32) {
+    /// The first of the timers is due.
+    #[cold]
+    #[inline(never)]
+    fn expire_first(&mut self, out: &mut Outbox<'_>) {
+        let Some(Reverse((at, place))) = self.timers.pop() else { return };
         let (endpoint, planned) = &mut self.endpoints[place as usize];
+        if *planned != at {
+            return;
+        }
+        *planned = Time::NEVER;
+        if endpoint.next() <= at {
+            endpoint.expire(at, out);
+        }
+        self.plan(place);
+    }
+
+    /// Sees to it that what an endpoint has to do next is done on time.
+    #[inline(always)]
+    fn plan(&mut self, place: u32) {
+        let (endpoint, planned) = &self.endpoints[place as usize];
         let next = endpoint.next();
         if next < *planned {
-            *planned = next;
-            self.timers.push(Reverse((next, place)));
+            self.plan_at(place, next);
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn plan_at(&mut self, place: u32, next: Time) {
+        self.endpoints[place as usize].1 = next;
+        self.timers.push(Reverse((next, place)));
     }
 }
