@@ -12,8 +12,8 @@ use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// A link that takes a packet when it is free. What every packet touches is less than a line of the processor's cache; the rest
-/// is in [`LineRecord`].
+/// A link that takes a packet when it is free. What every packet touches is less than a line of the processor's cache;
+/// the rest is in [`LineRecord`].
 #[repr(C)]
 pub(crate) struct Wire {
     /// Until when the transmitter is busy.

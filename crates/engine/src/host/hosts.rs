@@ -39,7 +39,8 @@ pub(crate) struct HostParts {
 /// taken in its turn, so that the answers, too, are nearly in the order of time.
 const MANY_HOSTS: usize = 64;
 
-/// Hosts at work; whether they are [many](MANY_HOSTS) is known to the compiler, so that each way is a loop of its own.
+/// Hosts at work. Whether they are [many](MANY_HOSTS) is known to the compiler, so that each way is a loop of its
+/// own.
 struct Hosts<E, const ARE_MANY: bool> {
     hosts: Vec<Host<E>>,
     /// The host of each endpoint, in the order of hosts; none where each host has one endpoint.
