@@ -49,8 +49,8 @@ struct Hosts<E, const ARE_MANY: bool> {
     endpoint_of: Vec<u32>,
     first_direction: usize,
     by_host: ByHost,
-    /// When hosts have something to do by themselves; later than in their own time by [`Host::behind`]. Some entries are
-    /// too early.
+    /// When hosts have something to do by themselves; later than in their own time by [`Host::behind`]. Some entries
+    /// are too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// How far the host with the longest downlink is ahead of what enters it.
     farthest: Span,
