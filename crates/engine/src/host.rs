@@ -1,5 +1,6 @@
 //! Hosts: the endpoints of flows.
 
+pub(crate) mod by_host;
 pub(crate) mod cells;
 pub(crate) mod conversation;
 pub(crate) mod endpoint;
@@ -7,5 +8,6 @@ pub(crate) mod endpoints;
 pub(crate) mod hosts;
 pub(crate) mod outbox;
 pub(crate) mod seats;
+pub(crate) mod several;
 pub(crate) mod tcp;
 pub(crate) mod udp;

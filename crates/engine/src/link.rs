@@ -12,9 +12,9 @@ use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// A link that takes a packet when it is free. What every packet touches is one line of the processor's cache; the rest
-/// is in [`LinkRecord`].
-#[repr(C, align(64))]
+/// A link that takes a packet when it is free. What every packet touches is less than a line of the processor's cache;
+/// the rest is in [`LinkRecord`].
+#[repr(C)]
 pub(crate) struct Wire {
     /// Until when the transmitter is busy.
     pub free_at: Time,
@@ -32,7 +32,7 @@ pub(crate) struct Wire {
     record: Box<LinkRecord>,
 }
 
-const _: () = assert!(size_of::<Wire>() == 64);
+const _: () = assert!(size_of::<Wire>() == 48);
 
 /// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
 pub(crate) struct LinkRecord {

@@ -13,7 +13,7 @@ use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
 use crate::host::endpoint::Endpoint;
 use crate::host::endpoints::{self, Endpoints};
-use crate::host::hosts::{HostParts, Hosts};
+use crate::host::hosts::{HostParts, hosts};
 use crate::host::seats::Seats;
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
 use crate::link::Wire;
@@ -182,7 +182,7 @@ impl Wiring {
         }
         let mut seats = Seats::new(&groups, self.endpoints(flows)?, ends);
         for (group, number) in groups.into_iter().zip(0..) {
-            nodes.push(Box::new(self.hosts(group, number, &mut seats)?));
+            nodes.push(self.hosts(group, number, &mut seats)?);
         }
         Windows::new(nodes, &lanes, 0..0, routes, self.packet_time(), measured)
     }
@@ -231,7 +231,7 @@ impl Wiring {
     }
 
     /// The hosts of a group, with their endpoints and links.
-    fn hosts(&mut self, group: Vec<HostPlan>, number: u32, seats: &mut Seats) -> Result<Hosts, RunError> {
+    fn hosts(&mut self, group: Vec<HostPlan>, number: u32, seats: &mut Seats) -> Result<Box<dyn Node>, RunError> {
         let mut failed = None;
         let (first, of_direction) = seats.of_directions(number);
         let parts = group.into_iter().map(|plan| {
@@ -250,7 +250,7 @@ impl Wiring {
                 endpoints: seats.take(&plan),
             }
         });
-        let hosts = Hosts::new(parts.collect(), first, &of_direction);
+        let hosts = hosts(parts.collect(), first, &of_direction);
         failed.map_or(Ok(hosts), Err)
     }
 

@@ -121,7 +121,7 @@ impl Conversation {
 
     /// Looks at what has been delivered: a whole request is answered, a whole response is thought about.
     fn on_delivery(&mut self, now: Time, out: &mut Outbox<'_>) {
-        while self.acknowledger.book.count.payload >= self.expected {
+        while self.acknowledger.delivered_bytes() >= self.expected {
             match &mut self.role {
                 Role::Server => {
                     self.expected += self.request_bytes;
@@ -130,9 +130,10 @@ impl Conversation {
                 }
                 Role::Client(client) => {
                     let Some(asked) = client.asked.take() else { return };
-                    let record = &mut self.acknowledger.book.record;
-                    record.transfers += 1;
-                    record.transfer_time += now.since(asked);
+                    if let Some(record) = self.acknowledger.record() {
+                        record.transfers += 1;
+                        record.transfer_time += now.since(asked);
+                    }
                     let think: Span = client.think.draw_span(&mut client.think_rng);
                     self.app_due = now.saturating_add(think);
                     return;

@@ -35,7 +35,7 @@ impl Endpoint {
     }
 
     /// A packet arrives, at `packet.time`. Nothing is addressed to a source without ACKs.
-    #[inline]
+    #[inline(always)]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         match self {
             Self::TcpSource(source) => source.receive(packet, out),

@@ -74,11 +74,11 @@ impl Endpoints {
     fn transmitter(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Transmitter {
         let mut book = SendBook::new(self.sampled);
         book.record.window_series = self.sampled.then(Vec::new);
-        Transmitter::new(self.context(flow, spec), config, book)
+        Transmitter::new(self.context(flow, spec), config, book.record)
     }
 
     fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {
-        Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled))
+        Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled).record)
     }
 
     /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; returns how many flows

@@ -3,20 +3,22 @@
 //! A host has a link by which packets come to it (its *downlink*) and one by which it sends (its *uplink*), where these
 //! are plain links; then they are part of it. Hosts know nothing of each other, so that their order does not matter: a
 //! packet is followed through the downlink, the endpoint and the uplink before the next one is looked at, and each host
-//! has a time of its own. It is ahead of the packets that enter its downlink by what the downlink takes.
-//!
-//! What the endpoints of a host send on one uplink, they send in the order of time. So the timers of all of them that
-//! are due come before a packet. Where endpoints do not share an uplink, each sees to its own timers.
+//! has a time of its own. It is ahead of the packets that enter its downlink by what the downlink takes. Where hosts
+//! are many, each takes all its packets of a window before the next one has its turn.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::mem::offset_of;
 
 use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
-use crate::driver::prefetch::prefetch;
+use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
+use crate::host::by_host::ByHost;
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
+use crate::host::several::{End, Endpoints};
+use crate::host::tcp::{TcpSink, TcpSource};
 use crate::link::Wire;
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -33,78 +35,103 @@ pub(crate) struct HostParts {
     pub endpoints: Vec<Endpoint>,
 }
 
-/// Hosts at work.
-pub(crate) struct Hosts {
-    hosts: Vec<Host>,
-    seats: Vec<Seat>,
-    /// The seat of the endpoint that packets of a (flow, direction) come to, from the first one that comes here on.
-    seat_of: Vec<u32>,
+/// So many hosts are not in the processor's first-level cache, and are looked at one by one; of fewer each packet is
+/// taken in its turn, so that the answers, too, are nearly in the order of time.
+const MANY_HOSTS: usize = 64;
+
+/// Hosts at work. Whether they are [many](MANY_HOSTS) is known to the compiler, so that each way is a loop of its
+/// own.
+struct Hosts<E, const ARE_MANY: bool> {
+    hosts: Vec<Host<E>>,
+    /// The host of each endpoint, in the order of hosts; none where each host has one endpoint.
+    host_of: Vec<u32>,
+    /// The endpoint that packets of a (flow, direction) come to, from the first one that comes here on.
+    endpoint_of: Vec<u32>,
     first_direction: usize,
-    /// When endpoints, or hosts in order ([`IN_ORDER`]), have something to do by themselves; later than in their own
-    /// time by [`Host::behind`]. Some entries are too early.
+    by_host: ByHost,
+    /// When hosts have something to do by themselves; later than in their own time by [`Host::behind`]. Some entries
+    /// are too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
     /// How far the host with the longest downlink is ahead of what enters it.
     farthest: Span,
 }
 
-/// A host.
-struct Host {
-    downlink: Option<Wire>,
-    uplink: Option<Wire>,
-    /// How much less it is ahead than the host that is farthest ahead.
-    behind: Span,
-    /// Of endpoints that share an uplink.
-    in_order: Option<Box<InOrder>>,
-}
-
-/// When the endpoints of a host that share an uplink have something to do by themselves.
-struct InOrder {
-    /// Some entries are too early.
-    timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// When the host's entry among the timers of all is due, in the host's time.
-    planned: Time,
-}
-
-/// The bit of an entry among the timers of all that says that it is a host's.
-const IN_ORDER: u32 = 1 << 31;
-
-/// The place of an endpoint.
-struct Seat {
-    endpoint: Endpoint,
-    host: u32,
+/// A host. What every packet touches lies together.
+#[repr(C, align(64))]
+struct Host<E> {
     /// When its entry among the timers is due, in its own time.
     planned: Time,
+    /// How much less it is ahead than the host that is farthest ahead.
+    behind: Span,
+    downlink: Option<Wire>,
+    uplink: Option<Wire>,
+    end: E,
 }
 
-impl Hosts {
-    /// `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from `first_direction`
-    /// on; [`NONE`] where they come to none here.
-    pub fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
+impl<E: End> Host<E> {
+    /// Lines of cache that a packet touches.
+    const HOT_LINES: usize = (offset_of!(Self, end) + E::HOT_BYTES).div_ceil(LINE_BYTES);
+}
+
+// With many flows every further line is one more load from far memory.
+const _: () = assert!(Host::<TcpSource>::HOT_LINES == 6 && Host::<TcpSink>::HOT_LINES == 5);
+
+/// The node of such hosts. `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from
+/// `first_direction` on; [`NONE`] where they come to none here.
+pub(crate) fn hosts(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Box<dyn Node> {
+    let all = |is: fn(&Endpoint) -> bool| parts.iter().all(|host| matches!(&host.endpoints[..], [only] if is(only)));
+    if parts.len() < MANY_HOSTS {
+        Box::new(Hosts::<Endpoints, false>::new(parts, first_direction, endpoint_of))
+    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSource(_))) {
+        Box::new(Hosts::<TcpSource, true>::new(parts, first_direction, endpoint_of))
+    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSink(_))) {
+        Box::new(Hosts::<TcpSink, true>::new(parts, first_direction, endpoint_of))
+    } else {
+        Box::new(Hosts::<Endpoints, true>::new(parts, first_direction, endpoint_of))
+    }
+}
+
+impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
+    fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
         let farthest = parts.iter().map(|host| host.distance).max().unwrap_or(Span::ZERO);
-        let (mut hosts, mut seats, mut first_seats) = (Vec::with_capacity(parts.len()), Vec::new(), Vec::new());
-        for HostParts { downlink, uplink, distance, endpoints } in parts {
-            let host = hosts.len() as u32;
-            first_seats.push(seats.len() as u32);
-            let shares = uplink.is_some() && endpoints.len() > 1;
-            let in_order = shares.then(|| Box::new(InOrder { timers: BinaryHeap::new(), planned: Time::NEVER }));
-            seats.extend(endpoints.into_iter().map(|endpoint| Seat { endpoint, host, planned: Time::NEVER }));
-            hosts.push(Host { downlink, uplink, behind: farthest - distance, in_order });
+        let first_of: Vec<u32> = parts
+            .iter()
+            .scan(0, |end, host| Some(std::mem::replace(end, *end + host.endpoints.len() as u32)))
+            .collect();
+        let place =
+            |&(host, endpoint): &(u32, u32)| if host == NONE { NONE } else { first_of[host as usize] + endpoint };
+        let endpoint_of = endpoint_of.iter().map(place).collect();
+        let mut host_of = Vec::new();
+        if parts.iter().any(|host| host.endpoints.len() != 1) {
+            host_of = parts.iter().zip(0..).flat_map(|(parts, host)| vec![host; parts.endpoints.len()]).collect();
         }
-        let seat =
-            |&(host, endpoint): &(u32, u32)| if host == NONE { NONE } else { first_seats[host as usize] + endpoint };
-        let seat_of = endpoint_of.iter().map(seat).collect();
-        Self { hosts, seats, seat_of, first_direction, timers: BinaryHeap::new(), farthest }
+        let host = |(HostParts { downlink, uplink, distance, endpoints }, first)| {
+            let end = E::of(endpoints, first).expect("a host has endpoints, of the kind that is asked for");
+            Host { planned: Time::NEVER, behind: farthest - distance, downlink, uplink, end }
+        };
+        let hosts: Vec<Host<E>> = parts.into_iter().zip(first_of).map(host).collect();
+        let by_host = ByHost::new(hosts.len());
+        Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest }
+    }
+
+    /// The endpoint that a packet comes to.
+    #[inline]
+    fn endpoint(&self, packet: &Packet) -> u32 {
+        self.endpoint_of[packet.direction_index() - self.first_direction]
+    }
+
+    /// The host that a packet comes to.
+    #[inline]
+    fn host(&self, packet: &Packet) -> u32 {
+        let endpoint = self.endpoint(packet);
+        if self.host_of.is_empty() { endpoint } else { self.host_of[endpoint as usize] }
     }
 
     /// A packet enters the downlink of its host.
-    #[inline]
-    fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) {
-        let seat_number = self.seat_of[packet.direction_index() - self.first_direction];
-        let seat = &mut self.seats[seat_number as usize];
-        let host_number = seat.host;
-        let host = &mut self.hosts[host_number as usize];
-        let mut packet = *packet;
-        if let Some(downlink) = &mut host.downlink {
+    #[inline(always)]
+    fn receive(&mut self, host: u32, mut packet: Packet, lanes: &mut Lanes) {
+        let Host { downlink, uplink, end, .. } = &mut self.hosts[host as usize];
+        if let Some(downlink) = downlink {
             match downlink.pass(packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => packet = passed,
                 None => return lanes.release(&packet),
@@ -113,89 +140,77 @@ impl Hosts {
                 return lanes.count_in_flight(packet);
             }
         }
-        if host.in_order.is_some() {
-            self.run_in_order(host_number, packet.time, lanes);
-        }
-        let Self { hosts, seats, .. } = self;
-        let uplink = hosts[host_number as usize].uplink.as_mut();
-        let window_end = lanes.measured.to;
-        seats[seat_number as usize].endpoint.receive(&packet, &mut Outbox { uplink, lanes });
-        self.plan(seat_number, window_end);
+        let number = self.endpoint_of[packet.direction_index() - self.first_direction];
+        end.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
     }
 
-    /// Asks for what the packets behind `place` are going to meet, step by step as their turn comes nearer.
+    /// Takes the packets of a window in their order.
+    #[inline]
+    fn receive_in_order(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+        for packet in packets {
+            let host = self.host(packet);
+            self.receive(host, *packet, lanes);
+            self.plan(host, lanes.measured.to);
+        }
+    }
+
+    /// Takes the packets of a window host by host.
+    #[inline]
+    fn receive_by_host(&mut self, packets: &[Packet], lanes: &mut Lanes) {
+        let mut by_host = std::mem::take(&mut self.by_host);
+        by_host.chain(packets.iter().map(|packet| self.host(packet)));
+        self.by_host = by_host;
+        let looks_ahead = lanes.routes.are_many();
+        let mut due = 0;
+        while let Some(host) = self.by_host.host(due) {
+            if looks_ahead {
+                self.prefetch(packets, due, lanes);
+            }
+            let mut place = self.by_host.begin(host);
+            while place != NONE {
+                self.receive(host, packets[place as usize], lanes);
+                place = self.by_host.next(place);
+            }
+            self.plan(host, lanes.measured.to);
+            due += 1;
+        }
+    }
+
+    /// Asks for what the hosts behind `place` are going to meet, step by step as their turn comes nearer.
     #[inline]
     fn prefetch(&self, packets: &[Packet], place: usize, lanes: &Lanes) {
-        let seat_of = |packet: &Packet| &self.seat_of[packet.direction_index() - self.first_direction];
-        if let Some(packet) = packets.get(place + 16) {
-            prefetch(seat_of(packet));
+        if let Some(host) = self.by_host.host(place + 6) {
+            prefetch_lines(&self.hosts[host as usize].planned, Host::<E>::HOT_LINES);
+            prefetch(&packets[self.by_host.first(host)]);
         }
-        if let Some(packet) = packets.get(place + 12) {
+        if let Some(host) = self.by_host.host(place + 4) {
+            let packet = &packets[self.by_host.first(host)];
+            self.hosts[host as usize].end.prefetch(self.endpoint(packet));
             // The route of the answer.
             lanes.routes.prefetch(packet.direction_index() ^ 1);
-            prefetch(&self.seats[*seat_of(packet) as usize]);
         }
-        if let Some(packet) = packets.get(place + 8) {
-            let seat = &self.seats[*seat_of(packet) as usize];
-            let host = &self.hosts[seat.host as usize];
-            prefetch(&host.downlink);
-            prefetch(&host.uplink);
-            prefetch(&host.behind);
-            seat.endpoint.prefetch();
-        }
-        if let Some(packet) = packets.get(place + 4) {
-            self.seats[*seat_of(packet) as usize].endpoint.prefetch_further();
+        if let Some(host) = self.by_host.host(place + 2) {
+            let packet = &packets[self.by_host.first(host)];
+            self.hosts[host as usize].end.prefetch_further(self.endpoint(packet));
         }
     }
 
-    /// Sees to it that what an endpoint has to do next is done on time. What comes after the end is not done at all.
-    #[inline]
-    fn plan(&mut self, seat_number: u32, end: Time) {
-        let seat = &mut self.seats[seat_number as usize];
-        let next = seat.endpoint.next();
-        if next >= seat.planned || next > end {
-            return;
-        }
-        seat.planned = next;
-        let host_number = seat.host;
-        let Host { behind, in_order, .. } = &mut self.hosts[host_number as usize];
-        match in_order {
-            None => self.timers.push(Reverse((next + *behind, seat_number))),
-            Some(in_order) => {
-                in_order.timers.push(Reverse((next, seat_number)));
-                if next < in_order.planned {
-                    in_order.planned = next;
-                    self.timers.push(Reverse((next + *behind, host_number | IN_ORDER)));
-                }
-            }
+    /// Sees to it that what a host has to do next is done on time. What comes after the end is not done at all.
+    #[inline(always)]
+    fn plan(&mut self, host_number: u32, end: Time) {
+        let host = &self.hosts[host_number as usize];
+        let next = host.end.next();
+        if next < host.planned && next <= end {
+            self.plan_at(host_number, next);
         }
     }
 
-    /// Does what an endpoint has to do by itself up to `now`, if its entry among the timers is the one of `at`.
-    fn expire(&mut self, seat_number: u32, at: Time, now: Time, lanes: &mut Lanes) {
-        let seat = &mut self.seats[seat_number as usize];
-        if seat.planned != at {
-            return;
-        }
-        seat.planned = Time::NEVER;
-        let host_number = seat.host;
-        if seat.endpoint.next() <= now {
-            let uplink = self.hosts[host_number as usize].uplink.as_mut();
-            seat.endpoint.expire(now, &mut Outbox { uplink, lanes });
-        }
-        self.plan(seat_number, lanes.measured.to);
-    }
-
-    /// Does what the endpoints of a host that share an uplink have to do by themselves up to `now`, in the order of
-    /// time.
-    fn run_in_order(&mut self, host_number: u32, now: Time, lanes: &mut Lanes) {
-        while let Some(in_order) = &mut self.hosts[host_number as usize].in_order
-            && let Some(&Reverse((at, seat_number))) = in_order.timers.peek()
-            && at <= now
-        {
-            in_order.timers.pop();
-            self.expire(seat_number, at, at, lanes);
-        }
+    #[cold]
+    #[inline(never)]
+    fn plan_at(&mut self, host_number: u32, next: Time) {
+        let host = &mut self.hosts[host_number as usize];
+        host.planned = next;
+        self.timers.push(Reverse((next + host.behind, host_number)));
     }
 
     /// Does what hosts have to do by themselves before `until`, each in its own time.
@@ -205,33 +220,24 @@ impl Hosts {
             && at < due
         {
             self.timers.pop();
-            let host_number =
-                if number & IN_ORDER == 0 { self.seats[number as usize].host } else { number & !IN_ORDER };
-            let Host { behind, in_order, .. } = &mut self.hosts[host_number as usize];
-            let (at, behind) = (at - *behind, *behind);
-            let last = (due - behind - Span::from_picoseconds(1)).min(lanes.measured.to);
-            let Some(in_order) = in_order else {
-                self.expire(number, at, last, lanes);
-                continue;
-            };
-            if in_order.planned != at {
+            let host = &mut self.hosts[number as usize];
+            if host.planned != at - host.behind {
                 continue;
             }
-            self.run_in_order(host_number, last, lanes);
-            if let Some(in_order) = &mut self.hosts[host_number as usize].in_order {
-                in_order.planned = in_order.timers.peek().map_or(Time::NEVER, |&Reverse((next, _))| next);
-                if in_order.planned < Time::NEVER {
-                    self.timers.push(Reverse((in_order.planned + behind, number)));
-                }
+            host.planned = Time::NEVER;
+            let last = (due - host.behind - Span::from_picoseconds(1)).min(lanes.measured.to);
+            if host.end.next() <= last {
+                host.end.expire(last, &mut Outbox { uplink: host.uplink.as_mut(), lanes });
             }
+            self.plan(number, lanes.measured.to);
         }
     }
 }
 
-impl Node for Hosts {
+impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
     fn start(&mut self, _me: NodeId, lanes: &mut Lanes) {
-        for seat in 0..self.seats.len() as u32 {
-            self.plan(seat, lanes.measured.to);
+        for host in 0..self.hosts.len() as u32 {
+            self.plan(host, lanes.measured.to);
         }
         self.run_timers(Time::ZERO, lanes);
     }
@@ -243,12 +249,10 @@ impl Node for Hosts {
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
-        let looks_ahead = lanes.routes.are_many();
-        for (packet, place) in packets.iter().zip(0..) {
-            if looks_ahead {
-                self.prefetch(&packets, place, lanes);
-            }
-            self.receive(packet, lanes);
+        if ARE_MANY {
+            self.receive_by_host(&packets, lanes);
+        } else {
+            self.receive_in_order(&packets, lanes);
         }
         lanes.give_back(packets);
         self.run_timers(until, lanes);
@@ -257,13 +261,11 @@ impl Node for Hosts {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         let measured = report.measured();
-        for host in &mut self.hosts {
-            for link in [&mut host.downlink, &mut host.uplink].into_iter().flatten() {
+        for Host { downlink, uplink, end: ends, .. } in &mut self.hosts {
+            for link in [downlink, uplink].into_iter().flatten() {
                 report.link(link.finish(&measured));
             }
-        }
-        for seat in &mut self.seats {
-            seat.endpoint.finish(end, report);
+            ends.finish(end, report);
         }
     }
 }

@@ -1,41 +1,59 @@
 //! TCP endpoints: the state machines of `forebay-tcp`, with the simulated packets below and a bulk transfer on top.
 //! Requests and responses are in [`crate::host::conversation`].
 
-use std::mem::offset_of;
+mod ends;
 
 use forebay_qdisc::{Ecn, Time};
-use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, TcpConfig};
+use forebay_tcp::{Ack, AckOut, Receiver, Segment, SegmentOut, Sender, SenderCounters, TcpConfig};
 
-use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
 use crate::host::outbox::Outbox;
-use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
-use crate::observe::interval::Checkpoint;
+use crate::observe::flow_book::{
+    EndpointContext, ReceiveBook, ReceiveCount, ReceiveRecord, SendBook, SendCount, SendRecord,
+};
+use crate::observe::histogram::DelayHistogram;
+use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::report::Report;
 use crate::packet::sack::SackTable;
-use crate::packet::{Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
+use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, flags, unwrap_number};
 
-/// The sending half: a TCP sender and how its segments become packets.
+pub(crate) use ends::{Bulk, TcpSink, TcpSource};
+
+/// The sending half: a TCP sender and how its segments become packets. What every ACK touches comes first.
 #[repr(C)]
 pub(crate) struct Transmitter {
-    pub context: EndpointContext,
+    /// The next of the checkpoints.
+    pub next_check: Time,
+    flow: FlowId,
     payload_bytes: u32,
     full_len_bytes: u16,
     header_bytes: u16,
     bare_len_bytes: u16,
-    pub book: SendBook,
+    class: u8,
+    /// Sent, with headers.
+    bytes: u64,
+    acks_received: u64,
     sender: Sender,
+    checkpoints: Checkpoints,
+    /// Until it is handed in.
+    record: Option<Box<SendRecord>>,
 }
 
 impl Transmitter {
-    pub fn new(context: EndpointContext, config: &TcpConfig, book: SendBook) -> Self {
+    pub fn new(context: EndpointContext, config: &TcpConfig, record: Box<SendRecord>) -> Self {
+        let EndpointContext { checkpoints, flow, class } = context;
         Self {
-            context,
+            next_check: checkpoints.next(),
+            flow,
             payload_bytes: config.payload_bytes(),
             full_len_bytes: config.segment.0 as u16,
             header_bytes: config.header_bytes() as u16,
             bare_len_bytes: config.ack_bytes() as u16,
-            book,
+            class,
+            bytes: 0,
+            acks_received: 0,
             sender: Sender::new(config),
+            checkpoints,
+            record: Some(record),
         }
     }
 
@@ -51,19 +69,22 @@ impl Transmitter {
         let mut segments = Segments {
             now,
             out,
-            book: &mut self.book,
-            context: &self.context,
+            bytes: &mut self.bytes,
+            flow: self.flow,
             payload_bytes: self.payload_bytes,
             full_len_bytes: self.full_len_bytes,
             header_bytes: self.header_bytes,
             bare_len_bytes: self.bare_len_bytes,
+            class: self.class,
         };
         act(&mut self.sender, &mut segments);
     }
 
     /// Opens the connection.
     pub fn open(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.book.record.started = Some(now);
+        if let Some(record) = &mut self.record {
+            record.started = Some(now);
+        }
         self.drive(now, out, |sender, segments| sender.open(now, segments));
     }
 
@@ -74,7 +95,7 @@ impl Transmitter {
 
     #[inline]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
-        self.book.count.acks_received += 1;
+        self.acks_received += 1;
         let number = unwrap_number(packet.number(), self.sender.unacknowledged());
         let ack = Ack {
             ack: number,
@@ -92,21 +113,35 @@ impl Transmitter {
 
     /// Passes the checkpoints up to `now`.
     pub fn check(&mut self, now: Time) {
-        while let Some((_, due)) = self.context.checkpoints.take(now) {
-            self.book.count.timeouts = self.sender.counters().timeouts;
-            self.book.check(due, self.context.checkpoints.interval());
+        while let Some((_, due)) = self.checkpoints.take(now) {
+            let count = self.count();
+            let Some(record) = &mut self.record else { continue };
+            record.check(&count, due, self.checkpoints.interval());
             if due == Checkpoint::Sample
-                && let Some(series) = &mut self.book.record.window_series
+                && let Some(series) = &mut record.window_series
             {
                 series.push(self.sender.congestion_window_bytes() as f64);
             }
+        }
+        self.next_check = self.checkpoints.next();
+    }
+
+    /// What was counted so far.
+    fn count(&self) -> SendCount {
+        let SenderCounters { segments_sent, segments_retransmitted, timeouts, .. } = self.sender.counters();
+        SendCount {
+            packets: segments_sent,
+            bytes: self.bytes,
+            retransmitted: segments_retransmitted,
+            acks_received: self.acks_received,
+            timeouts,
         }
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
-        self.book.count.timeouts = self.sender.counters().timeouts;
-        report.sender(self.context.flow, std::mem::take(&mut self.book));
+        let record = self.record.take().unwrap_or_default();
+        report.sender(self.flow, SendBook { count: self.count(), record });
     }
 }
 
@@ -114,12 +149,14 @@ impl Transmitter {
 struct Segments<'a, 'b> {
     now: Time,
     out: &'a mut Outbox<'b>,
-    book: &'a mut SendBook,
-    context: &'a EndpointContext,
+    /// Sent.
+    bytes: &'a mut u64,
+    flow: FlowId,
     payload_bytes: u32,
     full_len_bytes: u16,
     header_bytes: u16,
     bare_len_bytes: u16,
+    class: u8,
 }
 
 impl SegmentOut for Segments<'_, '_> {
@@ -135,17 +172,17 @@ impl SegmentOut for Segments<'_, '_> {
             time: self.now,
             stamp: departure_stamp(self.now),
             number: segment.seq as u32,
-            flow: self.context.flow,
+            flow: self.flow,
             len_bytes,
             flags: bit(segment.syn, flags::SYN)
                 | bit(segment.fin, flags::FIN)
                 | bit(segment.cwr, flags::CWR)
                 | bit(segment.ecn_setup, flags::ECN_SETUP)
                 | bit(segment.retransmission, flags::RETRANSMISSION),
-            class: self.context.class,
+            class: self.class,
             ecn: if segment.ect { Ecn::Capable0 } else { Ecn::NotCapable },
         });
-        self.book.sent(&packet, segment.retransmission);
+        *self.bytes += u64::from(len_bytes);
         self.out.send(packet);
     }
 }
@@ -153,21 +190,45 @@ impl SegmentOut for Segments<'_, '_> {
 /// The receiving half: a TCP receiver and how its ACKs become packets.
 #[repr(C)]
 pub(crate) struct Acknowledger {
-    pub context: EndpointContext,
+    /// The next of the checkpoints.
+    pub next_check: Time,
+    flow: FlowId,
     header_bytes: u16,
     ack_len_bytes: u16,
+    class: u8,
     receiver: Receiver,
-    pub book: ReceiveBook,
+    packets: u64,
+    bytes: u64,
+    marked: u64,
+    acks_sent: u64,
+    /// Until it is handed in.
+    record: Option<Box<Received>>,
+    /// Of the measured interval.
+    delay: DelayHistogram,
+}
+
+/// What a receiving half knows that packets do not touch.
+struct Received {
+    checkpoints: Checkpoints,
+    record: Box<ReceiveRecord>,
 }
 
 impl Acknowledger {
-    pub fn new(context: EndpointContext, config: &TcpConfig, book: ReceiveBook) -> Self {
+    pub fn new(context: EndpointContext, config: &TcpConfig, record: Box<ReceiveRecord>) -> Self {
+        let EndpointContext { checkpoints, flow, class } = context;
         Self {
-            context,
+            next_check: checkpoints.next(),
+            flow,
             header_bytes: config.header_bytes() as u16,
             ack_len_bytes: config.ack_bytes() as u16,
+            class,
             receiver: Receiver::new(config),
-            book,
+            packets: 0,
+            bytes: 0,
+            marked: 0,
+            acks_sent: 0,
+            record: Some(Box::new(Received { checkpoints, record })),
+            delay: DelayHistogram::default(),
         }
     }
 
@@ -182,9 +243,10 @@ impl Acknowledger {
         let mut acks = Acks {
             now,
             out,
-            sent: &mut self.book.count.acks_sent,
-            context: &self.context,
+            sent: &mut self.acks_sent,
+            flow: self.flow,
             len_bytes: self.ack_len_bytes,
+            class: self.class,
         };
         act(&mut self.receiver, &mut acks);
     }
@@ -192,7 +254,11 @@ impl Acknowledger {
     #[inline]
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
-        self.book.received(packet);
+        let marked = packet.ecn() == Ecn::CongestionExperienced;
+        self.packets += 1;
+        self.bytes += u64::from(packet.len_bytes());
+        self.marked += u64::from(marked);
+        self.delay.record(packet.age());
         let seq = unwrap_number(packet.number(), self.receiver.expected());
         let control = packet.flags() & (flags::SYN | flags::FIN);
         let segment = Segment {
@@ -206,12 +272,28 @@ impl Acknowledger {
             retransmission: packet.has(flags::RETRANSMISSION),
             sent: packet.departure(),
         };
-        let marked = packet.ecn() == Ecn::CongestionExperienced;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
-        self.book.count.payload = self.receiver.delivered_bytes();
-        if self.receiver.is_closed() && self.book.record.finished.is_none() {
-            self.book.record.finished = Some(now);
+        if self.receiver.is_closed() {
+            self.finished(now);
         }
+    }
+
+    /// All data have come by `now`.
+    #[cold]
+    fn finished(&mut self, now: Time) {
+        if let Some(record) = self.record() {
+            record.finished.get_or_insert(now);
+        }
+    }
+
+    /// What it knows beside its counters, until that is handed in.
+    pub fn record(&mut self) -> Option<&mut ReceiveRecord> {
+        self.record.as_mut().map(|received| &mut *received.record)
+    }
+
+    /// Payload handed to the application.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.receiver.delivered_bytes()
     }
 
     pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
@@ -220,14 +302,24 @@ impl Acknowledger {
 
     /// Passes the checkpoints up to `now`.
     pub fn check(&mut self, now: Time) {
-        while let Some((_, due)) = self.context.checkpoints.take(now) {
-            self.book.check(due, self.context.checkpoints.interval());
+        let count = self.count();
+        let Some(Received { checkpoints, record }) = self.record.as_deref_mut() else { return };
+        while let Some((_, due)) = checkpoints.take(now) {
+            record.check(&count, &mut self.delay, due, checkpoints.interval());
         }
+        self.next_check = checkpoints.next();
+    }
+
+    /// What was counted so far.
+    fn count(&self) -> ReceiveCount {
+        let &Self { packets, bytes, marked, acks_sent, .. } = self;
+        ReceiveCount { packets, bytes, marked, payload: self.delivered_bytes(), acks_sent }
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
-        report.receiver(self.context.flow, std::mem::take(&mut self.book));
+        let record = self.record.take().map(|received| received.record).unwrap_or_default();
+        report.receiver(self.flow, ReceiveBook { count: self.count(), delay: std::mem::take(&mut self.delay), record });
     }
 }
 
@@ -236,8 +328,9 @@ struct Acks<'a, 'b> {
     now: Time,
     out: &'a mut Outbox<'b>,
     sent: &'a mut u64,
-    context: &'a EndpointContext,
+    flow: FlowId,
     len_bytes: u16,
+    class: u8,
 }
 
 impl AckOut for Acks<'_, '_> {
@@ -250,174 +343,11 @@ impl AckOut for Acks<'_, '_> {
             time: self.now,
             stamp,
             number: ack.ack as u32,
-            flow: self.context.flow,
+            flow: self.flow,
             len_bytes: self.len_bytes,
             flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | if ack.ece { flags::ECE } else { 0 },
-            class: self.context.class,
+            class: self.class,
             ecn: Ecn::NotCapable,
         }));
-    }
-}
-
-/// What a [`TcpSource`] sends.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Bulk {
-    /// Data without end, until this time; [`Time::NEVER`] for never.
-    Until(Time),
-    /// This many bytes, then close.
-    Bytes(u64),
-}
-
-/// The sending end of a one-way transfer. What every ACK touches comes first ([`SOURCE_LINES`]).
-#[repr(C, align(64))]
-pub(crate) struct TcpSource {
-    /// When the application acts next.
-    app_due: Time,
-    transmitter: Transmitter,
-    bulk: Bulk,
-    opened: bool,
-}
-
-/// Lines of cache that hold what an ACK touches at a [`TcpSource`].
-const SOURCE_LINES: usize =
-    (offset_of!(TcpSource, transmitter) + offset_of!(Transmitter, sender) + Sender::HOT_BYTES).div_ceil(LINE_BYTES);
-
-/// Lines of cache of a [`TcpSink`]: a data packet touches all of them.
-const SINK_LINES: usize = size_of::<TcpSink>().div_ceil(LINE_BYTES);
-
-// With many flows every further line is one more load from far memory.
-const _: () = assert!(SOURCE_LINES == 5 && SINK_LINES == 4);
-
-impl TcpSource {
-    /// A source that opens its connection at `start`; never, if it is to stop before.
-    pub fn new(transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
-        let app_due = if matches!(bulk, Bulk::Until(stop) if stop <= start) { Time::NEVER } else { start };
-        Self { app_due, transmitter, bulk, opened: false }
-    }
-
-    #[inline]
-    fn deadline(&self) -> Time {
-        self.app_due.min(self.transmitter.deadline())
-    }
-
-    /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer
-    /// of the same instant.
-    #[cold]
-    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
-        loop {
-            let deadline = self.deadline();
-            self.transmitter.check(deadline.min(now));
-            if deadline > now {
-                return;
-            }
-            if self.app_due <= deadline {
-                self.act(deadline, out);
-            } else {
-                self.transmitter.expire(deadline, out);
-            }
-        }
-    }
-
-    /// The application opens the connection and writes, or stops.
-    fn act(&mut self, now: Time, out: &mut Outbox<'_>) {
-        let opening = !self.opened;
-        self.app_due = Time::NEVER;
-        if opening {
-            self.opened = true;
-            self.transmitter.open(now, out);
-        }
-        match self.bulk {
-            Bulk::Until(stop) if opening => {
-                self.app_due = stop;
-                self.transmitter.drive(now, out, |sender, segments| sender.write_unlimited(now, segments));
-            }
-            Bulk::Until(_) => self.transmitter.drive(now, out, |sender, segments| sender.close(now, segments)),
-            Bulk::Bytes(bytes) => {
-                self.transmitter.write(bytes, now, out);
-                self.transmitter.drive(now, out, |sender, segments| sender.close(now, segments));
-            }
-        }
-    }
-}
-
-impl TcpSource {
-    #[inline]
-    pub fn next(&self) -> Time {
-        self.deadline()
-    }
-
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
-        let now = packet.time;
-        if self.deadline().min(self.transmitter.context.checkpoints.next()) <= now {
-            self.advance(now, out);
-        }
-        self.transmitter.receive(packet, out);
-    }
-
-    pub fn prefetch(&self) {
-        prefetch_lines(&self.app_due, SOURCE_LINES);
-    }
-
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.advance(now, out);
-    }
-
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
-        self.transmitter.finish(end, report);
-    }
-}
-
-/// The receiving end of a one-way transfer.
-#[repr(C, align(64))]
-pub(crate) struct TcpSink {
-    acknowledger: Acknowledger,
-}
-
-impl TcpSink {
-    pub fn new(acknowledger: Acknowledger) -> Self {
-        Self { acknowledger }
-    }
-
-    #[cold]
-    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
-        loop {
-            let deadline = self.acknowledger.deadline();
-            self.acknowledger.check(deadline.min(now));
-            if deadline > now {
-                return;
-            }
-            self.acknowledger.expire(deadline, out);
-        }
-    }
-}
-
-impl TcpSink {
-    #[inline]
-    pub fn next(&self) -> Time {
-        self.acknowledger.deadline()
-    }
-
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
-        let now = packet.time;
-        if self.acknowledger.deadline().min(self.acknowledger.context.checkpoints.next()) <= now {
-            self.advance(now, out);
-        }
-        self.acknowledger.receive(packet, out);
-    }
-
-    pub fn prefetch(&self) {
-        prefetch_lines(&self.acknowledger.context.flow, SINK_LINES);
-    }
-
-    pub fn prefetch_further(&self) {
-        self.acknowledger.book.delay.prefetch();
-    }
-
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.advance(now, out);
-    }
-
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
-        self.acknowledger.finish(end, report);
     }
 }

@@ -41,6 +41,21 @@ pub(crate) struct SendRecord {
     bytes_sampled: u64,
 }
 
+impl SendRecord {
+    /// Takes note of what has been counted by a checkpoint.
+    pub fn check(&mut self, count: &SendCount, checkpoint: Checkpoint, interval: Span) {
+        match checkpoint {
+            Checkpoint::WarmUp => self.at_warm_up = *count,
+            Checkpoint::Sample => {
+                if let Some(series) = &mut self.sent_series {
+                    series.push((count.bytes - self.bytes_sampled) as f64 * 8.0 / interval.seconds());
+                    self.bytes_sampled = count.bytes;
+                }
+            }
+        }
+    }
+}
+
 impl SendBook {
     /// Empty books, with time series if `sampled`.
     pub fn new(sampled: bool) -> Self {
@@ -56,16 +71,7 @@ impl SendBook {
     }
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
-        let Self { count, record } = self;
-        match checkpoint {
-            Checkpoint::WarmUp => record.at_warm_up = *count,
-            Checkpoint::Sample => {
-                if let Some(series) = &mut record.sent_series {
-                    series.push((count.bytes - record.bytes_sampled) as f64 * 8.0 / interval.seconds());
-                    record.bytes_sampled = count.bytes;
-                }
-            }
-        }
+        self.record.check(&self.count, checkpoint, interval);
     }
 }
 
@@ -103,6 +109,26 @@ pub(crate) struct ReceiveRecord {
     payload_sampled: u64,
 }
 
+impl ReceiveRecord {
+    /// Takes note of what has been counted by a checkpoint.
+    pub fn check(&mut self, count: &ReceiveCount, delay: &mut DelayHistogram, checkpoint: Checkpoint, interval: Span) {
+        match checkpoint {
+            Checkpoint::WarmUp => {
+                self.at_warm_up = *count;
+                *delay = DelayHistogram::default();
+                self.transfers = 0;
+                self.transfer_time = Span::ZERO;
+            }
+            Checkpoint::Sample => {
+                if let Some(series) = &mut self.goodput_series {
+                    series.push((count.payload - self.payload_sampled) as f64 * 8.0 / interval.seconds());
+                    self.payload_sampled = count.payload;
+                }
+            }
+        }
+    }
+}
+
 impl ReceiveBook {
     /// Empty books, with time series if `sampled`.
     pub fn new(sampled: bool) -> Self {
@@ -119,27 +145,12 @@ impl ReceiveBook {
     }
 
     pub fn check(&mut self, checkpoint: Checkpoint, interval: Span) {
-        let Self { count, delay, record } = self;
-        match checkpoint {
-            Checkpoint::WarmUp => {
-                record.at_warm_up = *count;
-                *delay = DelayHistogram::default();
-                record.transfers = 0;
-                record.transfer_time = Span::ZERO;
-            }
-            Checkpoint::Sample => {
-                if let Some(series) = &mut record.goodput_series {
-                    series.push((count.payload - record.payload_sampled) as f64 * 8.0 / interval.seconds());
-                    record.payload_sampled = count.payload;
-                }
-            }
-        }
+        self.record.check(&self.count, &mut self.delay, checkpoint, interval);
     }
 }
 
 /// What every endpoint knows: its flow and its checkpoints.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub(crate) struct EndpointContext {
     pub checkpoints: Checkpoints,
     pub flow: FlowId,

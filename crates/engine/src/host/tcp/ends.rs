@@ -1,0 +1,170 @@
+//! The ends of one-way transfers.
+
+use std::mem::offset_of;
+
+use forebay_qdisc::Time;
+use forebay_tcp::Sender;
+
+use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
+use crate::host::outbox::Outbox;
+use crate::host::tcp::{Acknowledger, Transmitter};
+use crate::observe::report::Report;
+use crate::packet::Packet;
+
+/// What a [`TcpSource`] sends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bulk {
+    /// Data without end, until this time; [`Time::NEVER`] for never.
+    Until(Time),
+    /// This many bytes, then close.
+    Bytes(u64),
+}
+
+/// The sending end of a one-way transfer. What every ACK touches comes first ([`TcpSource::HOT_BYTES`]).
+#[repr(C)]
+pub(crate) struct TcpSource {
+    /// When the application acts next.
+    app_due: Time,
+    transmitter: Transmitter,
+    bulk: Bulk,
+    opened: bool,
+}
+
+impl TcpSource {
+    /// The bytes from its beginning that an ACK touches.
+    pub const HOT_BYTES: usize = offset_of!(Self, transmitter) + offset_of!(Transmitter, sender) + Sender::HOT_BYTES;
+
+    /// A source that opens its connection at `start`; never, if it is to stop before.
+    pub fn new(transmitter: Transmitter, bulk: Bulk, start: Time) -> Self {
+        let app_due = if matches!(bulk, Bulk::Until(stop) if stop <= start) { Time::NEVER } else { start };
+        Self { app_due, transmitter, bulk, opened: false }
+    }
+
+    #[inline]
+    fn deadline(&self) -> Time {
+        self.app_due.min(self.transmitter.deadline())
+    }
+
+    /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer
+    /// of the same instant.
+    #[cold]
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
+        loop {
+            let deadline = self.deadline();
+            self.transmitter.check(deadline.min(now));
+            if deadline > now {
+                return;
+            }
+            if self.app_due <= deadline {
+                self.act(deadline, out);
+            } else {
+                self.transmitter.expire(deadline, out);
+            }
+        }
+    }
+
+    /// The application opens the connection and writes, or stops.
+    fn act(&mut self, now: Time, out: &mut Outbox<'_>) {
+        let opening = !self.opened;
+        self.app_due = Time::NEVER;
+        if opening {
+            self.opened = true;
+            self.transmitter.open(now, out);
+        }
+        match self.bulk {
+            Bulk::Until(stop) if opening => {
+                self.app_due = stop;
+                self.transmitter.drive(now, out, |sender, segments| sender.write_unlimited(now, segments));
+            }
+            Bulk::Until(_) => self.transmitter.drive(now, out, |sender, segments| sender.close(now, segments)),
+            Bulk::Bytes(bytes) => {
+                self.transmitter.write(bytes, now, out);
+                self.transmitter.drive(now, out, |sender, segments| sender.close(now, segments));
+            }
+        }
+    }
+}
+
+impl TcpSource {
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.deadline()
+    }
+
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+        let now = packet.time;
+        if self.deadline().min(self.transmitter.next_check) <= now {
+            self.advance(now, out);
+        }
+        self.transmitter.receive(packet, out);
+    }
+
+    pub fn prefetch(&self) {
+        prefetch_lines(&self.app_due, Self::HOT_BYTES.div_ceil(LINE_BYTES));
+    }
+
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
+    }
+
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
+        self.transmitter.finish(end, report);
+    }
+}
+
+/// The receiving end of a one-way transfer.
+#[repr(C)]
+pub(crate) struct TcpSink {
+    acknowledger: Acknowledger,
+}
+
+impl TcpSink {
+    pub fn new(acknowledger: Acknowledger) -> Self {
+        Self { acknowledger }
+    }
+
+    #[cold]
+    fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
+        loop {
+            let deadline = self.acknowledger.deadline();
+            self.acknowledger.check(deadline.min(now));
+            if deadline > now {
+                return;
+            }
+            self.acknowledger.expire(deadline, out);
+        }
+    }
+}
+
+impl TcpSink {
+    #[inline]
+    pub fn next(&self) -> Time {
+        self.acknowledger.deadline()
+    }
+
+    #[inline]
+    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+        let now = packet.time;
+        if self.acknowledger.deadline().min(self.acknowledger.next_check) <= now {
+            self.advance(now, out);
+        }
+        self.acknowledger.receive(packet, out);
+    }
+
+    pub fn prefetch(&self) {
+        prefetch_lines(&self.acknowledger.next_check, size_of::<Self>().div_ceil(LINE_BYTES));
+    }
+
+    pub fn prefetch_further(&self) {
+        self.acknowledger.delay.prefetch();
+    }
+
+    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+        self.advance(now, out);
+    }
+
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
+        self.acknowledger.finish(end, report);
+    }
+}
