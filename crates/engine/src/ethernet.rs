@@ -3,9 +3,9 @@
 //! | file | what |
 //! |---|---|
 //! | `assembly.rs` | from the description to nodes and links |
-//! | `switch.rs` | the switch |
-//! | `port.rs`, `output_queues.rs` | a port of it, and what waits there |
-//! | `adapter.rs` | the end node |
+//! | `switch.rs`, `switch/` | the switch; in which order it does things; the end of a run |
+//! | `port.rs`, `port/`, `output_queues.rs` | a port of it, what is observed of it, and what waits there |
+//! | `adapter.rs`, `adapter/` | the end node, and in which order it does things |
 //! | `ingress.rs`, `ready_queues.rs` | its way in: virtual output queues, rate limiters, whose turn it is |
 //! | `egress.rs` | its way out: the buffer for what the node has not taken yet |
 //! | `pause.rs` | PAUSE at a port, both ways |

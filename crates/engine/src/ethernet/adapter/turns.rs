@@ -1,0 +1,148 @@
+//! What happens at an adapter by itself, and in which order.
+
+use forebay_qdisc::{Span, Time};
+use forebay_switching::SharedMemory;
+
+use crate::driver::node::{Lanes, Node, NodeId};
+use crate::ethernet::adapter::Adapter;
+use crate::ethernet::pause::EVERY_CLASS;
+use crate::observe::interval::Checkpoint;
+use crate::observe::report::Report;
+
+impl Adapter {
+    /// Settles when the next thing happens by itself; everything up to `now` has.
+    pub(super) fn plan(&mut self, now: Time) {
+        self.plan_upkeep();
+        self.due = self.upkeep_at.min(self.next_transmission(now));
+    }
+
+    /// Settles when the next thing happens by itself beside the sending of a frame.
+    pub(super) fn plan_upkeep(&mut self) {
+        let mut upkeep_at = self.egress.next_poll().min(self.ingress.next_poll());
+        upkeep_at = upkeep_at.min(self.obeyed.next_order()).min(self.checkpoints.next());
+        if self.is_emptied_on_time() {
+            upkeep_at = upkeep_at.min(self.egress.leaves_at()).min(self.orders.poll_at());
+        }
+        self.upkeep_at = upkeep_at;
+    }
+
+    /// Whether it has to be known on time what leaves the buffer; otherwise it is enough to know later when it left.
+    #[inline]
+    pub(super) fn is_emptied_on_time(&self) -> bool {
+        // A switch that is stopped may go on as soon as there is room.
+        self.egress.is_timely() || self.orders.poll_at() < Time::NEVER
+    }
+
+    /// When the port next has something to do.
+    #[inline(always)]
+    fn next_transmission(&self, now: Time) -> Time {
+        let waits = self.probing != 0 || self.ingress.is_ready();
+        let next_ready = self.ingress.next_eligible().min(self.ingress.next_frame());
+        if self.free_at > now {
+            let goes_on = waits || self.sending.is_some() || self.messages.len() > 0 || self.orders.is_pending();
+            return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
+        }
+        // It is free, and what waits has not gone: the switch holds it up.
+        let free = self.obeyed.free_classes(now);
+        if free == EVERY_CLASS {
+            return next_ready;
+        }
+        let freedom = self.obeyed.next_freedom(now);
+        if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
+    }
+
+    /// Does what happens by itself before something that comes from outside.
+    #[inline(never)]
+    pub(super) fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
+        self.run_until(now, lanes);
+    }
+
+    /// Does what happens by itself up to `now`, in the order of time.
+    #[inline(always)]
+    fn run_until(&mut self, now: Time, lanes: &mut Lanes) {
+        while self.due <= now {
+            let now = self.due;
+            if self.upkeep_at <= now {
+                self.keep_up(now, lanes);
+            }
+            self.transmit(now, lanes);
+            self.due = self.upkeep_at.min(self.next_transmission(now));
+        }
+    }
+
+    /// Does what happens by itself at `now` beside the sending of a frame, all that came before having happened.
+    #[cold]
+    fn keep_up(&mut self, now: Time, lanes: &mut Lanes) {
+        self.look_back(now, lanes);
+        if self.obeyed.next_order() <= now {
+            self.obeyed.obey(now);
+        }
+        if self.egress.next_poll() <= now {
+            self.poll_reflectors(now, lanes);
+        }
+        self.end_transmission(now, lanes);
+        if self.ingress.next_poll() <= now {
+            self.poll_reactions(now, lanes);
+        }
+        if self.orders.poll_at() <= now {
+            for class in 0..SharedMemory::CLASSES {
+                self.watch_buffer(class, now);
+            }
+        }
+        self.plan_upkeep();
+    }
+
+    /// Brings up to `now` what need not be done on time, and what it is done for: the books.
+    fn look_back(&mut self, now: Time, lanes: &mut Lanes) {
+        if self.checkpoints.next() <= now {
+            self.check(now, lanes);
+        }
+        self.empty_until(now, lanes);
+    }
+
+    #[cold]
+    fn check(&mut self, now: Time, lanes: &mut Lanes) {
+        while let Some((at, due)) = self.checkpoints.take(now) {
+            // The state before whatever happens then.
+            let before = Time::from_picoseconds(at.picoseconds() - 1);
+            self.empty_until(before, lanes);
+            self.ingress.generate(before);
+            self.ingress.check(due, self.checkpoints.interval());
+            self.egress.check(due, self.checkpoints.interval());
+            if due == Checkpoint::WarmUp {
+                self.port.begin_measurement();
+                self.port.memory(self.egress.used_bytes());
+                self.stopped_before = self.obeyed.stopped(at);
+            }
+        }
+    }
+}
+
+impl Node for Adapter {
+    fn next(&self) -> Time {
+        self.due
+    }
+
+    fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
+        while let Some(packet) = lanes.receive(me, until) {
+            self.receive(&packet, lanes);
+        }
+        self.run_until(until - Span::from_picoseconds(1), lanes);
+        self.free_at
+    }
+
+    fn finish(&mut self, end: Time, report: &mut Report) {
+        // All that happens on time has happened: nothing is sent here.
+        self.look_back(end, &mut Lanes::nowhere(report.measured()));
+        self.ingress.generate(end);
+        self.ingress.finish(report);
+        self.control.held += self.egress.finish(self.rows, report);
+        self.port.paused = self.obeyed.stopped(end).saturating_sub(self.stopped_before);
+        self.port.source_drops = self.ingress.source_drops;
+        self.port.messages_ignored = self.ingress.messages_ignored;
+        report.link(self.uplink.finish(&report.measured()));
+        report.lost(&self.lost);
+        report.control(self.control);
+        report.port(std::mem::take(&mut self.port));
+    }
+}

@@ -1,0 +1,72 @@
+//! Books by themselves.
+
+use forebay_qdisc::{Ecn, Span};
+
+use super::*;
+use crate::packet::{FlowId, PacketFields};
+
+fn packet(flow: FlowId) -> Packet {
+    Packet::new(PacketFields {
+        time: Time::ZERO,
+        stamp: 0,
+        number: 0,
+        flow,
+        len_bytes: 100,
+        flags: 0,
+        class: 0,
+        ecn: Ecn::NotCapable,
+    })
+}
+
+/// A book in which a packet of each flow, one after the other, came and went at once.
+fn book_of(flows: impl Iterator<Item = FlowId>) -> QueueBook {
+    let end = Time::ZERO + Span::from_seconds(1);
+    let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: end });
+    flows.for_each(|flow| book.let_in(&packet(flow), Time::ZERO));
+    book
+}
+
+/// 2^64 picoseconds are 213 days: a million packets that wait 20 s each.
+#[test]
+fn waits_are_summed_beyond_64_bits_of_picoseconds() {
+    let days = |days: u64| Time::ZERO + Span::from_seconds(days * 86_400);
+    for booked_at_once in [true, false] {
+        let mut book = QueueBook::new(MeasuredInterval { from: Time::ZERO, to: days(200) });
+        for _ in 0..3 {
+            if booked_at_once {
+                book.let_in(&packet(7), days(150));
+            } else {
+                book.arrival(&packet(7));
+                book.waited(1, 100, Time::ZERO, days(150));
+                book.departure(&packet(7), days(150));
+            }
+        }
+        let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
+        assert_eq!(wait_ps, 450 * 86_400 * 1_000_000_000_000, "{booked_at_once}");
+        assert!((book.mean_length_packets() - 2.25).abs() < 1e-12, "{booked_at_once}");
+    }
+}
+
+#[test]
+fn a_queue_of_few_flows_has_few_rows_whatever_their_numbers() {
+    assert_eq!(book_of([1_000_000].into_iter()).flows.len(), 2);
+    assert_eq!(book_of([1_000_000, 1_000_003].into_iter()).flows.len(), 8);
+}
+
+#[test]
+fn rows_are_those_of_their_flows_in_whatever_order_these_come() {
+    for flows in [(10..500).collect::<Vec<FlowId>>(), (10..500).rev().collect(), vec![300, 499, 10, 12, 300]] {
+        let book = book_of(flows.iter().copied());
+        let of_rows: Vec<(usize, u64)> =
+            book.rows().map(|(direction, row)| (direction, row.arrived)).filter(|row| row.1 > 0).collect();
+        let mut seen = flows.clone();
+        seen.sort_unstable();
+        seen.dedup();
+        let expected: Vec<(usize, u64)> = seen
+            .iter()
+            .map(|&flow| (flow as usize * 2, flows.iter().filter(|&&other| other == flow).count() as u64))
+            .collect();
+        assert_eq!(of_rows, expected);
+        assert_eq!(book.totals().arrived, flows.len() as u64);
+    }
+}
