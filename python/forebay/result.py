@@ -86,7 +86,7 @@ class Engine:
     packet_hops: int
     """Packet-hops: each is one packet, data or ACK, that crosses one link."""
     events: int
-    """Entries taken from the event queue; half rounds in an Ethernet."""
+    """Turns of the parts of the network."""
     cpu_s: float
     """CPU time in seconds."""
     packet_hops_per_cpu_s: float

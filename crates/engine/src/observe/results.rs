@@ -84,7 +84,7 @@ pub struct Series {
 pub struct EngineStats {
     /// Packets, data or ACK, that crossed a link.
     pub packet_hops: u64,
-    /// Entries taken from the event queue, or rounds, of an Ethernet.
+    /// Turns of the parts of the network.
     pub events: u64,
     /// CPU time of the thread in seconds.
     pub cpu_s: f64,
