@@ -6,7 +6,7 @@ use forebay_qdisc::Span;
 
 use crate::driver::node::NodeId;
 use crate::driver::order::Lane;
-use crate::driver::routes::Step;
+use crate::driver::routes::{RouteRows, Step};
 use crate::error::RunError;
 use crate::spec::flows::Flow;
 use crate::spec::links::Link;
@@ -107,7 +107,7 @@ pub(crate) struct Layout {
     /// The nodes of hosts: each has those that the same nodes feed. Their numbers come last.
     pub groups: Vec<Vec<HostPlan>>,
     pub first_group: NodeId,
-    pub routes: Vec<Vec<Step>>,
+    pub routes: RouteRows,
     pub lanes: Vec<Lane>,
 }
 
@@ -129,9 +129,9 @@ impl Layout {
         let (places, first_fabric) = number(links, &ends);
         let first_group = first_fabric + fabrics as NodeId;
         let hosts = ends.hosts(&view);
-        let nodes = |way: &Way<'_>| nodes_of(way, links, &places, first_fabric);
-        let (groups, group_of) = group(hosts, endpoints, ways, nodes);
-        let mut layout = Self { places, groups, first_group, routes: Vec::new(), lanes: Vec::new() };
+        let last_node = |way: &Way<'_>| nodes_of(way, links, &places, first_fabric).last().map(|(node, _)| node);
+        let (groups, group_of) = group(hosts, endpoints, ways, last_node);
+        let mut layout = Self { places, groups, first_group, routes: RouteRows::default(), lanes: Vec::new() };
         layout.find_routes(&view, ways, first_fabric, &group_of, endpoints);
         layout
     }
@@ -149,7 +149,7 @@ impl Layout {
         let beyond_links = view.specs.len() as u32;
         for way in ways {
             let Some(way) = way else {
-                self.routes.push(Vec::new());
+                self.routes.end_row();
                 continue;
             };
             let (group, host) = group_of[way.from as usize];
@@ -157,10 +157,9 @@ impl Layout {
             let uplink = sender.uplink.map_or(Span::ZERO, |link| view.delay(link));
             let (mut from, mut delay) = (self.first_group + group, sender.distance + uplink);
             let mut feeder = sender.uplink.unwrap_or(beyond_links + way.from);
-            let mut route = Vec::new();
             for (node, link) in nodes_of(way, view.specs, &self.places, first_fabric) {
                 add(&mut lanes, from, node, delay);
-                route.push(Step { node, feeder });
+                self.routes.push(Step { node, feeder });
                 (from, delay, feeder) = match link {
                     Some(link) => (node, view.delay(link), link),
                     None => (node, Span::ZERO, beyond_links + endpoints as u32 + node),
@@ -168,8 +167,8 @@ impl Layout {
             }
             let node = self.first_group + group_of[way.to as usize].0;
             add(&mut lanes, from, node, delay);
-            route.push(Step { node, feeder });
-            self.routes.push(route);
+            self.routes.push(Step { node, feeder });
+            self.routes.end_row();
         }
         self.lanes = lanes.into_iter().map(|((from, to), delay)| Lane { from, to, delay }).collect();
     }
@@ -181,17 +180,21 @@ fn add(lanes: &mut BTreeMap<(NodeId, NodeId), Span>, from: NodeId, to: NodeId, d
 }
 
 /// The nodes between the ends of a way, each with its link; fabrics have none.
-fn nodes_of(way: &Way<'_>, links: &[Link], places: &[Place], first_fabric: NodeId) -> Vec<(NodeId, Option<LinkId>)> {
-    let mut nodes = Vec::with_capacity(way.links.len());
-    for (&link, place) in way.links.iter().zip(0..) {
-        if let Some((fabric, _)) = links[link as usize].fabric.filter(|_| place > 0) {
-            nodes.push((first_fabric + fabric as FabricId, None));
-        }
-        if let Place::Node(node) = places[link as usize] {
-            nodes.push((node, Some(link)));
-        }
-    }
-    nodes
+fn nodes_of<'a>(
+    way: &'a Way<'_>,
+    links: &'a [Link],
+    places: &'a [Place],
+    first_fabric: NodeId,
+) -> impl Iterator<Item = (NodeId, Option<LinkId>)> + 'a {
+    way.links.iter().enumerate().flat_map(move |(place, &link)| {
+        let fabric = links[link as usize].fabric.filter(|_| place > 0);
+        let fabric = fabric.map(|(fabric, _)| (first_fabric + fabric as FabricId, None));
+        let node = match places[link as usize] {
+            Place::Node(node) => Some((node, Some(link))),
+            Place::Downlink | Place::Uplink => None,
+        };
+        fabric.into_iter().chain(node)
+    })
 }
 
 /// Which links are whose.
@@ -201,21 +204,37 @@ struct Ends {
     is_downlink: Vec<bool>,
     is_uplink: Vec<bool>,
     /// The links by which packets come to each endpoint, and by which it sends.
-    last: Vec<Vec<LinkId>>,
-    first: Vec<Vec<LinkId>>,
+    last: OneOfEach,
+    first: OneOfEach,
+}
+
+/// A link of each endpoint: the first one, if there are several.
+struct OneOfEach {
+    links: Vec<Option<LinkId>>,
+    /// All links of endpoints that have several.
+    of_several: Vec<LinkId>,
+}
+
+impl OneOfEach {
+    fn new(endpoints: usize) -> Self {
+        Self { links: vec![None; endpoints], of_several: Vec::new() }
+    }
+
+    /// An endpoint has this link, too.
+    fn add(&mut self, endpoint: EndpointId, link: LinkId) {
+        let known = *self.links[endpoint as usize].get_or_insert(link);
+        if known != link {
+            self.of_several.extend([known, link]);
+        }
+    }
 }
 
 impl Ends {
     fn new(links: &[Link], endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
-        let (mut last, mut first) = (vec![Vec::new(); endpoints], vec![Vec::new(); endpoints]);
-        let add = |known: &mut Vec<LinkId>, link: LinkId| {
-            if !known.contains(&link) {
-                known.push(link);
-            }
-        };
+        let (mut last, mut first) = (OneOfEach::new(endpoints), OneOfEach::new(endpoints));
         for way in ways.iter().flatten() {
-            add(&mut last[way.to as usize], way.links[way.links.len() - 1]);
-            add(&mut first[way.from as usize], way.links[0]);
+            last.add(way.to, way.links[way.links.len() - 1]);
+            first.add(way.from, way.links[0]);
         }
         let mut taken = vec![false; links.len()];
         ways.iter().flatten().flat_map(|way| way.links).for_each(|&link| taken[link as usize] = true);
@@ -230,20 +249,18 @@ impl Ends {
         for way in ways.iter().flatten() {
             way.links[..way.links.len() - 1].iter().for_each(|&link| may[link as usize] = false);
         }
-        for links in self.last.iter().filter(|links| links.len() > 1) {
-            links.iter().for_each(|&link| may[link as usize] = false);
-        }
+        self.last.of_several.iter().for_each(|&link| may[link as usize] = false);
         self.is_downlink = may;
     }
 
     /// The downlink of an endpoint.
     fn downlink(&self, endpoint: usize) -> Option<LinkId> {
-        self.last[endpoint].first().copied().filter(|&link| self.is_downlink[link as usize])
+        self.last.links[endpoint].filter(|&link| self.is_downlink[link as usize])
     }
 
     /// The uplink of an endpoint.
     fn uplink(&self, endpoint: usize) -> Option<LinkId> {
-        self.first[endpoint].first().copied().filter(|&link| self.is_uplink[link as usize])
+        self.first.links[endpoint].filter(|&link| self.is_uplink[link as usize])
     }
 
     /// An uplink is the first link of every way that takes it and no downlink; each endpoint that sends on it has no
@@ -254,15 +271,13 @@ impl Ends {
         for way in ways.iter().flatten() {
             way.links[1..].iter().for_each(|&link| may[link as usize] = false);
         }
-        for links in self.first.iter().filter(|links| links.len() > 1) {
-            links.iter().for_each(|&link| may[link as usize] = false);
-        }
+        self.first.of_several.iter().for_each(|&link| may[link as usize] = false);
         let mut downlinks: BTreeMap<LinkId, BTreeSet<Option<LinkId>>> = BTreeMap::new();
         let mut uplinks: BTreeMap<LinkId, BTreeSet<LinkId>> = BTreeMap::new();
-        for endpoint in 0..self.first.len() {
-            let Some(&uplink) = self.first[endpoint].first() else { continue };
+        for endpoint in 0..self.first.links.len() {
+            let Some(uplink) = self.first.links[endpoint] else { continue };
             // What never receives goes along with any downlink.
-            if !self.last[endpoint].is_empty() {
+            if self.last.links[endpoint].is_some() {
                 downlinks.entry(uplink).or_default().insert(self.downlink(endpoint));
             }
             if let Some(downlink) = self.downlink(endpoint) {
@@ -282,11 +297,11 @@ impl Ends {
     fn hosts(&self, view: &LinkView<'_>) -> Vec<HostPlan> {
         let links = |endpoint: usize| (self.downlink(endpoint), self.uplink(endpoint));
         // What sends on an uplink and never receives has the downlink of the others that send on it.
-        let both = (0..self.first.len()).filter_map(|endpoint| Option::zip(links(endpoint).1, links(endpoint).0));
+        let both = (0..self.first.links.len()).filter_map(|endpoint| Option::zip(links(endpoint).1, links(endpoint).0));
         let downlinks: BTreeMap<LinkId, LinkId> = both.collect();
         let mut hosts: Vec<HostPlan> = Vec::new();
         let (mut by_downlink, mut by_uplink) = (BTreeMap::new(), BTreeMap::new());
-        for endpoint in 0..self.first.len() {
+        for endpoint in 0..self.first.links.len() {
             let (downlink, uplink) = links(endpoint);
             let downlink = downlink.or_else(|| downlinks.get(&uplink?).copied());
             let mut new = || {
@@ -335,11 +350,11 @@ fn group(
     hosts: Vec<HostPlan>,
     endpoints: usize,
     ways: &[Option<Way<'_>>],
-    nodes: impl Fn(&Way<'_>) -> Vec<(NodeId, Option<LinkId>)>,
+    last_node: impl Fn(&Way<'_>) -> Option<NodeId>,
 ) -> (Vec<Vec<HostPlan>>, Vec<(u32, u32)>) {
     let mut feeders: Vec<Vec<Feeder>> = vec![Vec::new(); endpoints];
     for way in ways.iter().flatten() {
-        let feeder = nodes(way).last().map_or(Feeder::Endpoint(way.from), |(node, _)| Feeder::Node(*node));
+        let feeder = last_node(way).map_or(Feeder::Endpoint(way.from), Feeder::Node);
         let known = &mut feeders[way.to as usize];
         if !known.contains(&feeder) {
             known.push(feeder);
@@ -350,7 +365,7 @@ fn group(
     let mut waiting = hosts;
     loop {
         let before = waiting.len();
-        waiting.retain(|host| !grouped.add(host, &feeders));
+        waiting = waiting.into_iter().filter_map(|host| grouped.add(host, &feeders)).collect();
         if waiting.len() == before {
             break;
         }
@@ -388,18 +403,18 @@ struct Grouped {
 }
 
 impl Grouped {
-    /// Puts a host into the group of those with the same feeders; returns false if one of them is in no group yet.
-    fn add(&mut self, host: &HostPlan, feeders: &[Vec<Feeder>]) -> bool {
+    /// Puts a host into the group of those with the same feeders; returns it if one of them is in no group yet.
+    fn add(&mut self, host: HostPlan, feeders: &[Vec<Feeder>]) -> Option<HostPlan> {
         let known = |feeder: &Feeder| match *feeder {
             Feeder::Node(node) => Some(GroupFeeder::Node(node)),
             Feeder::Endpoint(endpoint) => self.of[endpoint as usize].map(|(group, _)| GroupFeeder::Group(group)),
         };
         let of_host = host.endpoints.iter().flat_map(|&endpoint| &feeders[endpoint as usize]);
-        let Some(mut of_host) = of_host.map(known).collect::<Option<Vec<GroupFeeder>>>() else { return false };
+        let Some(mut of_host) = of_host.map(known).collect::<Option<Vec<GroupFeeder>>>() else { return Some(host) };
         of_host.sort_unstable();
         of_host.dedup();
-        self.put(host.clone(), of_host);
-        true
+        self.put(host, of_host);
+        None
     }
 
     fn put(&mut self, host: HostPlan, feeders: Vec<GroupFeeder>) {

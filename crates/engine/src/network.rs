@@ -7,7 +7,7 @@ use forebay_qdisc::{Queue, Span, Time};
 use crate::crossbar::Crossbar;
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
-use crate::driver::routes::Routes;
+use crate::driver::routes::{RouteRows, Routes};
 use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Surroundings};
@@ -154,7 +154,8 @@ impl Wiring {
         let Self { seed, measured, probes, .. } = *self;
         let surroundings = Surroundings { flows, seed, measured, probes };
         let (lanes, link_ends) = (ethernet.lanes(flows), ethernet.link_ends());
-        let routes = Routes::new(&[], surroundings.rows().directions(link_ends.len()), link_ends, false);
+        let routes =
+            Routes::new(&RouteRows::default(), surroundings.rows().directions(link_ends.len()), link_ends, false);
         let nodes = ethernet.build(&surroundings, wires)?;
         let all = 0..nodes.len() as u32;
         Windows::new(nodes, &lanes, all, routes, self.packet_time(), measured)

@@ -5,7 +5,7 @@ use forebay_qdisc::Time;
 use crate::driver::agenda::Agenda;
 use crate::driver::inbox::Inbox;
 use crate::driver::pool::Pool;
-use crate::driver::routes::{Routes, Step};
+use crate::driver::routes::{RouteRows, Routes, Step};
 use crate::ethernet::control::MessageTable;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
@@ -81,7 +81,7 @@ impl Lanes {
 
     /// Lanes that lead nowhere, for what is left to be told when the run is over and nothing can be sent.
     pub fn nowhere(measured: MeasuredInterval) -> Self {
-        Self::new(Routes::new(&[], 0, Vec::new(), false), 0, 0, measured)
+        Self::new(Routes::new(&RouteRows::default(), 0, Vec::new(), false), 0, 0, measured)
     }
 
     /// Sends a packet, which arrives at the next node of its route at `packet.time`.

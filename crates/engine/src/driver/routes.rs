@@ -19,6 +19,36 @@ pub(crate) struct Step {
     pub feeder: u32,
 }
 
+/// The routes of all (flow, direction)s, one behind the other.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RouteRows {
+    steps: Vec<Step>,
+    ends: Vec<usize>,
+}
+
+impl RouteRows {
+    /// Adds a step to the last row.
+    pub fn push(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    /// The last row is complete.
+    pub fn end_row(&mut self) {
+        self.ends.push(self.steps.len());
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// The rows in order.
+    fn iter(&self) -> impl Iterator<Item = &[Step]> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.steps[start..end])
+    }
+}
+
 /// Which node a packet reaches next, by its route or by the link on which it goes.
 pub(crate) struct Routes {
     /// The route of each (flow, direction), in rows of equal length; the last node is that of the endpoint.
@@ -39,8 +69,8 @@ const NOWHERE: Step = Step { node: NodeId::MAX, feeder: u32::MAX };
 impl Routes {
     /// From the routes of all (flow, direction)s, of which there are as many as `directions`, and where links lead. At
     /// shared ports nodes have to be told by which link a packet leaves: then `tells_links`.
-    pub fn new(routes: &[Vec<Step>], directions: usize, link_ends: Vec<Step>, tells_links: bool) -> Self {
-        let stride = routes.iter().map(Vec::len).max().unwrap_or(0).max(1);
+    pub fn new(routes: &RouteRows, directions: usize, link_ends: Vec<Step>, tells_links: bool) -> Self {
+        let stride = routes.iter().map(<[Step]>::len).max().unwrap_or(0).max(1);
         let mut steps = Vec::with_capacity(routes.len() * stride);
         for (route, row) in routes.iter().zip(1..) {
             steps.extend_from_slice(route);

@@ -9,7 +9,7 @@ use forebay_units::Bytes;
 
 use super::super::*;
 use crate::driver::node::{Node as _, NodeId};
-use crate::driver::routes::{Routes, Step};
+use crate::driver::routes::{RouteRows, Routes, Step};
 use crate::link::Wire;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::interval::MeasuredInterval;
@@ -172,7 +172,7 @@ impl Setup {
         });
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
         let ends = [NEIGHBOUR, NODE].map(|node| Step { node, feeder: 0 });
-        let mut routes = Routes::new(&[], ROWS.directions(2), ends.to_vec(), false);
+        let mut routes = Routes::new(&RouteRows::default(), ROWS.directions(2), ends.to_vec(), false);
         routes.number(&[NODE, NEIGHBOUR]);
         let lanes = Lanes::new(routes, 2, 10, measured);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, lanes }
