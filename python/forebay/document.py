@@ -69,7 +69,7 @@ class Rows(Sequence[dict[str, Any]]):
         return values_of(self._columns[name][self._start : self._stop]) if len(self) else []
 
     def find(self, name: str, wanted: set[str], most: int) -> list[dict[str, Any]]:
-        """Return the first rows, at most so many, in whose column `name` is one of the texts wanted."""
+        """Return the first `most` rows whose value in column `name` is one of those wanted."""
         values = self._columns[name]
         if isinstance(values, _core.Column):
             places = values.places(list(wanted), most)

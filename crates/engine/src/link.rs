@@ -1,7 +1,6 @@
 //! A link: serialisation at a rate, then propagation.
 //!
-//! A link whose sending end has neither discipline nor limit, and is not observed, is a [`Wire`] and nothing else: one
-//! packet in, one packet out, no decision. The driver passes packets through such wires itself, without an outbox.
+//! Nodes own the links on which they send: a packet goes in, and comes out as it arrives at the far end.
 
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
@@ -153,7 +152,7 @@ impl Wire {
     /// Whether the link loses this packet, before any queue sees it.
     #[inline]
     pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.observed && self.record.loses(packet, measured)
+        self.observed && self.record.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
     }
 
     /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
@@ -172,15 +171,19 @@ impl Wire {
         } else {
             self.record.count_at_the_edge(len_bytes, start, end, measured);
         }
-        if self.observed {
-            self.record.observe(packet, end, self.memo_span, measured, sacks);
+        if self.observed
+            && let Some(observed) = &mut self.record.observed
+        {
+            observed.sent(&packet, end, self.memo_span, measured, sacks);
         }
         packet
     }
 
     /// Samples the utilisation since the last sample.
     pub fn sample(&mut self, at: Time, interval: Span) {
-        self.record.sample(at, interval, self.free_at);
+        if let Some(observed) = &mut self.record.observed {
+            observed.sample(at, interval, self.free_at);
+        }
     }
 
     /// The link is observed from now on.
@@ -201,8 +204,9 @@ impl Wire {
     #[cold]
     #[inline(never)]
     fn enter_observed(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.record.take_samples(packet.time, self.free_at);
-        !self.record.loses(packet, measured)
+        let Some(observed) = &mut self.record.observed else { return true };
+        observed.take_samples(packet.time, self.free_at);
+        !observed.loses(packet, measured)
     }
 
     #[cold]
@@ -229,14 +233,14 @@ impl Wire {
 
     /// Hands in the books.
     pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
-        self.record.take_samples(measured.to, self.free_at);
         self.count();
         let record = &mut self.record;
-        let observed = record.observed.take().map(|observed| *observed);
-        let (lost, tracer, series) = observed
-            .map_or_else(Default::default, |Observed { lost, tracer, utilization, .. }| {
-                (lost, tracer, utilization.map(|series| series.values))
-            });
+        let (mut lost, mut tracer, mut series) = (LossBook::default(), None, None);
+        if let Some(mut observed) = record.observed.take() {
+            observed.take_samples(measured.to, self.free_at);
+            (lost, tracer) = (observed.lost, observed.tracer);
+            series = observed.utilization.map(|series| series.values);
+        }
         LinkReport {
             number: record.number,
             rate: record.rate,
@@ -265,42 +269,10 @@ impl LinkRecord {
             }
         }
     }
-
-    /// Takes the samples that are due up to `now`.
-    fn take_samples(&mut self, now: Time, free_at: Time) {
-        if let Some(observed) = &mut self.observed {
-            observed.take_samples(now, free_at);
-        }
-    }
-
-    /// As [`Observed::sample`].
-    fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
-        if let Some(observed) = &mut self.observed {
-            observed.sample(at, interval, free_at);
-        }
-    }
-
-    #[cold]
-    fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
-        self.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
-    }
-
-    #[cold]
-    fn observe(
-        &mut self,
-        packet: Packet,
-        end: Time,
-        transmission: Span,
-        measured: &MeasuredInterval,
-        sacks: &SackTable,
-    ) {
-        if let Some(observed) = &mut self.observed {
-            observed.observe(packet, end, transmission, measured, sacks);
-        }
-    }
 }
 
 impl Observed {
+    /// Takes the samples that are due up to `now`.
     fn take_samples(&mut self, now: Time, free_at: Time) {
         while let Some((at, _)) = self.checkpoints.take(now) {
             self.sample(at, self.checkpoints.interval(), free_at);
@@ -317,6 +289,7 @@ impl Observed {
         }
     }
 
+    #[cold]
     fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         let Some(loss) = &mut self.loss else { return false };
         let lost = !packet.is_ack() && uniform(&mut loss.rng) < loss.probability;
@@ -326,21 +299,16 @@ impl Observed {
         lost
     }
 
-    fn observe(
-        &mut self,
-        packet: Packet,
-        end: Time,
-        transmission: Span,
-        measured: &MeasuredInterval,
-        sacks: &SackTable,
-    ) {
+    #[cold]
+    #[inline(never)]
+    fn sent(&mut self, packet: &Packet, end: Time, transmission: Span, measured: &MeasuredInterval, sacks: &SackTable) {
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }
         if let Some(tracer) = &mut self.tracer
             && end <= measured.to
         {
-            tracer.record(&packet, end, sacks);
+            tracer.record(packet, end, sacks);
         }
     }
 }

@@ -233,26 +233,19 @@ impl Wiring {
 
     /// The hosts of a group, with their endpoints and links.
     fn hosts(&mut self, group: Vec<HostPlan>, number: u32, seats: &mut Seats) -> Result<Box<dyn Node>, RunError> {
-        let mut failed = None;
         let (first, of_direction) = seats.of_directions(number);
-        let parts = group.into_iter().map(|plan| {
+        let mut parts = Vec::with_capacity(group.len());
+        for plan in group {
             // A link of a host has no queue.
-            let mut wire = |link| match self.wire(link) {
-                Ok((wire, _)) => Some(wire),
-                Err(error) => {
-                    failed = Some(error);
-                    None
-                }
-            };
-            HostParts {
-                downlink: plan.downlink.and_then(&mut wire),
-                uplink: plan.uplink.and_then(&mut wire),
+            let mut wire = |link: Option<LinkId>| link.map(|link| self.wire(link).map(|(wire, _)| wire)).transpose();
+            parts.push(HostParts {
+                downlink: wire(plan.downlink)?,
+                uplink: wire(plan.uplink)?,
                 distance: plan.distance,
                 endpoints: seats.take(&plan),
-            }
-        });
-        let hosts = hosts(parts.collect(), first, &of_direction);
-        failed.map_or(Ok(hosts), Err)
+            });
+        }
+        Ok(hosts(parts, first, &of_direction))
     }
 
     /// The fabric `number`, with books for each of its inputs.

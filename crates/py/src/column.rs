@@ -38,14 +38,14 @@ impl Column {
             Wanted::Place(place) => {
                 let place = if place < 0 { place + length as isize } else { place };
                 if !(0..length as isize).contains(&place) {
-                    return Err(PyIndexError::new_err("there are not so many rows"));
+                    return Err(PyIndexError::new_err("row index out of range"));
                 }
                 list(py, &self.values, std::iter::once(place as usize))?.get_item(0)
             }
         }
     }
 
-    /// Where the first of these texts are, at most so many.
+    /// The indices of rows whose text is one of `wanted`, in order, no more than `most`.
     fn places(&self, wanted: Vec<String>, most: usize) -> Vec<usize> {
         let engine::Column::Text(texts) = &self.values else { return Vec::new() };
         let wanted: BTreeSet<&str> = wanted.iter().map(String::as_str).collect();

@@ -37,11 +37,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Cells<'py> {
 /// The rows from `start` up to `stop` of a table with these columns, as JSON objects with commas between them. A number
 /// that is not finite is null.
 ///
-/// Raises IndexError if a column has not so many rows.
+/// Raises IndexError if a column has fewer rows than `stop`.
 #[pyfunction]
 pub(crate) fn json_rows(columns: Vec<(String, Cells<'_>)>, start: usize, stop: usize) -> PyResult<String> {
     if start > stop || columns.iter().any(|(_, cells)| cells.rows() < stop) {
-        return Err(PyIndexError::new_err("there are not so many rows"));
+        return Err(PyIndexError::new_err("row index out of range"));
     }
     let keys: Vec<String> = columns
         .iter()

@@ -27,8 +27,8 @@ pub(crate) trait Node {
     /// When it has something to do next by itself, whatever arrives.
     fn next(&self) -> Time;
 
-    /// Does all that happens before `until`. Returns the time before which it begins to send nothing more: `until`, or
-    /// later if what it has settled keeps its link busy.
+    /// Does all that happens before `until`. Returns until when what it has settled keeps its link busy: it begins to
+    /// send nothing more before that, nor before `until`.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
 
     /// Decides about nothing ahead of its time: the same results, slower.

@@ -104,7 +104,7 @@ impl Routes {
         self.directions
     }
 
-    /// Whether there are so many routes that they are not in the processor's caches.
+    /// Whether the routes are too many for the processor's caches.
     #[inline]
     pub fn are_many(&self) -> bool {
         self.directions >= BEYOND_THE_CACHE

@@ -148,7 +148,7 @@ impl Windows {
                 continue;
             }
             for group in first as usize / TOGETHER..(stage.nodes.end as usize).div_ceil(TOGETHER) {
-                // Which of them are due is anybody's guess: bits are looked through without a wrong branch for each.
+                // A branch for each node would often be mispredicted: only set bits are visited.
                 let mut due = lanes.agenda.due(group, until);
                 turns += u64::from(due.count_ones());
                 while due != 0 {

@@ -35,18 +35,20 @@ pub(crate) trait End: Sized {
     fn finish(&mut self, end: Time, report: &mut Report);
 
     /// Asks for the memory beyond itself that [`End::receive`] is going to look at.
-    fn prefetch(&self, number: u32);
+    #[inline]
+    fn prefetch(&self, _number: u32) {}
 
     /// After [`End::prefetch`]: asks for what pointers there lead to.
-    fn prefetch_further(&self, number: u32);
+    #[inline]
+    fn prefetch_further(&self, _number: u32) {}
 }
 
 impl End for TcpSource {
     const HOT_BYTES: usize = Self::HOT_BYTES;
 
-    fn of(mut endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
-        match (endpoints.pop(), endpoints.is_empty()) {
-            (Some(Endpoint::TcpSource(source)), true) => Some(*source),
+    fn of(endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
+        match only(endpoints)? {
+            Endpoint::TcpSource(source) => Some(*source),
             _ => None,
         }
     }
@@ -68,20 +70,14 @@ impl End for TcpSource {
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.finish(end, report);
     }
-
-    #[inline]
-    fn prefetch(&self, _number: u32) {}
-
-    #[inline]
-    fn prefetch_further(&self, _number: u32) {}
 }
 
 impl End for TcpSink {
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(mut endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
-        match (endpoints.pop(), endpoints.is_empty()) {
-            (Some(Endpoint::TcpSink(sink)), true) => Some(*sink),
+    fn of(endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
+        match only(endpoints)? {
+            Endpoint::TcpSink(sink) => Some(*sink),
             _ => None,
         }
     }
@@ -108,9 +104,11 @@ impl End for TcpSink {
     fn prefetch(&self, _number: u32) {
         self.prefetch_further();
     }
+}
 
-    #[inline]
-    fn prefetch_further(&self, _number: u32) {}
+/// The endpoint of a host that has no other one.
+fn only(mut endpoints: Vec<Endpoint>) -> Option<Endpoint> {
+    endpoints.pop().filter(|_| endpoints.is_empty())
 }
 
 /// Any endpoints of a host.

@@ -79,7 +79,7 @@ impl FlowTable {
         ]
     }
 
-    /// The table of these flows, of a measured interval of so many seconds.
+    /// The table of these flows; the measured interval has this many `seconds`.
     pub fn table(self, labels: FlowLabels, seconds: f64) -> Table {
         let Self { sends, receives, dropped } = self;
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;

@@ -36,7 +36,7 @@ impl Texts {
         self.ends.is_empty()
     }
 
-    /// The text at that place, if there are so many.
+    /// The text at this index; `None` behind the last one.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&str> {
         let end = *self.ends.get(place)?;
