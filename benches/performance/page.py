@@ -15,6 +15,8 @@ from performance.suite import FOLDER
 from performance.tables import Table, for_page, missed
 
 PAGE = "performance.md"
+STANDS_BETWEEN = Path(__file__).with_name("stands_between.md")
+"""What stands between the goals and the figures, written by hand."""
 TOP = """<!-- `make bench` writes this page; `benches/run.py --page` draws it from performance.json. Do not edit it. -->
 
 # Performance
@@ -68,7 +70,8 @@ def write(folder: Path) -> Path:
 def text(bench: Bench, profile: dict[str, Any] | None, pictures: dict[str, Path]) -> str:
     """The page."""
     counted = [profile_table(profile), module_table(profile)] if profile else []
-    parts = [TOP, state_of(bench, missed([*bench.tables(), *counted])), how(bench)]
+    goals = missed([*bench.tables(), *counted])
+    parts = [TOP, state_of(bench, goals), how(bench)]
     parts.append(machine_section(bench.document))
     if suite := bench.suite_tables():
         parts += [SUITE, described(bench), picture("suite", pictures), *map(section, suite)]
@@ -79,6 +82,8 @@ def text(bench: Bench, profile: dict[str, Any] | None, pictures: dict[str, Path]
         parts += ["## Where the instructions go", *map(section, counted)]
     else:
         parts += ["## Where the instructions go", "Not measured: `make profile` does, where valgrind is installed."]
+    if goals[0]:
+        parts.append(STANDS_BETWEEN.read_text(encoding="utf-8"))
     if others := bench.part_tables():
         parts += ["## Disciplines, schedulers, sweeps", *map(section, others)]
     if skipped := bench.document["skipped"]:

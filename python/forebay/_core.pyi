@@ -89,6 +89,7 @@ class _Series(TypedDict):
 class _Engine(TypedDict):
     packet_hops: int
     events: int
+    threads: int
     cpu_s: float
     packet_hops_per_cpu_s: float
     peak_rss_bytes: int
@@ -162,7 +163,7 @@ class RawResult:
     @property
     def queue_flows(self) -> _Columns: ...
     @property
-    def ports(self) -> _Columns: ...
+    def adapters(self) -> _Columns: ...
     @property
     def deadlock(self) -> dict[str, Any] | None: ...
     @property
@@ -183,6 +184,7 @@ def run(
     progress: Callable[[float], object] | None = None,
     out_dir: str | None = None,
     arrays: bool = True,
+    threads: int = ...,
     guests: _Guests = ...,
 ) -> RawResult: ...
 def json_rows(

@@ -1325,25 +1325,111 @@ class HotSpot(BaseModel):
     """
 
 
-Trunk = TypeAliasType("Trunk", Annotated[list[str], Field(max_length=2, min_length=2)])
-
-
-class EthernetLink(BaseModel):
+class StaticOutputLimit(BaseModel):
     """
-    A link of an Ethernet, in each direction.
+    This many bytes.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    rate: Rate
+    static: Bytes
+
+
+class DynamicOutputLimit(BaseModel):
     """
-    Rate.
+    This many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
     """
-    delay: Span
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    dynamic: float
+
+
+OutputLimit = TypeAliasType("OutputLimit", StaticOutputLimit | DynamicOutputLimit)
+"""
+How much of a switch's memory one output may hold: exactly one of these.
+"""
+
+
+class Pause(BaseModel):
     """
-    Propagation delay.
+    Watermarks at which a buffer stops and restarts the link that feeds it.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    high: Bytes
+    """
+    Fill level from which on the sender is told to stop.
+    """
+    low: Bytes
+    """
+    Fill level down to which it is told to continue.
+    """
+    allow_loss: bool = False
+    """
+    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results say how many.
+    """
+
+
+Reaction1 = TypeAliasType(
+    "Reaction1", Annotated[str, Field(pattern="^\\s*[0-9]+\\s*(quanta|quantum)\\s*$")]
+)
+"""
+A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
+"""
+
+
+Reaction = TypeAliasType("Reaction", Span | Reaction1)
+"""
+A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
+"""
+
+
+Arbiter = TypeAliasType("Arbiter", Literal["fifo", "round_robin"])
+"""
+Order in which an output of a switch sends the frames that its inputs have for it.
+"""
+
+
+class Adapter(BaseModel):
+    """
+    Properties of the adapter of every node of an Ethernet. It has a virtual output queue for each flow and serves them round-robin.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    voq_limit: QueueSize | None = None
+    """
+    Maximum number of frames in each virtual output queue; further frames are dropped at the source. The ACKs of a flow have a queue of their own. Default: no limit.
+    """
+    rate_limiters: Annotated[int | None, Field(ge=1)] = None
+    """
+    Maximum number of flows that have a rate limiter at the same time. Default: all.
+    """
+    egress_memory: Bytes = "150 KB"
+    """
+    Memory for frames that have arrived and that the node has not taken yet.
+    """
+    pause: Pause | None = None
+    """
+    Stops the link from the switch (IEEE 802.3x). Default: frames that find no room are lost.
+    """
+    priority_pause: Pause | None = None
+    """
+    Stops single classes on the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    reaction: Reaction = "0 ps"
+    """
+    Time after an order to stop in which the adapter still begins frames.
     """
 
 
@@ -1541,111 +1627,25 @@ class DcqcnConfig(BaseModel):
     """
 
 
-class StaticOutputLimit(BaseModel):
+Trunk = TypeAliasType("Trunk", Annotated[list[str], Field(max_length=2, min_length=2)])
+
+
+class EthernetLink(BaseModel):
     """
-    This many bytes.
+    A link of an Ethernet, in each direction.
     """
 
     model_config = ConfigDict(
         extra="forbid",
         populate_by_name=True,
     )
-    static: Bytes
-
-
-class DynamicOutputLimit(BaseModel):
+    rate: Rate
     """
-    This many times the memory of the switch that is free (Choudhury and Hahne 1998): their alpha.
+    Rate.
     """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    dynamic: float
-
-
-OutputLimit = TypeAliasType("OutputLimit", StaticOutputLimit | DynamicOutputLimit)
-"""
-How much of a switch's memory one output may hold: exactly one of these.
-"""
-
-
-class Pause(BaseModel):
+    delay: Span
     """
-    Watermarks at which a buffer stops and restarts the link that feeds it.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    high: Bytes
-    """
-    Fill level from which on the sender is told to stop.
-    """
-    low: Bytes
-    """
-    Fill level down to which it is told to continue.
-    """
-    allow_loss: bool = False
-    """
-    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results say how many.
-    """
-
-
-Reaction1 = TypeAliasType(
-    "Reaction1", Annotated[str, Field(pattern="^\\s*[0-9]+\\s*(quanta|quantum)\\s*$")]
-)
-"""
-A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
-"""
-
-
-Reaction = TypeAliasType("Reaction", Span | Reaction1)
-"""
-A time, "3 us", or a number of pause quanta, of 512 bit times each: "60 quanta".
-"""
-
-
-Arbiter = TypeAliasType("Arbiter", Literal["fifo", "round_robin"])
-"""
-Order in which an output of a switch sends the frames that its inputs have for it.
-"""
-
-
-class Adapter(BaseModel):
-    """
-    Properties of the adapter of every node of an Ethernet. It has a virtual output queue for each flow and serves them round-robin.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    voq_limit: QueueSize | None = None
-    """
-    Maximum number of frames in each virtual output queue; further frames are dropped at the source. Default: no limit.
-    """
-    rate_limiters: Annotated[int | None, Field(ge=1)] = None
-    """
-    Maximum number of flows that have a rate limiter at the same time. Default: all.
-    """
-    egress_memory: Bytes = "150 KB"
-    """
-    Memory for frames that have arrived and that the node has not taken yet.
-    """
-    pause: Pause | None = None
-    """
-    Stops the link from the switch (IEEE 802.3x). Default: frames that find no room are lost.
-    """
-    priority_pause: Pause | None = None
-    """
-    Stops single classes on the link from the switch (IEEE 802.1Qbb): the watermarks are those of each class.
-    """
-    reaction: Reaction = "0 ps"
-    """
-    Time after an order to stop in which the adapter still begins frames.
+    Propagation delay.
     """
 
 
@@ -2823,6 +2823,49 @@ class InputQueuedNodeKind(BaseModel):
     input_queued: InputQueued
 
 
+class SharedMemorySwitch(BaseModel):
+    """
+    Properties of every switch of an Ethernet.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    memory: Bytes = "300 KB"
+    """
+    Memory of each input, shared by all outputs.
+    """
+    output_limit: OutputLimit | None = None
+    """
+    Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no limit.
+    """
+    pause: Pause | None = None
+    """
+    Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
+    """
+    priority_pause: Pause | None = None
+    """
+    Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
+    """
+    reaction: Reaction = "0 ps"
+    """
+    Time after an order to stop in which a port still begins frames.
+    """
+    arbiter: Arbiter = "fifo"
+    """
+    Order in which an output sends the frames that its inputs have for it.
+    """
+    strict_priority: bool = False
+    """
+    Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with `priority_pause` they take turns.
+    """
+    forwarding_delay: Span = "0 ps"
+    """
+    Time from the last bit of a frame until the frame joins the queue of its output.
+    """
+
+
 class DcqcnCongestionManagement(BaseModel):
     """
     DCQCN: switches mark, destinations notify, sources recover as with QCN.
@@ -3002,49 +3045,6 @@ class DbpConfig(BaseModel):
     increase_limit: float = 1.5
     """
     Maximum growth of the share in an interval, as a factor; for `rho` only. Default: 1.5, as with FECN.
-    """
-
-
-class SharedMemorySwitch(BaseModel):
-    """
-    Properties of every switch of an Ethernet.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    memory: Bytes = "300 KB"
-    """
-    Memory of each input, shared by all outputs.
-    """
-    output_limit: OutputLimit | None = None
-    """
-    Memory of all inputs that one output may occupy. Frames beyond it are lost, with or without PAUSE. Default: no limit.
-    """
-    pause: Pause | None = None
-    """
-    Stops the whole link that leads to an input (IEEE 802.3x). Default: frames that find no room are lost.
-    """
-    priority_pause: Pause | None = None
-    """
-    Stops single classes on the link that leads to an input (IEEE 802.1Qbb): the watermarks are those of each class.
-    """
-    reaction: Reaction = "0 ps"
-    """
-    Time after an order to stop in which a port still begins frames.
-    """
-    arbiter: Arbiter = "fifo"
-    """
-    Order in which an output sends the frames that its inputs have for it.
-    """
-    strict_priority: bool = False
-    """
-    Whether classes are served by strict priority, 7 first. Default: classes are not distinguished; with `priority_pause` they take turns.
-    """
-    forwarding_delay: Span = "0 ps"
-    """
-    Time from the last bit of a frame until the frame joins the queue of its output.
     """
 
 
@@ -3504,13 +3504,26 @@ class CioqNodeKind(BaseModel):
     cioq: Cioq
 
 
+class EthernetSwitchNodeKind(BaseModel):
+    """
+    Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ethernet_switch: SharedMemorySwitch
+
+
 NodeKind = TypeAliasType(
     "NodeKind",
     Literal["host"]
     | Literal["router"]
     | CioqNodeKind
     | InputQueuedNodeKind
-    | Literal["cioq", "input_queued"],
+    | EthernetSwitchNodeKind
+    | Literal["cioq", "input_queued", "ethernet_switch"],
 )
 """
 Kind of a node.
@@ -3693,7 +3706,7 @@ class FecnConfig(BaseModel):
 
 class FramesTransport(BaseModel):
     """
-    Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology only.
+    Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology and graphs with Ethernet switches only.
     """
 
     model_config = ConfigDict(
@@ -4076,61 +4089,6 @@ class TcpConfig(BaseModel):
     """
 
 
-class Ethernet(BaseModel):
-    """
-    Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Only `frames` cross it. The network of the E2CM proposal.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    link: EthernetLink
-    """
-    Every link, in both directions.
-    """
-    congestion_management: CongestionManagement | None = None
-    """
-    Congestion management, which tells the sources to slow down. Default: none.
-    """
-    switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
-        "memory": "300 KB",
-        "output_limit": None,
-        "pause": None,
-        "priority_pause": None,
-        "reaction": "0 ps",
-        "arbiter": "fifo",
-        "strict_priority": False,
-        "forwarding_delay": "0 ps",
-    }
-    """
-    Properties of every switch.
-    """
-    adapter: Annotated[Adapter, Field(validate_default=True)] = {
-        "voq_limit": None,
-        "rate_limiters": None,
-        "egress_memory": "150 KB",
-        "pause": None,
-        "priority_pause": None,
-        "reaction": "0 ps",
-    }
-    """
-    Properties of the adapter of every node.
-    """
-    switches: Annotated[list[EthernetSwitch], Field(min_length=1)]
-    """
-    The switches, each with the nodes that are connected to it.
-    """
-    trunks: list[Trunk] = []
-    """
-    Links between switches: pairs of names.
-    """
-    service: list[Service] | None = None
-    """
-    Periods in which a port sends, or a node takes, frames at less than the link's rate.
-    """
-
-
 class TcpTransport(BaseModel):
     """
     TCP: Reno, NewReno, BIC or CUBIC, with or without SACK. Slow start, fast retransmit and recovery (RFC 5681, 6582, 6675), CUBIC (RFC 9438), timeouts (RFC 6298), and optionally HyStart (RFC 9406), limited transmit (RFC 3042), delayed ACKs and ECN (RFC 3168).
@@ -4150,18 +4108,6 @@ Transport = TypeAliasType(
 """
 The transport: exactly one of these.
 """
-
-
-class EthernetTopology(BaseModel):
-    """
-    Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    ethernet: Ethernet
 
 
 class Scenario(BaseModel):
@@ -4269,6 +4215,18 @@ class GraphTopology(BaseModel):
         populate_by_name=True,
     )
     graph: Graph
+
+
+class EthernetTopology(BaseModel):
+    """
+    Switches with shared memory and nodes with adapters, with PAUSE and congestion management.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    ethernet: Ethernet
 
 
 Topology = TypeAliasType(
@@ -4593,6 +4551,21 @@ class Graph(BaseModel):
     """
     Full-duplex links between them.
     """
+    adapter: Annotated[Adapter, Field(validate_default=True)] = {
+        "voq_limit": None,
+        "rate_limiters": None,
+        "egress_memory": "150 KB",
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+    }
+    """
+    Ethernet switches only: properties of the adapter of every host.
+    """
+    congestion_management: CongestionManagement | None = None
+    """
+    Ethernet switches only: congestion management, which tells the sources of data to slow down. Default: none.
+    """
 
 
 class GraphLink(BaseModel):
@@ -4622,7 +4595,7 @@ class GraphLink(BaseModel):
     """
     queue: QueueSpec | None = None
     """
-    The queue of the sending port. Default: drop-tail without limit.
+    The queue of the sending port. Default: drop-tail without limit; at an Ethernet switch its `arbiter`. An adapter has none.
     """
     loss: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0
     """
@@ -4635,6 +4608,65 @@ class GraphLink(BaseModel):
     reverse: LinkSpec | None = None
     """
     The direction from `to` to `from`. Default: the same rate, delay, queue and loss.
+    """
+
+
+class Ethernet(BaseModel):
+    """
+    Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has the name of its link. Frames, TCP and UDP cross it, at the lengths that their flows give them. The network of the E2CM proposal.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    link: EthernetLink
+    """
+    Every link, in both directions.
+    """
+    queue: QueueSpec | None = None
+    """
+    Queue discipline of every output of a switch; where classes have queues of their own, of each class. What it drops is lost, above the memory's limits and PAUSE. Not together with `congestion_management`. Default: the `arbiter` of the switch.
+    """
+    congestion_management: CongestionManagement | None = None
+    """
+    Congestion management, which tells the sources of data to slow down. Default: none.
+    """
+    switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
+        "memory": "300 KB",
+        "output_limit": None,
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+        "arbiter": "fifo",
+        "strict_priority": False,
+        "forwarding_delay": "0 ps",
+    }
+    """
+    Properties of every switch.
+    """
+    adapter: Annotated[Adapter, Field(validate_default=True)] = {
+        "voq_limit": None,
+        "rate_limiters": None,
+        "egress_memory": "150 KB",
+        "pause": None,
+        "priority_pause": None,
+        "reaction": "0 ps",
+    }
+    """
+    Properties of the adapter of every node.
+    """
+    switches: Annotated[list[EthernetSwitch], Field(min_length=1)]
+    """
+    The switches, each with the nodes that are connected to it.
+    """
+    trunks: list[Trunk] = []
+    """
+    Links between switches: pairs of names.
+    """
+    service: list[Service] | None = None
+    """
+    Periods in which a port sends, or a node takes, frames at less than the link's rate.
     """
 
 
@@ -4689,7 +4721,7 @@ class FlowGroup(BaseModel):
     """
     to: OneOrMany | None = None
     """
-    Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; in an Ethernet also "others", every other node.
+    Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; for frames also "others", every other node.
     """
     enters: Enters | None = None
     """
@@ -4707,6 +4739,7 @@ DumbbellTopology.model_rebuild()
 ChainTopology.model_rebuild()
 SwitchTopology.model_rebuild()
 GraphTopology.model_rebuild()
+EthernetTopology.model_rebuild()
 Star.model_rebuild()
 LinkSpec.model_rebuild()
 CbqQueue.model_rebuild()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +57,8 @@ def find(name: str) -> _Choice:
     choices = {choice["name"]: choice for choice in _core.choices()}
     found = choices.get(name.strip().lower().replace("-", "_"))
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(name, choices, n=1)
         remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(choices)}"
         message = f"there is nothing named {name}\nhint: {remedy}"

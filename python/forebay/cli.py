@@ -52,12 +52,14 @@ from .options import (
     Samples,
     Sampling,
     Seed,
+    Seeds,
     SizedKey,
     SizedQueue,
     SizeFolder,
     SizeSeeds,
     SweepFolder,
     SweptQueue,
+    Threads,
     UntilRule,
     Utilization,
     Varied,
@@ -102,39 +104,38 @@ def run(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     overrides: Overrides = None,
     seed: Seed = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under N seeds and print means with intervals."
-        ),
-    ] = None,
+    seeds: Seeds = None,
     jobs: Jobs = None,
+    threads: Threads = 1,
     as_json: AsJson = False,
     out: OutputFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario and print the results of its flows, queues and links."""
     folder = _folder(out)
+    checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
     if seeds is not None:
+        if threads != 1:
+            message = "--seeds has one thread for each run\nhint: --jobs N says how many run at a time"
+            raise InputError(message)
         from .sweeps.seeds import run_seeds
 
-        checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
         raise typer.Exit(run_seeds(checked, seed, seeds, jobs, as_json=as_json, out=folder))
     if jobs is not None:
-        message = "--jobs needs --seeds\nhint: a single run uses one core"
+        message = "--jobs needs --seeds\nhint: for a single run, --threads N"
         raise InputError(message)
     older = folder is not None and (folder / RESULT_FILE).exists()
     interrupt.tells(lambda: _stopped_run(folder, older=older))
-    checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
     unsaved: NotWrittenError | None = None
     with terminal.progress(checked.name) as bar:
         if folder is None:
-            document = document_of(run_core(checked, seed=seed, progress=bar.mover, arrays=False))
+            document = document_of(run_core(checked, seed=seed, threads=threads, progress=bar.mover, arrays=False))
         else:
             try:
                 from .result import rows_document
 
-                document = rows_document(run_scenario(checked, seed=seed, out=folder, progress=bar.mover))
+                ran = run_scenario(checked, seed=seed, threads=threads, out=folder, progress=bar.mover)
+                document = rows_document(ran)
                 interrupt.tells(lambda: f"stopped after the end of the run; its results are in {folder}")
             except NotWrittenError as error:
                 if error.result is None:

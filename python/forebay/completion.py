@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -69,6 +68,8 @@ def _schema() -> Any:
 
 def _scenario(context: typer.Context) -> Any:
     """Return the scenario that the command names; empty where there is none that can be read."""
+    import tomllib
+
     # An argument before an option that is not complete yet has not been assigned.
     for path in (context.params.get("scenario"), *context.args):
         try:

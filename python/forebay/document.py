@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ._core import RawResult
 
 Document = dict[str, Any]
-TABLES = ("flows", "queues", "links", "queue_flows", "ports")
+TABLES = ("flows", "queues", "links", "queue_flows", "adapters")
 
 # So many rows are plain values, or text, at once.
 _ROWS_AT_ONCE = 4096
@@ -63,6 +63,12 @@ class Rows(Sequence[dict[str, Any]]):
     def part(self, start: int, stop: int) -> Rows:
         """Return the rows from `start` up to `stop`."""
         return Rows(self._columns, self._start + start, self._start + stop)
+
+    def pick(self, places: Iterable[int]) -> Rows:
+        """Return the rows at these places, in their order."""
+        wanted = list(places)
+        columns = {name: self.column(name) for name in self._columns}
+        return Rows({name: [values[place] for place in wanted] for name, values in columns.items()})
 
     def column(self, name: str) -> list[Any]:
         """Return the values of a column, None for what has no value."""

@@ -220,7 +220,11 @@ class _Network:
 
 def _sources(group: Mapping[str, Any], network: _Network) -> list[Source]:
     """Return the flows of a group, in the order and with the names of the simulator."""
-    frames = group["transport"]["frames"]
+    if "frames" not in (transport := group["transport"]):
+        kind = transport if isinstance(transport, str) else next(iter(transport))
+        message = f"fair rates: `{group['name']}` is of {kind}, which has no rate of its own to share\n"
+        raise InputError(message + "hint: fair rates are those of `frames`")
+    frames = transport["frames"]
     froms, tos = _names(group["from"]), _names(group["to"])
     others = tos == ["others"]
     pairs: list[tuple[int, str, str]] = []

@@ -134,7 +134,7 @@ def _inline(text: Text) -> str:
     from rich.console import Console
 
     # Left to itself, a console shows what it renders in Jupyter a second time.
-    console = Console(file=io.StringIO(), force_jupyter=False)
+    console = Console(file=io.StringIO(), force_jupyter=False, emoji=False)
     if not text.spans:
         # Rendering leaves out the style of a text that has no other.
         return _styled(text.plain, console.get_style(text.style))

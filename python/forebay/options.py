@@ -39,7 +39,22 @@ Seed = Annotated[
         "--seed", metavar="N", parser=seed_number, help="Seed of all random numbers. Default: the scenario's."
     ),
 ]
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Run under N seeds and print means with intervals."
+    ),
+]
 Jobs = Annotated[int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at a time. Default: one per core.")]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        show_default=False,
+        help="At most N threads for the run; the results are the same. Default: one.",
+    ),
+]
 Dask = Annotated[
     str | None,
     typer.Option(

@@ -87,8 +87,10 @@ class Engine:
     """Packet-hops: each is one packet, data or ACK, that crosses one link."""
     events: int
     """Turns of the parts of the network."""
+    threads: int
+    """Threads that ran it."""
     cpu_s: float
-    """CPU time in seconds."""
+    """CPU time of these threads in seconds."""
     packet_hops_per_cpu_s: float
     """Packet-hops per CPU second."""
     peak_rss_bytes: int
@@ -134,14 +136,15 @@ class Result:
     flows: pl.DataFrame = field(repr=False)
     """One row per flow: `goodput_bps`, `packets_dropped`, `delay_p99_s` and others."""
     queues: pl.DataFrame = field(repr=False)
-    """One row per queue: `length_mean_packets`, drops by reason and others."""
+    """One row per queue: `length_mean_packets`, drops by reason and others; in an Ethernet also what the port counted:
+    `paused_s`, `frames_lost` and others."""
     links: pl.DataFrame = field(repr=False)
     """One row per link: `name`, `rate_bps`, `utilization`, `packets`, `bytes`, `packets_lost`."""
     queue_flows: pl.DataFrame = field(repr=False)
     """One row per flow and direction at each queue: arrivals, drops, marks, waiting time, and the state that the
     discipline keeps of the flow."""
-    ports: pl.DataFrame = field(repr=False)
-    """One row per port of an Ethernet: `paused_s`, `frames_lost` and others. Empty in other networks."""
+    adapters: pl.DataFrame = field(repr=False)
+    """One row per adapter of an Ethernet: `paused_s`, `source_drops` and others. Empty in other networks."""
     all_series: tuple[Series, ...] = field(repr=False)
     """The time series that the scenario's `[probes]` ask for."""
     engine: Engine
@@ -166,7 +169,7 @@ class Result:
             queues=frame_of(raw.queues),
             links=frame_of(raw.links),
             queue_flows=frame_of(raw.queue_flows),
-            ports=frame_of(raw.ports),
+            adapters=frame_of(raw.adapters),
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
         )
 
@@ -257,7 +260,7 @@ class Result:
         """Write the files of `save` one by one."""
         for table in TABLES:
             frame: pl.DataFrame = getattr(self, table)
-            # Only an Ethernet has ports.
+            # Only an Ethernet has adapters.
             if frame.width:
                 frame.write_parquet(folder / f"{table}.parquet")
         if self.all_series:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import _core
+from .errors import InputError
 from .folder import NotWrittenError, staged
 from .scenario import Scenario
 from .seeds import check_seed
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 SCENARIO_FILE = "scenario.toml"
 """The scenario as it was run, overrides included, beside its results."""
+
+MOST_THREADS = 1024
+"""More than a run can make use of."""
 
 Progress = Callable[[float], object]
 
@@ -37,6 +41,7 @@ def run(
     overrides: Mapping[str, object] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
+    threads: int = 1,
     allow_python: bool = False,
 ) -> Result:
     """Run a scenario and return its results.
@@ -50,6 +55,8 @@ def run(
         out: A folder for results and packet traces. Either all files appear in it at the end of the run, or none.
         progress: Called about ten times a second with the share of the run that is done, from 0 to 1. An exception that
             it raises ends the run.
+        threads: How many threads the run may have at most; the results are the same. Without it, one.
+            A run with disciplines in Python has one.
         allow_python: Import and run the Python classes that a scenario file names.
 
     Returns:
@@ -58,8 +65,8 @@ def run(
     Raises:
         ScenarioError: If the scenario is not valid.
         DisciplineError: If a discipline written in Python fails.
-        InputError: If the seed is out of range, a file cannot be read, or the folder cannot be written. If the disk is
-            full at the end of the run, the error's attribute `result` holds the results.
+        InputError: If the seed or the number of threads is out of range, a file cannot be read, or the folder cannot be
+            written. If the disk is full at the end of the run, the error's attribute `result` holds the results.
 
     Example:
         >>> short = {"duration": "2 s", "warmup": "1 s"}
@@ -75,11 +82,11 @@ def run(
     elif overrides:
         scenario = scenario.override(overrides)
     if out is None:
-        return Result.from_core(run_core(scenario, seed=seed, progress=progress))
+        return Result.from_core(run_core(scenario, seed=seed, threads=threads, progress=progress))
     result = None
     try:
         with staged(out) as staging:
-            result = Result.from_core(run_core(scenario, seed=seed, progress=progress, traces=staging))
+            result = Result.from_core(run_core(scenario, seed=seed, threads=threads, progress=progress, traces=staging))
             result.write_files(staging)
             (staging / SCENARIO_FILE).write_text(scenario.to_toml(), encoding="utf-8")
     except NotWrittenError as error:
@@ -88,16 +95,31 @@ def run(
     return result
 
 
+def check_threads(threads: int, scenario: Scenario) -> None:
+    """Raise InputError unless the scenario may run on that many threads."""
+    if not 1 <= threads <= MOST_THREADS:
+        message = f"threads: must be from 1 to {MOST_THREADS}, and is {threads}\nhint: leave it out for one"
+        raise InputError(message)
+    if threads > 1 and scenario.python_classes:
+        message = (
+            f"{scenario.file_name} names disciplines in Python, which run on one thread\n"
+            "hint: leave out the number of threads"
+        )
+        raise InputError(message)
+
+
 def run_core(
     scenario: Scenario,
     *,
     seed: int | None = None,
     progress: Progress | None = None,
+    threads: int = 1,
     traces: Path | None = None,
     arrays: bool = True,
 ) -> RawResult:
     """Run a scenario and return the core's own columns: NumPy arrays, or plain lists if `arrays` is false."""
     check_seed(seed)
+    check_threads(threads, scenario)
     return _core.run(
         scenario.text,
         scenario.file_name,
@@ -106,6 +128,7 @@ def run_core(
         progress=progress,
         out_dir=None if traces is None else str(traces),
         arrays=arrays,
+        threads=threads,
         # The usual run starts without what looks into classes.
         guests=scenario.guests() if scenario.python_classes else {},
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
-from statistics import fmean
+from itertools import chain, groupby
 from typing import Any
 
 from rich import box
@@ -24,7 +23,7 @@ Row = Mapping[str, Any]
 _MOST_FLOWS = 20
 _MOST_ROWS = 20
 
-_TABLES = ("flows", "queues", "links", "ports")
+_TABLES = ("flows", "queues", "links", "adapters")
 _ALL = "all flows"
 _PLAIN = Scale(1.0, "")
 
@@ -83,8 +82,8 @@ def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int) -> list[R
         tables += _queues(parts["queues"], width)
     if parts["links"]:
         tables += _links(parts["links"], set(Rows.of(parts["queues"]).column("name")), width)
-    if parts["ports"]:
-        tables += _ports(parts["ports"], width)
+    if parts["adapters"]:
+        tables += _ports([*parts["queues"], *parts["adapters"]], width)
     return tables
 
 
@@ -102,12 +101,15 @@ def _group_rows(flows: Sequence[Row]) -> list[Row]:
 
 
 def _runs(flows: Sequence[Row]) -> Iterator[tuple[str, Rows]]:
-    """Yield the flows of each group, which come one after the other."""
+    """Yield the flows of each group. They come one after the other, but those of requests and responses in turn."""
     table, start = Rows.of(flows), 0
+    places: dict[str, list[range]] = {}
     for group, members in groupby(table.column("group")):
         stop = start + sum(1 for _ in members)
-        yield group, table.part(start, stop)
+        places.setdefault(group, []).append(range(start, stop))
         start = stop
+    for group, runs in places.items():
+        yield group, table.part(runs[0].start, runs[0].stop) if len(runs) == 1 else table.pick(chain(*runs))
 
 
 def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
@@ -169,12 +171,14 @@ def _means(group: Rows) -> Row:
     first = group[0]
     means: dict[str, Any] = {"kind": first["kind"], "jain": _fairness(group)}
     for name in ("goodput_bps", "packets_sent", "packets_delivered", "packets_dropped", "packets_marked"):
-        means[name] = fmean(value or 0 for value in group.column(name)) if len(group) > 1 else first[name]
+        values = [value or 0 for value in group.column(name)]
+        means[name] = math.fsum(values) / len(values) if len(values) > 1 else first[name]
     delivered = group.column("packets_delivered")
     for name in ("delay_mean_s", "delay_p50_s", "delay_p99_s"):
-        delays = [delay if packets else None for delay, packets in zip(group.column(name), delivered, strict=True)]
-        weights = [packets for delay, packets in zip(delays, delivered, strict=True) if delay is not None]
-        means[name] = fmean([delay for delay in delays if delay is not None], weights) if weights else None
+        of_flows = zip(group.column(name), delivered, strict=True)
+        delays = [(delay, packets) for delay, packets in of_flows if packets and delay is not None]
+        total = math.fsum(delay * packets for delay, packets in delays)
+        means[name] = total / math.fsum(packets for _, packets in delays) if delays else None
     return means
 
 
@@ -232,7 +236,7 @@ def _busiest(links: Rows) -> list[Row]:
 
 
 def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
-    """Return the ports of an Ethernet, those that were stopped longest first if they are many."""
+    """Return the ports and adapters of an Ethernet, those that were stopped longest first if they are many."""
     shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
     paused = _unit(shown, "paused_s")
     columns = [
@@ -241,7 +245,11 @@ def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
         Column("control\nsent", [_counted(row, "control_frames_sent") for row in shown], rank=3),
         Column("memory max\nbytes", [_counted(row, "memory_max_bytes") for row in shown], rank=4),
         Column("frames\nlost", [_counted(row, "frames_lost") for row in shown]),
-        Column("dropped at\nthe source", [_counted(row, "source_drops") for row in shown], rank=1),
+        Column(
+            "dropped at\nthe source",
+            [_counted(row, "source_drops") if "source_drops" in row else "" for row in shown],
+            rank=1,
+        ),
     ]
     names = [row["name"] for row in shown]
     return folded("port", names, columns, width, title="Ports") + _more("ports", len(ports) - len(shown))
@@ -250,7 +258,8 @@ def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
 def _warnings(document: Document) -> list[RenderableType]:
     """Return warnings of what an Ethernet is not supposed to do."""
     warnings: list[RenderableType] = []
-    lossy = [row for row in document["ports"] if row["frames_lost"] and row["pause_frames_sent"]]
+    ports = [*document["queues"], *document["adapters"]] if document["adapters"] else []
+    lossy = [row for row in ports if row["frames_lost"] and row["pause_frames_sent"]]
     if lossy:
         lost, worst = sum(row["frames_lost"] for row in lossy), max(lossy, key=lambda row: row["frames_lost"])
         text = f"{lost:,} frames were lost in spite of PAUSE, most of them at {worst['name']}"

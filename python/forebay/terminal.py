@@ -33,7 +33,7 @@ def messages() -> Console:
 def _console(*, stderr: bool) -> Console:
     from rich.console import Console
 
-    console = Console(stderr=stderr, highlight=False, soft_wrap=False)
+    console = Console(stderr=stderr, highlight=False, emoji=False, soft_wrap=False)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
     return console

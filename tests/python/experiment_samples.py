@@ -115,7 +115,10 @@ def outcome(
     }
     series = [Series("queue", "bottleneck", "dbl", 0.0, 0.5, np.array(dbl, dtype=np.float64))]
     series += [Series("flow", name, "goodput_bps", 0.0, 0.5, np.array([1.0, 2.0, 3.0, 4.0])) for name in names]
-    return Outcome({"flows": flows, "queues": {}, "links": {}, "queue_flows": queue_flows}, series)
+    queues = {"name": np.array(["A->B", "A->1"]), "paused_s": np.array([0.5, 0.0])}
+    adapters = {"name": np.array(["1", "2"]), "paused_s": np.array([0.25, 0.75])}
+    tables = {"flows": flows, "queues": queues, "links": {}, "queue_flows": queue_flows, "adapters": adapters}
+    return Outcome(tables, series)
 
 
 def every_outcome(

@@ -32,7 +32,7 @@ FLOW = {
 }
 QUEUE = {"name", "discipline", "packets_dropped", "packets_marked", "length_mean_packets", "length_max_packets"}
 LINK = {"name", "utilization"}
-ENGINE = {"packet_hops", "events", "cpu_s", "packet_hops_per_cpu_s", "peak_rss_bytes"}
+ENGINE = {"packet_hops", "events", "threads", "cpu_s", "packet_hops_per_cpu_s", "peak_rss_bytes"}
 
 
 def test_json_is_one_document_with_the_keys_of_the_contract(forebay: Command, small_file: Path) -> None:

@@ -409,12 +409,17 @@ def test_the_outputs_of_a_switch_are_compared(forebay: Command, tmp_path: Path) 
     assert (place.path, place.links) == ("topology.switch.output.queue", ("out-1", "out-2"))
 
 
-def test_an_ethernet_has_nothing_to_replace_but_its_runs_are_compared(forebay: Command, tmp_path: Path) -> None:
+def test_disciplines_and_runs_of_an_ethernet_are_compared(forebay: Command, tmp_path: Path) -> None:
     (tmp_path / "ethernet.toml").write_text(ETHERNET)
-    done = forebay("compare", "ethernet.toml")
+    done = forebay("compare", "ethernet.toml", "--queue", "drop_tail,codel", "--seeds", "1", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [row["queue"] for row in json.loads(done.stdout)["queues"]] == ["drop_tail", "codel"]
+    place = find_place(fb.Scenario.from_toml(ETHERNET), None)
+    assert (place.path, place.links) == ("topology.ethernet.queue", ("SW->1", "SW->2", "SW->3"))
+    scheme = ["--set", "topology.ethernet.congestion_management=qcn"]
+    done = forebay("compare", "ethernet.toml", "--queue", "codel", *scheme)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: an Ethernet has no queue discipline")
-    assert not (tmp_path / "out").exists()
+    assert "both `queue` and `congestion_management`" in done.stderr
     for arbiter in ("fifo", "round_robin"):
         words = ["--set", f"topology.ethernet.switch.arbiter={arbiter}", "--out", arbiter]
         assert forebay("run", "ethernet.toml", *words).returncode == 0

@@ -136,10 +136,18 @@ def test_jain_at_its_ends() -> None:
         ({"column": "goodput_bps", "reduce": "share", "at_most": 20e6}, 2 / 3),
         ({"column": "goodput_bps", "reduce": "share", "at_least": 15e6, "at_most": 20e6}, 1 / 3),
         ({"table": "queue_flows", "column": "classified_at_s", "reduce": "share", "at_least": 0.0}, 1.0),
+        ({"table": ["queues", "adapters"], "column": "paused_s", "reduce": "sum"}, 1.5),
+        ({"table": ["queues", "adapters"], "name": "A*", "column": "paused_s", "reduce": "max"}, 0.5),
+        ({"table": ["queues", "adapters"], "name": "2", "column": "paused_s"}, 0.75),
     ],
 )
 def test_columns(fields: dict[str, Any], value: float) -> None:
     assert one(kind="column", **fields) == pytest.approx(value)
+
+
+def test_a_name_that_is_in_none_of_the_tables_is_an_error() -> None:
+    with pytest.raises(ExperimentError, match="no row of `queues`, `adapters` matches B"):
+        one(kind="column", table=["queues", "adapters"], name="B", column="paused_s")
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,7 @@ def test_the_page_shows_medians_ratios_and_misses(stored: dict[str, Any]) -> Non
     goals = len(re.findall(r"\((?:missed: )?[≥≤] ", text))
     assert f"{misses} of {goals} goals are missed" in " ".join(text.split())
     assert "Abacus 9" in text
+    assert "What stands between" in text
     assert "1.25 at most" in text
     assert "- ns-3 on d: has no switch with a crossbar" in text
     assert "quick run" not in text

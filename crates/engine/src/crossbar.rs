@@ -239,6 +239,7 @@ impl Node for Crossbar {
                 backlog,
                 holds_packets: true,
                 flow_gauges: &|_, _| {},
+                port: None,
             });
         }
     }

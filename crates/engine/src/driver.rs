@@ -1,16 +1,20 @@
-//! What decides in which order the parts of a network run.
+//! The driver: runs the nodes of a network in rounds, on one or several threads.
 
 pub(crate) mod agenda;
+pub(crate) mod barrier;
 pub(crate) mod deadlines;
 pub(crate) mod feeders;
 pub(crate) mod granules;
 pub(crate) mod inbox;
+pub(crate) mod loads;
 pub(crate) mod node;
 pub(crate) mod order;
+pub(crate) mod partition;
 pub(crate) mod pool;
 pub(crate) mod prefetch;
 pub(crate) mod progress;
 pub(crate) mod ring;
 pub(crate) mod routes;
 pub(crate) mod stages;
+pub(crate) mod threads;
 pub(crate) mod windows;

@@ -28,6 +28,9 @@ pub enum RunError {
     /// It would take more memory than there is.
     #[error("{0}")]
     TooLarge(String),
+    /// The system starts no more threads.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] std::io::Error),
     /// A discipline from outside the simulator cannot be made, or has failed.
     #[error("{0}")]
     Guest(String),

@@ -1,6 +1,6 @@
-//! Which links belong to hosts, which are nodes of their own, and which way packets go.
+//! Which links belong to hosts, which are nodes of their own, and which route packets go.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use forebay_qdisc::Span;
 
@@ -9,15 +9,15 @@ use crate::driver::order::Lane;
 use crate::driver::routes::{RouteRows, Step};
 use crate::error::RunError;
 use crate::spec::flows::Flow;
-use crate::spec::links::Link;
-use crate::spec::{Distribution, FabricId, LinkId, Transport};
+use crate::spec::links::LinkParameters;
+use crate::spec::{FabricId, LinkId};
 
 /// Index of an endpoint.
 pub(crate) type EndpointId = u32;
 
-/// The way of the packets of one flow in one direction.
+/// The route of the packets of one flow in one direction.
 #[derive(Clone, Debug)]
-pub(crate) struct Way<'a> {
+pub(crate) struct Route<'a> {
     pub from: EndpointId,
     pub to: EndpointId,
     pub links: &'a [LinkId],
@@ -25,53 +25,35 @@ pub(crate) struct Way<'a> {
     pub least_bytes: u32,
 }
 
-/// The ways of a flow between its ends, data first; none for the ACKs of what has no ACKs.
+/// The routes of a flow between its ends, data first; none for the ACKs of what has no ACKs.
 ///
 /// # Errors
 /// If it crosses more links and switches than a packet can count, or none at all.
-pub(crate) fn ways<'a>(
+pub(crate) fn routes<'a>(
     flow: Flow<'a>,
     (source, destination): (EndpointId, EndpointId),
-) -> Result<[Option<Way<'a>>; 2], RunError> {
-    let way = |from, to, links: &'a [LinkId], least_bytes| {
+) -> Result<[Option<Route<'a>>; 2], RunError> {
+    let route = |from, to, links: &'a [LinkId], least_bytes| {
         if links.is_empty() {
             return Err(RunError::Invariant(format!("`{}` crosses no link", flow.name)));
         }
-        Ok(Some(Way { from, to, links, least_bytes }))
+        Ok(Some(Route { from, to, links, least_bytes }))
     };
-    let (data_bytes, ack_bytes) = least_bytes(flow.transport);
-    let data = way(source, destination, flow.forward, data_bytes)?;
+    let (data_bytes, ack_bytes) = flow.transport.least_bytes();
+    let data = route(source, destination, flow.forward, data_bytes)?;
     let acks = match ack_bytes {
-        Some(bytes) => way(destination, source, flow.backward, bytes)?,
+        Some(bytes) => route(destination, source, flow.backward, bytes)?,
         None => None,
     };
     Ok([data, acks])
 }
 
-/// The least length of a flow's data packets and of its ACKs, if it has ACKs.
-fn least_bytes(transport: &Transport) -> (u32, Option<u32>) {
-    match transport {
-        Transport::Tcp { config, .. } => {
-            let ack_bytes = config.ack_bytes() as u32;
-            // What carries data carries a byte or more, even where headers are not counted.
-            (ack_bytes.min(config.header_bytes() as u32 + 1), Some(ack_bytes))
-        }
-        Transport::Udp { length, .. } => match *length {
-            Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
-                (bytes.clamp(1.0, 65_535.0) as u32, None)
-            }
-            Distribution::Exponential(_) | Distribution::Pareto { .. } => (1, None),
-        },
-        Transport::Cells { len_bytes, .. } | Transport::Frames { len_bytes, .. } => (u32::from(*len_bytes), None),
-    }
-}
-
 /// What a link is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// The way into a host.
+    /// The link to a host.
     Downlink,
-    /// The way out of a host.
+    /// The link from a host.
     Uplink,
     /// A node of its own, or part of one.
     Node(NodeId),
@@ -88,7 +70,7 @@ pub(crate) struct HostPlan {
 
 /// What is known of each link here.
 struct LinkView<'a> {
-    specs: &'a [Link],
+    specs: &'a [LinkParameters],
     /// The length of the shortest packet that takes it.
     least_bytes: Vec<u32>,
 }
@@ -96,7 +78,7 @@ struct LinkView<'a> {
 impl LinkView<'_> {
     /// The time from the first bit of the shortest packet at one end to its last bit at the other one.
     fn delay(&self, link: LinkId) -> Span {
-        let Link { rate, propagation, .. } = &self.specs[link as usize];
+        let LinkParameters { rate, propagation, .. } = &self.specs[link as usize];
         *propagation + rate.transmission_time(u64::from(self.least_bytes[link as usize]))
     }
 }
@@ -112,27 +94,27 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Of `endpoints` endpoints, with the ways of all flows: data and ACKs alternately. Fabrics have the numbers behind
-    /// those of the links that are nodes.
-    pub fn new(links: &[Link], fabrics: usize, endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+    /// Of `endpoints` endpoints, with the routes of all flows: data and ACKs alternately. Fabrics are numbered after
+    /// the links that are nodes.
+    pub fn new(links: &[LinkParameters], fabrics: usize, endpoints: usize, routes: &[Option<Route<'_>>]) -> Self {
         let mut least_bytes = vec![u32::MAX; links.len()];
-        for way in ways.iter().flatten() {
-            for &link in way.links {
+        for route in routes.iter().flatten() {
+            for &link in route.links {
                 let least = &mut least_bytes[link as usize];
-                *least = way.least_bytes.min(*least);
+                *least = route.least_bytes.min(*least);
             }
         }
         let view = LinkView { specs: links, least_bytes };
-        let mut ends = Ends::new(links, endpoints, ways);
-        ends.find_downlinks(ways);
-        ends.find_uplinks(ways);
+        let mut ends = Ends::new(links, endpoints, routes);
+        ends.find_downlinks(routes);
+        ends.find_uplinks(routes);
         let (places, first_fabric) = number(links, &ends);
         let first_group = first_fabric + fabrics as NodeId;
         let hosts = ends.hosts(&view);
-        let last_node = |way: &Way<'_>| nodes_of(way, links, &places, first_fabric).last().map(|(node, _)| node);
-        let (groups, group_of) = group(hosts, endpoints, ways, last_node);
+        let last_node = |route: &Route<'_>| nodes_of(route, links, &places, first_fabric).last().map(|(node, _)| node);
+        let (groups, group_of) = group(hosts, endpoints, routes, last_node);
         let mut layout = Self { places, groups, first_group, routes: RouteRows::default(), lanes: Vec::new() };
-        layout.find_routes(&view, ways, first_fabric, &group_of, endpoints);
+        layout.find_routes(&view, routes, first_fabric, &group_of, endpoints);
         layout
     }
 
@@ -140,24 +122,24 @@ impl Layout {
     fn find_routes(
         &mut self,
         view: &LinkView<'_>,
-        ways: &[Option<Way<'_>>],
+        routes: &[Option<Route<'_>>],
         first_fabric: NodeId,
         group_of: &[(u32, u32)],
         endpoints: usize,
     ) {
         let mut lanes: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
         let beyond_links = view.specs.len() as u32;
-        for way in ways {
-            let Some(way) = way else {
+        for route in routes {
+            let Some(route) = route else {
                 self.routes.end_row();
                 continue;
             };
-            let (group, host) = group_of[way.from as usize];
+            let (group, host) = group_of[route.from as usize];
             let sender = &self.groups[group as usize][host as usize];
             let uplink = sender.uplink.map_or(Span::ZERO, |link| view.delay(link));
             let (mut from, mut delay) = (self.first_group + group, sender.distance + uplink);
-            let mut feeder = sender.uplink.unwrap_or(beyond_links + way.from);
-            for (node, link) in nodes_of(way, view.specs, &self.places, first_fabric) {
+            let mut feeder = sender.uplink.unwrap_or(beyond_links + route.from);
+            for (node, link) in nodes_of(route, view.specs, &self.places, first_fabric) {
                 add(&mut lanes, from, node, delay);
                 self.routes.push(Step { node, feeder });
                 (from, delay, feeder) = match link {
@@ -165,7 +147,7 @@ impl Layout {
                     None => (node, Span::ZERO, beyond_links + endpoints as u32 + node),
                 };
             }
-            let node = self.first_group + group_of[way.to as usize].0;
+            let node = self.first_group + group_of[route.to as usize].0;
             add(&mut lanes, from, node, delay);
             self.routes.push(Step { node, feeder });
             self.routes.end_row();
@@ -179,14 +161,14 @@ fn add(lanes: &mut BTreeMap<(NodeId, NodeId), Span>, from: NodeId, to: NodeId, d
     *known = delay.min(*known);
 }
 
-/// The nodes between the ends of a way, each with its link; fabrics have none.
+/// The nodes between the ends of a route, each with its link; fabrics have none.
 fn nodes_of<'a>(
-    way: &'a Way<'_>,
-    links: &'a [Link],
+    route: &'a Route<'_>,
+    links: &'a [LinkParameters],
     places: &'a [Place],
     first_fabric: NodeId,
 ) -> impl Iterator<Item = (NodeId, Option<LinkId>)> + 'a {
-    way.links.iter().enumerate().flat_map(move |(place, &link)| {
+    route.links.iter().enumerate().flat_map(move |(place, &link)| {
         let fabric = links[link as usize].fabric.filter(|_| place > 0);
         let fabric = fabric.map(|(fabric, _)| (first_fabric + fabric as FabricId, None));
         let node = match places[link as usize] {
@@ -208,21 +190,21 @@ struct Ends {
     first: OneOfEach,
 }
 
-/// A link of each endpoint: the first one, if there are several.
+/// A link of each endpoint, or of each other link: the first one, if there are several.
 struct OneOfEach {
     links: Vec<Option<LinkId>>,
-    /// All links of endpoints that have several.
+    /// All links of those that have several.
     of_several: Vec<LinkId>,
 }
 
 impl OneOfEach {
-    fn new(endpoints: usize) -> Self {
-        Self { links: vec![None; endpoints], of_several: Vec::new() }
+    fn new(count: usize) -> Self {
+        Self { links: vec![None; count], of_several: Vec::new() }
     }
 
-    /// An endpoint has this link, too.
-    fn add(&mut self, endpoint: EndpointId, link: LinkId) {
-        let known = *self.links[endpoint as usize].get_or_insert(link);
+    /// One of them has this link, too.
+    fn add(&mut self, of: u32, link: LinkId) {
+        let known = *self.links[of as usize].get_or_insert(link);
         if known != link {
             self.of_several.extend([known, link]);
         }
@@ -230,24 +212,24 @@ impl OneOfEach {
 }
 
 impl Ends {
-    fn new(links: &[Link], endpoints: usize, ways: &[Option<Way<'_>>]) -> Self {
+    fn new(links: &[LinkParameters], endpoints: usize, routes: &[Option<Route<'_>>]) -> Self {
         let (mut last, mut first) = (OneOfEach::new(endpoints), OneOfEach::new(endpoints));
-        for way in ways.iter().flatten() {
-            last.add(way.to, way.links[way.links.len() - 1]);
-            first.add(way.from, way.links[0]);
+        for route in routes.iter().flatten() {
+            last.add(route.to, route.links[route.links.len() - 1]);
+            first.add(route.from, route.links[0]);
         }
         let mut taken = vec![false; links.len()];
-        ways.iter().flatten().flat_map(|way| way.links).for_each(|&link| taken[link as usize] = true);
+        routes.iter().flatten().flat_map(|route| route.links).for_each(|&link| taken[link as usize] = true);
         let plain = links.iter().zip(taken).map(|(link, taken)| !link.has_queue && taken).collect();
         let (is_downlink, is_uplink) = (vec![false; links.len()], vec![false; links.len()]);
         Self { plain, is_downlink, is_uplink, last, first }
     }
 
-    /// A downlink is the last link of every way that takes it, and each endpoint to which it leads has no other.
-    fn find_downlinks(&mut self, ways: &[Option<Way<'_>>]) {
+    /// A downlink is the last link of every route that takes it, and each endpoint to which it leads has no other.
+    fn find_downlinks(&mut self, routes: &[Option<Route<'_>>]) {
         let mut may = self.plain.clone();
-        for way in ways.iter().flatten() {
-            way.links[..way.links.len() - 1].iter().for_each(|&link| may[link as usize] = false);
+        for route in routes.iter().flatten() {
+            route.links[..route.links.len() - 1].iter().for_each(|&link| may[link as usize] = false);
         }
         self.last.of_several.iter().for_each(|&link| may[link as usize] = false);
         self.is_downlink = may;
@@ -263,33 +245,30 @@ impl Ends {
         self.first.links[endpoint].filter(|&link| self.is_uplink[link as usize])
     }
 
-    /// An uplink is the first link of every way that takes it and no downlink; each endpoint that sends on it has no
+    /// An uplink is the first link of every route that takes it and no downlink; each endpoint that sends on it has no
     /// other one; and all that send on it have the same downlink and share that with none that sends on another one.
-    fn find_uplinks(&mut self, ways: &[Option<Way<'_>>]) {
+    fn find_uplinks(&mut self, routes: &[Option<Route<'_>>]) {
         let mut may: Vec<bool> =
             self.plain.iter().zip(&self.is_downlink).map(|(&plain, &down)| plain && !down).collect();
-        for way in ways.iter().flatten() {
-            way.links[1..].iter().for_each(|&link| may[link as usize] = false);
+        for route in routes.iter().flatten() {
+            route.links[1..].iter().for_each(|&link| may[link as usize] = false);
         }
         self.first.of_several.iter().for_each(|&link| may[link as usize] = false);
-        let mut downlinks: BTreeMap<LinkId, BTreeSet<Option<LinkId>>> = BTreeMap::new();
-        let mut uplinks: BTreeMap<LinkId, BTreeSet<LinkId>> = BTreeMap::new();
+        let mut downlink_of: Vec<Option<Option<LinkId>>> = vec![None; may.len()];
+        let mut uplink_of = OneOfEach::new(may.len());
         for endpoint in 0..self.first.links.len() {
             let Some(uplink) = self.first.links[endpoint] else { continue };
+            let downlink = self.downlink(endpoint);
             // What never receives goes along with any downlink.
             if self.last.links[endpoint].is_some() {
-                downlinks.entry(uplink).or_default().insert(self.downlink(endpoint));
+                let known = *downlink_of[uplink as usize].get_or_insert(downlink);
+                may[uplink as usize] &= known == downlink;
             }
-            if let Some(downlink) = self.downlink(endpoint) {
-                uplinks.entry(downlink).or_default().insert(uplink);
+            if let Some(downlink) = downlink {
+                uplink_of.add(downlink, uplink);
             }
         }
-        for (uplink, _) in downlinks.iter().filter(|(_, downlinks)| downlinks.len() > 1) {
-            may[*uplink as usize] = false;
-        }
-        for (_, uplinks) in uplinks.iter().filter(|(_, uplinks)| uplinks.len() > 1) {
-            uplinks.iter().for_each(|&link| may[link as usize] = false);
-        }
+        uplink_of.of_several.iter().for_each(|&link| may[link as usize] = false);
         self.is_uplink = may;
     }
 
@@ -297,23 +276,26 @@ impl Ends {
     fn hosts(&self, view: &LinkView<'_>) -> Vec<HostPlan> {
         let links = |endpoint: usize| (self.downlink(endpoint), self.uplink(endpoint));
         // What sends on an uplink and never receives has the downlink of the others that send on it.
-        let both = (0..self.first.links.len()).filter_map(|endpoint| Option::zip(links(endpoint).1, links(endpoint).0));
-        let downlinks: BTreeMap<LinkId, LinkId> = both.collect();
+        let mut downlink_of: Vec<Option<LinkId>> = vec![None; self.plain.len()];
+        for endpoint in 0..self.first.links.len() {
+            if let (Some(downlink), Some(uplink)) = links(endpoint) {
+                downlink_of[uplink as usize] = Some(downlink);
+            }
+        }
         let mut hosts: Vec<HostPlan> = Vec::new();
-        let (mut by_downlink, mut by_uplink) = (BTreeMap::new(), BTreeMap::new());
+        let mut host_of: Vec<Option<u32>> = vec![None; self.plain.len()];
         for endpoint in 0..self.first.links.len() {
             let (downlink, uplink) = links(endpoint);
-            let downlink = downlink.or_else(|| downlinks.get(&uplink?).copied());
+            let downlink = downlink.or_else(|| downlink_of[uplink? as usize]);
             let mut new = || {
                 hosts.push(HostPlan { downlink, uplink: None, endpoints: Vec::new(), distance: Span::ZERO });
-                hosts.len() - 1
+                hosts.len() as u32 - 1
             };
-            let number = match (downlink, uplink) {
-                (Some(link), _) => *by_downlink.entry(link).or_insert_with(&mut new),
-                (None, Some(link)) => *by_uplink.entry(link).or_insert_with(&mut new),
-                (None, None) => new(),
+            let number = match downlink.or(uplink) {
+                Some(link) => *host_of[link as usize].get_or_insert_with(&mut new),
+                None => new(),
             };
-            let host = &mut hosts[number];
+            let host = &mut hosts[number as usize];
             host.endpoints.push(endpoint as EndpointId);
             host.uplink = host.uplink.or(uplink);
             host.distance = downlink.map_or(Span::ZERO, |link| view.delay(link));
@@ -324,13 +306,13 @@ impl Ends {
 
 /// What each link is: those that belong to no host are nodes, in their order; those that share state are one, which has
 /// the number of the first of them. Returns how many nodes that are, too.
-fn number(links: &[Link], ends: &Ends) -> (Vec<Place>, NodeId) {
+fn number(links: &[LinkParameters], ends: &Ends) -> (Vec<Place>, NodeId) {
     let (mut nodes, mut sharing) = (0, None);
     let mut new = || {
         nodes += 1;
         nodes - 1
     };
-    let place = |(link, number): (&Link, usize)| {
+    let place = |(link, number): (&LinkParameters, usize)| {
         if ends.is_downlink[number] {
             Place::Downlink
         } else if ends.is_uplink[number] {
@@ -349,17 +331,11 @@ fn number(links: &[Link], ends: &Ends) -> (Vec<Place>, NodeId) {
 fn group(
     hosts: Vec<HostPlan>,
     endpoints: usize,
-    ways: &[Option<Way<'_>>],
-    last_node: impl Fn(&Way<'_>) -> Option<NodeId>,
+    routes: &[Option<Route<'_>>],
+    last_node: impl Fn(&Route<'_>) -> Option<NodeId>,
 ) -> (Vec<Vec<HostPlan>>, Vec<(u32, u32)>) {
-    let mut feeders: Vec<Vec<Feeder>> = vec![Vec::new(); endpoints];
-    for way in ways.iter().flatten() {
-        let feeder = last_node(way).map_or(Feeder::Endpoint(way.from), Feeder::Node);
-        let known = &mut feeders[way.to as usize];
-        if !known.contains(&feeder) {
-            known.push(feeder);
-        }
-    }
+    let feeder = |route: &Route<'_>| (route.to, last_node(route).map_or(Feeder::Endpoint(route.from), Feeder::Node));
+    let feeders = Feeders::new(routes.iter().flatten().map(feeder).collect(), endpoints);
     let mut grouped = Grouped { groups: Vec::new(), of: vec![None; endpoints], by_feeders: BTreeMap::new() };
     // Hosts that other hosts feed without a node between them wait until those are in groups.
     let mut waiting = hosts;
@@ -381,10 +357,39 @@ fn group(
 }
 
 /// What feeds an endpoint: a node, or another endpoint whose link leads here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feeder {
     Node(NodeId),
     Endpoint(EndpointId),
+}
+
+/// What feeds each endpoint, one endpoint's feeders behind the other's.
+struct Feeders {
+    of_all: Vec<(EndpointId, Feeder)>,
+    ends: Vec<u32>,
+}
+
+impl Feeders {
+    fn new(mut of_all: Vec<(EndpointId, Feeder)>, endpoints: usize) -> Self {
+        of_all.sort_unstable();
+        of_all.dedup();
+        let mut ends = vec![0; endpoints];
+        for (&(endpoint, _), end) in of_all.iter().zip(1..) {
+            ends[endpoint as usize] = end;
+        }
+        // What nothing feeds ends where the one before it does.
+        let mut last = 0;
+        for end in &mut ends {
+            last = last.max(*end);
+            *end = last;
+        }
+        Self { of_all, ends }
+    }
+
+    fn of(&self, endpoint: EndpointId) -> impl Iterator<Item = Feeder> {
+        let begin = endpoint.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        self.of_all[begin as usize..self.ends[endpoint as usize] as usize].iter().map(|&(_, feeder)| feeder)
+    }
 }
 
 /// A node that feeds hosts: one that is a node already, or a group of hosts.
@@ -404,12 +409,12 @@ struct Grouped {
 
 impl Grouped {
     /// Puts a host into the group of those with the same feeders; returns it if one of them is in no group yet.
-    fn add(&mut self, host: HostPlan, feeders: &[Vec<Feeder>]) -> Option<HostPlan> {
-        let known = |feeder: &Feeder| match *feeder {
+    fn add(&mut self, host: HostPlan, feeders: &Feeders) -> Option<HostPlan> {
+        let known = |feeder: Feeder| match feeder {
             Feeder::Node(node) => Some(GroupFeeder::Node(node)),
             Feeder::Endpoint(endpoint) => self.of[endpoint as usize].map(|(group, _)| GroupFeeder::Group(group)),
         };
-        let of_host = host.endpoints.iter().flat_map(|&endpoint| &feeders[endpoint as usize]);
+        let of_host = host.endpoints.iter().flat_map(|&endpoint| feeders.of(endpoint));
         let Some(mut of_host) = of_host.map(known).collect::<Option<Vec<GroupFeeder>>>() else { return Some(host) };
         of_host.sort_unstable();
         of_host.dedup();

@@ -1,6 +1,6 @@
 //! A link: serialisation at a rate, then propagation.
 //!
-//! Nodes own the links on which they send: a packet goes in, and comes out as it arrives at the far end.
+//! The sending node owns the link. A packet goes in, and comes out as it arrives at the far end.
 
 use forebay_qdisc::{Rate, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
@@ -11,54 +11,49 @@ use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// A link that takes a packet when it is free. What every packet touches is less than a line of the processor's cache;
-/// the rest is in [`LinkRecord`].
+/// A link: what every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
 #[repr(C)]
-pub(crate) struct Wire {
+pub(crate) struct Link {
     /// Until when the transmitter is busy.
     pub free_at: Time,
     propagation: Span,
-    /// The last length sent and its transmission time: nearly all packets of a direction are equally long.
+    /// The last length sent and its transmission time: most packets of a direction are equally long.
     memo_span: Span,
     memo_len_bytes: u32,
-    /// The number of this link among the inputs of the node at its far end.
+    /// Its number among the inputs of the node at the far end.
     far_input_port: u16,
-    /// Whether the link loses, traces or samples: whether `record` has to be looked at.
+    /// Whether it loses, traces or samples.
     observed: bool,
-    /// Packets of the remembered length sent within the measured interval and not yet in the record: one addition for
-    /// each packet instead of four.
+    /// Packets of the last length within the measured interval that are not in the record yet.
     uncounted: u64,
     record: Box<LinkRecord>,
 }
 
-const _: () = assert!(size_of::<Wire>() == 48);
+const _: () = assert!(size_of::<Link>() == 48);
 
-/// What a link knows beside what every packet touches. Of most links nothing is asked: what only some have is apart.
+/// What few packets touch.
 pub(crate) struct LinkRecord {
     /// Its place in the order in which links were added.
     number: u32,
     pub rate: Rate,
-    /// The length sent before the last one and its transmission time: where there are two, such as data and control
-    /// frames, they come in turn.
+    /// The length before the last one and its transmission time: data and control frames come in turn.
     memo_before: (u32, Span),
-    /// Packets whose transmission ended by the end of the run, since its start.
+    /// Packets whose transmission ended by the end of the run.
     hops: u64,
     /// The same within the measured interval, and their bytes.
     packets: u64,
     bytes: u64,
-    /// Time spent transmitting within the measured interval.
+    /// Time of transmission within the measured interval.
     busy: Span,
-    /// Of an observed link.
     observed: Option<Box<Observed>>,
 }
 
-/// What is asked of a link that loses, traces or samples.
 struct Observed {
     loss: Option<Loss>,
     lost: LossBook,
     tracer: Option<Box<Tracer>>,
     utilization: Option<UtilizationSeries>,
-    /// When the utilisation is sampled, if the link has to see to that itself.
+    /// When the utilisation is sampled, where no port does that.
     checkpoints: Checkpoints,
 }
 
@@ -68,16 +63,14 @@ struct Loss {
     rng: Pcg64Mcg,
 }
 
-/// The utilisation of a link over time.
 #[derive(Default)]
 struct UtilizationSeries {
-    /// All time spent transmitting, begun or planned, since the start.
+    /// Time of transmission since the start, begun or planned.
     planned: Span,
     sampled: Span,
     values: Vec<f64>,
 }
 
-/// What a link hands in at the end.
 pub(crate) struct LinkReport {
     pub number: u32,
     pub rate: Rate,
@@ -90,7 +83,7 @@ pub(crate) struct LinkReport {
     pub series: Option<Vec<f64>>,
 }
 
-impl Wire {
+impl Link {
     pub fn new(number: u32, rate: Rate, propagation: Span, far_input_port: u16) -> Self {
         let record = LinkRecord {
             number,
@@ -124,8 +117,7 @@ impl Wire {
         self.observe().tracer = Some(Box::new(tracer));
     }
 
-    /// Makes the utilisation a time series; with `checkpoints` if the wire stands alone, else a port calls
-    /// [`Wire::sample`].
+    /// Makes the utilisation a time series. Without `checkpoints` a port calls [`Link::sample`].
     pub fn sample_utilization(&mut self, checkpoints: Option<Checkpoints>) {
         let observed = self.observe();
         observed.utilization = Some(UtilizationSeries::default());
@@ -138,8 +130,8 @@ impl Wire {
         self.record.number
     }
 
-    /// Takes a packet that has arrived at the sending end of a wire that stands alone: returns it as it arrives at the
-    /// far end; `None` if the link loses it.
+    /// Takes a packet at the sending end of a link without a port: returns it as it arrives at the far end; `None` if
+    /// the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
         if self.observed && !self.enter_observed(&packet, measured) {
@@ -149,14 +141,13 @@ impl Wire {
         Some(self.transmit(&packet, start, measured, sacks))
     }
 
-    /// Whether the link loses this packet, before any queue sees it.
+    /// Whether the link loses this packet. Asked before any queue sees it.
     #[inline]
     pub fn loses(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         self.observed && self.record.observed.as_mut().is_some_and(|observed| observed.loses(packet, measured))
     }
 
-    /// Sends `packet` from `start` on: returns it as it arrives at the far end, and knows when the transmitter is free
-    /// again.
+    /// Sends `packet` from `start` on: returns it as it arrives at the far end.
     #[inline(always)]
     pub fn transmit(&mut self, packet: &Packet, start: Time, measured: &MeasuredInterval, sacks: &SackTable) -> Packet {
         let len_bytes = packet.len_bytes();
@@ -186,7 +177,6 @@ impl Wire {
         }
     }
 
-    /// The link is observed from now on.
     fn observe(&mut self) -> &mut Observed {
         self.observed = true;
         self.record.observed.get_or_insert_with(|| {
@@ -200,7 +190,7 @@ impl Wire {
         })
     }
 
-    /// Of an observed link: the packet, at the sending end, is lost there or goes on.
+    /// A packet enters an observed link: whether it is not lost there.
     #[cold]
     #[inline(never)]
     fn enter_observed(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
@@ -221,7 +211,7 @@ impl Wire {
         (self.memo_len_bytes, self.memo_span) = std::mem::replace(&mut record.memo_before, before);
     }
 
-    /// Brings the record up to date.
+    /// Moves `uncounted` to the record.
     fn count(&mut self) {
         let packets = std::mem::take(&mut self.uncounted);
         let record = &mut self.record;
@@ -231,7 +221,6 @@ impl Wire {
         record.busy += self.memo_span * packets;
     }
 
-    /// Hands in the books.
     pub fn finish(&mut self, measured: &MeasuredInterval) -> LinkReport {
         self.count();
         let record = &mut self.record;
@@ -256,7 +245,7 @@ impl Wire {
 }
 
 impl LinkRecord {
-    /// Counts a transmission that does not lie within the measured interval as a whole.
+    /// Counts a transmission that is in part outside of the measured interval.
     #[cold]
     #[inline(never)]
     fn count_at_the_edge(&mut self, len_bytes: u32, start: Time, end: Time, measured: &MeasuredInterval) {
@@ -272,15 +261,14 @@ impl LinkRecord {
 }
 
 impl Observed {
-    /// Takes the samples that are due up to `now`.
     fn take_samples(&mut self, now: Time, free_at: Time) {
         while let Some((at, _)) = self.checkpoints.take(now) {
             self.sample(at, self.checkpoints.interval(), free_at);
         }
     }
 
-    /// Samples the utilisation since the last sample. Everything planned beyond `at` is one busy period from `at` to
-    /// `free_at`: the transmitter never rests while a packet waits.
+    /// Samples the utilisation since the last sample. What is planned beyond `at` is one busy period up to `free_at`:
+    /// the transmitter never rests while a packet waits.
     fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
         if let Some(series) = &mut self.utilization {
             let busy = series.planned.saturating_sub(free_at.since(at));

@@ -1,22 +1,25 @@
 //! Building a network: links, flows and their paths, then processes and lanes.
 
-use std::rc::Rc;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
 
-use forebay_qdisc::{Queue, Span, Time};
+use forebay_qdisc::{Queue, Rate, Span, Time};
 
 use crate::crossbar::Crossbar;
+use crate::driver::loads::loads;
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
 use crate::driver::routes::{RouteRows, Routes};
 use crate::driver::windows::Windows;
 use crate::error::RunError;
-use crate::ethernet::assembly::{Ethernet, Surroundings};
-use crate::host::endpoint::Endpoint;
-use crate::host::endpoints::{self, Endpoints};
+use crate::ethernet::assembly::{Ethernet, Senders, Surroundings};
+use crate::ethernet::managed_queues::ManagedParts;
+use crate::host::endpoints::{Endpoints, Numbers};
 use crate::host::hosts::{HostParts, hosts};
 use crate::host::seats::Seats;
 use crate::layout::{self, EndpointId, HostPlan, Layout, Place};
-use crate::link::Wire;
+use crate::link::Link;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::meter::{Meter, peak_rss_bytes};
 use crate::observe::queue_book::{Books, QueueBook};
@@ -31,7 +34,7 @@ use crate::router::plain_port::PlainPort;
 use crate::router::queue_port::QueuePort;
 use crate::router::shared_ports::SharedPorts;
 use crate::spec::flows::Flows;
-use crate::spec::links::{Link, LinkExtras, Links};
+use crate::spec::links::{LinkExtras, LinkParameters, Links};
 use crate::spec::{
     AdapterSpec, Application, EthernetSwitchSpec, FabricId, FabricSpec, FlowSpec, LinkId, LinkSpec, Probes, Transport,
 };
@@ -137,55 +140,61 @@ struct Wiring {
     seed: u64,
     measured: MeasuredInterval,
     probes: Probes,
-    traced: Rc<[TracedFlow]>,
+    traced: Arc<[TracedFlow]>,
 }
 
 impl Wiring {
     /// The nodes of an Ethernet. It is all that there is: every link leads from node to node.
     fn ethernet(&mut self, ethernet: Ethernet, fabrics: &[FabricSpec], flows: &Flows) -> Result<Windows, RunError> {
-        let mut wires = Vec::with_capacity(self.links.all.len());
+        let (mut links, mut queues) = (Vec::with_capacity(self.links.all.len()), BTreeMap::new());
         for number in 0..self.links.all.len() as LinkId {
-            let (wire, queue) = self.wire(number)?;
-            if queue.is_some() || !fabrics.is_empty() {
-                return Err(RunError::Invariant("a queue or a fabric in an Ethernet".into()));
-            }
-            wires.push(wire);
+            let (link, queue) = self.link(number, true)?;
+            queues.extend(queue.map(|queue| (number, queue.managed())));
+            links.push(link);
+        }
+        if !fabrics.is_empty() || self.links.all.iter().any(|link| link.shares_state || link.loss > 0.0) {
+            return Err(RunError::Invariant("a fabric, shared state or random loss in an Ethernet".into()));
         }
         let Self { seed, measured, probes, .. } = *self;
         let surroundings = Surroundings { flows, seed, measured, probes };
         let (lanes, link_ends) = (ethernet.lanes(flows), ethernet.link_ends());
         let routes =
             Routes::new(&RouteRows::default(), surroundings.rows().directions(link_ends.len()), link_ends, false);
-        let nodes = ethernet.build(&surroundings, wires)?;
+        let nodes =
+            ethernet.build(&surroundings, Senders::new(links, queues), &self.endpoints(flows, Numbers::new(flows)))?;
         let all = 0..nodes.len() as u32;
-        Windows::new(nodes, &lanes, all, routes, self.packet_time(), measured)
+        let windows = Windows::new(nodes, &lanes, &[], all, routes, self.packet_time(), measured)?;
+        Ok(windows.with_control(surroundings.rows()))
     }
 
     /// Nodes, and what lies between them.
     fn windows(&mut self, fabrics: Vec<FabricSpec>, flows: &Flows) -> Result<Windows, RunError> {
         let measured = self.measured;
-        check_lengths(flows, &self.links.all)?;
-        let (ends, endpoints) = endpoints::ends(flows);
-        let mut ways = Vec::with_capacity(2 * flows.len());
-        for (flow, &ends) in flows.iter().zip(&ends) {
-            ways.extend(layout::ways(flow, ends)?);
+        check_paths(flows, &self.links.all)?;
+        let numbers = Numbers::new(flows);
+        let mut routes = Vec::with_capacity(2 * flows.len());
+        for (flow, &ends) in flows.iter().zip(&numbers.ends) {
+            routes.extend(layout::routes(flow, ends)?);
         }
-        let layout = Layout::new(&self.links.all, fabrics.len(), endpoints, &ways);
-        let Layout { places, groups, lanes, routes: steps, .. } = layout;
+        let layout = Layout::new(&self.links.all, fabrics.len(), numbers.flow_of.len(), &routes);
+        let Layout { places, groups, first_group, lanes, routes: steps } = layout;
         let has_shared = self.links.all.iter().any(|link| link.shares_state);
-        let routes = Routes::new(&steps, steps.len(), Vec::new(), has_shared);
-        let ends: Vec<Option<EndpointId>> = ways.iter().map(|way| way.as_ref().map(|way| way.to)).collect();
+        let tables = Routes::new(&steps, steps.len(), Vec::new(), has_shared);
+        let rates: Vec<Rate> = self.links.all.iter().map(|link| link.rate).collect();
+        let loads = loads(&steps, &rates, first_group as usize + groups.len(), first_group);
+        let ends: Vec<Option<EndpointId>> = routes.iter().map(|route| route.as_ref().map(|route| route.to)).collect();
         // Planning takes as much memory as endpoints do: all of it is free again before there are any.
-        drop((ways, steps));
+        drop((routes, steps, rates));
         let mut nodes = self.ports(&places)?;
         for (fabric, number) in fabrics.into_iter().zip(0..) {
             nodes.push(Box::new(self.crossbar(fabric, number, flows)));
         }
-        let mut seats = Seats::new(&groups, self.endpoints(flows)?, ends);
+        let seats = Seats::new(&groups, numbers.flow_of.len(), ends);
+        let endpoints = self.endpoints(flows, numbers);
         for (group, number) in groups.into_iter().zip(0..) {
-            nodes.push(self.hosts(group, number, &mut seats)?);
+            nodes.push(self.hosts(group, number, &seats, &endpoints)?);
         }
-        Windows::new(nodes, &lanes, 0..0, routes, self.packet_time(), measured)
+        Windows::new(nodes, &lanes, &loads, 0..0, tables, self.packet_time(), measured)
     }
 
     /// The time of a packet on the fastest link.
@@ -194,17 +203,12 @@ impl Wiring {
         rates.map(|rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
     }
 
-    /// The ends of all flows.
-    fn endpoints(&self, flows: &Flows) -> Result<Vec<Endpoint>, RunError> {
+    /// What makes the ends of all flows.
+    fn endpoints<'a>(&self, flows: &'a Flows, numbers: Numbers) -> Endpoints<'a> {
         let Self { seed, measured, probes, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        let mut endpoints = Endpoints { seed, checkpoints, sampled, made: Vec::new() };
-        let mut index = 0;
-        while index < flows.len() {
-            index += endpoints.add(flows, index)?;
-        }
-        Ok(endpoints.made)
+        Endpoints { flows, numbers, seed, checkpoints, sampled }
     }
 
     /// The links that are nodes, in the order of their numbers.
@@ -213,16 +217,16 @@ impl Wiring {
         let (mut shared, mut shared_node) = (Vec::new(), 0);
         for (place, number) in places.iter().zip(0..) {
             let Place::Node(node) = *place else { continue };
-            let (wire, queue) = self.wire(number)?;
+            let (link, queue) = self.link(number, false)?;
             let shares_state = self.links.all[number as usize].shares_state;
             match queue {
                 Some(queue) if shares_state => {
                     shared_node = node as usize;
-                    shared.push((number, self.shared_port(wire, queue)));
+                    shared.push((number, self.shared_port(link, queue)));
                     nodes.resize_with(nodes.len().max(shared_node + 1), || None);
                 }
-                Some(queue) => nodes.push(Some(self.port(wire, queue))),
-                None => nodes.push(Some(Box::new(PlainPort::new(wire)))),
+                Some(queue) => nodes.push(Some(self.port(link, queue))),
+                None => nodes.push(Some(Box::new(PlainPort::new(link)))),
             }
         }
         if !shared.is_empty() {
@@ -232,20 +236,26 @@ impl Wiring {
     }
 
     /// The hosts of a group, with their endpoints and links.
-    fn hosts(&mut self, group: Vec<HostPlan>, number: u32, seats: &mut Seats) -> Result<Box<dyn Node>, RunError> {
+    fn hosts(
+        &mut self,
+        group: Vec<HostPlan>,
+        number: u32,
+        seats: &Seats,
+        endpoints: &Endpoints<'_>,
+    ) -> Result<Box<dyn Node>, RunError> {
         let (first, of_direction) = seats.of_directions(number);
-        let mut parts = Vec::with_capacity(group.len());
-        for plan in group {
+        let make = |plan: &HostPlan| {
             // A link of a host has no queue.
-            let mut wire = |link: Option<LinkId>| link.map(|link| self.wire(link).map(|(wire, _)| wire)).transpose();
-            parts.push(HostParts {
-                downlink: wire(plan.downlink)?,
-                uplink: wire(plan.uplink)?,
-                distance: plan.distance,
-                endpoints: seats.take(&plan),
-            });
-        }
-        Ok(hosts(parts, first, &of_direction))
+            let mut link = |number: Option<LinkId>| {
+                number.map(|number| self.link(number, false).map(|(link, _)| link)).transpose()
+            };
+            Ok(HostParts {
+                downlink: link(plan.downlink)?,
+                uplink: link(plan.uplink)?,
+                endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
+            })
+        };
+        hosts(group, make, |endpoint| endpoints.bulk_end(endpoint), first, &of_direction)
     }
 
     /// The fabric `number`, with books for each of its inputs.
@@ -268,47 +278,49 @@ impl Wiring {
         Crossbar::new(fabric, books, outputs, rng, checkpoints)
     }
 
-    /// The link itself, and the queue at its sending end if one is described.
-    fn wire(&mut self, number: LinkId) -> Result<(Wire, Option<BookedQueue>), RunError> {
+    /// The link itself, and the queue at its sending end if one is described. A link that is `observed_alone` samples
+    /// itself even behind a queue.
+    fn link(&mut self, number: LinkId, observed_alone: bool) -> Result<(Link, Option<BookedQueue>), RunError> {
         let Self { links, seed, measured, probes, traced } = self;
-        let Link { rate, propagation, loss, far_input_port, .. } = links.all[number as usize];
-        let mut wire = Wire::new(number, rate, propagation, far_input_port);
+        let LinkParameters { rate, propagation, loss, far_input_port, .. } = links.all[number as usize];
+        let mut link = Link::new(number, rate, propagation, far_input_port);
         if loss > 0.0 {
-            wire.set_loss(loss, stream(*seed, &format!("link/{}/loss", links.name(number))));
+            link.set_loss(loss, stream(*seed, &format!("link/{}/loss", links.name(number))));
         }
-        let LinkExtras { queue, trace, watched_flows } = links.extras.remove(&number).unwrap_or_default();
+        let LinkExtras { queue, class_queues, trace, watched_flows } = links.extras.remove(&number).unwrap_or_default();
         let name = links.name(number);
         if let Some(trace) = trace {
-            wire.set_tracer(Tracer::open(trace, name, Rc::clone(traced))?);
+            link.set_tracer(Tracer::open(trace, name, Arc::clone(traced))?);
         }
         if probes.links {
-            wire.sample_utilization(queue.is_none().then(|| Checkpoints::new(None, probes.interval)));
+            let is_alone = observed_alone || queue.is_none();
+            link.sample_utilization(is_alone.then(|| Checkpoints::new(None, probes.interval)));
         }
         let queue = queue.map(|(discipline, queue)| {
             let rng = stream(*seed, &format!("link/{name}"));
             let mut books = Books::new(discipline, QueueBook::new(*measured), rng);
             books.series = probes.queues.then(QueueSeries::default);
             books.watched = watched_flows.into_iter().map(WatchedFlow::new).collect();
-            BookedQueue { queue, books }
+            BookedQueue { queue, class_queues, books }
         });
-        Ok((wire, queue))
+        Ok((link, queue))
     }
 
-    /// The port with `queue` at the sending end of `wire`.
-    fn port(&self, wire: Wire, queue: BookedQueue) -> Box<dyn Node> {
-        let BookedQueue { queue, books } = queue;
+    /// The port with `queue` at the sending end of `link`.
+    fn port(&self, link: Link, queue: BookedQueue) -> Box<dyn Node> {
+        let BookedQueue { queue, books, .. } = queue;
         let checkpoints = self.port_checkpoints(&books);
         match queue {
-            Queue::Law(law) => Box::new(LawPort::new(wire, checkpoints, books, law)),
-            Queue::Discipline(discipline) => Box::new(QueuePort::new(wire, checkpoints, books, discipline)),
+            Queue::Law(law) => Box::new(LawPort::new(link, checkpoints, books, law)),
+            Queue::Discipline(discipline) => Box::new(QueuePort::new(link, checkpoints, books, discipline)),
         }
     }
 
     /// The same of a queue that shares state with others.
-    fn shared_port(&self, wire: Wire, queue: BookedQueue) -> QueuePort {
-        let BookedQueue { queue, books } = queue;
+    fn shared_port(&self, link: Link, queue: BookedQueue) -> QueuePort {
+        let BookedQueue { queue, books, .. } = queue;
         let checkpoints = self.port_checkpoints(&books);
-        QueuePort::new(wire, checkpoints, books, queue.into_discipline())
+        QueuePort::new(link, checkpoints, books, queue.into_discipline())
     }
 
     /// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of
@@ -322,17 +334,30 @@ impl Wiring {
 /// The queue of a port, with its books.
 struct BookedQueue {
     queue: Queue<Packet>,
+    class_queues: Vec<Queue<Packet>>,
     books: Books,
 }
 
-/// A packet counts the links and switches that it has crossed.
-fn check_lengths(flows: &Flows, links: &[Link]) -> Result<(), RunError> {
+impl BookedQueue {
+    /// As a port of an Ethernet switch has it.
+    fn managed(self) -> ManagedParts {
+        let Self { queue, class_queues, books } = self;
+        let disciplines = std::iter::once(queue).chain(class_queues).map(Queue::into_discipline).collect();
+        ManagedParts { disciplines, books }
+    }
+}
+
+/// A packet counts the links and switches that it has crossed; and frames have adapters for ends.
+fn check_paths(flows: &Flows, links: &[LinkParameters]) -> Result<(), RunError> {
     let crossed = |path: &[LinkId]| {
         let fabrics = path.iter().skip(1).filter(|&&link| links[link as usize].fabric.is_some()).count();
         path.len() + fabrics
     };
     for flow in flows.iter() {
         let processes = crossed(flow.forward).max(crossed(flow.backward));
+        if matches!(flow.transport, Transport::Frames { .. }) {
+            return Err(RunError::Invariant(format!("`{}`: frames without adapters", flow.name)));
+        }
         if processes >= usize::from(u8::MAX) {
             return Err(RunError::PathTooLong { flow: flow.name.to_owned(), processes });
         }
@@ -349,7 +374,7 @@ fn traced_flow(transport: &Transport) -> TracedFlow {
 }
 
 /// What a trace has to know of each flow, those of control frames among them.
-fn traced_flows(flows: &Flows, links: usize) -> Rc<[TracedFlow]> {
+fn traced_flows(flows: &Flows, links: usize) -> Arc<[TracedFlow]> {
     let control = std::iter::repeat_n(TracedFlow { is_tcp: false, header_bytes: 0 }, flows.len() + links.div_ceil(2));
     flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()
 }
@@ -363,13 +388,25 @@ pub struct Network {
 }
 
 impl Network {
-    /// Runs to the end. `control` is called now and then with the part of the run that is done; it answers whether to
-    /// go on.
+    /// Runs to the end, on one thread. `control` is called now and then with the part of the run that is done; it
+    /// answers whether to go on.
     ///
     /// # Errors
     /// If `control` stops the run, a trace cannot be written, or the books do not balance.
     pub fn run(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, Windows::run)
+        self.run_on(NonZeroUsize::MIN, control)
+    }
+
+    /// As [`Network::run`], on at most this many threads, this one among them: the same results. `control` is called on
+    /// this thread.
+    ///
+    /// # Errors
+    /// As [`Network::run`]; if a thread cannot be started.
+    pub fn run_on(self, threads: NonZeroUsize, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
+        self.run_by(control, |driver, progress| match driver.partition(threads) {
+            Some(partition) => Ok((partition.threads, driver.run_on_threads(&partition, progress)?)),
+            None => driver.run(progress).map(|()| (1, 0.0)),
+        })
     }
 
     /// As [`Network::run`], with everything in the order of the global clock: the same results, slower.
@@ -379,22 +416,24 @@ impl Network {
     #[cfg(feature = "oracle")]
     #[doc(hidden)]
     pub fn run_in_order(self, control: &mut dyn FnMut(f64) -> bool) -> Result<RunResult, RunError> {
-        self.run_by(control, Windows::run_in_order)
+        self.run_by(control, |driver, progress| driver.run_in_order(progress).map(|()| (1, 0.0)))
     }
 
+    /// `run` returns how many threads it used, and the CPU time of those other than this one.
     fn run_by(
         self,
         control: &mut dyn FnMut(f64) -> bool,
-        run: fn(&mut Windows, &mut Progress<'_>) -> Result<(), RunError>,
+        run: impl FnOnce(&mut Windows, &mut Progress<'_>) -> Result<(usize, f64), RunError>,
     ) -> Result<RunResult, RunError> {
         let Self { mut driver, mut report, measured, sampling_interval } = self;
         let meter = Meter::start();
         let mut progress = Progress::new(control, measured.to);
-        run(&mut driver, &mut progress)?;
+        let (threads, other_cpu_s) = run(&mut driver, &mut progress)?;
         driver.finish(&mut report);
         let mut result = report.close(sampling_interval)?;
         result.engine.events = progress.events;
-        result.engine.cpu_s = meter.cpu_s();
+        result.engine.threads = threads as u64;
+        result.engine.cpu_s = meter.cpu_s() + other_cpu_s;
         result.engine.peak_rss_bytes = peak_rss_bytes();
         Ok(result)
     }

@@ -85,6 +85,14 @@ pub mod ack_stamp {
         slot | (echo / PICOSECONDS % ECHO_PERIOD + 1) << SLOT_BITS
     }
 
+    /// The same stamp with another slot.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn with_slot(stamp: u64, new: u64) -> u64 {
+        assert!(new < 1 << SLOT_BITS, "memory ends before the slots do");
+        stamp & !((1 << SLOT_BITS) - 1) | new
+    }
+
     /// The slot of its blocks.
     #[inline]
     #[must_use]
@@ -213,6 +221,23 @@ impl Packet {
         Time::from_picoseconds(self.time.picoseconds() - self.age().picoseconds())
     }
 
+    /// Of data from behind an adapter: which congestion point limits its flow, counted from 1 (0: none). It has the
+    /// place of the rate label, which no port uses that has a congestion point.
+    #[inline]
+    #[must_use]
+    pub(crate) const fn limiter_tag(&self) -> u32 {
+        (self.stamp >> DEPARTURE_BITS) as u32
+    }
+
+    /// The same packet with this tag, which is at most [`Packet::MOST_TAGS`].
+    #[must_use]
+    pub(crate) const fn with_limiter_tag(&self, tag: u32) -> Self {
+        Self { stamp: self.stamp & DEPARTURE_MASK | (tag as u64) << DEPARTURE_BITS, ..*self }
+    }
+
+    /// How many congestion points tags can tell apart.
+    pub(crate) const MOST_TAGS: u32 = (1 << RateLabel::BITS) - 1;
+
     /// How many processes of its path it has reached.
     #[inline]
     pub(crate) const fn hop(&self) -> usize {
@@ -230,6 +255,12 @@ impl Packet {
     pub(crate) const fn arriving(&self, time: Time, input_port: u16) -> Self {
         let header = self.header & !(0xffff << INPUT_PORT_SHIFT) | (input_port as u64) << INPUT_PORT_SHIFT;
         Self { time, stamp: self.stamp, identity: self.identity, header }
+    }
+
+    /// The same packet with another number.
+    #[inline]
+    pub(crate) const fn with_number(&self, number: u32) -> Self {
+        Self { identity: self.identity as u32 as u64 | (number as u64) << 32, ..*self }
     }
 
     /// The same packet at `time`.

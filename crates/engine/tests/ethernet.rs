@@ -6,15 +6,16 @@
 mod support;
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkId, LinkSpec,
-    Network, NetworkBuilder, OnOff, Probes, RunResult, ServiceStep, Transport,
+    AdapterSpec, Arbiter, Column, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkId,
+    LinkSpec, Network, NetworkBuilder, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
 };
-use forebay_qdisc::{Rate, Span, Time};
+use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_switching::congestion::CongestionManagement;
-use forebay_switching::{OutputLimit, PauseConfig, SharedMemoryConfig};
+use forebay_switching::{OutputLimit, PauseConfig, SharedMemory, SharedMemoryConfig};
 use forebay_units::Bytes;
 use proptest::prelude::*;
 use support::plain_link;
+use support::traffic::{DISCIPLINES, transports};
 
 /// A tree of switches, perhaps with a shortcut, with nodes, every one of which sends to two others.
 #[derive(Clone, Debug)]
@@ -45,6 +46,10 @@ struct Tree {
     service: [f64; 2],
     /// Frames on a link that is never idle between two samples.
     sampled: Option<u64>,
+    /// What each node sends besides, in turn, from endpoints of its own.
+    transports: Vec<Transport>,
+    /// The discipline at every port of a switch, instead of the arbiter.
+    discipline: Option<fn(Rate) -> Queue<Packet>>,
 }
 
 impl Default for Tree {
@@ -71,6 +76,8 @@ impl Default for Tree {
             frame_bytes: 1500,
             service: [0.5, 1.0],
             sampled: Some(100),
+            transports: Vec::new(),
+            discipline: None,
         }
     }
 }
@@ -105,7 +112,12 @@ impl<'a> Wiring<'a> {
                 let propagation = tree.propagation_ns[cable % tree.propagation_ns.len()];
                 let rate = Rate::megabits(tree.link_megabits);
                 let link = plain_link(&format!("{from}->{to}"), rate, Span::from_nanoseconds(propagation));
-                let link = builder.add_link(LinkSpec { far_input_port, ..link });
+                let discipline = tree.discipline.filter(|_| from < switches);
+                let queue = discipline.map(|build| ("queue".to_owned(), build(rate)));
+                let classes = if tree.has_class_queues() { SharedMemory::CLASSES } else { 1 };
+                let class_queues = discipline.map(|build| (1..classes).map(|_| build(rate)).collect());
+                let class_queues = class_queues.unwrap_or_default();
+                let link = builder.add_link(LinkSpec { far_input_port, queue, class_queues, ..link });
                 wiring.links.push(((from, to), link));
             }
             wiring.neighbours[one].push(other);
@@ -156,6 +168,11 @@ impl Tree {
         Time::ZERO + Rate::megabits(self.link_megabits).transmission_time(self.frame_bytes.into()) * frames
     }
 
+    fn has_class_queues(&self) -> bool {
+        let stops_classes = |control| matches!(control, FlowControl::Priority(_));
+        self.strict_priority || stops_classes(self.switch_control) || stops_classes(self.adapter_control)
+    }
+
     fn network(&self) -> Network {
         let interval = self.sampled.map(|frames| self.at(frames).since(Time::ZERO));
         let probes = Probes { interval, queues: true, flows: true, links: true };
@@ -201,14 +218,24 @@ impl Tree {
         let near = usize::from(number == 0);
         let far = (number + count / 2) % count;
         let targets = if far == near || far == number { vec![near] } else { vec![near, far] };
-        for to in targets {
+        let mut add = |to: usize, group: &str, transport: Transport| {
             let path = wiring.path(first + number, first + to);
-            let forward = path.windows(2).map(|hop| wiring.link(hop[0], hop[1])).collect();
-            let backward = path.windows(2).rev().map(|hop| wiring.link(hop[1], hop[0])).collect();
             builder.add_flow(FlowSpec {
-                name: format!("{number}-{to}"),
-                group: "frames".into(),
-                transport: Transport::Frames {
+                name: format!("{group}-{number}-{to}"),
+                group: group.into(),
+                transport,
+                forward: path.windows(2).map(|hop| wiring.link(hop[0], hop[1])).collect(),
+                backward: path.windows(2).rev().map(|hop| wiring.link(hop[1], hop[0])).collect(),
+                start: Time::ZERO + Span::from_nanoseconds(70 * number as u64),
+                stop: Time::NEVER,
+                class: (number % 3) as u8,
+            });
+        };
+        for &to in &targets {
+            add(
+                to,
+                "frames",
+                Transport::Frames {
                     generator: number as u32,
                     share: 1.0 + to as f64,
                     arrivals: self.arrivals,
@@ -216,12 +243,10 @@ impl Tree {
                     ecn: true,
                     set_point: None,
                 },
-                forward,
-                backward,
-                start: Time::ZERO + Span::from_nanoseconds(70 * number as u64),
-                stop: Time::NEVER,
-                class: (number % 3) as u8,
-            });
+            );
+        }
+        if !self.transports.is_empty() {
+            add(targets[0], "transport", self.transports[number % self.transports.len()].clone());
         }
     }
 
@@ -245,7 +270,7 @@ fn differences(one: &RunResult, other: &RunResult) -> Vec<String> {
         ("flows", &one.flows, &other.flows),
         ("queues", &one.queues, &other.queues),
         ("links", &one.links, &other.links),
-        ("ports", &one.ports, &other.ports),
+        ("adapters", &one.adapters, &other.adapters),
     ];
     let mut differences = Vec::new();
     for (name, left, right) in tables {
@@ -276,6 +301,29 @@ fn the_order_of_running_changes_no_result_under_any_scheme() {
         assert!(in_order.engine.events > fused.engine.events, "{name:?}");
         assert_eq!(tree.run().digest, fused.digest, "{name:?} again");
         assert_ne!(Tree { seed: 2, ..tree }.run().digest, fused.digest, "{name:?} with another seed");
+    }
+}
+
+#[test]
+fn any_transport_crosses_an_ethernet_under_any_discipline_or_scheme() {
+    let arrivals = FrameArrivals { load: 0.1, ..Tree::default().arrivals };
+    let with = |discipline, congestion| {
+        let service = [1.0, 1.0];
+        Tree { transports: transports(), discipline, congestion, arrivals, service, ..Tree::default() }
+    };
+    let disciplines = DISCIPLINES.into_iter().map(|discipline| with(Some(discipline), None));
+    for (number, tree) in disciplines.chain(schemes().into_iter().map(|scheme| with(None, scheme))).enumerate() {
+        let (ahead, in_order) = (tree.run(), tree.run_in_order());
+        assert_eq!(differences(&ahead, &in_order), [""; 0], "{number}");
+        assert_eq!(ahead.digest, in_order.digest, "{number}");
+        let column = |wanted: &str| &ahead.flows.columns.iter().find(|(name, _)| *name == wanted).unwrap().1;
+        let (Column::Text(kinds), Column::Float(goodputs)) = (column("kind"), column("goodput_bps")) else {
+            panic!("other columns");
+        };
+        for kind in ["frames", "tcp", "udp"] {
+            let of_kind = kinds.iter().zip(goodputs).filter(|(of, _)| *of == kind);
+            assert!(of_kind.map(|(_, goodput)| goodput).sum::<f64>() > 0.0, "{number}: {kind}");
+        }
     }
 }
 
@@ -324,12 +372,14 @@ fn tree() -> impl Strategy<Value = Tree> {
         [0.01..1.0, 0.01..1.0],
         prop::sample::select(vec![None, Some(100), Some(7)]),
         any::<u64>(),
+        (any::<bool>(), prop::option::of(prop::sample::select(&DISCIPLINES[..]))),
     );
     (network, devices, traffic).prop_map(|(network, devices, traffic)| {
         let (parents, shortcut, nodes, link_megabits, propagation_ns, reaction_ns, forwarding_ns) = network;
         let (output_limit, switch_control, adapter_control, arbiter, strict_priority, voq_limit, limiters, congestion) =
             devices;
-        let ((load, constant, on_off), frame_bytes, service, sampled, seed) = traffic;
+        let ((load, constant, on_off), frame_bytes, service, sampled, seed, (has_endpoints, discipline)) = traffic;
+        let no_scheme = congestion.is_none();
         Tree {
             seed,
             parents,
@@ -352,6 +402,9 @@ fn tree() -> impl Strategy<Value = Tree> {
             frame_bytes,
             service,
             sampled,
+            transports: if has_endpoints { transports() } else { Vec::new() },
+            // Either looks after the queue.
+            discipline: discipline.filter(|_| no_scheme),
         }
     })
 }

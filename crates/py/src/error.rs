@@ -82,6 +82,7 @@ pub(crate) fn run_error(error: &RunError) -> PyErr {
             ScenarioError::new_err(error.to_string())
         }
         RunError::Trace { path, reason } => os_error(reason, path),
+        RunError::Thread(_) => PyOSError::new_err(error.to_string()),
         RunError::Stopped | RunError::Invariant(_) => InternalError::new_err(error.to_string()),
     }
 }

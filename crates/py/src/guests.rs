@@ -12,7 +12,7 @@ mod law;
 mod verdict;
 
 use std::collections::BTreeMap;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use forebay_qdisc::{Guest, Time};
 use forebay_scenario::schema::{PythonQueue, ScenarioSpec};
@@ -51,7 +51,7 @@ pub(crate) type Plans = BTreeMap<String, Plan>;
 /// Makes the guests of one run, and keeps what the first that fails says.
 pub(crate) struct PythonGuests<'a> {
     plans: &'a Plans,
-    faults: Rc<Faults>,
+    faults: Arc<Faults>,
 }
 
 /// Runs `work` for a run with such guests: attached to the interpreter, unless all are compiled and do without it.
@@ -68,7 +68,7 @@ pub(crate) fn yield_interpreter(plans: &Plans) {
 
 impl<'a> PythonGuests<'a> {
     pub fn new(plans: &'a Plans) -> Self {
-        Self { plans, faults: Rc::default() }
+        Self { plans, faults: Arc::default() }
     }
 
     /// Whether one has failed.
@@ -95,7 +95,7 @@ impl<'a> PythonGuests<'a> {
             Ok(Some(Method::new(guest.getattr(name)?, arguments)))
         };
         let place = Place {
-            faults: Rc::clone(&self.faults),
+            faults: Arc::clone(&self.faults),
             class: queue.class.clone(),
             queue: site.queue().to_owned(),
             gauges: plan.gauges.iter().map(|name| call::interned(name)).collect(),

@@ -35,8 +35,8 @@ pub(crate) struct RawResult {
     links: Py<PyDict>,
     /// One row for each flow at each queue.
     queue_flows: Py<PyDict>,
-    /// One row a port of an Ethernet.
-    ports: Py<PyDict>,
+    /// One row an adapter of an Ethernet.
+    adapters: Py<PyDict>,
     /// Links that had stopped each other for good, and since when; none if none had.
     deadlock: Option<Py<PyDict>>,
     /// Time series.
@@ -60,7 +60,7 @@ impl RawResult {
             queues: columns(py, result.queues, form)?,
             links: columns(py, result.links, form)?,
             queue_flows: columns(py, result.queue_flows, form)?,
-            ports: columns(py, result.ports, form)?,
+            adapters: columns(py, result.adapters, form)?,
             deadlock: result.deadlock.map(|deadlock| deadlock_entries(py, deadlock)).transpose()?,
             series: PyList::new(py, series)?.unbind(),
             engine: engine_entries(py, result.engine)?,
@@ -112,6 +112,7 @@ fn engine_entries(py: Python<'_>, engine: EngineStats) -> PyResult<Py<PyDict>> {
     let entries = PyDict::new(py);
     entries.set_item("packet_hops", engine.packet_hops)?;
     entries.set_item("events", engine.events)?;
+    entries.set_item("threads", engine.threads)?;
     entries.set_item("cpu_s", engine.cpu_s)?;
     entries.set_item("packet_hops_per_cpu_s", engine.packet_hops as f64 / engine.cpu_s.max(1e-9))?;
     entries.set_item("peak_rss_bytes", engine.peak_rss_bytes)?;

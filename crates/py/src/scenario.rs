@@ -1,5 +1,6 @@
 //! Checking and running scenarios.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use forebay_engine::RunResult;
@@ -55,13 +56,15 @@ pub(crate) fn flow_and_link_names(
 /// done; what it raises, and Ctrl-C, ends the call at once. Traces are written into `out_dir`, if one is given. Columns
 /// are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded then.
 ///
+/// The run has at most `threads` threads; one with guests has one.
+///
 /// `guests` are the classes that the scenario names, by these names; it cannot name others. Unless all are compiled,
 /// the thread of the run holds the interpreter's lock.
 ///
 /// Raises ScenarioError, DisciplineError, OSError if a trace cannot be written, and InternalError.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, overrides = Vec::new(), *, seed = None, progress = None, out_dir = None,
-    arrays = true, guests = Plans::new()))]
+    arrays = true, threads = NonZeroUsize::MIN, guests = Plans::new()))]
 #[expect(clippy::too_many_arguments, reason = "Python sees them as keywords with defaults")]
 pub(crate) fn run(
     py: Python<'_>,
@@ -72,13 +75,15 @@ pub(crate) fn run(
     progress: Option<Py<PyAny>>,
     out_dir: Option<PathBuf>,
     arrays: bool,
+    threads: NonZeroUsize,
     guests: Plans,
 ) -> PyResult<RawResult> {
     let scenario = load(py, text, file_name, overrides)?;
     let result = interruptibly(py, progress.as_ref(), move |reins| {
         let out = out_dir.as_deref();
         if guests.is_empty() {
-            let run = forebay_scenario::run(&scenario, seed, out, &mut |fraction| reins.go_on(fraction));
+            let run =
+                forebay_scenario::run_on(threads, &scenario, seed, out, None, &mut |fraction| reins.go_on(fraction));
             return run.map_err(|error| run_error(&error));
         }
         attached_for(&guests, || run_with_guests(&scenario, seed, out, reins, &guests))
@@ -94,7 +99,7 @@ fn run_with_guests(
     plans: &Plans,
 ) -> PyResult<RunResult> {
     let guests = PythonGuests::new(plans);
-    let run = forebay_scenario::run_with(scenario, seed, out, Some(&guests), &mut |fraction| {
+    let run = forebay_scenario::run_on(NonZeroUsize::MIN, scenario, seed, out, Some(&guests), &mut |fraction| {
         yield_interpreter(plans);
         reins.go_on(fraction) && !guests.have_failed()
     });

@@ -31,7 +31,7 @@ pub enum Verdict {
 }
 
 /// A law in front of one FIFO queue: decides on arrival, never reorders.
-pub trait Admission {
+pub trait Admission: Send {
     /// Decides about an arriving packet. `offer.now` never decreases from call to call of any method.
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict;
 

@@ -30,7 +30,7 @@ impl Ecn {
 }
 
 /// A packet as the disciplines see it: a simulated packet of 32 bytes, a captured one, or a live buffer.
-pub trait Packet {
+pub trait Packet: Send {
     /// The flow it belongs to.
     fn flow(&self) -> FlowKey;
     /// Its length on the wire in bytes.

@@ -48,12 +48,14 @@ mod flow_table;
 mod input_ports;
 mod limit_function;
 
+use core::cell::RefCell;
+
 use forebay_units::{Bytes, Rate};
 
 pub use config::{DblConfig, DblFunction, DblInputPorts, DblPreset, DblTable, FlowTableScope, InputPortAction};
 pub use cost::{PerFlowQueueing, bits_per_flow, collision_probability, entry_bits};
-use flow_table::FlowTable;
-pub use flow_table::SharedFlowTable;
+use flow_table::Table;
+pub use flow_table::{FlowTable, LendTable, SharedFlowTable};
 use input_ports::InputPorts;
 use limit_function::BufferLimitFunction;
 
@@ -167,7 +169,7 @@ pub struct Dbl {
     rehash: Option<Rehash>,
 
     salt: u64,
-    table: SharedFlowTable,
+    table: Table,
     /// This queue's number in the table.
     queue: u16,
     watches_ports: bool,
@@ -183,7 +185,8 @@ impl Dbl {
     /// The first parameter outside its bound.
     pub fn new(config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.resolve()?;
-        Self::with_shared_table(config, link_rate, salt, &SharedFlowTable::new(config.flow_table_entries))
+        let table = FlowTable::new(config.flow_table_entries);
+        Self::with_table(config, link_rate, salt, Table::Own(RefCell::new(table)))
     }
 
     /// A DBL law that uses `table` together with other queues; `flow_table_entries` is without effect. The queue's
@@ -197,6 +200,10 @@ impl Dbl {
         salt: u64,
         table: &SharedFlowTable,
     ) -> Result<Self, ParameterError> {
+        Self::with_table(config, link_rate, salt, Table::Shared(table.clone()))
+    }
+
+    fn with_table(config: &DblConfig, link_rate: Rate, salt: u64, table: Table) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let resolved = config.resolve()?;
         let burst_bytes = u64::from(resolved.bf_buffer_limit_cells) * config.cell_size.0;
@@ -226,7 +233,7 @@ impl Dbl {
                 base_salt: salt,
             }),
             salt,
-            table: table.clone(),
+            table,
             queue,
             watches_ports: config.input_ports.is_some(),
             queue_cells: 0,

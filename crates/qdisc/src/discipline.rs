@@ -24,7 +24,7 @@ pub trait Sink<P> {
 }
 
 /// A queue discipline that holds its packets.
-pub trait Discipline<P: Packet> {
+pub trait Discipline<P: Packet>: Send {
     /// Takes an arriving packet. Whatever is dropped, this packet or one already queued, goes to the sink.
     fn enqueue(&mut self, packet: P, cx: &mut Cx<'_, P>);
 

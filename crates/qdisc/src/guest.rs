@@ -67,7 +67,7 @@ pub struct Moment {
 }
 
 /// A discipline that decides about packets which another holds.
-pub trait GuestDiscipline {
+pub trait GuestDiscipline: Send {
     /// A packet arrives and gets the `number`, from 0 on. It is queued, unless an order drops it.
     fn enqueue(&mut self, number: u64, arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>);
 

@@ -1,7 +1,10 @@
 //! What guests may do to a queue, scripted and at random.
 
-use alloc::rc::Rc;
-use core::cell::{Cell, RefCell};
+extern crate std;
+
+use alloc::sync::Arc;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::Mutex;
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -13,38 +16,42 @@ use crate::{Ecn, Span};
 /// What a scripted guest was told.
 #[derive(Default)]
 struct Notes {
-    failed: Cell<bool>,
-    refused: RefCell<Vec<(u64, Option<FlowKey>, GuestFault)>>,
-    backlogs: RefCell<Vec<Backlog>>,
+    failed: AtomicBool,
+    refused: Mutex<Vec<(u64, Option<FlowKey>, GuestFault)>>,
+    backlogs: Mutex<Vec<Backlog>>,
 }
 
 /// Answers each call by a function.
 struct Scripted<E, D> {
-    notes: Rc<Notes>,
+    notes: Arc<Notes>,
     enqueue: E,
     dequeue: D,
 }
 
-impl<E: FnMut(u64, &mut Vec<Order>), D: FnMut(&mut Vec<Order>) -> Option<u64>> GuestDiscipline for Scripted<E, D> {
+impl<E, D> GuestDiscipline for Scripted<E, D>
+where
+    E: FnMut(u64, &mut Vec<Order>) + Send,
+    D: FnMut(&mut Vec<Order>) -> Option<u64> + Send,
+{
     fn enqueue(&mut self, number: u64, _arrival: &Arrival, moment: Moment, orders: &mut Vec<Order>) {
         assert!(!self.has_failed());
-        self.notes.backlogs.borrow_mut().push(moment.backlog);
+        self.notes.backlogs.lock().unwrap().push(moment.backlog);
         (self.enqueue)(number, orders);
     }
 
     fn dequeue(&mut self, moment: Moment, orders: &mut Vec<Order>) -> Option<u64> {
         assert!(!self.has_failed());
-        self.notes.backlogs.borrow_mut().push(moment.backlog);
+        self.notes.backlogs.lock().unwrap().push(moment.backlog);
         (self.dequeue)(orders)
     }
 
     fn refused(&mut self, number: u64, flow: Option<FlowKey>, _now: Time, fault: GuestFault) {
-        self.notes.failed.set(true);
-        self.notes.refused.borrow_mut().push((number, flow, fault));
+        self.notes.failed.store(true, Relaxed);
+        self.notes.refused.lock().unwrap().push((number, flow, fault));
     }
 
     fn has_failed(&self) -> bool {
-        self.notes.failed.get()
+        self.notes.failed.load(Relaxed)
     }
 
     fn state_bytes(&self) -> u64 {
@@ -53,11 +60,11 @@ impl<E: FnMut(u64, &mut Vec<Order>), D: FnMut(&mut Vec<Order>) -> Option<u64>> G
 }
 
 fn bench(
-    enqueue: impl FnMut(u64, &mut Vec<Order>) + 'static,
-    dequeue: impl FnMut(&mut Vec<Order>) -> Option<u64> + 'static,
-) -> (Bench<GuestQueue<Labelled>>, Rc<Notes>) {
-    let notes = Rc::new(Notes::default());
-    let guest = Scripted { notes: Rc::clone(&notes), enqueue, dequeue };
+    enqueue: impl FnMut(u64, &mut Vec<Order>) + Send + 'static,
+    dequeue: impl FnMut(&mut Vec<Order>) -> Option<u64> + Send + 'static,
+) -> (Bench<GuestQueue<Labelled>>, Arc<Notes>) {
+    let notes = Arc::new(Notes::default());
+    let guest = Scripted { notes: Arc::clone(&notes), enqueue, dequeue };
     (Bench::new(GuestQueue::new(Box::new(guest))), notes)
 }
 
@@ -84,8 +91,8 @@ fn the_guest_chooses_the_order_and_what_is_dropped() {
         [(1, DropReason::Early, false), (0, DropReason::Evicted, true), (3, DropReason::Overflow, false)]
     );
     assert_eq!(bench.drain(), [2]);
-    assert!(notes.refused.borrow().is_empty());
-    let lengths: Vec<u64> = notes.backlogs.borrow().iter().map(|backlog| backlog.packets).collect();
+    assert!(notes.refused.lock().unwrap().is_empty());
+    let lengths: Vec<u64> = notes.backlogs.lock().unwrap().iter().map(|backlog| backlog.packets).collect();
     assert_eq!(lengths, [0, 1, 1, 2, 1, 0]);
 }
 
@@ -94,7 +101,7 @@ fn a_number_that_is_not_queued_is_a_fault_and_the_queue_goes_on_as_a_fifo() {
     let (mut bench, notes) = bench(|_, _| {}, |_| Some(17));
     (0..3).for_each(|label| bench.enqueue(packet(label)));
     assert_eq!(bench.drain(), [0, 1, 2]);
-    assert_eq!(*notes.refused.borrow(), [(17, None, GuestFault::NotQueued)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(17, None, GuestFault::NotQueued)]);
     assert_eq!(bench.discipline.backlog(), Backlog::default());
 }
 
@@ -104,7 +111,7 @@ fn a_packet_is_dropped_once() {
     let (mut bench, notes) = bench(orders, |_| None);
     bench.enqueue(packet(0));
     assert_eq!(bench.dropped.0.len(), 1);
-    assert_eq!(*notes.refused.borrow(), [(0, None, GuestFault::NotQueued)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(0, None, GuestFault::NotQueued)]);
 }
 
 #[test]
@@ -113,9 +120,9 @@ fn only_a_packet_that_is_ecn_capable_is_marked() {
     let mut capable = packet(0);
     capable.arrival.ecn = Ecn::Capable0;
     bench.enqueue(capable);
-    assert!(!notes.failed.get());
+    assert!(!notes.failed.load(Relaxed));
     bench.enqueue(packet(1));
-    assert_eq!(*notes.refused.borrow(), [(1, Some(FlowKey(1)), GuestFault::NotCapable)]);
+    assert_eq!(*notes.refused.lock().unwrap(), [(1, Some(FlowKey(1)), GuestFault::NotCapable)]);
     assert_eq!(bench.dequeue().map(|packet| packet.arrival.ecn), Some(Ecn::CongestionExperienced));
     assert_eq!(bench.drain(), [1]);
 }
@@ -136,15 +143,15 @@ fn chaos(dice: &mut Pcg64Mcg, arrived: u64, orders: &mut Vec<Order>) -> u64 {
 fn whatever_a_guest_does_every_packet_is_accounted_for() {
     let mut seeds = rng();
     for _ in 0..500 {
-        let arrived = Rc::new(Cell::new(0_u64));
+        let arrived = Arc::new(AtomicU64::new(0));
         let mut dice = || Pcg64Mcg::seed_from_u64(seeds.next_u64());
         let (mut one, mut other) = (dice(), dice());
-        let (seen, count) = (Rc::clone(&arrived), Rc::clone(&arrived));
+        let (seen, count) = (Arc::clone(&arrived), Arc::clone(&arrived));
         let (mut bench, _) = bench(
             move |number, orders| {
                 chaos(&mut one, number, orders);
             },
-            move |orders| (count.get() > 0).then(|| chaos(&mut other, count.get(), orders)),
+            move |orders| (count.load(Relaxed) > 0).then(|| chaos(&mut other, count.load(Relaxed), orders)),
         );
         let mut sent = 0;
         for label in 0..64 {
@@ -153,12 +160,12 @@ fn whatever_a_guest_does_every_packet_is_accounted_for() {
                 let mut packet = packet(label);
                 packet.arrival.ecn = if label % 2 == 0 { Ecn::Capable0 } else { Ecn::NotCapable };
                 bench.enqueue(packet);
-                seen.set(seen.get() + 1);
+                seen.fetch_add(1, Relaxed);
             } else {
                 sent += u64::from(bench.dequeue().is_some());
             }
             let backlog = bench.discipline.backlog();
-            assert_eq!(seen.get(), sent + bench.dropped.0.len() as u64 + backlog.packets);
+            assert_eq!(seen.load(Relaxed), sent + bench.dropped.0.len() as u64 + backlog.packets);
             assert_eq!(backlog.bytes, 100 * backlog.packets);
         }
     }

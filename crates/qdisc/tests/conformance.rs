@@ -1,6 +1,8 @@
 //! Every discipline passes the conformance suite, with its defaults and with the parameters that change its course.
 
-use forebay_qdisc::dbl::{DblFunction, DblInputPorts, InputPortAction, SharedFlowTable};
+use std::sync::Mutex;
+
+use forebay_qdisc::dbl::{DblFunction, DblInputPorts, FlowTable, InputPortAction, LendTable, SharedFlowTable};
 use forebay_qdisc::*;
 use forebay_testkit::{Call, TestPacket, Work, bounded_memory, conformance, conformance_law};
 use forebay_units::{Bytes, QueueSize};
@@ -504,10 +506,18 @@ conforms!(pie_ecn: law Pie, PieConfig { ecn: true, mark_threshold: 1.0, derandom
 conforms!(pie_active_by_delay: law Pie,
     PieConfig { active_threshold: Some(Span::from_microseconds(50)), byte_mode: true, ..pie() }, Work::law(1));
 
+struct Locked(Mutex<FlowTable>);
+
+impl LendTable for Locked {
+    fn lend(&self, work: &mut dyn FnMut(&mut FlowTable)) {
+        work(&mut self.0.lock().expect("no test panics while it holds the table"));
+    }
+}
+
 #[test]
 fn dbl_beside_another_queue_of_its_table() {
     conformance_law("dbl_beside_another_queue_of_its_table", Work::law(1), || {
-        let table = SharedFlowTable::new(16);
+        let table = SharedFlowTable::new(16, |table| Locked(Mutex::new(table)));
         let mut other = Dbl::with_shared_table(&dbl(), LINK, 1, &table).unwrap();
         let arrival = Arrival { flow: FlowKey(1), len_bytes: 1000, ..Arrival::default() };
         let mut rng = rand_pcg::Pcg64Mcg::new(1);

@@ -10,10 +10,11 @@ use forebay_engine::{
     RateStep, RunError, TraceSpec, Transport, UdpPattern, stream,
 };
 use forebay_qdisc::{Queue, Rng, Time};
-use forebay_switching::{InputFifos, VirtualOutputQueues};
+use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
 use crate::guests::Guests;
+use crate::lan::Lan;
 use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route, Source};
 use crate::schema::{self, Cells, Fabric, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
@@ -52,16 +53,18 @@ pub(crate) fn network(
     for fabric in &layout.fabrics {
         builder.add_fabric(self::fabric(fabric, scenario)?);
     }
-    if let Some(ethernet) = scenario.topology.ethernet() {
-        ethernet::add_stations(ethernet, &layout, &mut builder);
+    let lan = scenario.topology.lan();
+    if let Some(lan) = &lan {
+        ethernet::add_stations(lan, &layout, &mut builder);
     }
     for (index, route) in std::mem::take(&mut layout.routes).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_flow(flow(route, scenario, seed)?);
+        builder.add_flow(flow(route, scenario, lan.as_ref(), seed)?);
     }
     go_on()?;
+    drop(switches);
     builder.build()
 }
 
@@ -86,28 +89,29 @@ fn link(
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
     let shares_state = line.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
-    let queue = match &line.spec.queue {
-        Some(queue) => {
-            let salt = stream(seed, &format!("link/{}/salt", line.name)).next_u64();
-            switch.at_link(&line.name);
-            // Validation has built every queue once before, but for its guests.
-            let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", line.name));
-            let built = queue.build_in(switch, line.spec.rate, salt).map_err(refused)?;
-            Some((
-                match (&**queue, guests) {
-                    (QueueSpec::Python(python), Some(guests)) => guests.name(python),
-                    _ => queue.name().to_owned(),
-                },
-                if shares_state { Queue::Discipline(built.into_discipline()) } else { built },
-            ))
+    let (mut queue, mut class_queues) = (None, Vec::new());
+    if let Some(spec) = &line.spec.queue {
+        let mut salts = stream(seed, &format!("link/{}/salt", line.name));
+        switch.at_link(&line.name);
+        // Validation has built every queue once before, but for its guests.
+        let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", line.name));
+        let mut build = || spec.build_in(switch, line.spec.rate, salts.next_u64()).map_err(refused);
+        let built = build()?;
+        let name = match (&**spec, guests) {
+            (QueueSpec::Python(python), Some(guests)) => guests.name(python),
+            _ => spec.name().to_owned(),
+        };
+        queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));
+        if line.has_class_queues {
+            class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
         }
-        None => None,
-    };
+    }
     let trace = scenario.traces.iter().find(|trace| trace.link == line.name);
     Ok(LinkSpec {
         rate: line.spec.rate,
         propagation: line.propagation,
         queue,
+        class_queues,
         shares_state,
         loss: line.spec.loss,
         far_input_port: line.far_input_port,
@@ -174,7 +178,7 @@ fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, Ru
     Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
 }
 
-fn flow(route: Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, RunError> {
+fn flow(route: Route, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, seed: u64) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[route.group];
     let drawn_as = if let Source::Frames(frames) = &route.source { &frames.first } else { &route.name };
     let draw = |what: &str, from: Distribution| match from {
@@ -204,7 +208,7 @@ fn flow(route: Route, scenario: &ScenarioSpec, seed: u64) -> Result<FlowSpec, Ru
             ecn: group.ecn,
         },
         schema::Transport::Cells(cells) => cells_transport(cells, &route)?,
-        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &route, scenario)?,
+        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &route, lan)?,
     };
     Ok(FlowSpec {
         name: route.name,

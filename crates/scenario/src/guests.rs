@@ -93,10 +93,10 @@ fn queues(spec: &ScenarioSpec) -> Vec<&QueueSpec> {
             links.extend([switch.access.as_ref(), Some(&switch.input), Some(&switch.output), switch.back.as_ref()]);
         }
         Topology::Graph(graph) => links.extend(graph.links.iter().map(|link| link.reverse.as_ref())),
-        // Its switches have no disciplines.
         Topology::Ethernet(_) => {}
     }
+    let of_ethernet = spec.topology.ethernet().and_then(|ethernet| ethernet.queue.as_deref());
     let of_links = links.into_iter().flatten().filter_map(|link| link.queue.as_deref());
     let of_graph: &[GraphLink] = if let Topology::Graph(graph) = &spec.topology { &graph.links } else { &[] };
-    of_links.chain(of_graph.iter().filter_map(|link| link.queue.as_deref())).collect()
+    of_links.chain(of_ethernet).chain(of_graph.iter().filter_map(|link| link.queue.as_deref())).collect()
 }

@@ -29,6 +29,8 @@ pub(crate) struct Line {
     pub far_input_port: u16,
     /// The switch at its sending end, as an index of [`Layout::fabrics`], and its number among the outputs there.
     pub fabric: Option<(u32, u8)>,
+    /// Whether its sender is an Ethernet switch that has a queue for each class.
+    pub has_class_queues: bool,
 }
 
 /// The fabric of a switch.
@@ -59,6 +61,8 @@ pub(crate) struct FramesOfGenerator {
     pub generator: u32,
     /// The part of the generator's frames.
     pub share: f64,
+    /// The rate of the source's link.
+    pub link: Rate,
     /// Name of the generator's first flow, for what is drawn once for all of them.
     pub first: String,
 }
@@ -111,13 +115,17 @@ impl Layout {
     /// Lays out `scenario`; random delays and places are drawn under `seed`.
     pub fn new(scenario: &ScenarioSpec, seed: u64) -> Self {
         let mut layout = Self::default();
+        if let Some(lan) = scenario.topology.lan() {
+            layout.ethernet(&lan, &scenario.flows, seed);
+            return layout;
+        }
         match &scenario.topology {
             Topology::Star(star) => layout.star(star, &scenario.flows, seed),
             Topology::Dumbbell(dumbbell) => layout.dumbbell(dumbbell, &scenario.flows, seed),
             Topology::Chain(chain) => layout.chain(chain, &scenario.flows, seed),
             Topology::Switch(switch) => layout.switch(switch, &scenario.flows, seed),
             Topology::Graph(graph) => layout.graph(graph, &scenario.flows, seed),
-            Topology::Ethernet(ethernet) => layout.ethernet(ethernet, &scenario.flows, seed),
+            Topology::Ethernet(_) => {}
         }
         layout
     }
@@ -139,7 +147,15 @@ impl Layout {
     fn line_of(&mut self, name: String, spec: LinkSpec, propagation: Span, (from, to): (usize, usize)) -> u32 {
         let far_input_port = self.inputs[to];
         self.inputs[to] = far_input_port.saturating_add(1);
-        self.lines.push(Line { name, spec, propagation, node: from, far_input_port, fabric: None });
+        self.lines.push(Line {
+            name,
+            spec,
+            propagation,
+            node: from,
+            far_input_port,
+            fabric: None,
+            has_class_queues: false,
+        });
         self.lines.len() as u32 - 1
     }
 
@@ -370,7 +386,7 @@ impl Layout {
     fn graph_fabrics(&mut self, graph: &Graph) {
         for (node, spec) in graph.nodes.iter().enumerate() {
             let fabric = match &spec.kind {
-                NodeKind::Host | NodeKind::Router => continue,
+                NodeKind::Host | NodeKind::Router | NodeKind::EthernetSwitch(_) => continue,
                 NodeKind::Cioq(cioq) => Fabric::Cioq(cioq.clone()),
                 NodeKind::InputQueued(fifos) => Fabric::InputQueued(fifos.clone()),
             };

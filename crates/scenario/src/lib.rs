@@ -10,6 +10,7 @@ mod deserialize;
 mod document;
 mod error;
 mod guests;
+pub mod lan;
 mod layout;
 mod load;
 mod memory;
@@ -30,4 +31,4 @@ pub use memory::memory_estimate;
 pub use port_spec::PortSpec;
 #[cfg(feature = "oracle")]
 pub use run::run_in_order;
-pub use run::{run, run_with};
+pub use run::{run, run_on};

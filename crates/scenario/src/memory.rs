@@ -104,8 +104,8 @@ fn parts(spec: &ScenarioSpec) -> Vec<Part> {
     let (on_their_way, unasked) = waiting::packets(spec);
     let bytes = on_their_way * PACKET_ON_ITS_WAY + unasked * PACKET_SENT_UNASKED;
     add(on_their_way + unasked, "packets on their way and in buffers", bytes);
-    if let Some(ethernet) = spec.topology.ethernet() {
-        let (switches, adapters) = (ethernet.switches.len() as f64, ethernet.nodes().count() as f64);
+    if let Some(lan) = spec.topology.lan() {
+        let (switches, adapters) = (lan.switches.len() as f64, lan.nodes.len() as f64);
         let ways = (switches * SWITCH_WAY + adapters * ADAPTER_WAY) * names::flow_count(spec) as f64;
         add(switches + adapters, "switches and adapters", (switches + adapters) * STATION + ways);
     }
@@ -235,8 +235,8 @@ fn queues(spec: &ScenarioSpec) -> Vec<Queues> {
                 found.push(Queues::of_inputs(ports, of_port.0, flows));
             }
         }
-        Topology::Graph(graph) => of_graph(graph, flows, &mut found),
-        Topology::Ethernet(_) => {
+        Topology::Graph(graph) if spec.topology.lan().is_none() => of_graph(graph, flows, &mut found),
+        Topology::Graph(_) | Topology::Ethernet(_) => {
             // Each output of a switch; its rows are those of its flows alone. It has a gauge or two of its scheme's.
             let outputs = names::link_count(spec) as f64;
             let of_each = 2.0 * flows / outputs;

@@ -1,7 +1,8 @@
 //! The names that follow from a scenario: of flows, of links, and of the queues at their sending ends, which have the
 //! names of their links.
 
-use crate::schema::{Ethernet, FlowGroup, HostCount, OneOrMany, ScenarioSpec, SwitchTopology, Topology, Transport};
+use crate::lan::Lan;
+use crate::schema::{FlowGroup, HostCount, OneOrMany, ScenarioSpec, SwitchTopology, Topology, Transport};
 
 /// The link from the router to the sink (star) or to the other router (dumbbell).
 pub const BOTTLENECK: &str = "bottleneck";
@@ -83,13 +84,12 @@ pub fn flows_of<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Box<dyn Ite
         (Transport::Cells(_), Topology::Switch(switch)) => {
             Box::new(pairs(switch).map(|(input, output, _)| cell_flow(&group.name, input, output)))
         }
-        (Transport::Frames(_), Topology::Ethernet(ethernet)) => Box::new(
-            ethernet
-                .generators(group)
-                .into_iter()
-                .flat_map(|generator| generator.to.into_iter().map(move |to| (generator.from, to)))
-                .map(|(from, to)| frame_flow(ethernet, group, from, to)),
-        ),
+        (Transport::Frames(_), topology) => {
+            let Some(lan) = topology.lan() else { return Box::new(std::iter::empty()) };
+            let generators = lan.generators(group);
+            let pairs = generators.into_iter().flat_map(|it| it.to.into_iter().map(move |to| (it.from, to)));
+            Box::new(pairs.map(move |(from, to)| frame_flow(&lan, group, from, to)))
+        }
         _ => Box::new((0..group.flows()).map(|index| group.flow_name(index))),
     }
 }
@@ -102,16 +102,16 @@ pub fn cell_flow(group: &str, input: usize, output: usize) -> String {
 
 /// The frames of `group` from a node to another.
 #[must_use]
-pub fn frame_flow(ethernet: &Ethernet, group: &FlowGroup, from: &str, to: &str) -> String {
-    let alone = group.generators() == 1 && frame_flows(ethernet, group) == 1;
+pub fn frame_flow(lan: &Lan<'_>, group: &FlowGroup, from: &str, to: &str) -> String {
+    let alone = group.generators() == 1 && frame_flows(lan, group) == 1;
     if alone { group.name.clone() } else { format!("{}-{from}-{to}", group.name) }
 }
 
 /// How many flows a group of frames has.
-fn frame_flows(ethernet: &Ethernet, group: &FlowGroup) -> u64 {
+fn frame_flows(lan: &Lan<'_>, group: &FlowGroup) -> u64 {
     let each = if group.to.as_ref().is_some_and(OneOrMany::is_others) {
         // A source is none of the others.
-        ethernet.nodes().count().saturating_sub(1)
+        lan.nodes.len().saturating_sub(1)
     } else {
         1
     };
@@ -140,7 +140,7 @@ pub fn flow_count(spec: &ScenarioSpec) -> u64 {
 pub fn count_of(spec: &ScenarioSpec, group: &FlowGroup) -> u64 {
     match (&group.transport, &spec.topology) {
         (Transport::Cells(_), Topology::Switch(switch)) => pairs(switch).count() as u64,
-        (Transport::Frames(_), Topology::Ethernet(ethernet)) => frame_flows(ethernet, group),
+        (Transport::Frames(_), topology) => topology.lan().map_or(0, |lan| frame_flows(&lan, group)),
         _ => u64::from(group.flows()),
     }
 }
@@ -176,8 +176,10 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
         Topology::Graph(graph) => Box::new(
             graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),
         ),
-        Topology::Ethernet(ethernet) => {
-            Box::new(cables(ethernet).flat_map(|(one, other)| [graph_link(one, other), graph_link(other, one)]))
+        Topology::Ethernet(_) => {
+            let cables = spec.topology.lan().map_or_else(Vec::new, |lan| lan.cables);
+            let both = |[one, other]: [&str; 2]| [graph_link(one, other), graph_link(other, one)];
+            Box::new(cables.into_iter().flat_map(move |cable| both(cable.ends)))
         }
     }
 }
@@ -198,17 +200,8 @@ pub fn link_count(spec: &ScenarioSpec) -> u64 {
             2 * u64::from(switch.ports) + 2 * groups_with_access(spec).map(|group| count_of(spec, group)).sum::<u64>()
         }
         Topology::Graph(graph) => 2 * graph.links.len() as u64,
-        Topology::Ethernet(ethernet) => 2 * cables(ethernet).count() as u64,
+        Topology::Ethernet(ethernet) => 2 * (ethernet.nodes().count() + ethernet.trunks.len()) as u64,
     }
-}
-
-/// What is joined by a full-duplex link in an Ethernet: each node to its switch, then switch to switch.
-pub fn cables(ethernet: &Ethernet) -> impl Iterator<Item = (&str, &str)> {
-    let of_nodes = ethernet.switches.iter().flat_map(|switch| {
-        let name = switch.name.as_str();
-        switch.nodes.iter().map(move |node| (node.as_str(), name))
-    });
-    of_nodes.chain(ethernet.trunks.iter().map(|[one, other]| (one.as_str(), other.as_str())))
 }
 
 /// The hosts of one side of a dumbbell, as [`access`] and [`sink`] take them.

@@ -1,5 +1,6 @@
 //! Running a validated scenario.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 
 use forebay_engine::{Network, RunError, RunResult};
@@ -20,23 +21,25 @@ pub fn run(
     out: Option<&Path>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_with(scenario, seed, out, None, control)
+    run_on(NonZeroUsize::MIN, scenario, seed, out, None, control)
 }
 
-/// As [`run`], with the disciplines that `guests` makes, if there is one who does.
+/// As [`run`], on at most this many threads, with the same results, and with the disciplines that `guests` makes, if
+/// there is one who does. Any of the threads calls a guest.
 ///
 /// A guest that fails keeps the error. Let `control` stop the run then, and look at the guests before the result.
 ///
 /// # Errors
-/// As [`run`]; if `guests` makes none where one is named.
-pub fn run_with(
+/// As [`run`]; if `guests` makes none where one is named, or a thread cannot be started.
+pub fn run_on(
+    threads: NonZeroUsize,
     scenario: &Scenario,
     seed: Option<u64>,
     out: Option<&Path>,
     guests: Option<&dyn Guests>,
     control: &mut dyn FnMut(f64) -> bool,
 ) -> Result<RunResult, RunError> {
-    run_by(Network::run, scenario, seed, out, guests, control)
+    run_by(|network, control| network.run_on(threads, control), scenario, seed, out, guests, control)
 }
 
 /// As [`run`], with everything in the order of the global clock: the same results, slower.

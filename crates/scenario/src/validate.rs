@@ -2,57 +2,21 @@
 //!
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 
+mod check;
 mod ethernet;
 mod flows;
+mod frames;
 mod graph;
+mod lan;
 mod links;
 mod probes;
 mod switch;
 
-use forebay_units::{Rate, Span};
+use forebay_units::Span;
 
-use crate::document::{Node, Path};
-use crate::error::Problem;
-use crate::schema::{ScenarioSpec, SpanDistribution, Topology};
-
-/// A value that is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Invalid {
-    path: Path,
-    message: String,
-    label: String,
-    help: Option<String>,
-}
-
-impl Invalid {
-    fn new(path: Path, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { path, message: message.into(), label: label.into(), help: None }
-    }
-
-    fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
-        self.help = help.into();
-        self
-    }
-
-    /// The problem with its place in `document`.
-    pub fn placed_in(self, document: &Node) -> Problem {
-        Problem::at(document.place_of(&self.path).clone(), self.message, self.label).with_help(self.help)
-    }
-}
-
-type Validity = Result<(), Invalid>;
-
-/// An error at `path` unless `holds`.
-fn require(holds: bool, path: impl FnOnce() -> Path, message: impl FnOnce() -> String, label: &str) -> Validity {
-    if holds { Ok(()) } else { Err(Invalid::new(path(), message(), label)) }
-}
-
-const DAY: Span = Span::from_seconds(86_400);
-/// Simulated time ends after 213 days of picoseconds; this leaves room for what is scheduled beyond the end.
-const LONGEST_RUN: Span = Span::from_seconds(100 * 86_400);
-/// Below, single packets would take days; above, none at all.
-const SLOWEST_BPS: u64 = 1_000;
-const FASTEST_BPS: u64 = 10_000_000_000_000;
+use crate::document::Path;
+use crate::schema::{ScenarioSpec, Topology};
+use check::{LONGEST_RUN, Validity, check_name, require};
 
 /// Checks everything about `spec` that its types do not.
 pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
@@ -63,17 +27,26 @@ pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     }
     if let Topology::Graph(graph) = &spec.topology {
         graph::validate(graph, &root.key("topology.graph"))?;
+        graph::ethernet(graph, &root.key("topology.graph"))?;
     }
     if let Topology::Switch(switch) = &spec.topology {
         switch::validate(switch, spec, &root.key("topology.switch"))?;
     }
-    if let Topology::Ethernet(ethernet) = &spec.topology {
-        ethernet::validate(ethernet, &root.key("topology.ethernet"))?;
+    let lan = spec.topology.lan();
+    if let (Topology::Ethernet(ethernet), Some(lan)) = (&spec.topology, &lan) {
+        ethernet::validate(ethernet, lan, &root.key("topology.ethernet"))?;
+    }
+    let at = root.key(if spec.topology.ethernet().is_some() { "topology.ethernet" } else { "topology.graph" });
+    if let Some(lan) = &lan {
+        lan::schemes(lan, &at)?;
+        lan::disciplines(lan, &at)?;
+        lan::classes_of_flows(spec, &root.key("flows"))?;
     }
     flows::validate(spec, &root.key("flows"))?;
-    if let Topology::Ethernet(ethernet) = &spec.topology {
-        ethernet::memory(ethernet, spec, &root.key("topology.ethernet"))?;
-        ethernet::control_frames(ethernet, spec, &root.key("topology.ethernet"))?;
+    if let Some(lan) = &lan {
+        lan::memory(lan, spec, &at)?;
+        lan::control_frames(lan, spec, &at)?;
+        lan::tags(lan, spec, &at)?;
     }
     if let Topology::Graph(graph) = &spec.topology {
         graph::switches(graph, spec, &root.key("topology.graph.nodes"))?;
@@ -92,45 +65,4 @@ fn times(spec: &ScenarioSpec, root: &Path) -> Validity {
         || format!("`warmup` does not end before the run, which lasts {}", spec.duration),
         "expected less than `duration`",
     )
-}
-
-/// A name that becomes part of other names: of flows, links, files and random streams.
-fn check_name(name: &str, path: &Path) -> Validity {
-    const LONGEST: usize = 100;
-    let at = || path.clone();
-    require(!name.trim().is_empty(), at, || "a name is empty".into(), "expected a name")?;
-    require(name.len() <= LONGEST, at, || "a name is too long".into(), "expected at most 100 bytes")?;
-    require(
-        !name.contains(['/', '\\']),
-        at,
-        || format!("the name {name:?} contains a slash or a backslash"),
-        "expected neither `/` nor `\\`",
-    )
-}
-
-fn check_rate(rate: Rate, path: &Path) -> Validity {
-    require(
-        (SLOWEST_BPS..=FASTEST_BPS).contains(&rate.bits_per_second()),
-        || path.clone(),
-        || format!("a rate of {rate} is out of bounds"),
-        "expected 1 kbps to 10 Tbps",
-    )
-}
-
-/// Checks that no draw can run past the end of simulated time.
-fn check_span(span: &SpanDistribution, longest: Span, path: &Path) -> Validity {
-    let (value, limit) = match *span {
-        SpanDistribution::Constant(span) | SpanDistribution::Uniform(_, span) => (span, longest),
-        // A draw may be forty times the mean.
-        SpanDistribution::Exponential(mean) => (mean, longest.min(DAY)),
-    };
-    let at = || path.clone();
-    let most = format!("expected at most {} h", limit.picoseconds() / (DAY.picoseconds() / 24));
-    require(value <= limit, at, || format!("`{}` is too long", path.name()), &most)
-}
-
-fn check_fraction(value: f64, below_one: bool, path: &Path) -> Validity {
-    let holds = if below_one { (0.0..1.0).contains(&value) } else { (0.0..=1.0).contains(&value) };
-    let label = if below_one { "expected at least 0 and less than 1" } else { "expected 0 to 1" };
-    require(holds, || path.clone(), || format!("`{}` is {value}", path.name()), label)
 }

@@ -1,4 +1,4 @@
-//! The driver gives the results of a run in the order of the global clock, to the last bit.
+//! The driver gives the results of a run in the order of the global clock, to the last bit, on any number of threads.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,11 +6,14 @@
 mod networks;
 
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use forebay_engine::{RunResult, Table};
-use forebay_scenario::{Scenario, names, run, run_in_order};
+use forebay_engine::{RunError, RunResult, Table};
+use forebay_qdisc::{Admission, Arrival, Guest, Offer, Ticket, Verdict};
+use forebay_scenario::schema::PythonQueue;
+use forebay_scenario::{Guests, Scenario, Site, names, run, run_in_order, run_on};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -41,7 +44,8 @@ fn differences(one: &RunResult, other: &RunResult) -> String {
     differences
 }
 
-/// Runs the scenario both ways, with traces into folders of their own below `out`, and returns what the driver gives.
+/// Runs the scenario both ways and on several threads, with traces into folders of their own below `out`, and returns
+/// what the driver gives on one thread.
 #[track_caller]
 fn compare(scenario: &Scenario, out: Option<&Path>) -> RunResult {
     let folder = |name: &str| {
@@ -55,7 +59,16 @@ fn compare(scenario: &Scenario, out: Option<&Path>) -> RunResult {
     let result = run(scenario, Some(3), in_windows.as_deref(), &mut |_| true).unwrap();
     let oracle = run_in_order(scenario, Some(3), in_order.as_deref(), &mut |_| true).unwrap();
     assert_eq!(result.digest, oracle.digest, "{}", differences(&result, &oracle));
-    for (one, other) in in_windows.iter().zip(&in_order) {
+    let mut folders = vec![in_order];
+    for threads in [2, 4] {
+        let folder = folder(&format!("threads-{threads}"));
+        let most = NonZeroUsize::new(threads).unwrap();
+        let threaded = run_on(most, scenario, Some(3), folder.as_deref(), None, &mut |_| true).unwrap();
+        assert!(threaded.engine.threads <= threads as u64);
+        assert_eq!(threaded.digest, oracle.digest, "{threads} threads: {}", differences(&threaded, &oracle));
+        folders.push(folder);
+    }
+    for (one, other) in folders.iter().flat_map(|other| in_windows.iter().zip(other)) {
         for file in fs::read_dir(one).unwrap() {
             let name = file.unwrap().file_name();
             let same = fs::read(one.join(&name)).unwrap() == fs::read(other.join(&name)).unwrap();
@@ -118,6 +131,97 @@ fn examples_run_alike() {
 #[test]
 fn benchmarks_run_alike() {
     compare_all("benches/scenarios", 6);
+}
+
+/// Two cities with five milliseconds between them.
+const CITIES: &str = r#"
+    duration = "20 s"
+    [topology.dumbbell]
+    access = { rate = "100 Mbps", delay = "1 ms" }
+    bottleneck = { rate = "50 Mbps", delay = "5 ms", queue = "red" }
+    [[flows]]
+    name = "tcp"
+    count = 20
+    transport = "tcp"
+"#;
+
+fn on_threads(
+    scenario: &Scenario,
+    threads: usize,
+    control: &mut dyn FnMut(f64) -> bool,
+) -> Result<RunResult, RunError> {
+    run_on(NonZeroUsize::new(threads).unwrap(), scenario, None, None, None, control)
+}
+
+#[test]
+fn a_run_tells_how_many_threads_it_had() {
+    let scenario = load(CITIES, &[]);
+    assert_eq!(run(&scenario, None, None, &mut |_| true).unwrap().engine.threads, 1);
+    assert_eq!(on_threads(&scenario, 1, &mut |_| true).unwrap().engine.threads, 1);
+    assert_eq!(on_threads(&scenario, 2, &mut |_| true).unwrap().engine.threads, 2);
+    // No more than there are parts.
+    assert!(on_threads(&scenario, 1000, &mut |_| true).unwrap().engine.threads < 10);
+}
+
+#[test]
+fn threads_stop_when_one_is_told_to() {
+    let scenario = load(CITIES, &[]);
+    for threads in [2, 4] {
+        let mut seen = Vec::new();
+        let stopped = on_threads(&scenario, threads, &mut |fraction| {
+            seen.push(fraction);
+            fraction < 0.3
+        });
+        assert!(matches!(stopped, Err(RunError::Stopped)));
+        assert!(seen.is_sorted() && seen.len() > 1, "{seen:?}");
+        assert!(matches!(on_threads(&scenario, threads, &mut |_| false), Err(RunError::Stopped)));
+    }
+}
+
+#[test]
+fn a_panic_of_the_control_function_ends_all_threads() {
+    let scenario = load(CITIES, &[]);
+    let panicking = || on_threads(&scenario, 2, &mut |fraction| fraction < 0.3 || panic!("on purpose"));
+    assert!(std::panic::catch_unwind(panicking).is_err());
+}
+
+/// A discipline that fails on the thread on which it happens to run.
+struct Panicking;
+
+impl Admission for Panicking {
+    fn admit(&mut self, _: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        assert!(offer.now.seconds() < 1.0, "on purpose");
+        Verdict::Enqueue(Ticket::default())
+    }
+
+    fn state_bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Guests for Panicking {
+    fn build(&self, _: &PythonQueue, _: Site<'_>) -> Option<Guest> {
+        Some(Guest::Law(Box::new(Self)))
+    }
+
+    fn name(&self, _: &PythonQueue) -> String {
+        "panicking".into()
+    }
+}
+
+#[test]
+fn a_panic_of_a_node_ends_all_threads() {
+    for queue in ["bottleneck.queue", "reverse.queue"] {
+        let reverse = "{ rate = \"50 Mbps\", delay = \"5 ms\" }";
+        let overrides = [
+            ("topology.dumbbell.reverse", reverse),
+            (&format!("topology.dumbbell.{queue}"), "{ python = \"module:Panicking\" }"),
+        ];
+        let scenario = load(CITIES, &overrides);
+        let two = NonZeroUsize::new(2).unwrap();
+        let run = || run_on(two, &scenario, None, None, Some(&Panicking), &mut |_| true);
+        assert!(std::panic::catch_unwind(run).is_err(), "{queue}");
+    }
 }
 
 /// A conversation over links so short that nothing can be done in bulk, among hosts that have nothing to do.

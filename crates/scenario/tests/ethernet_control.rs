@@ -6,7 +6,7 @@ mod support;
 
 use forebay_engine::RunResult;
 use forebay_switching::congestion::CongestionManagement;
-use support::{LOSSLESS, Timing, assert_near, count, flows, mean_from, number, series, simulate, star, sum};
+use support::{LOSSLESS, Timing, assert_near, count, flows, mean_from, number, ports, series, simulate, star, sum};
 
 const LINE_BPS: f64 = 10e9;
 
@@ -45,7 +45,7 @@ fn a_limiter_stays_between_the_least_rate_and_the_line() {
         let highest = limits(&result).flatten().copied().fold(0.0, f64::max);
         assert!(lowest >= least * (1.0 - 1e-9) && highest <= LINE_BPS, "{name}: {lowest} to {highest}");
         assert!(lowest < 0.05 * LINE_BPS, "{name}: {lowest} is no cut");
-        assert_eq!(sum(&result.ports, "frames_lost"), 0, "{name}");
+        assert_eq!(sum(&ports(&result), "frames_lost"), 0, "{name}");
     }
 }
 
@@ -70,7 +70,7 @@ fn no_node_has_more_limiters_than_it_may() {
         let all: Vec<&[f64]> = limits(&result).collect();
         let most = (0..all[0].len()).map(|at| all.iter().filter(|values| values[at] < LINE_BPS).count()).max();
         assert_eq!(most, Some(1), "{scheme}");
-        assert!(count(&result.ports, "1", "messages_ignored") > 0, "{scheme}");
+        assert!(count(&result.adapters, "1", "messages_ignored") > 0, "{scheme}");
     }
 }
 
@@ -105,7 +105,7 @@ fn rates_by_the_clock_are_found_on_slow_links_too() {
         }
         // Four flows for 3 s, in intervals as long as 125 KB take.
         let expected = 4.0 * frames_of_a_flow * 3.0 * 53e6 / 1e6;
-        assert_near(scheme, sum(&result.ports, "control_frames_sent") as f64, expected, 0.02);
+        assert_near(scheme, sum(&ports(&result), "control_frames_sent") as f64, expected, 0.02);
     }
 }
 
@@ -120,7 +120,7 @@ fn e2cm_settles_at_the_set_points_of_its_flows() {
         for rate in rates(&result) {
             assert_near(&format!("rate of {senders}"), rate, 10.0 / senders as f64, 0.1);
         }
-        assert_eq!(sum(&result.ports, "frames_lost"), 0);
+        assert_eq!(sum(&ports(&result), "frames_lost"), 0);
     }
 }
 
@@ -153,7 +153,7 @@ fn qcn_settles_at_its_set_point_and_the_fair_rate() {
         for rate in rates {
             assert_near("rate", rate, 1.0, 0.5);
         }
-        assert_eq!(sum(&result.ports, "frames_lost"), 0);
+        assert_eq!(sum(&ports(&result), "frames_lost"), 0);
     }
 }
 
@@ -171,5 +171,5 @@ fn qcn_follows_a_port_that_becomes_slow_and_fast_again() {
     let carried = &series(&result, "SW->11", "utilization").values;
     let recovered = 500 + carried[500..].iter().position(|&utilization| utilization > 0.95).unwrap();
     assert!(recovered < 650, "{recovered} ms");
-    assert_eq!(sum(&result.ports, "frames_lost"), 0);
+    assert_eq!(sum(&ports(&result), "frames_lost"), 0);
 }

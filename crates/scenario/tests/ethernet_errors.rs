@@ -100,7 +100,25 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("period_too_short", "period = \"1 ms\"", "period = \"2 us\""),
     ("set_point_beyond_severe", "set_point = \"30 KB\"", "set_point = \"60 KB\""),
     ("set_point_without_e2cm", "congestion_management.e2cm = {}", "congestion_management = \"qcn\""),
-    ("tcp_over_ethernet", "transport.frames = { rate = \"5 Gbps\", set_point = \"30 KB\" }", "transport = \"tcp\""),
+    (
+        "tcp_to_others",
+        "transport.frames = { rate = \"5 Gbps\", on_off = { period = \"1 ms\", duty = 0.5 } }",
+        "transport = \"tcp\"",
+    ),
+    (
+        "tcp_with_an_access_link",
+        "transport.frames = { rate = \"5 Gbps\", set_point = \"30 KB\" }",
+        "transport = \"tcp\"\naccess = { rate = \"1 Gbps\", delay = \"1 us\" }",
+    ),
+    (
+        "udp_to_itself",
+        "from = \"4\"\nto = \"others\"\ntransport.frames = { rate = \"5 Gbps\", \
+         on_off = { period = \"1 ms\", duty = 0.5 } }",
+        "count = 3\nfrom = [\"4\", \"1\"]\nto = \"1\"\n\
+         transport.udp = { packet = \"1 KB\", constant = { rate = \"1 Gbps\" } }",
+    ),
+    ("queue_and_scheme", "congestion_management.e2cm = {}", "congestion_management.e2cm = {}\nqueue = \"codel\""),
+    ("queue_that_shares_a_table", "congestion_management.e2cm = {}", "queue.dbl = { flow_table = \"shared\" }"),
 ];
 
 fn render(text: &str) -> String {
@@ -130,8 +148,99 @@ fn each_class_needs_memory_of_its_own() {
 }
 
 #[test]
+fn a_discipline_has_an_order_of_its_own() {
+    let text = ETHERNET.replace("congestion_management.e2cm = {}", "queue = \"codel\"");
+    let text = text.replace(", set_point = \"30 KB\"", "");
+    insta::assert_snapshot!(
+        "queue_too_small_for_a_frame",
+        render(&text.replace("queue = \"codel\"", "queue.drop_tail = { limit = \"1 KB\" }"))
+    );
+    let text = text.replacen("\nmemory =", "\narbiter = \"round_robin\"\nmemory =", 1);
+    insta::assert_snapshot!("queue_and_arbiter", render(&text));
+}
+
+#[test]
+fn endpoints_have_few_bits_to_name_a_congestion_point() {
+    let switches: Vec<String> = (0..600).map(|number| format!("{{ name = \"S{number}\" }}")).collect();
+    let trunks: Vec<String> = (1..600).map(|number| format!("[\"S{}\", \"S{number}\"]", number - 1)).collect();
+    let joined = format!("trunks = [[\"SW2\", \"S0\"], [\"SW1\", \"SW2\"], {}]", trunks.join(", "));
+    let text =
+        ETHERNET.replace("{ name = \"SW2\", nodes", &format!("{}, {{ name = \"SW2\", nodes", switches.join(", ")));
+    let text = text.replace("trunks = [[\"SW1\", \"SW2\"]]", &joined);
+    assert!(Scenario::load(&text, "demo.toml", &[]).is_ok());
+    let text = text.replace("transport.frames = { rate = \"5 Gbps\", set_point = \"30 KB\" }", "transport = \"tcp\"");
+    let error = Scenario::load(&text, "demo.toml", &[]).unwrap_err().to_string();
+    assert!(error.ends_with("e2cm: 1206 ports of switches, and flows of TCP or UDP"), "{error}");
+}
+
+#[test]
 fn frames_need_an_ethernet() {
     insta::assert_snapshot!("frames_without_an_ethernet", render(STAR));
+}
+
+const GRAPH: &str = r#"duration = "1 s"
+
+[topology.graph]
+adapter.pause = { high = "140 KB", low = "130 KB" }
+nodes = [
+    { name = "a" }, { name = "b" }, { name = "c" },
+    { name = "S", kind.ethernet_switch = { memory = "400 KB", pause = { high = "280 KB", low = "260 KB" } } },
+    { name = "T", kind = "ethernet_switch" },
+]
+links = [
+    { from = "a", to = "S", rate = "10 Gbps", delay = "500 ns" },
+    { from = "S", to = "b", rate = "40 Gbps", delay = "500 ns", queue = "codel" },
+    { from = "S", to = "T", rate = "100 Gbps", delay = "1 us" },
+    { from = "T", to = "c", rate = "1 Gbps", delay = "500 ns" },
+]
+
+[[flows]]
+name = "frames"
+from = ["a", "b"]
+to = "c"
+transport.frames = { rate = "5 Gbps" }
+
+[[flows]]
+name = "tcp"
+from = "a"
+to = "b"
+transport = "tcp"
+"#;
+
+/// As [`MISTAKES`], in a graph.
+const GRAPH_MISTAKES: &[(&str, &str, &str)] = &[
+    ("graph_with_a_router", "{ name = \"T\", kind = \"ethernet_switch\" }", "{ name = \"T\", kind = \"router\" }"),
+    ("graph_host_with_two_links", "{ from = \"T\", to = \"c\"", "{ from = \"T\", to = \"b\""),
+    ("graph_of_two_hosts", "{ from = \"T\", to = \"c\"", "{ from = \"b\", to = \"c\""),
+    ("graph_with_loss", "delay = \"1 us\" }", "delay = \"1 us\", loss = 0.1 }"),
+    ("graph_with_a_metric", "delay = \"1 us\" }", "delay = \"1 us\", metric = 2 }"),
+    ("graph_with_a_drawn_delay", "delay = \"1 us\" }", "delay = { uniform = [\"1 us\", \"2 us\"] } }"),
+    (
+        "graph_with_a_way_back",
+        "delay = \"1 us\" }",
+        "delay = \"1 us\", reverse = { rate = \"1 Gbps\", delay = \"1 us\" } }",
+    ),
+    ("graph_with_queue_and_scheme", "adapter.pause", "congestion_management = \"qcn\"\nadapter.pause"),
+    ("graph_headroom", "delay = \"1 us\" }", "delay = \"10 us\" }"),
+    ("graph_quanta_of_two_rates", "memory = \"400 KB\"", "memory = \"400 KB\", reaction = \"60 quanta\""),
+    ("graph_frames_to_nowhere", "to = \"c\"\n", "to = \"d\"\n"),
+    ("graph_frames_too_fast", "rate = \"5 Gbps\"", "rate = \"15 Gbps\""),
+    ("graph_class_of_nine", "name = \"tcp\"", "name = \"tcp\"\nclass = 9"),
+];
+
+#[test]
+fn each_mistake_in_a_graph_of_ethernet_switches_gets_its_message() {
+    assert!(Scenario::load(GRAPH, "demo.toml", &[]).is_ok());
+    for (name, valid, mistake) in GRAPH_MISTAKES {
+        assert_eq!(GRAPH.matches(valid).count(), 1, "{name}: `{valid}`");
+        insta::assert_snapshot!(*name, render(&GRAPH.replace(valid, mistake)));
+    }
+    let routed = GRAPH.replace("kind = \"ethernet_switch\"", "kind = \"router\"");
+    let routed = routed.replace(
+        "kind.ethernet_switch = { memory = \"400 KB\", pause = { high = \"280 KB\", low = \"260 KB\" } }",
+        "kind = \"router\"",
+    );
+    insta::assert_snapshot!("graph_with_adapters_alone", render(&routed));
 }
 
 /// A law's own bounds are the law's to check; here they get their place in the text.

@@ -13,7 +13,7 @@ use forebay_switching::headroom;
 use forebay_units::{Bytes, Rate, Span};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use support::{Timing, classed, count, flows, load, simulate, star, sum};
+use support::{Timing, classed, count, flows, load, ports, simulate, star, sum};
 
 const CONTROL_FRAME: Bytes = Bytes(64);
 
@@ -236,11 +236,12 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
     let (paused, near_the_brim) = (Cell::new(0), Cell::new(0));
     let verdict = runner.run(&case(), |case| {
         let result = case.run();
-        prop_assert_eq!(sum(&result.ports, "frames_lost"), 0);
+        prop_assert_eq!(sum(&ports(&result), "frames_lost"), 0);
         prop_assert_eq!(sum(&result.flows, "packets_dropped"), 0);
         prop_assert_eq!(&result.deadlock, &None, "a tree has no ring");
         let (memory, egress_memory) = case.memory();
-        let ports = result.ports.texts("name").iter().zip(result.ports.counts("memory_max_bytes"));
+        let all = ports(&result);
+        let ports = all.texts("name").iter().zip(all.counts("memory_max_bytes"));
         for (name, &largest) in ports {
             // A port of a switch has the name of its link, an adapter has the name of its node.
             let (size, watermarks) =
@@ -248,7 +249,7 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
             prop_assert!(largest <= size, "{} held {} of {} B", name, largest, size);
             near_the_brim.set(near_the_brim.get() + u32::from(!watermarks.by_class && largest > watermarks.high));
         }
-        paused.set(paused.get() + u32::from(sum(&result.ports, "pause_frames_sent") > 0));
+        paused.set(paused.get() + u32::from(sum(&all, "pause_frames_sent") > 0));
         Ok(())
     });
     verdict.unwrap_or_else(|error| panic!("{error}"));
@@ -276,14 +277,14 @@ fn with_the_headroom_a_frame_short_frames_are_lost_and_counted() {
     let (rate, propagation) = (Rate::megabits(10_000), Span::from_nanoseconds(600));
     let above = headroom(rate, propagation, Bytes(1500), CONTROL_FRAME, Span::ZERO).0;
     let enough = overshoot(15_001 + above, false);
-    assert_eq!(sum(&enough.ports, "frames_lost"), 0);
+    assert_eq!(sum(&ports(&enough), "frames_lost"), 0);
     // Eleven frames pass the watermark, and three more are on their way before the sender stops.
-    assert_eq!(count(&enough.ports, "SW->1", "memory_max_bytes"), 14 * 1500);
+    assert_eq!(count(&ports(&enough), "SW->1", "memory_max_bytes"), 14 * 1500);
 
     let short = overshoot(15_001 + above - 1500, true);
-    assert_eq!(count(&short.ports, "SW->1", "frames_lost"), 1);
+    assert_eq!(count(&ports(&short), "SW->1", "frames_lost"), 1);
     assert_eq!(count(&short.flows, "hot", "packets_dropped"), 1);
-    assert_eq!(count(&short.ports, "SW->1", "memory_max_bytes"), 13 * 1500);
+    assert_eq!(count(&ports(&short), "SW->1", "memory_max_bytes"), 13 * 1500);
 }
 
 #[test]

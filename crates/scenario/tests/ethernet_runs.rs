@@ -7,8 +7,8 @@ mod support;
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
 use support::{
-    LOSSLESS, TREE, TWO_SWITCHES, Timing, assert_near, classed, count, flows, gigabits, number, series, simulate, star,
-    sum, total_gigabits,
+    LOSSLESS, TREE, TWO_SWITCHES, Timing, assert_near, classed, count, flows, gigabits, number, ports, series,
+    simulate, star, sum, total_gigabits,
 };
 
 /// Culprits that all send to node 6, and a victim whose destination is free.
@@ -18,7 +18,7 @@ fn baseline() -> String {
 }
 
 fn assert_lossless(result: &RunResult) {
-    assert_eq!((sum(&result.ports, "frames_lost"), sum(&result.flows, "packets_dropped")), (0, 0));
+    assert_eq!((sum(&ports(result), "frames_lost"), sum(&result.flows, "packets_dropped")), (0, 0));
     assert_eq!(result.deadlock, None);
 }
 
@@ -74,18 +74,18 @@ fn the_time_that_a_link_is_paused_is_the_time_that_it_is_not_used() {
         assert_near("goodput", gigabits(&result, "only"), gigabits_at_node, 0.01);
         // The adapter's port, and that of the switch behind it; each with the port that stops it.
         for (sender, link, stops) in [("1", "1->A", "A->1"), ("A->B", "A->B", "B->A")] {
-            let paused = number(&result.ports, sender, "paused_s") / seconds;
+            let paused = number(&ports(&result), sender, "paused_s") / seconds;
             let used = number(&result.links, link, "utilization");
             assert_near(link, used, gigabits_at_node / 10.0, 0.03);
             // A frame that has begun ends while the port is paused already: once for every order to stop.
-            let orders = count(&result.ports, stops, "pause_frames_sent") as f64;
+            let orders = count(&ports(&result), stops, "pause_frames_sent") as f64;
             let overlap = orders * 1.2e-6 / seconds;
             let frame = 2.4e-6 / seconds;
             let all = used + paused;
             assert!(all >= 1.0 - frame && all <= 1.0 + overlap + frame, "{link}: {used} + {paused}, {orders} orders");
             assert!(orders > 10.0, "{link}: {orders} orders");
         }
-        let port = |name: &str| number(&result.ports, name, "paused_s");
+        let port = |name: &str| number(&ports(&result), name, "paused_s");
         assert_eq!((port("B->2"), port("2")), (0.0, 0.0), "nobody stops who does not send too much");
         assert_lossless(&result);
     }
@@ -97,9 +97,9 @@ fn a_pause_lasts_as_long_as_the_buffer_is_full() {
     // 1500 B every 12 ms: the partition is over its low watermark for much longer than the 3.4 ms of the longest pause.
     let keys = format!("{LOSSLESS}{}service = [{{ node = \"2\", rate = \"1 Mbps\" }}]", star(2));
     let result = simulate(&Timing::new(1.0, 51.0), &keys, &flows("only", &["1"], "2", r#"rate = "10 Gbps""#));
-    assert_near("paused", number(&result.ports, "1", "paused_s"), 50e-3, 1e-6);
+    assert_near("paused", number(&ports(&result), "1", "paused_s"), 50e-3, 1e-6);
     // Every half of 65535 quanta of 51.2 ns.
-    let orders = count(&result.ports, "SW->1", "pause_frames_sent");
+    let orders = count(&ports(&result), "SW->1", "pause_frames_sent");
     assert!((29..=30).contains(&orders), "{orders}");
     assert_lossless(&result);
 }
@@ -109,8 +109,8 @@ fn a_node_that_takes_frames_slowly_stops_its_switch() {
     let at_node = format!("{LOSSLESS}{}service = [{{ node = \"3\", rate = \"2 Gbps\", at = \"node\" }}]", star(3));
     let result = simulate(&Timing::new(5.0, 15.0), &at_node, &flows("hot", &["1", "2"], "3", r#"rate = "3 Gbps""#));
     assert_near("goodput", total_gigabits(&result), 2.0, 0.01);
-    assert_near("paused", number(&result.ports, "SW->3", "paused_s"), 8e-3, 0.02);
-    assert!(count(&result.ports, "3", "memory_max_bytes") <= 150_000);
+    assert_near("paused", number(&ports(&result), "SW->3", "paused_s"), 8e-3, 0.02);
+    assert!(count(&ports(&result), "3", "memory_max_bytes") <= 150_000);
     assert_lossless(&result);
 }
 
@@ -138,7 +138,7 @@ fn a_ring_of_full_buffers_is_a_deadlock_and_is_named() {
         assert!(deadlock.since_s > 0.0 && deadlock.since_s < 20e-3, "{}", deadlock.since_s);
         // Nothing has moved since.
         assert_eq!(total_gigabits(&result), 0.0);
-        assert_eq!(sum(&result.ports, "frames_lost"), 0);
+        assert_eq!(sum(&ports(&result), "frames_lost"), 0);
     }
 }
 
@@ -172,7 +172,7 @@ fn priority_pause_stops_its_class_and_no_other() {
     assert_near("free", gigabits(&result, "free"), 4.0, 0.02);
     assert_lossless(&result);
     // With several classes, the time is that of the one that was stopped longest.
-    assert!(number(&result.ports, "1", "paused_s") <= 20e-3);
+    assert!(number(&ports(&result), "1", "paused_s") <= 20e-3);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn an_output_holds_what_its_limit_allows_and_no_more() {
     assert_eq!(largest(&result, "SW->6"), 60_000.0);
     assert_near("throughput", gigabits(&result, "1-6") + gigabits(&result, "2-6"), 10.0, 0.001);
     assert_eq!((count(&result.flows, "3-5", "packets_dropped"), largest(&result, "SW->5") <= 3000.0), (0, true));
-    let lost = sum(&result.ports, "frames_lost");
+    let lost = sum(&ports(&result), "frames_lost");
     assert!(lost > 0 && lost == sum(&result.flows, "packets_dropped"), "{lost}");
 
     // Choudhury and Hahne: n outputs that take what they can hold alpha / (1 + n alpha) each of all memory.

@@ -31,7 +31,7 @@ fn rows(table: &Table) -> Vec<String> {
 
 /// All tables, row by row.
 fn tables(result: &RunResult) -> Vec<String> {
-    [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports]
+    [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.adapters]
         .into_iter()
         .flat_map(rows)
         .collect()

@@ -129,7 +129,8 @@ proptest! {
         });
         match result {
             Ok(result) => prop_assert_eq!(result.seed, seed),
-            Err(error) => prop_assert!(matches!(error, RunError::Stopped), "{error}"),
+            // A day of delay at 10 Tbps may ask for more memory than the machine has.
+            Err(error) => prop_assert!(matches!(error, RunError::Stopped | RunError::TooLarge(_)), "{error}"),
         }
     }
 }

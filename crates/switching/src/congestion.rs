@@ -358,6 +358,15 @@ impl CongestionManagement {
         }
     }
 
+    /// Whether the frames of a limited flow name the congestion point that limits it.
+    #[must_use]
+    pub fn tags_frames(&self) -> bool {
+        match self {
+            Self::Ecm(_) | Self::E2cm(_) => true,
+            Self::Qcn(_) | Self::Fecn(_) | Self::Dbp(_) | Self::Dcqcn(_) => false,
+        }
+    }
+
     /// The same scheme, for flows whose own queue is to settle at `set_point`; `None` if the scheme knows no queue of a
     /// flow. To be checked like the scheme itself.
     #[must_use]

@@ -107,7 +107,7 @@ pub(crate) struct Connection {
     /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
     pub reduction_point: u64,
     /// What the last reduction for a loss can be undone with, where that is wanted.
-    pub undo: Option<Undo>,
+    pub undo: Option<Box<Undo>>,
     wants_undo: bool,
     /// A tail loss probe has mended a loss: the window is to be reduced.
     pub probe_has_mended: bool,
@@ -358,10 +358,11 @@ impl Connection {
 
     /// Recomputes what may be in flight, after a change of the window or its inflation.
     pub fn apply_window(&mut self) {
-        // The cast takes the whole segments: what remains of the window is less than one.
-        let whole = (self.window.congestion_window + self.inflation) as u64;
-        let least = u64::from(self.ecn_floor != EcnFloor::Ns2);
-        self.window_bytes = (whole.max(least) * self.segment_bytes).min(self.max_window_bytes);
+        // The cast takes the whole segments: what remains of the window is less than one. The receiver's window has no
+        // more segments than a `u32` holds.
+        let whole = (self.window.congestion_window + self.inflation) as u32;
+        let least = u32::from(self.ecn_floor != EcnFloor::Ns2);
+        self.window_bytes = (u64::from(whole.max(least)) * self.segment_bytes).min(self.max_window_bytes);
     }
 
     /// What was in flight, in segments: the window where that was the limit, with its fraction. What limited transmit
@@ -385,7 +386,7 @@ impl Connection {
         }
         let window = self.window.congestion_window;
         if self.wants_undo && signal != CongestionSignal::EcnEcho {
-            self.undo = Some(Undo::new(before, self));
+            self.undo = Some(Box::new(Undo::new(before, self)));
             self.may_undo = true;
         }
         self.window.slow_start_threshold = libm::floor(target).max(2.0);

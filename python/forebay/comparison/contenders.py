@@ -157,10 +157,6 @@ def find_place(scenario: Scenario, at: str | None) -> Place:
     """Where the compared queue stands: at the bottleneck unless `at` says where. Raises InputError."""
     topology = tomllib.loads(scenario.to_toml())["topology"]
     kind, table = next(iter(topology.items()))
-    if kind == "ethernet":
-        message = "an Ethernet has no queue discipline to replace: its switches share their memory"
-        message += "\nhint: `forebay run --out` each scheme of congestion management, and compare the folders"
-        raise InputError(message)
     path = at or _default_path(kind, table)
     keys = path.split(".")
     if keys[-1] != "queue":
@@ -176,6 +172,8 @@ def _default_path(kind: str, table: dict[str, Any]) -> str:
         return "topology.chain.link.queue"
     if kind == "switch":
         return "topology.switch.output.queue"
+    if kind == "ethernet":
+        return "topology.ethernet.queue"
     described = [index for index, link in enumerate(table["links"]) if "queue" in link]
     if len(described) == 1:
         return f"topology.graph.links.{described[0]}.queue"
@@ -193,16 +191,27 @@ def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence
             return tuple(name for name in links if name.startswith("hop-") and not name.endswith("/back"))
         case ["topology", "switch", "input" | "output" as end, "queue"] if kind == "switch":
             return tuple(f"{'in' if end == 'input' else 'out'}-{port}" for port in range(1, table["ports"] + 1))
+        case ["topology", "ethernet", "queue"] if kind == "ethernet":
+            switches = tuple(f"{switch['name']}->" for switch in table["switches"])
+            return tuple(name for name in links if name.startswith(switches))
         case ["topology", "graph", "links", which, *back, "queue"] if kind == "graph" and back in ([], ["back"]):
+            ethernet = [node["name"] for node in table["nodes"] if _is_ethernet_switch(node)]
             for index, link in enumerate(table["links"]):
                 ends = (link["from"], link["to"])
                 if which in (str(index), "->".join(ends)):
-                    return ("->".join(reversed(ends) if back else ends),)
+                    # In an Ethernet each switch at an end has the queue.
+                    both = ["->".join(way) for way in (ends, ends[::-1]) if way[0] in ethernet]
+                    return tuple(both) if ethernet else ("->".join(reversed(ends) if back else ends),)
     return ()
 
 
+def _is_ethernet_switch(node: dict[str, Any]) -> bool:
+    kind = node.get("kind", "host")
+    return kind == "ethernet_switch" or (isinstance(kind, dict) and "ethernet_switch" in kind)
+
+
 def _no_queue(path: str, kind: str) -> tuple[str, ...]:
-    known = {"graph": "links.0.queue", "chain": "link.queue", "switch": "output.queue"}
+    known = {"graph": "links.0.queue", "chain": "link.queue", "switch": "output.queue", "ethernet": "queue"}
     remedy = known.get(kind, "bottleneck.queue")
     message = f"--at {path}: the scenario has no such queue\nhint: try --at topology.{kind}.{remedy}"
     raise InputError(message)
@@ -279,5 +288,5 @@ def queue_before(scenario: Scenario, link: str) -> str:
         link if link.startswith("out-") else "": "topology.switch.output.queue",
         link if link.startswith("in-") else "": "topology.switch.input.queue",
     }
-    path = paths.get(link)
+    path = "topology.ethernet.queue" if kind == "ethernet" else paths.get(link)
     return queue_text(scenario, Place(path, (link,))) if path and _present(scenario, path) else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import tomllib
 from collections.abc import Sequence
 from itertools import takewhile
 from os import PathLike
@@ -139,7 +138,7 @@ def _row(label: str, members: list[Path], results: dict[Path, Result], queue: st
     if text is None:
         return Row(label, discipline, discipline, runs, math.nan)
     scenario = Scenario.from_toml(text, str(members[0] / SCENARIO_FILE))
-    # The queues of an Ethernet have no discipline that could be measured, and Python code is not run without leave.
-    is_measured = "ethernet" not in tomllib.loads(text)["topology"] and not scenario.python_classes
+    # The arbiter of an Ethernet switch is no discipline that could be measured; Python code is not run without leave.
+    is_measured = discipline not in ("fifo", "round_robin") and not scenario.python_classes
     cost = measure_cost(text, queue, runs, {}) if is_measured else math.nan
     return Row(label, discipline, queue_before(scenario, queue) or discipline, runs, cost)

@@ -24,7 +24,7 @@ _TABLES = {
     "flows": "Flows",
     "queues": "Queues",
     "links": "Links",
-    "ports": "Ports",
+    "adapters": "Adapters",
     "queue_flows": "Flows at queues",
 }
 _MOST_ROWS = 40

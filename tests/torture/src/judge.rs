@@ -108,7 +108,7 @@ fn difference(one: &RunResult, other: &RunResult) -> String {
             ("queues", &result.queues),
             ("links", &result.links),
             ("queue_flows", &result.queue_flows),
-            ("ports", &result.ports),
+            ("adapters", &result.adapters),
         ]
         .map(|(name, table)| (name, table.clone()))
         .into()

@@ -60,7 +60,7 @@ fn queues(result: &RunResult) -> Lawful {
         if result.warmup_s == 0.0 {
             let (arrived, marked) = (count("packets_arrived"), count("packets_marked"));
             // Control frames of an Ethernet are in the queue, but not in its books.
-            let has_books = result.ports.columns.is_empty();
+            let has_books = result.adapters.columns.is_empty();
             let fits = dropped <= arrived && marked <= arrived && (longest <= arrived || !has_books);
             law(fits, "what is dropped, marked or queued has arrived", name, || {
                 format!("{dropped} dropped, {marked} marked, {longest} queued of {arrived}")
@@ -131,7 +131,7 @@ fn drops(result: &RunResult) -> Lawful {
     let directions = result.queue_flows.texts("direction").iter().zip(result.queue_flows.counts("packets_dropped"));
     let dropped: u64 = directions.filter(|(direction, _)| *direction == "data").map(|(_, count)| count).sum();
     let (of_flows, of_links) = (sum(&result.flows, "packets_dropped"), sum(&result.links, "packets_lost"));
-    let of_ports = sum(&result.ports, "frames_lost");
+    let of_ports = sum(&result.queues, "frames_lost") + sum(&result.adapters, "frames_lost");
     // A port may lose control frames as well.
     let holds = of_flows >= dropped + of_links && of_flows <= dropped + of_links + of_ports;
     law(holds, "what flows lost is what queues dropped and links lost", "all", || {
@@ -160,7 +160,6 @@ fn series(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
 }
 
 fn ports(ethernet: &Ethernet, result: &RunResult) -> Lawful {
-    let table = &result.ports;
     let most = ethernet.switch.memory.0.max(ethernet.adapter.egress_memory.0);
     let pauses = |pause: bool, priority: bool, lossy: bool| (pause || priority) && !lossy;
     let (switch, adapter) = (&ethernet.switch, &ethernet.adapter);
@@ -174,7 +173,8 @@ fn ports(ethernet: &Ethernet, result: &RunResult) -> Lawful {
         adapter.priority_pause.is_some(),
         allows(adapter.pause) || allows(adapter.priority_pause),
     );
-    for (row, name) in table.texts("name").iter().enumerate() {
+    let named = |table| Table::texts(table, "name").iter().enumerate().map(move |(row, name)| (table, row, name));
+    for (table, row, name) in [&result.queues, &result.adapters].into_iter().flat_map(named) {
         let held = table.counts("memory_max_bytes")[row];
         law(held <= most, "a buffer holds no more than its memory", name, || format!("{held} B of {most} B"))?;
         let lost = table.counts("frames_lost")[row];

@@ -1,43 +1,38 @@
-//! When each node has something to do.
+//! When each node is due: by itself, or for an arrival.
 
 use forebay_qdisc::Time;
 
 use crate::driver::node::NodeId;
 
-/// How many nodes are looked at together: this many comparisons, without branches, cost less than a branch for each.
+/// Nodes compared at once: without branches this costs less than a branch for each.
 pub(crate) const TOGETHER: usize = 8;
 
-/// When each node has something to do: by itself, or for what arrives.
 pub(crate) struct Agenda {
     groups: Vec<[Time; TOGETHER]>,
 }
 
 impl Agenda {
-    /// Of this many nodes, none of which has anything to do.
     pub fn new(nodes: usize) -> Self {
         Self { groups: vec![[Time::NEVER; TOGETHER]; nodes.div_ceil(TOGETHER)] }
     }
 
-    /// When a node has something to do.
     #[inline]
     pub fn of(&self, node: NodeId) -> Time {
         self.groups[node as usize / TOGETHER][node as usize % TOGETHER]
     }
 
-    /// A node has something to do at `time`, and nothing before.
     #[inline]
     pub fn set(&mut self, node: NodeId, time: Time) {
         self.groups[node as usize / TOGETHER][node as usize % TOGETHER] = time;
     }
 
-    /// A node has something to do at `time`, too.
+    /// Sets when a node is due, unless it is due earlier.
     #[inline]
     pub fn add(&mut self, node: NodeId, time: Time) {
         let known = &mut self.groups[node as usize / TOGETHER][node as usize % TOGETHER];
         *known = time.min(*known);
     }
 
-    /// When the first node has something to do.
     #[inline]
     pub fn first(&self) -> Time {
         let mut first = [Time::NEVER; TOGETHER];
@@ -49,7 +44,7 @@ impl Agenda {
         first.into_iter().fold(Time::NEVER, Time::min)
     }
 
-    /// Which nodes of a group, `TOGETHER` of them, have something to do before `end`: a bit for each.
+    /// Which nodes of a group are due before `end`, a bit for each.
     #[inline]
     pub fn due(&self, group: usize, end: Time) -> u32 {
         let bits = self.groups[group].map(|time| u32::from(time < end));

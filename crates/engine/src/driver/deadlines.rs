@@ -1,29 +1,25 @@
-//! The deadlines of many parts, and which comes first.
+//! The earliest of many deadlines.
 
 use forebay_qdisc::Time;
 
-/// How many parts are in a group: this many comparisons, without branches, cost less than another level.
+/// This many comparisons without branches cost less than another level.
 const GROUP: usize = 16;
 
-/// A deadline for each of a fixed number of parts: a tournament of groups of sixteen, so that a change costs a step
-/// for each sixteenfold of their number, and the earliest is at hand. Of equal deadlines the part with the lower number
-/// comes first.
+/// A tournament of groups of sixteen. Of equal deadlines the lowest part comes first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Deadlines {
-    /// The first group: the parts themselves, or if they are more than sixteen, the earliest of groups of them.
+    /// Group 0: the parts or, if they are more than sixteen, the minima of groups.
     root: [Time; GROUP],
-    /// The earliest of the root, at hand without a look into it.
+    /// The minimum of the root.
     earliest: Time,
-    /// A tree in an array: its place `i` of group `g` is the earliest of group 16 `g` + `i` + 1, the root being group
-    /// 0. The parts themselves are the places of the last level.
+    /// The other groups, a tree in an array: place `i` of group `g` is the minimum of group 16 `g` + `i` + 1. The last
+    /// level holds the parts.
     below: Vec<[Time; GROUP]>,
-    /// The first group of the last level.
     last_level: usize,
 }
 
 impl Deadlines {
-    /// For this many parts, none of which has a deadline.
     pub fn new(parts: usize) -> Self {
         let (mut last_level, mut groups) = (0, 1);
         while GROUP * groups < parts {
@@ -38,20 +34,18 @@ impl Deadlines {
         }
     }
 
-    /// The earliest deadline.
     #[inline]
     pub fn earliest(&self) -> Time {
         self.earliest
     }
 
-    /// The deadline of a part.
     #[inline]
     pub fn of(&self, part: usize) -> Time {
         let group = self.last_level + part / GROUP;
         if group == 0 { self.root[part] } else { self.below[group - 1][part % GROUP] }
     }
 
-    /// Sets the deadline of a part; [`Time::NEVER`] for none.
+    /// [`Time::NEVER`] for none.
     #[inline]
     pub fn set(&mut self, part: usize, mut deadline: Time) {
         let (mut group, mut place) = (self.last_level + part / GROUP, part % GROUP);
@@ -65,7 +59,7 @@ impl Deadlines {
         self.earliest = self.root.iter().copied().fold(Time::NEVER, Time::min);
     }
 
-    /// The part whose deadline is the earliest, if that is `now` or before.
+    /// The part with the earliest deadline, if that is not after `now`.
     #[inline]
     pub fn due(&self, now: Time) -> Option<usize> {
         let earliest = self.earliest;
@@ -82,7 +76,7 @@ impl Deadlines {
     }
 }
 
-/// The first place of a group that has this time; one has it.
+/// The first place with this time; there has to be one.
 #[inline]
 fn place_of(times: &[Time; GROUP], time: Time) -> usize {
     let equal = times.map(|other| u32::from(other == time));

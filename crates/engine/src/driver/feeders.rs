@@ -1,6 +1,5 @@
-//! What is on its way to a node that links lead to.
-//!
-//! What comes by one link comes in order. So each has a ring, and the first of all is the first of one of them.
+//! Packets on their way to a node that links lead to: each link has a FIFO, and the node takes the earliest of their
+//! first packets.
 
 use std::iter;
 
@@ -10,16 +9,14 @@ use crate::driver::deadlines::Deadlines;
 use crate::driver::ring::Ring;
 use crate::packet::Packet;
 
-/// The packets of a few links, which are looked through one after the other.
+/// Few links, whose first arrivals are compared directly.
 pub(crate) struct FewFeeders {
-    /// When the first packet of each link arrives.
+    /// The first arrival on each link.
     first: [Time; Self::FEW],
     rings: Vec<Ring<Packet>>,
 }
 
-/// The packets of any number of links.
 pub(crate) struct ManyFeeders {
-    /// When the first packet of each link arrives.
     first: Deadlines,
     rings: Vec<Ring<Packet>>,
 }
@@ -27,12 +24,11 @@ pub(crate) struct ManyFeeders {
 impl FewFeeders {
     pub const FEW: usize = 4;
 
-    /// Of this many links.
     pub fn new(feeders: usize) -> Self {
         Self { first: [Time::NEVER; Self::FEW], rings: rings(feeders) }
     }
 
-    /// When the first packet arrives ([`Time::NEVER`] without one), and the link that it comes by.
+    /// The first arrival ([`Time::NEVER`] without one), and its link.
     #[inline]
     pub fn next(&self) -> (Time, usize) {
         let [a, b, c, d] = self.first;
@@ -40,7 +36,7 @@ impl FewFeeders {
         earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)))
     }
 
-    /// A packet is on its way, to arrive at `packet.time`: not before those that were sent on the same link.
+    /// Adds a packet, which arrives no earlier than those sent before on its link.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, feeder: usize) {
         if push(&mut self.rings[feeder], packet) {
@@ -48,7 +44,7 @@ impl FewFeeders {
         }
     }
 
-    /// Takes the first packet, if it arrives before `until`: of those that arrive at one time, that of the first link.
+    /// Takes the first packet before `until`. At one time the lowest link comes first.
     #[inline(always)]
     pub fn receive(&mut self, until: Time) -> Option<Packet> {
         let (next, feeder) = self.next();
@@ -63,24 +59,20 @@ impl FewFeeders {
 }
 
 impl ManyFeeders {
-    /// Of this many links.
     pub fn new(feeders: usize) -> Self {
         Self { first: Deadlines::new(feeders), rings: rings(feeders) }
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] without one.
     pub fn next(&self) -> Time {
         self.first.earliest()
     }
 
-    /// As [`FewFeeders::push`].
     pub fn push(&mut self, packet: Packet, feeder: usize) {
         if push(&mut self.rings[feeder], packet) {
             self.first.set(feeder, packet.time);
         }
     }
 
-    /// As [`FewFeeders::receive`].
     pub fn receive(&mut self, until: Time) -> Option<Packet> {
         if self.first.earliest() >= until {
             return None;
@@ -97,7 +89,7 @@ fn rings(feeders: usize) -> Vec<Ring<Packet>> {
     iter::repeat_with(Ring::default).take(feeders).collect()
 }
 
-/// Adds a packet; returns whether it is the first one.
+/// Returns whether the packet is the first in its ring.
 #[inline(always)]
 fn push(ring: &mut Ring<Packet>, packet: Packet) -> bool {
     debug_assert!(ring.back().is_none_or(|last| last.time <= packet.time), "a packet overtakes another one");

@@ -1,7 +1,7 @@
-//! What is on its way to a node that routes lead to, in any order.
+//! Packets on their way to a node that routes lead to, in any order.
 //!
-//! Time is divided into granules: packets of the next 64 granules are kept apart by granule, later ones together, so
-//! that a packet is looked at only when its granule's turn is near. What is taken is sorted then.
+//! Time is divided into granules. Packets of the next 64 are kept apart by granule, later ones together, so that a
+//! packet is touched only when its granule is near. Packets are sorted when they are taken.
 
 use forebay_qdisc::Time;
 
@@ -11,29 +11,26 @@ use crate::packet::Packet;
 /// Granules that are kept apart.
 pub(crate) const SLOTS: u64 = 64;
 
-/// Packets by granule.
 pub(crate) struct Granules {
-    /// The packets of a granule each, as they came.
+    /// Unsorted, granule `g` in slot `g` % 64. An empty slot has no vector.
     slots: Box<[Slot; SLOTS as usize]>,
-    /// Which slots are not empty, one bit each.
+    /// A bit for each slot that is not empty.
     occupied: u64,
-    /// What comes in this granule or before it has been asked for.
+    /// Where the last `take` ended: nothing arrives in an earlier granule.
     granule: u64,
-    /// A granule takes two to this many picoseconds.
+    /// A granule lasts 2^`granule_bits` ps.
     granule_bits: u32,
-    /// The packets behind the slots, and when the first of them arrives.
+    /// Packets beyond the slots.
     far: Vec<Packet>,
     far_next: Time,
 }
 
-/// The packets of a granule.
 struct Slot {
     packets: Vec<Packet>,
     next: Time,
 }
 
 impl Granules {
-    /// An empty one with granules of two to the power of `granule_bits` picoseconds.
     pub fn new(granule_bits: u32) -> Self {
         Self {
             slots: Box::new(std::array::from_fn(|_| Slot { packets: Vec::new(), next: Time::NEVER })),
@@ -45,14 +42,13 @@ impl Granules {
         }
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] without one.
+    /// The first arrival; [`Time::NEVER`] without one.
     #[inline]
     pub fn next(&self) -> Time {
         let first = self.first_occupied().map_or(Time::NEVER, |index| self.slots[index].next);
         first.min(self.far_next)
     }
 
-    /// A packet is on its way, to arrive at `packet.time`.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, pool: &mut Pool) {
         let time = packet.time;
@@ -76,8 +72,7 @@ impl Granules {
         self.far.push(packet);
     }
 
-    /// Takes what arrives before `until`, in the order of time, at one time in the order of `feeder`. The vector is to
-    /// be [given back](Pool::give_back).
+    /// Takes the packets before `until`, in the order of (time, `feeder`).
     pub fn take(&mut self, until: Time, pool: &mut Pool, feeder: impl Fn(&Packet) -> u32) -> Vec<Packet> {
         let mut taken = Vec::new();
         let last_granule = until.picoseconds() >> self.granule_bits;
@@ -90,7 +85,7 @@ impl Granules {
         taken
     }
 
-    /// The index of the first slot that is not empty, in the order of time.
+    /// The first slot in time that is not empty.
     #[inline]
     fn first_occupied(&self) -> Option<usize> {
         let from = self.granule % SLOTS;
@@ -139,7 +134,7 @@ impl Granules {
         }
     }
 
-    /// Puts the packets whose granules have come near where they belong.
+    /// Moves packets that have come near to slots, or to `taken`.
     #[cold]
     fn bring_nearer(&mut self, until: Time, taken: &mut Vec<Packet>, pool: &mut Pool) {
         let mut far = std::mem::take(&mut self.far);
@@ -164,7 +159,6 @@ impl Granules {
 }
 
 impl Slot {
-    /// Makes room for another packet.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, pool: &mut Pool) {

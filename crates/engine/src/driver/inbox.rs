@@ -1,7 +1,6 @@
-//! What is on its way to a node.
+//! Packets on their way to a node.
 //!
-//! A node takes all that arrives before a time at once, in the order of (time, feeder). After that nothing may come
-//! that arrives before that time.
+//! A node takes packets up to a time, in the order of (time, feeder). Afterwards none may arrive before that time.
 
 use std::iter;
 
@@ -12,10 +11,10 @@ use crate::driver::granules::Granules;
 use crate::driver::pool::Pool;
 use crate::packet::Packet;
 
-/// The packets that a node has not taken yet: a line of the processor's cache.
+/// The packets that a node has not taken yet. It fills a cache line.
 #[repr(align(64))]
 pub(crate) struct Inbox {
-    /// Everything before this has been taken.
+    /// Everything before has been taken.
     closed_until: Time,
     packets: Packets,
 }
@@ -26,10 +25,27 @@ enum Packets {
     FewLinks(FewFeeders),
     ManyLinks(Box<ManyFeeders>),
     AnyOrder(Box<Granules>),
+    Elsewhere(Box<Outgoing>),
+}
+
+/// Packets for a node on another thread.
+#[derive(Default)]
+pub(crate) struct Outgoing {
+    pub packets: Vec<Packet>,
+    /// The feeder of each packet.
+    pub feeders: Vec<u32>,
+}
+
+impl Outgoing {
+    #[inline(never)]
+    fn push(&mut self, packet: Packet, feeder: u32) {
+        self.packets.push(packet);
+        self.feeders.push(feeder);
+    }
 }
 
 impl Inbox {
-    /// An empty one for what comes by this many links, by each in the order of time.
+    /// For this many links, on each of which packets arrive in order.
     pub fn of_links(links: usize) -> Self {
         let packets = if links <= FewFeeders::FEW {
             Packets::FewLinks(FewFeeders::new(links))
@@ -39,23 +55,31 @@ impl Inbox {
         Self { closed_until: Time::ZERO, packets }
     }
 
-    /// An empty one for what comes by routes, in any order, with [granules](Granules) of two to the power of
-    /// `granule_bits` picoseconds.
+    /// For packets that follow routes, in any order, with [granules](Granules) of 2^`granule_bits` ps.
     pub fn of_routes(granule_bits: u32) -> Self {
         Self { closed_until: Time::ZERO, packets: Packets::AnyOrder(Box::new(Granules::new(granule_bits))) }
     }
 
-    /// When the first packet arrives; [`Time::NEVER`] without one.
+    pub fn elsewhere() -> Self {
+        Self { closed_until: Time::ZERO, packets: Packets::Elsewhere(Box::default()) }
+    }
+
+    /// `None` for a node on this thread.
+    pub fn outgoing(&mut self) -> Option<&mut Outgoing> {
+        if let Packets::Elsewhere(packets) = &mut self.packets { Some(packets) } else { None }
+    }
+
     #[inline]
     pub fn next(&self) -> Time {
         match &self.packets {
             Packets::FewLinks(packets) => packets.next().0,
             Packets::ManyLinks(packets) => packets.next(),
             Packets::AnyOrder(packets) => packets.next(),
+            Packets::Elsewhere(_) => Time::NEVER,
         }
     }
 
-    /// A packet is on its way, to arrive at `packet.time`; `feeder` numbers the links that lead here.
+    /// `feeder` numbers the links that lead here.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
@@ -63,11 +87,11 @@ impl Inbox {
             Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
             Packets::ManyLinks(packets) => packets.push(packet, feeder as usize),
             Packets::AnyOrder(packets) => packets.push(packet, pool),
+            Packets::Elsewhere(packets) => packets.push(packet, feeder),
         }
     }
 
-    /// Takes what arrives before `until`, in the order of time, at one time in the order of `feeder`. The vector is to
-    /// be [given back](Pool::give_back).
+    /// As [`Granules::take`].
     #[inline]
     pub fn take(&mut self, until: Time, pool: &mut Pool, feeder: impl Fn(&Packet) -> u32) -> Vec<Packet> {
         self.closed_until = until;
@@ -77,14 +101,14 @@ impl Inbox {
         }
     }
 
-    /// Takes the first packet, if it arrives before `until`, where packets come by links.
+    /// Takes the first packet before `until`; none where packets follow routes.
     #[inline(always)]
     pub fn receive(&mut self, until: Time) -> Option<Packet> {
         self.closed_until = until;
         match &mut self.packets {
             Packets::FewLinks(packets) => packets.receive(until),
             Packets::ManyLinks(packets) => packets.receive(until),
-            Packets::AnyOrder(_) => None,
+            Packets::AnyOrder(_) | Packets::Elsewhere(_) => None,
         }
     }
 }
@@ -103,7 +127,6 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes, and whenever it is taken: all of it, once, in the order of time and feeder.
         #[test]
         fn it_gives_what_came_in_order(
             granule_bits in prop::option::of(0_u32..12),
@@ -119,7 +142,7 @@ mod tests {
                 for (delay, feeder) in arrivals {
                     let feeder = feeder % feeders;
                     let last = &mut last[feeder as usize];
-                    // A feeder that is one of few sends in the order of time.
+                    // Packets on a link arrive in order.
                     let time = if granule_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
                     *last = time;
                     inbox.push(packet(time, feeder), feeder, &mut pool);

@@ -1,12 +1,12 @@
-//! What the driver runs: nodes, and what lies between them.
+//! What the driver runs: nodes, and the lanes between them.
 
 use forebay_qdisc::Time;
 
 use crate::driver::agenda::Agenda;
-use crate::driver::inbox::Inbox;
+use crate::driver::inbox::{Inbox, Outgoing};
 use crate::driver::pool::Pool;
 use crate::driver::routes::{RouteRows, Routes, Step};
-use crate::ethernet::control::MessageTable;
+use crate::ethernet::control::{ControlRows, MessageTable};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -15,51 +15,48 @@ use crate::spec::LinkId;
 
 pub(crate) use crate::driver::routes::NodeId;
 
-/// A part of the network that runs by itself as long as it is known what reaches it.
-///
-/// At one time a node's own timers come before what arrives, and arrivals come in the order of the links by which they
-/// come.
-pub(crate) trait Node {
-    /// Does what happens before time zero: an endpoint behind a link is that much ahead of the packets that enter the
-    /// link.
+/// A part of the network that runs by itself as far as its arrivals are known. At one time its timers come before
+/// arrivals, and these come in the order of the links.
+pub(crate) trait Node: Send {
+    /// Does what comes before time zero: an endpoint is ahead of its node by the delay of its downlink.
     fn start(&mut self, _me: NodeId, _lanes: &mut Lanes) {}
 
-    /// When it has something to do next by itself, whatever arrives.
+    /// When it is due without an arrival.
     fn next(&self) -> Time;
 
-    /// Does all that happens before `until`. Returns until when what it has settled keeps its link busy: it begins to
-    /// send nothing more before that, nor before `until`.
+    /// Does everything before `until`. Returns how long its link is busy with settled packets: before that, and before
+    /// `until`, it begins to send nothing more.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
 
-    /// Decides about nothing ahead of its time: the same results, slower.
+    /// Settles nothing ahead of time: the same results, slower.
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {}
 
-    /// The run is over: brings the books up to `end` and hands them in.
+    /// Brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
 }
 
-/// What lies between the nodes.
+/// The lanes between nodes, and the side tables of the packets there.
 pub(crate) struct Lanes {
     pub routes: Routes,
     inboxes: Vec<Inbox>,
     pub agenda: Agenda,
     granule_bits: u32,
     pool: Pool,
-    /// The measured interval.
     pub measured: MeasuredInterval,
-    /// SACK blocks of the ACKs in flight.
+    /// Of the ACKs in flight.
     pub sacks: SackTable,
-    /// Messages of the control frames in flight.
+    /// Of the control frames in flight.
     pub messages: MessageTable,
-    /// Packets that are still on their way when the run ends, by (flow, direction).
+    /// Which packets are control frames, if there are any.
+    pub control: Option<ControlRows>,
+    /// Packets on their way at the end, by (flow, direction).
     in_flight: Vec<u64>,
-    /// Packets that nodes have taken.
     pub taken: u64,
 }
 
 impl Lanes {
-    /// Between this many nodes; for the granules see [`Granules`](crate::driver::granules::Granules).
+    /// See [`Granules`](crate::driver::granules::Granules) for `granule_bits`.
     pub fn new(routes: Routes, nodes: usize, granule_bits: u32, measured: MeasuredInterval) -> Self {
         let inbox = |node| match routes.links_to(node) {
             0 => Inbox::of_routes(granule_bits),
@@ -75,16 +72,46 @@ impl Lanes {
             measured,
             sacks: SackTable::default(),
             messages: MessageTable::default(),
+            control: None,
             taken: 0,
         }
     }
 
-    /// Lanes that lead nowhere, for what is left to be told when the run is over and nothing can be sent.
+    /// The lanes of one thread: packets for nodes `elsewhere` are kept to be handed over.
+    pub fn of_thread(&self, elsewhere: impl Fn(NodeId) -> bool) -> Self {
+        let mut lanes = Self::new(self.routes.clone(), self.inboxes.len(), self.granule_bits, self.measured);
+        for (inbox, node) in lanes.inboxes.iter_mut().zip(0..) {
+            if elsewhere(node) {
+                *inbox = Inbox::elsewhere();
+            }
+        }
+        lanes.control = self.control;
+        lanes
+    }
+
+    pub fn outgoing(&mut self, node: NodeId) -> Option<&mut Outgoing> {
+        self.inboxes[node as usize].outgoing()
+    }
+
+    /// Adds a packet from another thread.
+    pub fn accept(&mut self, node: NodeId, packet: Packet, feeder: u32) {
+        self.put(packet, Step { node, feeder });
+    }
+
+    /// Adds the counts of a thread that has ended.
+    pub fn join(&mut self, ended: &Self) {
+        self.taken += ended.taken;
+        for (all, packets) in self.in_flight.iter_mut().zip(&ended.in_flight) {
+            *all += packets;
+        }
+    }
+
+    /// Lanes that lead nowhere, for the end of the run.
     pub fn nowhere(measured: MeasuredInterval) -> Self {
         Self::new(Routes::new(&RouteRows::default(), 0, Vec::new(), false), 0, 0, measured)
     }
 
-    /// Sends a packet, which arrives at the next node of its route at `packet.time`.
+    /// Sends a packet to the next node of its route, where it arrives at `packet.time`.
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet) {
         if packet.time > self.measured.to {
@@ -95,7 +122,7 @@ impl Lanes {
         self.put(packet, step);
     }
 
-    /// Sends a packet, which arrives where `link` leads at `packet.time`.
+    /// Sends a packet over `link`, whose end it reaches at `packet.time`.
     #[inline(always)]
     pub fn send_over(&mut self, link: LinkId, packet: Packet) {
         if packet.time > self.measured.to {
@@ -110,14 +137,13 @@ impl Lanes {
         self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
     }
 
-    /// A packet is on its way when the run ends.
     #[cold]
     pub fn count_in_flight(&mut self, packet: Packet) {
         self.in_flight[packet.direction_index()] += 1;
         self.release(&packet);
     }
 
-    /// Lets go of what a packet holds in side tables, when it ends.
+    /// Frees the SACK blocks of a packet that ends here.
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
         if packet.is_ack() && packet.stamp != 0 {
@@ -125,19 +151,19 @@ impl Lanes {
         }
     }
 
-    /// The end of the granule in which `time` lies: up to there inboxes are emptied at the least cost.
+    /// The end of a granule: to empty inboxes up to there costs least.
     pub fn end_of_granule(&self, time: Time) -> Time {
         Time::from_picoseconds(((time.picoseconds() >> self.granule_bits) + 1) << self.granule_bits)
     }
 
-    /// A node has run, and has something to do by itself at `next`.
+    /// A node has run, and is due by itself at `next`.
     #[inline]
     pub fn plan(&mut self, node: NodeId, next: Time) {
         self.agenda.set(node, next.min(self.inboxes[node as usize].next()));
     }
 
-    /// Takes what arrives at a node before `until`, in the order of time, at one time in that of the links by which it
-    /// comes. The vector is to be [given back](Lanes::give_back).
+    /// Takes the arrivals before `until`, in the order of (time, feeder). The vector is to be [given
+    /// back](Lanes::give_back).
     #[inline]
     pub fn take(&mut self, node: NodeId, until: Time) -> Vec<Packet> {
         let Self { inboxes, pool, routes, taken, .. } = self;
@@ -146,7 +172,7 @@ impl Lanes {
         packets
     }
 
-    /// Takes what arrives first at a node to which links lead, if that is before `until`.
+    /// Takes the first arrival before `until` at a node that links lead to.
     #[inline(always)]
     pub fn receive(&mut self, node: NodeId, until: Time) -> Option<Packet> {
         let packet = self.inboxes[node as usize].receive(until);
@@ -154,13 +180,11 @@ impl Lanes {
         packet
     }
 
-    /// Gives back what [`Lanes::take`] has given.
     #[inline]
     pub fn give_back(&mut self, packets: Vec<Packet>) {
         self.pool.give_back(packets);
     }
 
-    /// Hands in what was on its way when the run ended.
     pub fn finish(&self, report: &mut Report) {
         for (direction, &packets) in self.in_flight.iter().enumerate() {
             report.in_flight(direction, packets);

@@ -1,9 +1,8 @@
 //! In which order nodes run within a round.
 //!
-//! What a node sends reaches the next one no sooner than the delay of the lane between them. So each may run beyond
-//! what its feeders have done by that much. Where all feeders of a node have run before it in the same round, it gets
-//! as far as they did. Only along a lane that leads back, from a node that runs later in the round, does it have no
-//! more than the delay of that lane. So the lanes that lead back have to be long ones.
+//! A node may run beyond its feeders by the delay of the lane between them. It keeps up with feeders that run earlier
+//! in the round. A lane that leads back, from a later node, limits it to the delay of that lane. So lanes that lead
+//! back have to be long.
 
 use std::collections::BTreeSet;
 
@@ -11,26 +10,23 @@ use forebay_qdisc::Span;
 
 use crate::driver::node::NodeId;
 
-/// A connection from a node to one that it feeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub from: NodeId,
     pub to: NodeId,
-    /// What `from` begins to send reaches `to` no sooner than this much later.
+    /// What `from` begins to send arrives no sooner than this much later.
     pub delay: Span,
 }
 
-/// The nodes in an order in which the shortest lane that leads back is as long as can be.
-///
-/// Returns them with the delay of that lane ([`Span::MAX`] if none leads back), or `None` if there is a circle of lanes
-/// without any delay.
+/// An order in which the shortest lane that leads back is as long as possible, with the delay of that lane
+/// ([`Span::MAX`] if none leads back). `None` if there is a cycle without delay.
 pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)> {
     let mut delays: Vec<Span> = lanes.iter().map(|lane| lane.delay).collect();
     delays.sort_unstable();
     delays.dedup();
     delays.retain(|&delay| delay > Span::ZERO);
     delays.push(Span::MAX);
-    // Lanes shorter than a delay have to lead forward: the longest delay for which that can be.
+    // Finds the longest delay such that all shorter lanes can lead forward.
     let (mut best, mut low, mut high) = (None, 0, delays.len());
     while low < high {
         let middle = usize::midpoint(low, high);
@@ -45,10 +41,10 @@ pub(crate) fn order(nodes: usize, lanes: &[Lane]) -> Option<(Vec<NodeId>, Span)>
     best
 }
 
-/// The nodes in an order in which all lanes shorter than `delay` lead forward, if there is one. Of the nodes that may
-/// come next it takes one that fewest of the others feed, so that most of the longer lanes lead forward, too.
+/// An order in which all lanes shorter than `delay` lead forward, if there is one. The next node is one with the fewest
+/// remaining feeders, so that most longer lanes lead forward, too.
 fn forward(nodes: usize, lanes: &[Lane], delay: Span) -> Option<Vec<NodeId>> {
-    // How many feeders of each node are not in the order yet, over short lanes and over all.
+    // Feeders that are not in the order yet: over short lanes, and over all.
     let mut feeders = vec![(0_u32, 0_u32); nodes];
     let mut following: Vec<Vec<(NodeId, u32)>> = vec![Vec::new(); nodes];
     for lane in lanes.iter().filter(|lane| lane.from != lane.to || lane.delay < delay) {
@@ -89,7 +85,6 @@ mod tests {
         Lane { from, to, delay: Span::from_nanoseconds(nanoseconds) }
     }
 
-    /// The shortest lane that leads back, or to the node itself.
     fn shortest_back(order: &[NodeId], lanes: &[Lane]) -> Span {
         let place = |node: NodeId| order.iter().position(|&other| other == node);
         let back = lanes.iter().filter(|lane| place(lane.to) <= place(lane.from));
@@ -109,7 +104,6 @@ mod tests {
     }
 
     proptest! {
-        /// No other order of up to five nodes has a longer shortest lane back.
         #[test]
         fn no_order_is_better(lanes in prop::collection::vec((0_u32..5, 0_u32..5, 1_u64..20), 1..12)) {
             let lanes: Vec<Lane> = lanes.into_iter().map(|(from, to, delay)| lane(from, to, delay)).collect();

@@ -1,8 +1,7 @@
-//! What all inboxes share: vectors to be used again, and what sorting needs.
+//! Spare vectors and space for sorting, shared by all inboxes so that little memory is touched.
 
 use crate::packet::Packet;
 
-/// Vectors to be used again, and what sorting needs: one for all inboxes, so that little memory is touched.
 #[derive(Default)]
 pub(crate) struct Pool {
     spare: Vec<Vec<Packet>>,
@@ -15,7 +14,6 @@ impl Pool {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Gives back what an inbox has given.
     pub fn give_back(&mut self, mut packets: Vec<Packet>) {
         if packets.capacity() > 0 {
             packets.clear();
@@ -23,14 +21,20 @@ impl Pool {
         }
     }
 
-    /// Sorts by (time, feeder). Nearly all that comes from one feeder is in order; what comes from several is put into
-    /// buckets of about one packet each, and then in order within a few places.
+    /// Sorts by (time, feeder). What comes from one feeder is a run, mostly in order. A few runs are merged. What comes
+    /// from many feeders is put into buckets of about one packet each, and then in order within a few places.
     pub fn sort(&mut self, packets: &mut [Packet], feeder: impl Fn(&Packet) -> u32) {
         const FEW: usize = 24;
         let after = |one: &Packet, other: &Packet| {
             one.time > other.time || (one.time == other.time && feeder(one) > feeder(other))
         };
-        if packets.is_sorted_by(|one, other| !after(one, other)) {
+        let mut runs = Runs::default();
+        for (place, pair) in packets.windows(2).enumerate() {
+            if after(&pair[0], &pair[1]) && !runs.begin(place + 1) {
+                break;
+            }
+        }
+        if runs.count == 0 {
             return;
         }
         if packets.len() <= FEW {
@@ -38,6 +42,8 @@ impl Pool {
                 let packet = packets[place];
                 insert(packets, place, packet, after);
             }
+        } else if runs.count < Runs::MOST {
+            self.merge(packets, runs, after);
         } else if self.scatter(packets) {
             for (place, packet) in self.scratch[..packets.len()].iter().enumerate() {
                 insert(packets, place, *packet, after);
@@ -47,8 +53,25 @@ impl Pool {
         }
     }
 
-    /// Leaves the packets roughly in order in `scratch`: those of a bucket together, as they came. Returns false if too
-    /// many of them crowd into one bucket for that.
+    /// Merges runs, each two neighbours at a time.
+    fn merge(&mut self, packets: &mut [Packet], runs: Runs, after: impl Fn(&Packet, &Packet) -> bool) {
+        let Runs { mut begins, mut count } = runs;
+        while count > 0 {
+            let (mut from, mut kept) = (0, 0);
+            for number in (0..count).step_by(2) {
+                let middle = begins[number];
+                let end = if number + 1 < count { begins[number + 1] } else { packets.len() };
+                merge_two(&mut packets[from..end], middle - from, &mut self.scratch, &after);
+                from = end;
+                if end < packets.len() {
+                    (begins[kept], kept) = (end, kept + 1);
+                }
+            }
+            count = kept;
+        }
+    }
+
+    /// Puts the packets into `scratch` bucket by bucket, in each as they came. Returns false if a bucket is too full.
     fn scatter(&mut self, packets: &[Packet]) -> bool {
         const CROWD: u32 = 32;
         let times = || packets.iter().map(|packet| packet.time.picoseconds());
@@ -80,6 +103,46 @@ impl Pool {
             *place += 1;
         }
         true
+    }
+}
+
+/// Where runs begin that are in order, all but the first.
+#[derive(Default)]
+struct Runs {
+    begins: [usize; Self::MOST],
+    count: usize,
+}
+
+impl Runs {
+    const MOST: usize = 8;
+
+    /// A run begins; returns whether there is room for another one.
+    fn begin(&mut self, place: usize) -> bool {
+        self.begins[self.count] = place;
+        self.count += 1;
+        self.count < Self::MOST
+    }
+}
+
+/// Merges the run up to `middle` with the one behind it: from the end, so that only the second one has to be moved out
+/// of the way.
+fn merge_two(
+    packets: &mut [Packet],
+    middle: usize,
+    scratch: &mut Vec<Packet>,
+    after: impl Fn(&Packet, &Packet) -> bool,
+) {
+    scratch.clear();
+    scratch.extend_from_slice(&packets[middle..]);
+    let mut first = middle;
+    let mut place = packets.len();
+    for second in scratch.iter().rev() {
+        while first > 0 && after(&packets[first - 1], second) {
+            (first, place) = (first - 1, place - 1);
+            packets[place] = packets[first];
+        }
+        place -= 1;
+        packets[place] = *second;
     }
 }
 

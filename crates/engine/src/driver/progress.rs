@@ -1,21 +1,18 @@
-//! How far a run has come, and whether it is to go on.
+//! The progress of a run, reported to a control function that may stop it.
 
 use forebay_qdisc::Time;
 
 use crate::error::RunError;
 
-/// How much work passes between two calls of the run's control function, in packets or turns of nodes: some
-/// milliseconds.
+/// Packets or turns of nodes between two calls of the control function: some milliseconds.
 pub(crate) const WORK_PER_CHECK: u64 = 1 << 14;
 
-/// How far a run has come.
 pub(crate) struct Progress<'a> {
-    /// Called from time to time with the part of the run that is done; answers whether to continue.
+    /// Receives the part of the run that is done; returns whether to continue.
     control: &'a mut dyn FnMut(f64) -> bool,
-    end: Time,
+    pub end: Time,
     /// Turns of nodes.
     pub events: u64,
-    /// Work until the next call of `control`.
     until_check: u64,
 }
 
@@ -24,8 +21,8 @@ impl<'a> Progress<'a> {
         Self { control, end, events: 0, until_check: WORK_PER_CHECK }
     }
 
-    /// Counts work, and asks from time to time whether to continue. An event is no measure of it: with few flows it may
-    /// bring thousands of packets.
+    /// Counts work and at times asks whether to continue. A turn may bring thousands of packets, so turns are no
+    /// measure.
     ///
     /// # Errors
     /// If the answer is no.

@@ -1,16 +1,13 @@
-//! A FIFO in a ring whose capacity is a power of two.
-//!
-//! What `VecDeque` does, for `Copy` values and nothing else: a lane's push and pop together took 62 instructions of a
-//! packet-hop with `VecDeque`, and take about 20 with this.
+//! A FIFO in a ring whose capacity is a power of two: a `VecDeque` for `Copy` values, with fewer instructions.
 
 use std::hint::select_unpredictable;
 
-/// A growable FIFO, of fewer than 2^32 values.
+/// Holds fewer than 2^32 values.
 #[derive(Clone, Debug)]
 pub(crate) struct Ring<T> {
-    /// As many as a power of two, or none at all.
+    /// A power of two, or none.
     slots: Box<[T]>,
-    /// How many values have ever been taken out, and put in, modulo 2^32.
+    /// Of the oldest value and of the next one, modulo 2^32.
     head: u32,
     tail: u32,
 }
@@ -27,7 +24,6 @@ impl<T: Copy> Ring<T> {
         index as usize & self.slots.len().wrapping_sub(1)
     }
 
-    /// How many values it holds.
     #[inline]
     pub fn len(&self) -> usize {
         self.tail.wrapping_sub(self.head) as usize
@@ -39,8 +35,7 @@ impl<T: Copy> Ring<T> {
         if self.head == self.tail { None } else { self.slots.get(self.slot(self.head)) }
     }
 
-    /// What `of` returns of the oldest value, or `without` one: found out without a branch, for whether there is one is
-    /// anybody's guess.
+    /// Without a branch, which would often be mispredicted.
     #[inline]
     pub fn of_front<U>(&self, of: impl FnOnce(&T) -> U, without: U) -> U {
         match self.slots.get(self.slot(self.head)) {
@@ -55,7 +50,6 @@ impl<T: Copy> Ring<T> {
         if self.head == self.tail { None } else { self.slots.get(self.slot(self.tail.wrapping_sub(1))) }
     }
 
-    /// Adds a value.
     #[inline(always)]
     pub fn push(&mut self, value: T) {
         if self.len() == self.slots.len() {
@@ -66,7 +60,6 @@ impl<T: Copy> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
-    /// Adds a value in front of all others.
     pub fn push_front(&mut self, value: T) {
         if self.len() == self.slots.len() {
             self.grow(value);
@@ -76,14 +69,12 @@ impl<T: Copy> Ring<T> {
         self.slots[slot] = value;
     }
 
-    /// Takes the newest value out.
     pub fn pop_back(&mut self) -> Option<T> {
         let value = self.back().copied();
         self.tail = self.tail.wrapping_sub(u32::from(value.is_some()));
         value
     }
 
-    /// Takes the oldest value out.
     #[inline]
     pub fn pop(&mut self) -> Option<T> {
         let value = self.front().copied();
@@ -91,7 +82,7 @@ impl<T: Copy> Ring<T> {
         value
     }
 
-    /// Doubles the capacity; `filler` fills what is not in use.
+    /// `filler` fills the unused slots.
     #[cold]
     fn grow(&mut self, filler: T) {
         let len = self.len();

@@ -1,25 +1,24 @@
-//! Which nodes packets pass.
+//! Which node a packet reaches next.
+
+use std::sync::Arc;
 
 use crate::driver::prefetch::prefetch;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
-/// Index of a node.
 pub(crate) type NodeId = u32;
 
-/// With as many routes, what a packet meets is not in the processor's caches; with fewer it is, and looking ahead costs
-/// more than it spares.
+/// With this many routes the caches do not hold what packets touch, and prefetching pays.
 const BEYOND_THE_CACHE: usize = 4096;
 
-/// A step of a route: the node, and the number of what feeds it there: the link by which a packet comes or, behind the
-/// links' numbers, the endpoint. Packets that reach a node at one time come in the order of these numbers.
+/// A node and the number of its feeder: the link by which a packet comes or, numbered behind the links, the endpoint.
+/// At one time packets come in the order of these numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub node: NodeId,
     pub feeder: u32,
 }
 
-/// The routes of all (flow, direction)s, one behind the other.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouteRows {
     steps: Vec<Step>,
@@ -27,48 +26,43 @@ pub(crate) struct RouteRows {
 }
 
 impl RouteRows {
-    /// Adds a step to the last row.
     pub fn push(&mut self, step: Step) {
         self.steps.push(step);
     }
 
-    /// The last row is complete.
     pub fn end_row(&mut self) {
         self.ends.push(self.steps.len());
     }
 
-    /// How many rows there are.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// The rows in order.
-    fn iter(&self) -> impl Iterator<Item = &[Step]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[Step]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
         starts.zip(&self.ends).map(|(start, &end)| &self.steps[start..end])
     }
 }
 
-/// Which node a packet reaches next, by its route or by the link on which it goes.
+/// Clones share the tables.
+#[derive(Clone)]
 pub(crate) struct Routes {
-    /// The route of each (flow, direction), in rows of equal length; the last node is that of the endpoint.
-    steps: Vec<Step>,
+    /// By (flow, direction), in rows of `stride` steps. A route ends at the endpoint's node.
+    steps: Arc<[Step]>,
     stride: usize,
-    /// How many rows there are, those of control frames, which have no route, among them.
+    /// (Flow, direction)s, with those of control frames, which have no route.
     directions: usize,
-    /// Where links between nodes lead; nowhere if only routes say so.
-    link_ends: Vec<Step>,
-    /// The link by which a packet leaves the node that a step reaches, where a node has to be told.
-    leaves_by: Vec<LinkId>,
-    /// How many links lead to each node.
-    links_to: Vec<usize>,
+    /// Where links lead; empty if packets follow routes.
+    link_ends: Arc<[Step]>,
+    /// The link by which a packet leaves the node of each step; empty if no node needs it.
+    leaves_by: Arc<[LinkId]>,
+    links_to: Arc<[usize]>,
 }
 
 const NOWHERE: Step = Step { node: NodeId::MAX, feeder: u32::MAX };
 
 impl Routes {
-    /// From the routes of all (flow, direction)s, of which there are as many as `directions`, and where links lead. At
-    /// shared ports nodes have to be told by which link a packet leaves: then `tells_links`.
+    /// `tells_links`: nodes of shared ports need to know by which link a packet leaves.
     pub fn new(routes: &RouteRows, directions: usize, link_ends: Vec<Step>, tells_links: bool) -> Self {
         let stride = routes.iter().map(<[Step]>::len).max().unwrap_or(0).max(1);
         let mut steps = Vec::with_capacity(routes.len() * stride);
@@ -76,64 +70,69 @@ impl Routes {
             steps.extend_from_slice(route);
             steps.resize(row * stride, NOWHERE);
         }
-        // It leaves by what feeds the following node.
-        let leaves_by = if tells_links { steps.iter().skip(1).map(|step| step.feeder).collect() } else { Vec::new() };
-        Self { steps, stride, directions, link_ends, leaves_by, links_to: Vec::new() }
+        // A packet leaves by what feeds the next node.
+        let leaves_by =
+            if tells_links { steps.iter().skip(1).map(|step| step.feeder).collect() } else { Arc::default() };
+        Self {
+            steps: steps.into(),
+            stride,
+            directions,
+            link_ends: link_ends.into(),
+            leaves_by,
+            links_to: Arc::default(),
+        }
     }
 
-    /// Gives the nodes the numbers of their `places`, and the links that lead to a node numbers from zero on.
+    /// Renumbers nodes by their `places`, and the links to each node from zero on.
     pub fn number(&mut self, places: &[NodeId]) {
         let mut links_to = vec![0; places.iter().max().map_or(0, |&last| last as usize + 1)];
-        for step in self.link_ends.iter_mut().chain(&mut self.steps).filter(|step| **step != NOWHERE) {
+        let (steps, link_ends) = (Arc::make_mut(&mut self.steps), Arc::make_mut(&mut self.link_ends));
+        for step in link_ends.iter_mut().chain(steps).filter(|step| **step != NOWHERE) {
             step.node = places[step.node as usize];
         }
-        for step in &mut self.link_ends {
+        for step in link_ends {
             let count = &mut links_to[step.node as usize];
             (step.feeder, *count) = (*count as u32, *count + 1);
         }
-        self.links_to = links_to;
+        self.links_to = links_to.into();
     }
 
-    /// How many links lead to a node; none to one that routes lead to.
+    /// Links that lead to a node; none where packets follow routes.
     pub fn links_to(&self, node: usize) -> usize {
         self.links_to.get(node).copied().unwrap_or(0)
     }
 
-    /// How many routes there are.
     pub fn directions(&self) -> usize {
         self.directions
     }
 
-    /// Whether the routes are too many for the processor's caches.
     #[inline]
     pub fn are_many(&self) -> bool {
         self.directions >= BEYOND_THE_CACHE
     }
 
-    /// Asks for the route of a (flow, direction).
     #[inline]
     pub fn prefetch(&self, direction: usize) {
         prefetch(&self.steps[direction * self.stride]);
     }
 
-    /// Where `packet`, which is being sent, arrives next.
+    /// The next node of a packet that is being sent.
     #[inline]
     pub fn next(&self, packet: &Packet) -> Step {
         self.steps[packet.direction_index() * self.stride + packet.hop()]
     }
 
-    /// Where a link between nodes leads.
     #[inline]
     pub fn end_of(&self, link: LinkId) -> Step {
         self.link_ends[link as usize]
     }
 
-    /// The link by which `packet` leaves the node that it has reached, where that is told.
+    /// By which link a packet leaves its node. Needs `tells_links`.
     pub fn leaves_by(&self, packet: &Packet) -> LinkId {
         self.leaves_by[packet.direction_index() * self.stride + packet.hop() - 1]
     }
 
-    /// What has fed the node that `packet` has reached.
+    /// What has fed the packet's node.
     #[inline]
     pub fn feeder(&self, packet: &Packet) -> u32 {
         self.steps[packet.direction_index() * self.stride + packet.hop() - 1].feeder

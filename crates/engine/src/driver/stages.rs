@@ -1,9 +1,8 @@
 //! Which nodes run up to the same time.
 //!
-//! Most nodes are a stage each. Where lanes are so short that a node handles a packet or two in its turn, to find out
-//! for each how far it may run would cost more than the turn. So nodes between which no lane leads run together, up to
-//! a time that holds for all of them. Most Ethernets have two such sides: trees, rings of an even number of switches,
-//! leaves and spines. Each side runs as far beyond what the other one has done as the shortest lane is long.
+//! Most nodes are a stage each. With very short lanes a turn brings a packet or two, and costs less than finding how
+//! far each node may run. There, nodes that no lane joins share a stage. Most Ethernets have two such sides: trees,
+//! even rings of switches, leaves and spines. Each side runs beyond the other by the delay of the shortest lane.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,8 +12,8 @@ use forebay_qdisc::Span;
 use crate::driver::node::NodeId;
 use crate::driver::order::Lane;
 
-/// The stage of each node: nodes in the range `together` are in two stages, with no lane between nodes of the same one,
-/// or in one if that cannot be; each of the others is in one of its own. Returns how many stages there are, too.
+/// The stage of each node, and their number. Nodes in the range `together` form two stages without lanes inside, or one
+/// if that cannot be. Each other node is its own.
 pub(crate) fn stages(nodes: usize, lanes: &[Lane], together: Range<NodeId>) -> (Vec<usize>, usize) {
     let mut stage_of = vec![0; nodes];
     let mut stages = 0;
@@ -32,7 +31,7 @@ pub(crate) fn stages(nodes: usize, lanes: &[Lane], together: Range<NodeId>) -> (
     (stage_of, stages + of_sides)
 }
 
-/// The lanes between stages: between each two the shortest.
+/// The shortest lane between each two stages.
 pub(crate) fn between(stage_of: &[usize], lanes: &[Lane]) -> Vec<Lane> {
     let mut shortest: BTreeMap<(NodeId, NodeId), Span> = BTreeMap::new();
     for lane in lanes {
@@ -43,8 +42,7 @@ pub(crate) fn between(stage_of: &[usize], lanes: &[Lane]) -> Vec<Lane> {
     shortest.into_iter().map(|((from, to), delay)| Lane { from, to, delay }).collect()
 }
 
-/// On which of two sides each node of `together` is such that every lane between them leads from one to the other, if
-/// there are such sides.
+/// The side of each node of `together`, if two sides exist such that every lane leads from one to the other.
 fn two_sides(nodes: usize, lanes: &[Lane], together: &Range<NodeId>) -> Option<Vec<bool>> {
     let mut neighbours = vec![Vec::new(); nodes];
     for lane in lanes.iter().filter(|lane| together.contains(&lane.from) && together.contains(&lane.to)) {
@@ -83,7 +81,7 @@ mod tests {
         let ring = |nodes: u32| lanes(&(0..nodes).map(|node| (node, (node + 1) % nodes)).collect::<Vec<_>>());
         assert_eq!(stages(4, &ring(4), 0..4), (vec![0, 1, 0, 1], 2));
         assert_eq!(stages(3, &ring(3), 0..3), (vec![0, 0, 0], 1));
-        // Two nodes of their own beside a star.
+        // Two single nodes beside a star.
         let star = lanes(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
         assert_eq!(stages(5, &star, 1..4), (vec![0, 2, 3, 3, 1], 4));
         let between = between(&[0, 2, 3, 3, 1], &star);

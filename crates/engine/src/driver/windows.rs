@@ -1,9 +1,8 @@
-//! The driver: runs each node as far as it is known what reaches it.
+//! The driver: runs each node as far as its arrivals are known.
 //!
-//! In a round every stage (mostly a single node) has its turn. It may run until the first time at which one of its
-//! feeders could still send it something: what the feeder has done, or until when its link is busy, and the delay of
-//! the lane between them. Stages between which nothing passes may be at different times. When nothing is to be done for
-//! a while, all move on to the next thing that is.
+//! In a round every stage, mostly a single node, has one turn. It may run until a feeder could next send it something:
+//! until the feeder has run or its link is busy, plus the delay of the lane. So stages may be at different times. When
+//! nothing happens for a while, the next round begins at the next event.
 
 #[cfg(feature = "oracle")]
 mod oracle;
@@ -20,48 +19,54 @@ use crate::driver::progress::Progress;
 use crate::driver::routes::Routes;
 use crate::driver::stages::{between, stages};
 use crate::error::RunError;
+use crate::ethernet::control::ControlRows;
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
 
-/// A window is no longer than as many packets take on the fastest link: they are to fit into the processor's caches.
+/// Length of a window in packets of the fastest link, which are to fit into the caches. Very long lanes need more.
 const PACKETS_OF_WINDOW: u64 = 4096;
 
-/// Lanes that hold fewer packets than this are short: windows are then as long as the queues of busy links allow.
+/// A lane that holds fewer packets is short: windows are then as long as the queues of busy links allow.
 const PACKETS_OF_SHORT_LANE: u64 = 64;
 
-/// A network of nodes, ready to run.
 pub(crate) struct Windows {
-    /// In the order of stages; nodes of a stage that has several begin at a multiple of [`TOGETHER`].
-    nodes: Vec<Option<Box<dyn Node>>>,
-    /// In the order in which they run within a round.
-    stages: Vec<Stage>,
-    /// The feeders of all stages, and the delay of the shortest lane from each.
-    feeders: Vec<(usize, Span)>,
-    lanes: Lanes,
-    /// The place of each node in the order in which they were added.
-    places: Vec<NodeId>,
-    /// Who has no feeders may run at least this much ahead of the first thing that is to be done.
-    least_ahead: Span,
+    /// By stage. A stage of several nodes has groups of [`TOGETHER`] of its own.
+    pub(super) nodes: Vec<Option<Box<dyn Node>>>,
+    /// In the order of a round.
+    pub(super) stages: Vec<Stage>,
+    /// How many stages run here, the first ones. The others are on other threads.
+    pub(super) here: usize,
+    /// Of all stages, with the delay of the shortest lane from each.
+    pub(super) feeders: Vec<(usize, Span)>,
+    pub(super) lanes: Lanes,
+    /// Of each node, in the order in which they were added.
+    pub(super) places: Vec<NodeId>,
+    /// How far at least a round may run ahead of the first pending event.
+    pub(super) least_ahead: Span,
 }
 
 /// Nodes that run up to the same time.
-struct Stage {
-    nodes: Range<NodeId>,
-    /// The place of its feeders among those of all.
-    feeders: Range<usize>,
-    /// Its nodes begin to send nothing more before this.
-    silent_until: Time,
+pub(super) struct Stage {
+    pub nodes: Range<NodeId>,
+    /// Where its feeders are in `Windows::feeders`.
+    pub feeders: Range<usize>,
+    /// Its nodes have run until then.
+    pub ran_until: Time,
+    /// They begin to send nothing more before.
+    pub silent_until: Time,
+    /// Expected packets per second.
+    pub load: f64,
 }
 
 impl Windows {
-    /// Nodes with the lanes between them; those in the range `together` run in few [`stages`]. A packet takes
-    /// `packet_time` on the fastest link.
+    /// Nodes in the range `together` run in few [`stages`]. A packet takes `packet_time` on the fastest link.
     ///
     /// # Errors
-    /// If there is a circle of lanes without any delay.
+    /// If there is a cycle of lanes without delay.
     pub fn new(
         nodes: Vec<Box<dyn Node>>,
         lanes: &[Lane],
+        loads: &[f64],
         together: Range<NodeId>,
         mut routes: Routes,
         packet_time: Span,
@@ -71,27 +76,36 @@ impl Windows {
         let between = between(&stage_of, lanes);
         let (order, shortest) = order(count, &between)
             .ok_or_else(|| RunError::Invariant("packets may go round in a circle without any delay".into()))?;
-        let (stages, feeders, places) = lay_out(&order, &stage_of, &between);
+        let (mut stages, feeders, places) = lay_out(&order, &stage_of, &between);
+        for (node, &place) in places.iter().enumerate() {
+            let stage = stages.partition_point(|stage| stage.nodes.end <= place);
+            stages[stage].load += loads.get(node).copied().unwrap_or(1.0);
+        }
         let mut placed: Vec<Option<Box<dyn Node>>> = Vec::new();
         placed.resize_with(stages.last().map_or(0, |last| last.nodes.end as usize), || None);
         for (node, &place) in nodes.into_iter().zip(&places) {
             placed[place as usize] = Some(node);
         }
         routes.number(&places);
-        // What is on the longest lane is to fit into an inbox's slots.
+        // An inbox's slots have to hold what is on the longest lane.
         let longest_lane = lanes.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
         let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
         let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
         let granule = if is_short { longest } else { longest.min(shortest) };
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
         let lanes = Lanes::new(routes, placed.len(), granule.picoseconds().max(1).ilog2(), measured);
-        Ok(Self { nodes: placed, stages, feeders, lanes, places, least_ahead })
+        Ok(Self { nodes: placed, here: stages.len(), stages, feeders, lanes, places, least_ahead })
+    }
+
+    pub fn with_control(mut self, rows: ControlRows) -> Self {
+        self.lanes.control = Some(rows);
+        self
     }
 
     /// Runs to the end.
     ///
     /// # Errors
-    /// If the run is stopped.
+    /// If the run is stopped, or a due node gets no turn.
     pub fn run(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         let end = self.lanes.measured.to + Span::from_picoseconds(1);
         self.start(progress)?;
@@ -101,13 +115,12 @@ impl Windows {
             if begin >= end {
                 return Ok(());
             }
-            // Who has no feeders runs a little further than the others are going to come, and not much: what nobody
-            // takes yet is looked at in each round.
+            // Limits stages without feeders: what they send is scanned in each round until it is taken.
             let ahead = (begin.since(before) * 2).max(self.least_ahead);
             before = begin;
             let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
             let taken_before = self.lanes.taken;
-            let turns = self.round(begin, latest);
+            let turns = self.round(begin, |_, _| latest);
             if turns == 0 {
                 return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
             }
@@ -116,8 +129,7 @@ impl Windows {
         }
     }
 
-    /// Lets every node do what it does before time zero.
-    fn start(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
+    pub(super) fn start(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         for (node, id) in self.nodes.iter_mut().zip(0..) {
             let Some(node) = node else { continue };
             progress.count_work(Time::ZERO, 1)?;
@@ -127,17 +139,19 @@ impl Windows {
         Ok(())
     }
 
-    /// Every stage has its turn: its nodes run as far as they may, but not beyond `latest`. Nothing is left from before
-    /// `begin`. Returns how many nodes had anything to do.
-    fn round(&mut self, begin: Time, latest: Time) -> u64 {
-        let Self { nodes, stages, feeders, lanes, .. } = self;
+    /// Gives each stage its turn, at most until `latest`. Nothing before `begin` is pending. Returns how many nodes
+    /// were due.
+    #[inline]
+    pub(super) fn round(&mut self, begin: Time, latest: impl Fn(&Stage, &Lanes) -> Time) -> u64 {
+        let Self { nodes, stages, feeders, lanes, here, .. } = self;
         let mut turns = 0;
-        for number in 0..stages.len() {
-            let mut until = latest;
+        for number in 0..*here {
+            let mut until = latest(&stages[number], lanes);
             for &(feeder, delay) in &feeders[stages[number].feeders.clone()] {
                 until = until.min(stages[feeder].silent_until.max(begin).saturating_add(delay));
             }
             let stage = &mut stages[number];
+            stage.ran_until = until;
             stage.silent_until = stage.silent_until.max(until);
             let first = stage.nodes.start;
             if stage.nodes.len() == 1 {
@@ -148,7 +162,7 @@ impl Windows {
                 continue;
             }
             for group in first as usize / TOGETHER..(stage.nodes.end as usize).div_ceil(TOGETHER) {
-                // A branch for each node would often be mispredicted: only set bits are visited.
+                // Visits set bits only: a branch for each node would often be mispredicted.
                 let mut due = lanes.agenda.due(group, until);
                 turns += u64::from(due.count_ones());
                 while due != 0 {
@@ -167,7 +181,7 @@ impl Windows {
         lanes.finish(report);
         let end = lanes.measured.to;
         for place in places {
-            // Each goes when it has handed in its books: of a million flows not all need be there twice.
+            // Frees each node after its books: a million flows must not be there twice.
             if let Some(mut node) = nodes[place as usize].take() {
                 node.finish(end, report);
             }
@@ -175,7 +189,13 @@ impl Windows {
     }
 }
 
-/// A node runs until then; returns before when it begins to send nothing more.
+impl Stage {
+    pub fn new(nodes: Range<NodeId>, feeders: Range<usize>) -> Self {
+        Self { nodes, feeders, ran_until: Time::ZERO, silent_until: Time::ZERO, load: 0.0 }
+    }
+}
+
+/// Runs a node. Returns the time before which it begins to send nothing more.
 #[inline]
 fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, lanes: &mut Lanes) -> Time {
     let Some(node) = &mut nodes[id as usize] else { return until };
@@ -184,7 +204,7 @@ fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, lanes: &mu
     silent_until
 }
 
-/// The stages in their `order` with the lanes `between` them, their feeders, and the place of each node.
+/// Also returns the feeders of the stages, and the place of each node.
 fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Lane]) -> (Vec<Stage>, Vec<(usize, Span)>, Vec<NodeId>) {
     let mut turn_of = vec![0; order.len()];
     for (&stage, turn) in order.iter().zip(0..) {
@@ -209,7 +229,7 @@ fn lay_out(order: &[NodeId], stage_of: &[usize], between: &[Lane]) -> (Vec<Stage
         }
         let first_feeder = feeders.len();
         feeders.append(&mut of_stage);
-        stages.push(Stage { nodes: first..next, feeders: first_feeder..feeders.len(), silent_until: Time::ZERO });
+        stages.push(Stage::new(first..next, first_feeder..feeders.len()));
         if stages.last().is_some_and(|stage| stage.nodes.len() > 1) {
             next = NodeId::next_multiple_of(next, TOGETHER as NodeId);
         }

@@ -1,16 +1,13 @@
 //! The adapter: the end node of an Ethernet.
 //!
-//! On the way in (`ingress.rs`) each flow has a virtual output queue and, while congestion management wants one, a rate
-//! limiter; the queues that may go are served round-robin. On the way out (`egress.rs`) a buffer holds what the node
-//! has not taken yet, and stops the switch by PAUSE. When the port is free there go, in this order: orders to the
-//! switch to stop or to go on; control frames that follow a data frame (probes); messages to the sources of what has
-//! come; data. An order from the switch holds up data and probes and nothing else.
+//! To send (`ingress.rs`), each flow has a virtual output queue and, while congestion management requires one, a rate
+//! limiter. To receive (`egress.rs`), a buffer holds the frames that the node has not taken yet, and stops the switch
+//! by PAUSE. A free port sends in this order: PAUSE, probes (control frames to destinations), messages to sources,
+//! data. PAUSE from the switch stops only data and probes. A reaction point is told of a data frame when it has been
+//! sent, or later if it would only count it.
 //!
-//! A reaction point hears of a data frame when its transmission has ended ([`ReactionPoint::sent`]), or later if it
-//! would only count it; the limiter counts from when it began.
-//!
-//! The driver runs an adapter ahead of the global clock. So it keeps a clock of its own: `due` is when the next thing
-//! happens by itself, and whatever comes from outside first runs all that is due by then.
+//! The driver runs an adapter ahead of the global clock. So `due` is its own next event, and all events due run before
+//! a packet is received.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
@@ -18,12 +15,14 @@ use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
 use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
+use crate::ethernet::attached::{Attached, AttachedParts};
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
 use crate::ethernet::egress::{DestinationFlow, Egress};
 use crate::ethernet::frames::GeneratorParts;
-use crate::ethernet::ingress::{Ingress, SourceFlow};
+use crate::ethernet::ingress::Ingress;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
-use crate::link::Wire;
+use crate::ethernet::voq::SourceFlow;
+use crate::link::Link;
 use crate::observe::handed_in::{ControlCount, PortReport};
 use crate::observe::interval::Checkpoints;
 use crate::observe::loss_book::LossBook;
@@ -32,65 +31,58 @@ use crate::spec::{AdapterSpec, LinkId};
 
 mod turns;
 
-/// What an adapter is made of.
 pub(crate) struct AdapterParts {
-    /// `spec.congestion` is not looked at: its parts come with the flows.
+    /// `spec.congestion` is not used: its parts come with the flows.
     pub spec: AdapterSpec,
-    /// Whether its neighbour may stop single classes.
+    /// Whether the neighbour may stop single classes.
     pub pause_by_class: bool,
-    /// The link on which it sends, and its rate.
-    pub uplink: Wire,
+    pub uplink: Link,
     pub out_rate: Rate,
-    /// The rate of the link by which it receives.
     pub in_rate: Rate,
     pub rows: ControlRows,
-    /// The flows of which it is the source, each with a virtual output queue. They are served round-robin, in this
-    /// order.
+    /// The flows that begin here, in round-robin order.
     pub sources: Vec<SourceFlow>,
-    /// What makes their frames: [`SourceFlow::generator`] is an index here.
+    /// Indexed by `SourceFlow::supply`.
     pub generators: Vec<GeneratorParts>,
-    /// The flows of which it is the destination.
     pub destinations: Vec<DestinationFlow>,
-    /// Of the measured interval and, where flows become time series, of their samples.
+    pub attached: AttachedParts,
+    /// Of the measured interval and, for time series, of samples.
     pub checkpoints: Checkpoints,
 }
 
-/// The end node at work. What comes first, every frame touches.
+/// The end node at work. Hot fields first.
 #[repr(C, align(64))]
 pub(crate) struct Adapter {
-    /// When the next thing happens by itself, and when the next one that is not the sending of a frame.
+    /// The next event, and the next one that is not a transmission.
     due: Time,
     upkeep_at: Time,
-    /// Until when the port is busy.
     free_at: Time,
-    uplink: Wire,
+    uplink: Link,
     rows: ControlRows,
-    /// The classes that have control frames to the destinations, and those of the flows that begin here.
+    /// Classes with probes, and classes of the flows that begin here.
     probing: u8,
     classes: u8,
-    /// For each flow that begins here its queue, for each that ends here its number among those.
+    /// By flow: index of its data queue in `ingress`, or its index in `egress`.
     numbers: Vec<u32>,
     egress: Egress,
     ingress: Ingress,
-    /// The queue of the data frame that it sends, if the reaction point has to hear on time when that has been sent.
+    /// The queue of the frame being sent, if its reaction point must be told on time.
     sending: Option<usize>,
-    /// Messages to the sources of what has come.
+    /// To sources.
     messages: Ring<Packet>,
-    /// What it orders the switch.
     orders: PauseOrders,
-    /// What the switch has ordered.
     obeyed: PauseObeyed,
-    /// Control frames to the destinations, by class.
+    /// By class.
     probes: [Ring<Packet>; SharedMemory::CLASSES],
-    /// The link on which it sends.
     out_link: LinkId,
-    /// How long a control frame takes on the line.
     control_transmission: Span,
+    attached: Option<Box<Attached>>,
     checkpoints: Checkpoints,
     port: PortReport,
+    name: String,
     lost: LossBook,
     control: ControlCount,
-    /// How long it had been stopped when the warm-up ended.
+    /// Pause time before the end of the warm-up.
     stopped_before: Span,
 }
 
@@ -106,10 +98,12 @@ impl Adapter {
             sources,
             generators,
             destinations,
+            attached,
             checkpoints,
         } = parts;
+        let attached = Attached::new(attached).map(Box::new);
         let mut numbers = vec![0; rows.flows as usize];
-        for (source, number) in sources.iter().zip(0..) {
+        for (source, number) in sources.iter().zip(0..).filter(|(source, _)| !source.is_ack) {
             numbers[source.flow as usize] = number;
         }
         for (destination, number) in destinations.iter().zip(0..) {
@@ -119,7 +113,7 @@ impl Adapter {
         let mut adapter = Self {
             classes: ingress.classes(),
             ingress,
-            egress: Egress::new(destinations, spec.egress_bytes, in_rate, spec.service),
+            egress: Egress::new(destinations, attached.is_some(), spec.egress_bytes, in_rate, spec.service),
             orders: PauseOrders::new(spec.flow_control, in_rate),
             obeyed: PauseObeyed::new(pause_by_class, out_rate, spec.reaction),
             messages: Ring::default(),
@@ -134,8 +128,10 @@ impl Adapter {
             upkeep_at: Time::NEVER,
             rows,
             numbers,
+            attached,
             checkpoints,
-            port: PortReport::new(spec.name),
+            port: PortReport::default(),
+            name: spec.name,
             lost: LossBook::default(),
             control: ControlCount::default(),
             stopped_before: Span::ZERO,
@@ -144,7 +140,7 @@ impl Adapter {
         adapter
     }
 
-    /// Tells the reaction point of the data frame that has been sent, if it has to hear of that on time.
+    /// Tells the reaction point of a sent data frame, if this must be on time.
     #[inline(always)]
     fn end_transmission(&mut self, now: Time, lanes: &mut Lanes) {
         if self.free_at <= now
@@ -162,7 +158,6 @@ impl Adapter {
         self.plan_upkeep();
     }
 
-    /// The node takes what it has the time to take by `now`.
     #[inline(always)]
     fn empty_until(&mut self, now: Time, lanes: &mut Lanes) {
         while self.egress.leaves_at() <= now {
@@ -176,9 +171,12 @@ impl Adapter {
         }
     }
 
-    /// The node has taken a frame that may have an answer: that is told to the source.
+    /// Processes a frame that has left the buffer and may be answered.
     #[inline(never)]
     fn answer(&mut self, frame: &Packet, lanes: &mut Lanes) {
+        if !self.rows.is_control(frame.flow_id()) && self.hand_over(frame, lanes) && frame.is_ack() {
+            return;
+        }
         let number = self.number(frame.flow_id());
         let answer = if self.rows.is_control(frame.flow_id()) {
             let probe = lanes.messages.take(frame.number());
@@ -193,7 +191,39 @@ impl Adapter {
         }
     }
 
-    /// The number here of the flow that a packet belongs to, or is about.
+    /// Hands a packet to its endpoint. Returns false without one.
+    fn hand_over(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
+        let Some(attached) = &mut self.attached else { return false };
+        let has_taken = attached.receive(packet, lanes);
+        self.take_sent(lanes);
+        has_taken
+    }
+
+    #[cold]
+    fn run_endpoints(&mut self, now: Time, lanes: &mut Lanes) {
+        if let Some(attached) = &mut self.attached {
+            attached.expire(now, lanes);
+            self.take_sent(lanes);
+        }
+    }
+
+    #[inline]
+    fn next_of_endpoints(&self) -> Time {
+        self.attached.as_ref().map_or(Time::NEVER, |attached| attached.next())
+    }
+
+    fn take_sent(&mut self, lanes: &mut Lanes) {
+        let Self { attached, ingress, lost, .. } = self;
+        let Some(attached) = attached else { return };
+        for (packet, queue) in attached.take_sent() {
+            if !ingress.push(queue, packet, packet.time) {
+                lost.lost(&packet, &lanes.measured);
+                lanes.release(&packet);
+            }
+        }
+    }
+
+    /// Index of the flow that a packet belongs to, or that a control frame is about.
     #[inline]
     fn number(&self, flow: FlowId) -> usize {
         let flow = if self.rows.is_control(flow) { self.rows.about(flow) } else { flow };
@@ -224,14 +254,14 @@ impl Adapter {
         self.sending = self.ingress.to_be_heard(now);
     }
 
-    /// A message goes to the source of the flow that ends at `number`.
+    /// `number` is the index of the flow in `egress`.
     #[cold]
     fn tell_source(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
         let identity = self.egress.identity(number);
         self.messages.push(self.control_frame(identity, flags::ACK, message, now, lanes));
     }
 
-    /// A message goes to the destination of the flow that begins at `number`.
+    /// `number` is the index of the queue in `ingress`.
     #[cold]
     fn send_probe(&mut self, number: usize, message: Message, now: Time, lanes: &mut Lanes) {
         let identity = self.ingress.identity(number);
@@ -250,7 +280,7 @@ impl Adapter {
         control_frame(self.rows.of_flow(flow), class, flags, lanes.messages.put(message), now)
     }
 
-    /// Begins to send what comes next, if the port is free.
+    /// Begins the next transmission if the port is free.
     #[inline(always)]
     fn transmit(&mut self, now: Time, lanes: &mut Lanes) {
         if self.free_at > now {
@@ -271,7 +301,6 @@ impl Adapter {
         }
     }
 
-    /// Hands a frame to the link that begins at `frame.time`.
     #[inline(always)]
     fn send(&mut self, frame: Packet, lanes: &mut Lanes) {
         if let Some(sent) = self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
@@ -279,7 +308,7 @@ impl Adapter {
         }
     }
 
-    /// The control frame that is to be sent next.
+    /// The next control frame in order of priority.
     #[cold]
     #[inline(never)]
     fn next_control(&mut self, now: Time) -> Option<Packet> {
@@ -307,7 +336,6 @@ impl Adapter {
         Some(frame)
     }
 
-    /// A frame for this node has come, to be taken in its turn.
     #[inline(always)]
     fn buffer(&mut self, frame: &Packet, is_probe: bool, lanes: &mut Lanes) {
         if !self.egress.arrive(frame, is_probe) {
@@ -317,7 +345,6 @@ impl Adapter {
         self.watch_buffer(usize::from(frame.class() & 7), frame.time);
     }
 
-    /// A frame that finds no room is lost.
     #[cold]
     #[inline(never)]
     fn lose(&mut self, frame: &Packet, lanes: &mut Lanes) {
@@ -327,10 +354,10 @@ impl Adapter {
             self.control.lost += 1;
         } else {
             self.lost.lost(frame, &lanes.measured);
+            lanes.release(frame);
         }
     }
 
-    /// Does at once what follows from what has come.
     #[cold]
     #[inline(never)]
     fn react(&mut self, now: Time, lanes: &mut Lanes) {
@@ -373,7 +400,7 @@ impl Adapter {
         if is_control || self.orders.is_pending() {
             self.react(now, lanes);
         } else if self.is_emptied_on_time() {
-            // A frame more in the buffer changes nothing but when the first one leaves.
+            // Another frame can change only the next departure from the buffer.
             self.due = self.due.min(self.egress.leaves_at());
             self.upkeep_at = self.upkeep_at.min(self.egress.leaves_at());
         }

@@ -1,7 +1,10 @@
-//! From the description of an Ethernet to its processes: switches first, then adapters, each with what it has to know
-//! of the paths around it.
+//! Makes the nodes of an Ethernet from its description: switches first, then adapters.
 
-use forebay_qdisc::{Ecn, Rate, Span};
+mod stations;
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::{Rate, Span};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionPointId};
 
@@ -10,27 +13,26 @@ use crate::driver::order::Lane;
 use crate::driver::routes::Step;
 use crate::error::RunError;
 use crate::ethernet::adapter::{Adapter, AdapterParts};
+use crate::ethernet::assembly::stations::Stations;
+use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::control::ControlRows;
-use crate::ethernet::egress::DestinationFlow;
-use crate::ethernet::frames::GeneratorParts;
-use crate::ethernet::ingress::SourceFlow;
+use crate::ethernet::forwarding::ForwardingEntry;
+use crate::ethernet::managed_queues::{ManagedParts, ManagedQueues};
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
 use crate::ethernet::port::{SwitchPort, SwitchPortParts};
 use crate::ethernet::service::ServiceRate;
-use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts, Way};
-use crate::link::Wire;
-use crate::observe::flow_book::{ReceiveBook, SendBook};
-use crate::observe::handed_in::PortReport;
+use crate::ethernet::switch::{EthernetSwitch, EthernetSwitchParts};
+use crate::host::endpoints::Endpoints;
+use crate::link::Link;
 use crate::observe::interval::{Checkpoints, MeasuredInterval};
 use crate::observe::queue_book::{Books, QueueBook};
 use crate::observe::queue_series::QueueSeries;
 use crate::rng::stream;
-use crate::spec::flows::{Flow, Flows};
-use crate::spec::links::{Link, Links};
+use crate::spec::flows::Flows;
+use crate::spec::links::{LinkParameters, Links};
 use crate::spec::{AdapterSpec, Arbiter, EthernetPort, EthernetSwitchSpec, FlowControl, LinkId, Probes, Transport};
 
-/// What the ends of a link know of it.
 #[derive(Clone, Debug)]
 struct LinkView {
     name: String,
@@ -40,7 +42,6 @@ struct LinkView {
     receiver: NodeId,
 }
 
-/// The description of an Ethernet.
 pub(crate) struct Ethernet {
     switches: Vec<EthernetSwitchSpec>,
     adapters: Vec<AdapterSpec>,
@@ -49,7 +50,25 @@ pub(crate) struct Ethernet {
     pause_by_class: bool,
 }
 
-/// What holds for all nodes.
+/// The sending ends of links, some with queues. Each is taken once.
+pub(crate) struct Senders {
+    links: Vec<Option<Link>>,
+    queues: BTreeMap<LinkId, ManagedParts>,
+}
+
+impl Senders {
+    /// `links` are in the order of link numbers.
+    pub fn new(links: Vec<Link>, queues: BTreeMap<LinkId, ManagedParts>) -> Self {
+        Self { links: links.into_iter().map(Some).collect(), queues }
+    }
+
+    fn take(&mut self, link: LinkId) -> Result<Link, RunError> {
+        let twice = || RunError::Invariant(format!("two ports send on link {link}"));
+        self.links[link as usize].take().ok_or_else(twice)
+    }
+}
+
+/// What all nodes share.
 pub(crate) struct Surroundings<'a> {
     pub flows: &'a Flows,
     pub seed: u64,
@@ -58,15 +77,12 @@ pub(crate) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The rows of control frames.
     pub fn rows(&self) -> ControlRows {
         ControlRows { flows: self.flows.len() as u32 }
     }
 }
 
 impl Ethernet {
-    /// From its nodes and the links between them.
-    ///
     /// # Errors
     /// If a link does not lead from node to node.
     pub fn new(switches: Vec<EthernetSwitchSpec>, adapters: Vec<AdapterSpec>, links: &Links) -> Result<Self, RunError> {
@@ -84,7 +100,7 @@ impl Ethernet {
             Ok((ends.0.ok_or_else(no_end)?, ends.1.ok_or_else(no_end)?))
         };
         let ends = links.names.iter().zip(ends).map(complete).collect::<Result<Vec<(u32, u32)>, RunError>>()?;
-        let view = |((link, name), (sender, receiver)): ((&Link, &str), (u32, u32))| LinkView {
+        let view = |((link, name), (sender, receiver)): ((&LinkParameters, &str), (u32, u32))| LinkView {
             name: name.to_owned(),
             rate: link.rate,
             propagation: link.propagation,
@@ -98,16 +114,15 @@ impl Ethernet {
         Ok(Self { switches, adapters, links, pause_by_class })
     }
 
-    /// Where each link leads.
     pub fn link_ends(&self) -> Vec<Step> {
         self.links.iter().zip(0..).map(|(link, feeder)| Step { node: link.receiver, feeder }).collect()
     }
 
-    /// The lanes between nodes: what begins to be sent is there when the shortest frame is.
+    /// The lanes between nodes. Their delay is that of the shortest frame: transmission and propagation.
     pub fn lanes(&self, flows: &Flows) -> Vec<Lane> {
-        let lengths = flows.iter().filter_map(|flow| match flow.transport {
-            Transport::Frames { len_bytes, .. } => Some(u32::from(*len_bytes)),
-            _ => None,
+        let lengths = flows.iter().flat_map(|flow| {
+            let (data_bytes, ack_bytes) = flow.transport.least_bytes();
+            [Some(data_bytes), ack_bytes].into_iter().flatten()
         });
         let shortest = u64::from(lengths.fold(CONTROL_FRAME_BYTES, u32::min));
         let lane = |link: &LinkView| Lane {
@@ -118,26 +133,33 @@ impl Ethernet {
         self.links.iter().map(lane).collect()
     }
 
-    /// Makes the nodes, switches first, each with the `wires` on which it sends.
+    /// Makes the nodes, switches first. `endpoints` makes the endpoints of flows.
     ///
     /// # Errors
-    /// If memory is described that cannot be, a flow's way back is not its way there, or a flow is of anything but
-    /// frames.
-    pub fn build(mut self, around: &Surroundings<'_>, wires: Vec<Wire>) -> Result<Vec<Box<dyn Node>>, RunError> {
-        if let Some(flow) = around.flows.iter().find(|flow| !matches!(flow.transport, Transport::Frames { .. })) {
-            return Err(RunError::Invariant(format!("`{}`: an Ethernet carries frames", flow.name)));
-        }
-        let mut wires: Vec<Option<Wire>> = wires.into_iter().map(Some).collect();
+    /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, a queue at
+    /// an adapter, two ports that send on one link, the ends or the way back of a flow, its endpoints, or its
+    /// transport.
+    pub fn build(
+        mut self,
+        around: &Surroundings<'_>,
+        mut senders: Senders,
+        endpoints: &Endpoints<'_>,
+    ) -> Result<Vec<Box<dyn Node>>, RunError> {
+        let mut stations = Stations::new(&self, endpoints)?;
         let (switches, adapters) = (std::mem::take(&mut self.switches), std::mem::take(&mut self.adapters));
         let mut nodes: Vec<Box<dyn Node>> = Vec::with_capacity(switches.len() + adapters.len());
         let mut first_point = 0;
         for spec in switches {
             let ports = spec.ports.len() as u32;
-            nodes.push(Box::new(self.switch(spec, nodes.len() as NodeId, first_point, around, &mut wires)?));
+            let node = nodes.len() as NodeId;
+            nodes.push(Box::new(self.switch(spec, node, first_point, around, &mut senders)?));
             first_point += ports;
         }
         for spec in adapters {
-            nodes.push(Box::new(self.adapter(spec, nodes.len() as NodeId, around, &mut wires)?));
+            nodes.push(Box::new(self.adapter(spec, nodes.len() as NodeId, around, &mut stations, &mut senders)?));
+        }
+        if let Some(link) = senders.queues.keys().next() {
+            return Err(RunError::Invariant(format!("`{}`: an adapter has queues of its own", self.link(*link).name)));
         }
         Ok(nodes)
     }
@@ -152,7 +174,7 @@ impl Ethernet {
         node: NodeId,
         first_point: u32,
         around: &Surroundings<'_>,
-        wires: &mut [Option<Wire>],
+        senders: &mut Senders,
     ) -> Result<EthernetSwitch, RunError> {
         let ports = spec.ports.len();
         let memory = SharedMemory::new(ports, spec.memory).map_err(|error| RunError::Invariant(error.to_string()))?;
@@ -161,20 +183,23 @@ impl Ethernet {
             spec.ports.iter().position(|port| port.out == *out)
         };
         let flows = around.flows;
-        let data = flows.iter().flat_map(|flow| [output(flow.forward), output(flow.backward)]);
-        let (mut ways, mut rows) = (Vec::with_capacity(4 * flows.len()), vec![Vec::new(); ports]);
-        for (output, direction) in data.zip(0_u32..) {
-            let rows = &mut rows[output.unwrap_or(0)];
-            ways.push(Way::new(output.unwrap_or(0) as u8, rows.len() as u32));
-            // Data goes forward.
-            rows.extend((output.is_some() && direction.is_multiple_of(2)).then_some(direction));
+        let (mut forwarding, mut rows) = (Vec::with_capacity(4 * flows.len()), vec![Vec::new(); ports]);
+        for (flow, number) in flows.iter().zip(0_u32..) {
+            let has_acks = flow.transport.least_bytes().1.is_some();
+            let is_generated = matches!(flow.transport, Transport::Frames { .. });
+            for (path, direction, has_row) in [(flow.forward, 0, true), (flow.backward, 1, has_acks)] {
+                let output = output(path);
+                let rows = &mut rows[output.unwrap_or(0)];
+                forwarding.push(ForwardingEntry::new(output.unwrap_or(0) as u8, rows.len() as u32, is_generated));
+                rows.extend((output.is_some() && has_row).then_some(2 * number + direction));
+            }
         }
-        if flows.len() >= Way::ROWS as usize {
+        if rows.iter().any(|rows| rows.len() > ForwardingEntry::ROWS as usize) {
             return Err(RunError::Invariant(format!("{} flows, more than a switch has rows for", flows.len())));
         }
-        // Control frames go the same ways as the flows that they are about.
-        ways.extend_from_within(..);
-        // A message that begins here goes back by the port by which the frame came.
+        // Control frames are forwarded like the flows that they are about.
+        forwarding.extend_from_within(..);
+        // A message to a source leaves by the port on which its data frame arrived.
         if let Some(flow) = flows.iter().find(|flow| output(flow.forward).is_some() != output(flow.backward).is_some())
         {
             return Err(RunError::Invariant(format!("`{}` returns by a different path", flow.name)));
@@ -182,10 +207,10 @@ impl Ethernet {
         let sampled = around.probes.queues && around.probes.interval.is_some();
         let by_class = self.pause_by_class || spec.strict_priority;
         Ok(EthernetSwitch::new(EthernetSwitchParts {
-            ports: self.switch_ports(&spec, rows, by_class, first_point, around, wires)?,
+            ports: self.switch_ports(&spec, rows, by_class, first_point, around, senders)?,
             memory,
             by_class,
-            ways,
+            forwarding,
             rows: around.rows(),
             forwarding_delay: spec.forwarding_delay,
             low_watermark: match spec.flow_control {
@@ -203,7 +228,7 @@ impl Ethernet {
         by_class: bool,
         first_point: u32,
         around: &Surroundings<'_>,
-        wires: &mut [Option<Wire>],
+        senders: &mut Senders,
     ) -> Result<Vec<SwitchPort>, RunError> {
         let sampled = around.probes.queues && around.probes.interval.is_some();
         let classes = if by_class { SharedMemory::CLASSES } else { 1 };
@@ -214,21 +239,33 @@ impl Ethernet {
         let port = |(number, (port, rows)): (usize, (&EthernetPort, Vec<u32>))| {
             let LinkView { name, rate, .. } = self.link(port.out);
             let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
-            let mut books = Books::new(discipline.to_owned(), QueueBook::with_rows(around.measured, rows), rng);
+            let (mut books, managed) = match senders.queues.remove(&port.out) {
+                Some(queue) => {
+                    let ManagedParts { books, disciplines } = queue;
+                    if disciplines.len() != classes {
+                        return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
+                    }
+                    let managed = ManagedQueues::new(disciplines, spec.ports.len(), spec.strict_priority);
+                    (books, Some(Box::new(managed)))
+                }
+                None => (Books::new(discipline.to_owned(), QueueBook::new(around.measured), rng), None),
+            };
+            books.book = QueueBook::with_rows(around.measured, rows);
             books.series = sampled.then(QueueSeries::default);
             let point = CongestionPointId(first_point + number as u32);
             Ok(SwitchPort::new(SwitchPortParts {
                 out: port.out,
-                wire: take(wires, port.out)?,
+                link: senders.take(port.out)?,
                 incoming: port.incoming,
                 line: *rate,
                 service: ServiceRate::new(*rate, port.service.clone()),
                 orders: PauseOrders::new(spec.flow_control, *rate),
                 obeyed: PauseObeyed::new(self.pause_by_class, *rate, spec.reaction),
+                managed,
                 queues: OutputQueues::new(spec.arbiter, spec.ports.len(), classes, spec.strict_priority),
                 point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(point, *rate)),
                 books,
-                report: PortReport::new(name.clone()),
+                name: name.clone(),
             }))
         };
         spec.ports.iter().zip(rows).enumerate().map(port).collect()
@@ -239,83 +276,24 @@ impl Ethernet {
         spec: AdapterSpec,
         node: NodeId,
         around: &Surroundings<'_>,
-        wires: &mut [Option<Wire>],
+        stations: &mut Stations<'_>,
+        senders: &mut Senders,
     ) -> Result<Adapter, RunError> {
         let sampled = around.probes.flows && around.probes.interval.is_some();
         let mut parts = AdapterParts {
             pause_by_class: self.pause_by_class,
-            uplink: take(wires, spec.port.out)?,
+            uplink: senders.take(spec.port.out)?,
             out_rate: self.link(spec.port.out).rate,
             in_rate: self.link(spec.port.incoming).rate,
             rows: around.rows(),
             sources: Vec::new(),
             generators: Vec::new(),
             destinations: Vec::new(),
+            attached: AttachedParts::default(),
             checkpoints: Checkpoints::new(Some(around.measured.from), around.probes.interval.filter(|_| sampled)),
             spec,
         };
-        self.add_flows(&mut parts, node, around, sampled);
+        stations.add_flows(&mut parts, node, around.seed, sampled)?;
         Ok(Adapter::new(parts))
     }
-
-    /// Adds the flows that begin or end at an adapter.
-    fn add_flows(&self, parts: &mut AdapterParts, node: NodeId, around: &Surroundings<'_>, sampled: bool) {
-        let AdapterParts { out_rate, in_rate, .. } = *parts;
-        let random = |flow: Flow<'_>, what: &str| stream(around.seed, &format!("flow/{}/{what}", flow.name));
-        let at = |link: Option<&LinkId>, end: fn(&LinkView) -> NodeId| {
-            link.is_some_and(|&link| end(self.link(link)) == node)
-        };
-        let scheme = parts.spec.congestion.as_ref();
-        let mut generator_of = Vec::new();
-        for (flow, id) in around.flows.iter().zip(0..) {
-            let Transport::Frames { generator, share, arrivals, len_bytes, ecn, set_point } = flow.transport else {
-                continue;
-            };
-            if at(flow.forward.last(), |ends| ends.receiver) {
-                parts.destinations.push(DestinationFlow {
-                    flow: id,
-                    class: flow.class,
-                    reflector: scheme.and_then(|scheme| scheme.reflector(in_rate)),
-                    rng: random(flow, "reflector"),
-                    book: ReceiveBook::new(sampled),
-                });
-            }
-            if !at(flow.forward.first(), |ends| ends.sender) {
-                continue;
-            }
-            let name = (flow.group, *generator);
-            let known = generator_of.iter().position(|other| *other == name);
-            let generator = known.unwrap_or_else(|| {
-                generator_of.push(name);
-                parts.generators.push(GeneratorParts {
-                    arrivals: *arrivals,
-                    slot: out_rate.transmission_time(u64::from(*len_bytes)),
-                    start: flow.start,
-                    stop: flow.stop,
-                    rng: random(flow, "frames"),
-                });
-                parts.generators.len() - 1
-            });
-            parts.sources.push(SourceFlow {
-                flow: id,
-                class: flow.class,
-                len_bytes: *len_bytes,
-                ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
-                generator,
-                share: *share,
-                reaction: scheme.map(|scheme| {
-                    let own = set_point.and_then(|set_point| scheme.with_flow_set_point(set_point));
-                    own.as_ref().unwrap_or(scheme).reaction_point(out_rate, flow.start)
-                }),
-                rng: random(flow, "reaction"),
-                book: SendBook::new(sampled),
-            });
-        }
-    }
-}
-
-/// Takes the link on which a port sends; no other one does.
-fn take(wires: &mut [Option<Wire>], link: LinkId) -> Result<Wire, RunError> {
-    let twice = || RunError::Invariant(format!("two ports send on link {link}"));
-    wires[link as usize].take().ok_or_else(twice)
 }

@@ -1,7 +1,7 @@
-//! The way out of the network at an adapter: the buffer for what has come and the node has not taken yet.
+//! The receive side of an adapter: the buffer of frames that the node has not taken yet.
 //!
-//! The node takes frames in the order of arrival, each in the time that its pace takes for it. What the destination of
-//! a flow has to say about a frame, it says when the frame has left the buffer.
+//! The node takes frames in FIFO order at its service rate. The flow's destination sees a frame when it leaves the
+//! buffer.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
@@ -23,54 +23,62 @@ pub(crate) struct DestinationFlow {
     pub flow: FlowId,
     pub class: u8,
     pub reflector: Option<Box<dyn Reflector>>,
-    /// The reflector's random stream.
+    /// For the reflector.
     pub rng: Pcg64Mcg,
+    /// Whether an endpoint takes the packets and keeps its own books.
+    pub has_endpoint: bool,
     pub book: ReceiveBook,
 }
 
-/// The end of a flow.
 struct End {
+    has_endpoint: bool,
     flow: FlowId,
     class: u8,
     book: ReceiveBook,
-    /// What the reflector has heard of, of the bytes and marks in the book.
+    /// Bytes and marks that the reflector has been told of.
     heard_bytes: u64,
     heard_marks: u64,
     reflector: Option<Box<dyn Reflector>>,
     rng: Pcg64Mcg,
 }
 
-/// The buffer of an adapter, and the ends of the flows behind it. What comes first, every frame touches.
+/// The buffer of an adapter, and the flows that end there. Hot fields first.
 #[repr(C, align(64))]
 pub(crate) struct Egress {
-    /// What the node takes at present, if there is anything, and what waits behind it.
+    /// Valid unless `leaves_at` is [`Time::NEVER`].
     serving: Packet,
     waiting: Ring<Packet>,
-    /// When the first frame will have left; [`Time::NEVER`] while there is none.
     leaves_at: Time,
     service_time: TransmissionTime,
     capacity_bytes: u64,
     used_bytes: u64,
-    /// Control frames in the buffer: they have an answer.
+    /// Control frames in the buffer, which may be answered.
     probes: u32,
-    /// Whether data may have an answer, and so have to leave on time: else it is enough to know when they left.
+    /// Whether endpoints or reflectors may answer data. Otherwise its departures may be processed late.
     answers_data: bool,
     by_class: [u64; SharedMemory::CLASSES],
     service: ServiceRate,
     ends: Vec<End>,
-    /// When each reflector wants to be called.
+    /// By reflector.
     polls: Deadlines,
 }
 
 impl Egress {
-    pub fn new(destinations: Vec<DestinationFlow>, capacity_bytes: u64, line: Rate, service: Vec<ServiceStep>) -> Self {
-        let reflectors = || destinations.iter().filter_map(|destination| destination.reflector.as_ref());
-        let answers_data = reflectors().any(|reflector| reflector.answers_data());
+    pub fn new(
+        destinations: Vec<DestinationFlow>,
+        has_endpoints: bool,
+        capacity_bytes: u64,
+        line: Rate,
+        service: Vec<ServiceStep>,
+    ) -> Self {
+        let mut reflectors = destinations.iter().filter_map(|destination| destination.reflector.as_ref());
+        let answers_data = has_endpoints || reflectors.any(|reflector| reflector.answers_data());
         let mut polls = Deadlines::new(destinations.len());
         for (number, destination) in destinations.iter().enumerate() {
             polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
         }
-        let end = |DestinationFlow { flow, class, reflector, rng, book }| End {
+        let end = |DestinationFlow { flow, class, reflector, rng, has_endpoint, book }| End {
+            has_endpoint,
             flow,
             class,
             book,
@@ -81,7 +89,7 @@ impl Egress {
         };
         Self {
             ends: destinations.into_iter().map(end).collect(),
-            // Any frame will do.
+            // A placeholder.
             serving: control_frame(0, 0, 0, 0, Time::ZERO),
             waiting: Ring::default(),
             capacity_bytes,
@@ -104,26 +112,23 @@ impl Egress {
         self.by_class[class]
     }
 
-    /// When the first frame will have left.
     #[inline]
     pub fn leaves_at(&self) -> Time {
         self.leaves_at
     }
 
-    /// Whether the time at which the first frame leaves has to be known at that time, although no neighbour waits for
-    /// room in the buffer.
+    /// Whether the next departure must be processed on time, even if no neighbour waits for room.
     #[inline]
     pub fn is_timely(&self) -> bool {
         self.answers_data || self.probes > 0
     }
 
-    /// When the next reflector wants to be called.
     #[inline]
     pub fn next_poll(&self) -> Time {
         self.polls.earliest()
     }
 
-    /// A frame has come, or a probe: returns whether there was room for it.
+    /// Returns false if there is no room.
     #[inline(always)]
     pub fn arrive(&mut self, frame: &Packet, is_probe: bool) -> bool {
         let len_bytes = frame.len_bytes();
@@ -141,7 +146,6 @@ impl Egress {
         true
     }
 
-    /// The node begins to take a frame.
     #[inline]
     fn serve(&mut self, frame: Packet, now: Time) {
         let rate = self.service.at(now);
@@ -149,7 +153,7 @@ impl Egress {
         self.serving = frame;
     }
 
-    /// The first frame leaves, at [`Egress::leaves_at`], and the node begins to take the next one; there has to be one.
+    /// Takes the first frame, which leaves at [`Egress::leaves_at`]. The buffer must not be empty.
     #[inline(always)]
     pub fn leave(&mut self) -> Packet {
         let mut frame = self.serving;
@@ -163,13 +167,13 @@ impl Egress {
         frame
     }
 
-    /// Whether a data frame may have an answer: then [`Egress::tell_delivered`] comes right after [`Egress::deliver`].
+    /// Whether data may be answered. Then [`Egress::tell_delivered`] must follow [`Egress::deliver`].
     #[inline]
     pub fn answers_data(&self) -> bool {
         self.answers_data
     }
 
-    /// The node has taken a data frame, which ends at `number`.
+    /// Books a data frame. `number` is the flow's index.
     #[inline(always)]
     pub fn deliver(&mut self, number: usize, frame: &Packet) {
         let book = &mut self.ends[number].book;
@@ -177,8 +181,7 @@ impl Egress {
         book.count.payload += u64::from(frame.len_bytes());
     }
 
-    /// Tells the reflector at `number` what was delivered since it heard of it last: returns what is to be told to the
-    /// source.
+    /// Tells the reflector what was delivered since the last call. Returns its message to the source.
     pub fn tell_delivered(&mut self, number: usize, now: Time) -> Option<Message> {
         let End { book, heard_bytes, heard_marks, reflector, rng, .. } = &mut self.ends[number];
         let delivered_bytes = book.count.bytes - std::mem::replace(heard_bytes, book.count.bytes);
@@ -190,7 +193,7 @@ impl Egress {
         message
     }
 
-    /// The node has taken a control frame of the flow that ends at `number`: returns the answer.
+    /// Shows the reflector a control frame that has left the buffer. Returns its answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
         self.tell_delivered(number, now);
@@ -201,8 +204,7 @@ impl Egress {
         answer
     }
 
-    /// Calls the next reflector that wants to be called by `now`, if there is one; returns the number of its flow and
-    /// what is to be told to the source.
+    /// Calls the next reflector due by `now`. Returns the flow's index and the message to its source.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
         self.tell_delivered(number, now);
@@ -214,7 +216,7 @@ impl Egress {
         Some((number, message))
     }
 
-    /// Flow and class of the frames that end at `number`.
+    /// Flow and class.
     pub fn identity(&self, number: usize) -> (FlowId, u8) {
         (self.ends[number].flow, self.ends[number].class)
     }
@@ -225,9 +227,9 @@ impl Egress {
         }
     }
 
-    /// Hands in the books, and what is still in the buffer; returns how many control frames are among that.
+    /// Returns the number of control frames in the buffer.
     pub fn finish(&mut self, rows: ControlRows, report: &mut Report) -> u64 {
-        for end in &mut self.ends {
+        for end in self.ends.iter_mut().filter(|end| !end.has_endpoint) {
             report.receiver(end.flow, std::mem::take(&mut end.book));
         }
         let mut control = 0;

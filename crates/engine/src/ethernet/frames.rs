@@ -1,9 +1,8 @@
-//! When frames are generated, and for whom.
+//! Frame generators.
 //!
-//! A generator lives on the slots of its line, the times of a frame, counted from its start: in each slot there comes a
-//! frame with the same probability, whatever came before (Bernoulli), or frames come at equal distances. One that is on
-//! and off alternately counts only the time in which it is on. A frame belongs to a flow, or the generator draws whose
-//! it is among several.
+//! A generator counts slots, the transmission times of a frame, from its start. Frames come with equal probability in
+//! each slot (Bernoulli), or at equal distances. An on-off generator counts only its on time. A generator of several
+//! flows draws the flow of each frame.
 
 use forebay_qdisc::{Span, Time, uniform};
 use rand_core::Rng;
@@ -12,29 +11,27 @@ use rand_pcg::Pcg64Mcg;
 use crate::driver::deadlines::Deadlines;
 use crate::spec::{FrameArrivals, OnOff};
 
-/// What generates frames, for one flow or for several that it draws among.
 pub(crate) struct GeneratorParts {
     pub arrivals: FrameArrivals,
-    /// Time of a frame on the line.
+    /// Transmission time of a frame.
     pub slot: Span,
     pub start: Time,
     pub stop: Time,
     pub rng: Pcg64Mcg,
 }
 
-/// Failures before the first success of independent trials.
+/// Failures before the first success.
 #[derive(Clone, Debug)]
 #[repr(C)]
 struct Geometric {
-    /// At `k` the probability of more than `k` failures, in [`Geometric::ONE`]s.
+    /// At `k`, P(more than `k` failures), scaled by [`Geometric::ONE`].
     more_than: [i64; Self::COMPARED],
-    /// 1 / ln of the probability of a failure.
+    /// 1 / ln(P(failure)).
     inverse_log: f64,
 }
 
 impl Geometric {
-    /// This many failures are found by comparing, which is faster than a logarithm; more are rare at the loads at which
-    /// speed matters.
+    /// Fewer failures are found by comparison, which is faster than a logarithm. More are rare at high load.
     const COMPARED: usize = 16;
     /// Probabilities have 53 bits.
     const ONE: i64 = 1 << 53;
@@ -50,13 +47,12 @@ impl Geometric {
         Self { more_than, inverse_log: 1.0 / libm::log1p(-success) }
     }
 
-    /// A number from 0.
     #[inline]
     fn draw(&self, rng: &mut Pcg64Mcg) -> u64 {
         // In (0, 1], where the logarithm is finite. There are more than k failures if this is at most `more_than[k]`.
         let point = Self::ONE - (rng.next_u64() >> 11) as i64;
         let mut failures = 0;
-        // A search by halves, without branches: which half it is, is anybody's guess.
+        // Binary search without branches, which would often be mispredicted.
         for step in [8, 4, 2, 1] {
             failures += usize::from(point <= self.more_than[(failures + step - 1) % Self::COMPARED]) * step;
         }
@@ -64,7 +60,6 @@ impl Geometric {
         if failures < Self::COMPARED { failures as u64 } else { self.invert(point) }
     }
 
-    /// The number of failures that belongs to a point, if there are [`Geometric::COMPARED`] or more.
     #[cold]
     fn invert(&self, point: i64) -> u64 {
         let log = libm::log(point as f64 / Self::ONE as f64);
@@ -75,17 +70,17 @@ impl Geometric {
 /// The flows of a generator.
 #[derive(Debug)]
 enum Choice {
-    /// All with the same share, and numbered one after the other: the first, and how many.
+    /// Equal shares, consecutive numbers: first and count.
     Range(u32, u32),
-    /// All with the same share.
+    /// Equal shares.
     Uniform(Vec<u32>),
-    /// Each with the sum of the shares up to its own.
+    /// Cumulative share and flow.
     Weighted(Vec<(f64, u32)>),
 }
 
 impl Choice {
     fn new(flows: &[(u32, f64)]) -> Self {
-        // Who has no flow generates nothing.
+        // A placeholder: without flows the generator is silent.
         let Some(&(first_flow, first_share)) = flows.first() else { return Self::Range(0, 1) };
         if flows.iter().any(|&(_, share)| share != first_share) {
             let sums = flows.iter().scan(0.0, |sum, &(flow, share)| {
@@ -102,7 +97,7 @@ impl Choice {
 
     #[inline]
     fn draw(&self, rng: &mut Pcg64Mcg) -> u32 {
-        // The upper half of the product is uniform below the number of flows.
+        // The upper half of the product is uniform below `count`.
         let below = |rng: &mut Pcg64Mcg, count: u64| ((u128::from(rng.next_u64()) * u128::from(count)) >> 64) as u64;
         match self {
             Self::Range(flow, 1) => *flow,
@@ -116,25 +111,24 @@ impl Choice {
     }
 }
 
-/// A generator at work. What comes first, every frame touches: three lines of the processor's cache.
+/// A generator at work. Hot fields first.
 #[repr(C, align(64))]
 struct Generator {
     rng: Pcg64Mcg,
-    /// How many slots are over, or with a constant pace how many frames, when the next frame has come.
+    /// Bernoulli: slots up to that of the next frame. Constant: frames up to the next one. Both inclusive.
     passed: u64,
-    /// When the next frame comes, [`Time::NEVER`] after the end; and whose it is.
+    /// Time and flow of the next frame. [`Time::NEVER`] after the end.
     time: Time,
     flow: u32,
-    /// Whether frames come at equal distances; else in each slot with the same probability.
     is_constant: bool,
     slot: Span,
     start: Time,
-    /// This many slots without a frame.
+    /// Empty slots before a frame.
     gap: Geometric,
     choice: Choice,
     on_off: Option<OnOff>,
     stop: Time,
-    /// With a constant pace: the distance in picoseconds.
+    /// Of constant frames, in picoseconds.
     distance: f64,
 }
 
@@ -142,7 +136,7 @@ impl Generator {
     fn new(parts: GeneratorParts, flows: &[(u32, f64)]) -> Self {
         let GeneratorParts { arrivals, slot, start, stop, rng } = parts;
         let FrameArrivals { load, constant, on_off } = arrivals;
-        // A generator without destinations, or one that is never on, has stopped before it starts.
+        // A generator without flows, or one that is never on, has stopped before it starts.
         let silent = flows.is_empty() || load <= 0.0 || on_off.is_some_and(|on_off| on_off.on == Span::ZERO);
         let (stop, on_off) = if silent { (start, None) } else { (stop, on_off) };
         let mut generator = Self {
@@ -163,7 +157,6 @@ impl Generator {
         generator
     }
 
-    /// Settles the next frame.
     #[inline(always)]
     fn step(&mut self) {
         let elapsed = if self.is_constant {
@@ -188,19 +181,18 @@ impl Generator {
     }
 }
 
-/// The generators of a node.
 pub(crate) struct Generators {
     generators: Vec<Generator>,
-    /// When the next frame of each comes, if there are several.
+    /// If there are several generators.
     times: Deadlines,
-    /// When the next frame of all comes, whose it is, and which generator it is from.
+    /// Time, flow and generator of the earliest frame.
     time: Time,
     flow: u32,
     first: usize,
 }
 
 impl Generators {
-    /// Each with its flows: a number for each, and its share.
+    /// Each with its flows: number and share.
     pub fn new(generators: impl Iterator<Item = (GeneratorParts, Vec<(u32, f64)>)>) -> Self {
         let generators: Vec<Generator> = generators.map(|(parts, flows)| Generator::new(parts, &flows)).collect();
         let mut times = Deadlines::new(generators.len());
@@ -212,19 +204,18 @@ impl Generators {
         Self { generators, times, time, flow, first }
     }
 
-    /// When the next frame comes; [`Time::NEVER`] if none does.
+    /// [`Time::NEVER`] if no frame follows.
     #[inline]
     pub fn next_time(&self) -> Time {
         self.time
     }
 
-    /// Whose it is, if one comes.
     #[inline]
     pub fn next_flow(&self) -> u32 {
         self.flow
     }
 
-    /// The next frame has come; there has to be one.
+    /// There must be a next frame.
     #[inline(always)]
     pub fn step(&mut self) {
         let generator = &mut self.generators[self.first];
@@ -235,7 +226,6 @@ impl Generators {
         }
     }
 
-    /// The generator that came first has another frame.
     #[inline(never)]
     fn find_first(&mut self) {
         self.times.set(self.first, self.time);
@@ -291,7 +281,7 @@ mod tests {
             let slots: Vec<u64> =
                 frames.iter().map(|(time, _)| time.since(at(6000)).picoseconds() / SLOT.picoseconds()).collect();
             assert!(frames.iter().zip(&slots).all(|((time, _), &slot)| *time == at(6000) + SLOT * slot));
-            // P(gap > k) = (1 - load)^k, on both sides of where the logarithm takes over.
+            // P(gap > k) = (1 - load)^k, on both sides of the change to the logarithm.
             for longer_than in [1_u64, 3, 4, 15, 16, 17, 25] {
                 let count = slots.windows(2).filter(|pair| pair[1] - pair[0] > longer_than).count() as f64;
                 let expected = frames.len() as f64 * libm::pow(1.0 - load, longer_than as f64);
@@ -312,7 +302,7 @@ mod tests {
         let on_off = OnOff { period: Span::from_nanoseconds(20_000), on: Span::from_nanoseconds(5000) };
         let frames = frames(generators(parts(1.0, false, Some(on_off)), &[(0, 1.0)]), at(6000 + 20_000_000));
         assert!(frames.iter().all(|(time, _)| time.since(at(6000)).picoseconds() % 20_000_000 < 5_000_000));
-        // 5 us hold 4 1/6 slots, and what is over counts for the next period.
+        // 5 us are 4 1/6 slots. The fraction carries over to the next period.
         assert_eq!(frames.len(), 1000 * 25 / 6 + 1);
     }
 

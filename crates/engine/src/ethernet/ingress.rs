@@ -1,90 +1,39 @@
-//! The way into the network at an adapter: virtual output queues with their rate limiters, and whose turn it is.
+//! The send side of an adapter: virtual output queues with rate limiters, served round-robin.
 //!
-//! Each flow has a queue, which is a number of frames: all frames of a flow are equally long. Frames are generated when
-//! somebody looks, up to that time. A queue is *ready* if it has a frame and its limiter lets it go. The ready queues
-//! are served round-robin.
+//! Frames are generated lazily. A queue is *ready* if it has a frame that its limiter lets go.
 
-use forebay_qdisc::Ecn;
 use forebay_qdisc::{Rate, Span, Time};
-use forebay_switching::RateLimiter;
-use forebay_switching::congestion::{Context, Message, ReactionPoint};
-use rand_pcg::Pcg64Mcg;
+use forebay_switching::congestion::{Context, Message};
 
 use crate::driver::deadlines::Deadlines;
 use crate::ethernet::frames::{GeneratorParts, Generators};
 use crate::ethernet::pause::EVERY_CLASS;
 use crate::ethernet::ready_queues::ReadyQueues;
-use crate::observe::flow_book::SendBook;
+use crate::ethernet::voq::{SourceFlow, Supply, VirtualQueue};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
-use crate::packet::{FlowId, Packet, PacketFields, departure_stamp};
+use crate::packet::{FlowId, Packet};
 
-/// A flow that begins here.
-pub(crate) struct SourceFlow {
-    pub flow: FlowId,
-    pub class: u8,
-    /// Length of a frame.
-    pub len_bytes: u16,
-    /// The codepoint of its frames.
-    pub ecn: Ecn,
-    /// Which generator makes its frames, and how likely a frame of that one is this flow's, relative to the others'.
-    pub generator: usize,
-    pub share: f64,
-    pub reaction: Option<Box<dyn ReactionPoint>>,
-    /// The reaction point's random stream.
-    pub rng: Pcg64Mcg,
-    pub book: SendBook,
-}
-
-/// The virtual output queue of a flow. What comes first, nearly every frame touches.
-#[repr(C, align(64))]
-struct Queue {
-    /// Its frames, but for their times.
-    frame: Packet,
-    /// How many frames wait.
-    backlog: u32,
-    /// When the limiter lets the next frame go.
-    eligible_at: Time,
-    /// How long it lets wait after a frame.
-    interval: Span,
-    /// How long a frame takes on the line.
-    transmission: Span,
-    book: SendBook,
-    /// From how many bytes in the book on the reaction point has to hear on time what is sent.
-    silent_until: u64,
-    limiter: RateLimiter,
-    /// What the reaction point has heard of, of the bytes in the book.
-    heard_bytes: u64,
-    /// What the reaction point allows, in bits per second; `None` without a limiter.
-    rate_bps: Option<f64>,
-    reaction: Option<Box<dyn ReactionPoint>>,
-    rng: Pcg64Mcg,
-    /// What `frame` is made from.
-    fields: PacketFields,
-}
-
-/// The queues of an adapter. What comes first, nearly every frame touches.
+/// The queues of an adapter. Hot fields first.
 #[repr(C)]
 pub(crate) struct Ingress {
-    queues: Vec<Queue>,
-    /// The queue of the last frame, behind which the search for the next one begins; and until when that frame is on
-    /// the line.
+    queues: Vec<VirtualQueue>,
+    /// The queue served last, and when its frame has been sent.
     last: usize,
     sent_at: Time,
-    /// Frames that a queue holds at most.
+    /// Frames per queue.
     limit: u32,
     generators: Generators,
     ready: ReadyQueues,
-    /// When each queue that has frames and is held back by its limiter may go on.
+    /// By queue: when its limiter lets the next frame go.
     eligible: Deadlines,
-    /// When each reaction point wants to be called.
+    /// By queue, of the reaction point.
     polls: Deadlines,
-    /// How many flows may have a rate limiter, and how many have.
+    /// Limit and number of flows with a rate limiter.
     limiters: u32,
     limited: u32,
     line: Rate,
-    /// Frames generated for a full queue, and messages that would have made a limiter when there was none left, within
-    /// the measured interval.
+    /// In the measured interval: frames lost at a full queue, and messages ignored without a free limiter.
     pub source_drops: u64,
     pub messages_ignored: u64,
 }
@@ -99,11 +48,13 @@ impl Ingress {
     ) -> Self {
         let mut flows_of = vec![Vec::new(); generators.len()];
         for (source, number) in sources.iter().zip(0..) {
-            flows_of[source.generator].push((number, source.share));
+            if let Supply::Generator { generator, share, .. } = source.supply {
+                flows_of[generator].push((number, share));
+            }
         }
         let count = sources.len();
         let mut ingress = Self {
-            queues: sources.into_iter().map(|source| Queue::new(source, line)).collect(),
+            queues: sources.into_iter().map(|source| VirtualQueue::new(source, line)).collect(),
             generators: Generators::new(generators.into_iter().zip(flows_of)),
             limit: voq_limit.unwrap_or(u32::MAX),
             ready: ReadyQueues::new(count),
@@ -123,32 +74,27 @@ impl Ingress {
         ingress
     }
 
-    /// When the next frame is generated.
     #[inline]
     pub fn next_frame(&self) -> Time {
         self.generators.next_time()
     }
 
-    /// When the next queue that is held back by its limiter may go on.
     #[inline]
     pub fn next_eligible(&self) -> Time {
         self.eligible.earliest()
     }
 
-    /// When the next reaction point wants to be called.
     #[inline]
     pub fn next_poll(&self) -> Time {
         self.polls.earliest()
     }
 
-    /// Whether a queue has a frame that its limiter lets go.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.ready.count > 0
     }
 
-    /// Generates the frames that come by `now`, when the port is free; and those ahead of their time that can make no
-    /// difference, so that no wake-up is needed for them.
+    /// Generates the frames due by `now`. Generates later ones early where no result changes, which saves wake-ups.
     #[inline(always)]
     pub fn generate(&mut self, now: Time) {
         loop {
@@ -161,7 +107,6 @@ impl Ingress {
         }
     }
 
-    /// Generates the next frame, which is for this queue.
     #[inline(always)]
     fn generate_one(&mut self, number: usize, now: Time) {
         self.generators.step();
@@ -171,19 +116,38 @@ impl Ingress {
             return;
         }
         queue.backlog += 1;
-        if queue.backlog > 1 {
-            return;
-        }
-        if queue.eligible_at <= now {
-            self.ready.insert(number);
-        } else {
-            self.eligible.set(number, queue.eligible_at);
+        if queue.backlog == 1 {
+            self.begin(number, now);
         }
     }
 
-    /// Puts a queue where it belongs, after its limiter changed or its time came.
+    #[inline(always)]
+    fn begin(&mut self, number: usize, now: Time) {
+        let eligible_at = self.queues[number].eligible_at;
+        if eligible_at <= now {
+            self.ready.insert(number);
+        } else {
+            self.eligible.set(number, eligible_at);
+        }
+    }
+
+    /// Returns false if the queue is full.
+    pub fn push(&mut self, number: usize, packet: Packet, now: Time) -> bool {
+        let queue = &mut self.queues[number];
+        if queue.backlog >= self.limit {
+            self.source_drops += 1;
+            return false;
+        }
+        queue.push(packet);
+        if queue.backlog == 1 {
+            self.begin(number, now);
+        }
+        true
+    }
+
+    /// Updates `ready` and `eligible` after a change of the limiter.
     fn place(&mut self, number: usize, now: Time) {
-        let Queue { backlog, eligible_at, .. } = self.queues[number];
+        let VirtualQueue { backlog, eligible_at, .. } = self.queues[number];
         let ready = backlog > 0 && eligible_at <= now;
         if ready {
             self.ready.insert(number);
@@ -193,7 +157,7 @@ impl Ingress {
         self.eligible.set(number, if backlog > 0 && !ready { eligible_at } else { Time::NEVER });
     }
 
-    /// The queue whose turn it is at `now`, of those whose class may send.
+    /// The next queue in round-robin order, of the classes in `may`.
     #[inline(always)]
     pub fn next_queue(&mut self, may: u8, now: Time) -> Option<usize> {
         if self.eligible.earliest() <= now {
@@ -207,7 +171,6 @@ impl Ingress {
         self.ready.next(self.last + 1, |number| may & 1 << self.queues[number].fields.class != 0)
     }
 
-    /// The limiters let go what has waited until `now`.
     #[inline(never)]
     fn let_go(&mut self, now: Time) {
         while let Some(number) = self.eligible.due(now) {
@@ -216,15 +179,13 @@ impl Ingress {
         }
     }
 
-    /// Takes the first frame of a queue whose turn it is, to be sent from `now` on; returns it with the time when it
-    /// has been sent.
+    /// Begins to send the first frame of a queue. Also returns when it has been sent.
     #[inline(always)]
     pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time) {
         self.last = number;
         let queue = &mut self.queues[number];
-        queue.backlog -= 1;
+        let frame = queue.send(now, self.line);
         self.sent_at = now + queue.transmission;
-        let taken = (queue.send(now), self.sent_at);
         let is_limited = queue.interval > Span::ZERO;
         if queue.backlog == 0 || is_limited {
             self.ready.remove(number);
@@ -232,30 +193,29 @@ impl Ingress {
         if queue.backlog > 0 && is_limited {
             self.hold(number);
         }
-        taken
+        (frame, self.sent_at)
     }
 
-    /// The limiter of a queue holds back the next frame.
     #[inline(never)]
     fn hold(&mut self, number: usize) {
         self.eligible.set(number, self.queues[number].eligible_at);
     }
 
-    /// The queue whose frame is on the line at `now`, if its reaction point has to hear on time that it was sent.
+    /// The queue whose frame is on the line, if its reaction point must be told on time.
     #[inline]
     pub fn to_be_heard(&self, now: Time) -> Option<usize> {
-        let hears = |queue: &Queue| self.sent_at > now && queue.book.count.bytes > queue.silent_until;
+        let hears = |queue: &VirtualQueue| self.sent_at > now && queue.book.count.bytes > queue.silent_until;
         self.queues.get(self.last).is_some_and(hears).then_some(self.last)
     }
 
-    /// The reaction point of this queue has to hear what was sent by `now`: returns what goes right behind it.
+    /// Tells the reaction point what was sent by `now`. Returns the control frame that follows directly.
     pub fn sent(&mut self, number: usize, now: Time) -> Option<Message> {
         let message = self.tell_sent(number, now);
         self.follow_reaction(number, now);
         message
     }
 
-    /// Tells the reaction point of a queue what was sent since it heard of it last.
+    /// The same without `follow_reaction`. The frame on the line does not count yet.
     fn tell_sent(&mut self, number: usize, now: Time) -> Option<Message> {
         let queue = &mut self.queues[number];
         let on_line = number == self.last && self.sent_at > now;
@@ -265,10 +225,9 @@ impl Ingress {
         reaction.sent(unheard_bytes, &mut Context { now, capacity: self.line, rng: &mut queue.rng })
     }
 
-    /// A message about the flow of this queue has come.
     pub fn receive(&mut self, number: usize, message: &Message, now: Time) {
         self.tell_sent(number, now);
-        let Queue { reaction, rng, rate_bps, .. } = &mut self.queues[number];
+        let VirtualQueue { reaction, rng, rate_bps, .. } = &mut self.queues[number];
         if rate_bps.is_none() && self.limited >= self.limiters && may_limit(message) {
             self.messages_ignored += 1;
             return;
@@ -279,19 +238,18 @@ impl Ingress {
         }
     }
 
-    /// Calls the next reaction point that wants to be called by `now`, if there is one; returns the number of its queue
-    /// and what is to be sent.
+    /// Calls the next reaction point due by `now`. Returns its queue and its message.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
         self.tell_sent(number, now);
-        let Queue { reaction, rng, .. } = &mut self.queues[number];
+        let VirtualQueue { reaction, rng, .. } = &mut self.queues[number];
         let mut context = Context { now, capacity: self.line, rng };
         let message = reaction.as_mut().and_then(|reaction| reaction.expire(&mut context));
         self.follow_reaction(number, now);
         Some((number, message))
     }
 
-    /// The reaction point of this queue has been called: takes over what it says now.
+    /// Takes over rate, tag and poll time after a call of the reaction point.
     fn follow_reaction(&mut self, number: usize, now: Time) {
         let queue = &mut self.queues[number];
         let Some(reaction) = &queue.reaction else { return };
@@ -301,24 +259,22 @@ impl Ingress {
         if rate_bps.is_none() && queue.rate_bps.is_none() {
             return;
         }
-        queue.fields.number = reaction.associated().map_or(0, |point| point.0 + 1);
-        queue.frame = Packet::new(queue.fields);
+        let tag = reaction.associated().map_or(0, |point| point.0 + 1);
+        queue.tag(tag);
         if rate_bps == queue.rate_bps {
             return;
         }
         self.limited = self.limited + u32::from(rate_bps.is_some()) - u32::from(queue.rate_bps.is_some());
-        queue.rate_bps = rate_bps;
-        queue.eligible_at = rate_bps.map_or(Time::ZERO, |rate| queue.limiter.eligible_at(rate));
-        queue.interval = rate_bps.map_or(Span::ZERO, |rate| RateLimiter::interval(queue.frame.len_bytes(), rate));
+        queue.limit(rate_bps);
         self.place(number, now);
     }
 
-    /// Flow and class of a queue.
+    /// Flow and class.
     pub fn identity(&self, number: usize) -> (FlowId, u8) {
         (self.queues[number].fields.flow, self.queues[number].fields.class)
     }
 
-    /// Every class that a queue has, one bit each.
+    /// One bit each.
     pub fn classes(&self) -> u8 {
         self.queues.iter().fold(0, |classes, queue| classes | 1 << queue.fields.class)
     }
@@ -327,7 +283,7 @@ impl Ingress {
         for queue in &mut self.queues {
             queue.book.check(checkpoint, interval);
             if checkpoint == Checkpoint::Sample
-                && let Some(series) = &mut queue.book.record.rate_limit_series
+                && let Some(series) = queue.book.record.series.as_mut().and_then(|series| series.rate_limit.as_mut())
             {
                 series.push(queue.rate_bps.unwrap_or(self.line.bits_per_second() as f64));
             }
@@ -338,68 +294,15 @@ impl Ingress {
     }
 
     pub fn finish(&mut self, report: &mut Report) {
-        for queue in &mut self.queues {
-            report.sender(queue.fields.flow, std::mem::take(&mut queue.book));
+        for VirtualQueue { fields, book, has_packets, backlog, .. } in &mut self.queues {
+            if *has_packets {
+                // The endpoint has books of its own.
+                report.holds(u64::from(*backlog));
+                report.rate_limit(fields.flow, book.record.series.take().and_then(|series| series.rate_limit));
+            } else {
+                report.sender(fields.flow, std::mem::take(book));
+            }
         }
-    }
-}
-
-impl Queue {
-    /// For no longer than this many frames take are frames generated ahead of their time.
-    const AHEAD: u32 = 16;
-
-    fn new(source: SourceFlow, line: Rate) -> Self {
-        let SourceFlow { flow, class, len_bytes, ecn, reaction, rng, mut book, .. } = source;
-        let record = &mut book.record;
-        record.rate_limit_series = record.sent_series.as_ref().and(reaction.as_ref()).map(|_| Vec::new());
-        let fields = PacketFields {
-            time: Time::ZERO,
-            stamp: 0,
-            number: 0,
-            flow,
-            len_bytes,
-            flags: 0,
-            // Classes are three bits on the wire (IEEE 802.1Q).
-            class: class & 7,
-            ecn,
-        };
-        Self {
-            frame: Packet::new(fields),
-            backlog: 0,
-            heard_bytes: 0,
-            silent_until: u64::MAX,
-            eligible_at: Time::ZERO,
-            interval: Span::ZERO,
-            limiter: RateLimiter::default(),
-            rate_bps: None,
-            transmission: line.transmission_time(u64::from(len_bytes)),
-            reaction,
-            rng,
-            book,
-            fields,
-        }
-    }
-
-    /// Whether a frame that comes at `at` will find others here, even if nothing else is sent from `now` on, and room:
-    /// then it may as well join them at once.
-    #[inline]
-    fn has_room_until(&self, at: Time, limit: u32, now: Time) -> bool {
-        let backlog = self.backlog.min(Self::AHEAD);
-        backlog > 0 && at < now + self.transmission * u64::from(backlog) && self.backlog < limit
-    }
-
-    /// A frame that is begun at `now`.
-    #[inline]
-    fn send(&mut self, now: Time) -> Packet {
-        let mut frame = self.frame;
-        (frame.time, frame.stamp) = (now, departure_stamp(now));
-        if self.book.count.packets == 0 {
-            self.book.record.started = Some(now);
-        }
-        self.book.sent(&frame, false);
-        self.limiter.sent(frame.len_bytes(), now);
-        self.eligible_at = now.saturating_add(self.interval);
-        frame
     }
 }
 

@@ -1,25 +1,20 @@
-//! What waits at one output of an Ethernet switch, by class and, where inputs are served round-robin, by input.
+//! The queue of one output of an Ethernet switch, by class and, for round-robin, by input.
 
 use crate::driver::ring::Ring;
+use crate::ethernet::class_turns::{ClassTurns, Classes};
 use crate::packet::Packet;
 use crate::spec::Arbiter;
 
-/// A set of classes, one bit each.
-pub(crate) type Classes = u8;
-
-/// The frames that wait at an output.
 #[derive(Debug)]
 pub(crate) struct OutputQueues {
-    /// By class, then by input; one for each class where frames leave in the order of arrival.
+    /// Indexed by class, then by input. One per class under FIFO.
     queues: Vec<Ring<Packet>>,
-    /// Queues of a class.
+    /// Queues per class.
     inputs: usize,
-    /// Where the search for an input begins, by class.
+    /// Where the round-robin search for an input begins, by class.
     next_input: Vec<usize>,
-    strict_priority: bool,
-    /// Where the search for a class begins, unless priority is strict.
-    next_class: u32,
-    /// The classes that have frames.
+    turns: ClassTurns,
+    /// The classes with frames.
     occupied: Classes,
     len: u64,
 }
@@ -34,19 +29,16 @@ impl OutputQueues {
             queues: (0..inputs * classes).map(|_| Ring::default()).collect(),
             inputs,
             next_input: vec![0; classes],
-            strict_priority,
-            next_class: 0,
+            turns: ClassTurns::new(strict_priority),
             occupied: 0,
             len: 0,
         }
     }
 
-    /// How many frames wait.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// The classes that have frames.
     #[inline]
     pub fn occupied(&self) -> Classes {
         self.occupied
@@ -60,33 +52,34 @@ impl OutputQueues {
         self.len += 1;
     }
 
-    /// A frame goes through without waiting: as [`OutputQueues::push`] and [`OutputQueues::pop`], with nothing there.
+    /// Advances the turns for a frame that does not wait, as [`OutputQueues::push`] and [`OutputQueues::pop`] on an
+    /// empty queue do.
     #[inline]
     pub fn let_through(&mut self, class: usize, input: usize) {
-        self.next_class = (class as u32 + 1) % 8;
+        self.turns.goes(class);
         if self.inputs > 1 {
             self.next_input[class] = (input + 1) % self.inputs;
         }
     }
 
-    /// Whether frames leave in the order of arrival, whatever comes later.
+    /// Whether there is a single FIFO, so that later arrivals cannot go first.
     pub fn is_fifo(&self) -> bool {
         self.queues.len() == 1
     }
 
-    /// The frame that is to go next, where [`OutputQueues::is_fifo`].
+    /// The next frame. Only for a FIFO.
     pub fn front(&self) -> Option<&Packet> {
         self.queues[0].front()
     }
 
-    /// Puts a frame in front of all others, where [`OutputQueues::is_fifo`].
+    /// Puts a frame at the front. Only for a FIFO.
     pub fn put_back(&mut self, packet: Packet) {
         self.queues[0].push_front(packet);
         self.occupied = 1;
         self.len += 1;
     }
 
-    /// Takes out the frame that is to go next, of one of the classes in `may`.
+    /// Takes the next frame of the classes in `may`.
     #[inline]
     pub fn pop(&mut self, may: Classes) -> Option<Packet> {
         if let [queue] = &mut self.queues[..]
@@ -105,13 +98,8 @@ impl OutputQueues {
         if candidates == 0 {
             return None;
         }
-        let class = if self.strict_priority {
-            candidates.ilog2()
-        } else {
-            let class = (candidates.rotate_right(self.next_class).trailing_zeros() + self.next_class) % 8;
-            self.next_class = (class + 1) % 8;
-            class
-        } as usize;
+        let class = self.turns.pick(candidates);
+        self.turns.goes(class);
         let first = class * self.inputs;
         let queues = &mut self.queues[first..first + self.inputs];
         let input = if queues.len() == 1 {
@@ -144,7 +132,7 @@ mod tests {
         Packet::new(PacketFields { time, stamp: 0, number, flow: 0, len_bytes: 1500, flags: 0, class: 0, ecn })
     }
 
-    /// The order in which frames put in as (class, input) come out, by their place in the list.
+    /// Pushes frames as (class, input). Returns their indices in the order of departure.
     fn order(mut queues: OutputQueues, frames: &[(usize, usize)], may: Classes) -> Vec<u32> {
         for (&(class, input), number) in frames.iter().zip(0..) {
             queues.push(class, input, frame(number));

@@ -1,4 +1,4 @@
-//! PAUSE at a port: what it orders its neighbour, and what the neighbour has ordered.
+//! PAUSE at a port: what it sends to its neighbour, and what it obeys.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
@@ -7,26 +7,26 @@ use crate::driver::ring::Ring;
 use crate::ethernet::control::PauseFrame;
 use crate::spec::FlowControl;
 
-/// Every class of IEEE 802.1Q, one bit each.
+/// The classes of IEEE 802.1Q, one bit each.
 pub(crate) const EVERY_CLASS: u8 = 0xff;
 
-/// What stops the feeder of a buffer.
+/// Decides when the feeder of a buffer has to stop and to continue.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PauseOrders {
-    /// With less in the buffer no link is stopped.
+    /// Below this use of the buffer nothing is stopped.
     high: u64,
-    /// When an order has to be said again, if nothing changes before; [`Time::NEVER`] while no link is stopped.
+    /// When a PAUSE frame has to be repeated. [`Time::NEVER`] while nothing is stopped.
     poll_at: Time,
     any_pending: bool,
-    /// One for all classes, or one for each; none without flow control.
+    /// One for all classes, or one per class. Empty without flow control.
     senders: Vec<PauseSender>,
-    /// The pause time that each has decided on and that has not been sent.
+    /// For each sender, the pause time to be sent.
     pending: Vec<Option<u16>>,
 }
 
 impl PauseOrders {
-    /// For a buffer that is fed over a link of this rate.
+    /// The buffer is fed by a link of this rate.
     pub fn new(flow_control: FlowControl, rate: Rate) -> Self {
         let (senders, high) = match flow_control {
             FlowControl::None => (Vec::new(), u64::MAX),
@@ -38,8 +38,8 @@ impl PauseOrders {
         Self { pending: vec![None; senders.len()], senders, any_pending: false, high, poll_at: Time::NEVER }
     }
 
-    /// Something came into the buffer, or left it, or [`PauseOrders::poll_at`] has come: the buffer holds `used` bytes,
-    /// `of_class` of them of `class`.
+    /// To be called after each change of the buffer and at [`PauseOrders::poll_at`]. The buffer holds `used` bytes, of
+    /// these `of_class` of `class`.
     #[inline]
     pub fn watch(&mut self, class: usize, used: u64, of_class: u64, now: Time) {
         if used >= self.high || self.poll_at < Time::NEVER {
@@ -60,22 +60,21 @@ impl PauseOrders {
         }
     }
 
-    /// From how many bytes in the buffer on [`PauseOrders::watch`] may have something to do.
+    /// Below this use of the buffer [`PauseOrders::watch`] does nothing.
     pub fn watches_from(&self) -> u64 {
         if self.has_stopped() { 0 } else { self.high }
     }
 
-    /// Whether an order waits to be sent.
     #[inline]
     pub fn is_pending(&self) -> bool {
         self.any_pending
     }
 
-    /// Takes the order that is to be sent next. Classes that are to be told the same are told together.
+    /// Takes the next PAUSE frame. One frame serves all classes with the same pause time.
     #[cold]
     #[inline(never)]
     pub fn take(&mut self) -> Option<PauseFrame> {
-        // An order to stop comes before one to continue, by which nothing is lost.
+        // Stop goes before continue: a late continue loses no frame.
         let quanta = self.pending.iter().flatten().copied().max()?;
         let mut classes = 0;
         for (class, order) in self.pending.iter_mut().enumerate() {
@@ -88,34 +87,33 @@ impl PauseOrders {
         Some(PauseFrame { classes: if self.pending.len() == 1 { EVERY_CLASS } else { classes }, quanta })
     }
 
-    /// Whether the feeder, or any class of it, has been told to stop.
+    /// Whether any class of the feeder is stopped.
     #[inline]
     pub fn has_stopped(&self) -> bool {
         self.poll_at < Time::NEVER
     }
 
-    /// When an order has to be said again, if nothing changes before.
     #[inline]
     pub fn poll_at(&self) -> Time {
         self.poll_at
     }
 }
 
-/// What a port has been ordered.
+/// The state of a port that its neighbour can pause.
 #[derive(Debug)]
 pub(crate) struct PauseObeyed {
-    /// One for all classes, or one for each.
+    /// One for all classes, or one per class.
     receivers: Vec<PauseReceiver>,
-    /// Until when any class is stopped.
+    /// When the last pause of any class ends.
     stopped_until: Time,
-    /// How long after it came an order holds.
+    /// Delay from the arrival of a PAUSE frame to its effect.
     reaction: Span,
-    /// Orders that do not hold yet, and from when on they do.
+    /// PAUSE frames that have no effect yet, with the time of their effect.
     coming: Ring<(Time, PauseFrame)>,
 }
 
 impl PauseObeyed {
-    /// For a port that sends at this rate, whose neighbour may stop single classes.
+    /// The port sends at this rate. `by_class`: its neighbour may stop single classes.
     pub fn new(by_class: bool, rate: Rate, reaction: Span) -> Self {
         let receivers = if by_class { SharedMemory::CLASSES } else { 1 };
         Self {
@@ -126,19 +124,18 @@ impl PauseObeyed {
         }
     }
 
-    /// An order has come.
     pub fn receive(&mut self, order: PauseFrame, now: Time) {
         self.coming.push((now + self.reaction, order));
         self.obey(now);
     }
 
-    /// When the next order begins to hold.
+    /// When the next PAUSE frame takes effect.
     #[inline]
     pub fn next_order(&self) -> Time {
         self.coming.front().map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// Heeds what holds from `now` on.
+    /// Applies the PAUSE frames that take effect by `now`.
     #[cold]
     pub fn obey(&mut self, now: Time) {
         while let Some(&(at, order)) = self.coming.front()
@@ -161,13 +158,12 @@ impl PauseObeyed {
         now >= self.stopped_until
     }
 
-    /// From when on every class may send, if no other order comes.
+    /// When every class may send, unless another PAUSE frame arrives.
     #[inline]
     pub fn free_from(&self) -> Time {
         self.stopped_until
     }
 
-    /// The classes that may send.
     #[inline]
     pub fn free_classes(&self, now: Time) -> u8 {
         if now >= self.stopped_until { EVERY_CLASS } else { self.free_while_stopped(now) }
@@ -182,14 +178,14 @@ impl PauseObeyed {
         receivers.fold(0, |classes, (class, receiver)| classes | u8::from(receiver.may_send(now)) << class)
     }
 
-    /// When the next class may send that may not at `now`, if no other order comes.
+    /// When the next stopped class may send, unless another PAUSE frame arrives.
     #[inline(never)]
     pub fn next_freedom(&self, now: Time) -> Time {
         let stopped = self.receivers.iter().map(PauseReceiver::until).filter(|&until| until > now);
         stopped.min().unwrap_or(Time::NEVER)
     }
 
-    /// How long the port has been stopped by `now`; with PAUSE by class, the class that was stopped longest.
+    /// Total pause time up to `now`. With classes, that of the class stopped longest.
     pub fn stopped(&mut self, now: Time) -> Span {
         self.receivers.iter_mut().map(|receiver| receiver.stopped(now)).max().unwrap_or(Span::ZERO)
     }

@@ -1,30 +1,36 @@
-//! One port of an Ethernet switch: what waits to leave by it, what it sends, and what stops it or its neighbour.
+//! A port of an Ethernet switch.
+//!
+//! A departure is *settled* when its start time is fixed, on arrival if possible. The link receives the frame when it
+//! begins. Until then it can be taken back.
 
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
 use forebay_switching::congestion::{CongestionPoint, Context};
 
 use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
+use crate::ethernet::forwarding::ForwardingEntry;
+use crate::ethernet::managed_queues::ManagedQueues;
 use crate::ethernet::output_queues::OutputQueues;
 use crate::ethernet::pause::{PauseObeyed, PauseOrders};
 use crate::ethernet::service::ServiceRate;
-use crate::link::Wire;
+use crate::link::Link;
 use crate::observe::handed_in::PortReport;
 use crate::observe::queue_book::Books;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
+mod managed;
 mod observed;
 
-/// What the switch has to know of a frame whose departure is settled, when the frame itself has gone.
+/// What the switch keeps of a frame with a settled departure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     /// When it joined the queue.
     pub arrived: Time,
-    /// When its transmission begins, and when it is over, so that its memory is free.
+    /// Begin and end of its transmission. The end frees its memory.
     pub start: Time,
     pub end: Time,
-    /// Its row in the books; [`Departure::NOT_BOOKED`] for a control frame.
+    /// Row in the book. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
     pub row: u32,
     pub len_bytes: u16,
     pub input: u8,
@@ -35,79 +41,76 @@ const _: () = assert!(size_of::<Departure>() == 32);
 
 impl Departure {
     const NOT_BOOKED: u32 = u32::MAX;
+    const BOOKED: u32 = u32::MAX - 1;
 }
 
-/// A port at work. What comes first, every frame touches.
+/// A port at work. Hot fields first.
 #[repr(C, align(64))]
 pub(crate) struct SwitchPort {
-    /// When the next frame may begin: what is settled has gone by then, with a reduced service rate later than the link
-    /// is free.
+    /// When the next frame may begin. At a reduced service rate, later than the link is free.
     free_at: Time,
-    /// When the first of the departures is over.
     first_end: Time,
-    /// From when on the departure of a frame that comes may be settled at once; [`Time::NEVER`] while others wait.
+    /// From then on, an arrival may be settled at once. [`Time::NEVER`] while frames wait.
     open_from: Time,
-    /// How long a frame of this many bytes takes that begins before the service rate changes.
+    /// Of a frame of `span_is_of_bytes` that begins before `service_changes_at`.
     service_span: Span,
     service_changes_at: Time,
     span_is_of_bytes: u32,
-    /// How many departures may be settled at a time. One, where what comes later may go first: then a frame's is
-    /// settled when it begins.
+    /// Maximum of settled departures. One where a later frame may go first.
     depth: u32,
     /// How many of the next frames the congestion point need not see.
     pub unseen: u64,
-    /// The longest queue so far: less is not worth a look into the books.
+    /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
-    /// The frame that is being sent, and those that go right behind it.
+    /// The frame being sent, and those that follow without a gap.
     departures: Ring<Departure>,
-    /// The last of these, which have not been handed to the link, each with the time when it begins.
+    /// The last of `departures`: frames not yet on the link, each with its start.
     settled: Ring<Packet>,
-    /// Whether there are any, as the switch knows it.
+    /// Whether this port is in the switch's `holding`.
     pub holds_settled: bool,
-    pub wire: Wire,
-    /// When the last frame that has been released began.
+    pub link: Link,
     last_data: Time,
     pub books: Books,
     pub queues: OutputQueues,
+    /// The queue under disciplines. Then `queues` is empty.
+    pub managed: Option<Box<ManagedQueues>>,
     pub orders: PauseOrders,
     pub obeyed: PauseObeyed,
-    /// Messages to sources that leave by this port.
+    /// To sources.
     pub messages: Ring<Packet>,
-    /// The link on which it sends.
     pub out: LinkId,
-    /// The link by which it receives.
     pub incoming: LinkId,
     line: Rate,
     pub service: ServiceRate,
-    /// When the last control frame began, and until when it is on the link.
+    /// Start and end of the last control frame.
     last_control: Time,
     control_until: Time,
     pub point: Option<Box<dyn CongestionPoint>>,
-    /// Bytes of the queue times picoseconds since the last sample, and up to when.
+    /// Byte picoseconds of the queue since the last sample, and up to when.
     length_integral: (u128, Time),
     pub report: PortReport,
-    /// How long the port had been stopped when the warm-up ended.
+    pub name: String,
+    /// Pause time before the end of the warm-up.
     paused_before: Span,
 }
 
-/// What a port is made of.
 pub(crate) struct SwitchPortParts {
     pub out: LinkId,
-    pub wire: Wire,
+    pub link: Link,
     pub incoming: LinkId,
     pub line: Rate,
     pub service: ServiceRate,
     pub orders: PauseOrders,
     pub obeyed: PauseObeyed,
     pub queues: OutputQueues,
+    pub managed: Option<Box<ManagedQueues>>,
     pub point: Option<Box<dyn CongestionPoint>>,
     pub books: Books,
-    pub report: PortReport,
+    pub name: String,
 }
 
 impl SwitchPort {
-    /// This many departures are settled at a time where frames leave in the order of arrival, so that little has to be
-    /// taken back when a control frame goes first.
+    /// Settled departures in a FIFO. A small number keeps it cheap to take them back.
     const DEPTH: u32 = 16;
 
     pub fn new(parts: SwitchPortParts) -> Self {
@@ -118,16 +121,17 @@ impl SwitchPort {
             service_span: Span::ZERO,
             service_changes_at: Time::ZERO,
             span_is_of_bytes: 0,
-            depth: if parts.queues.is_fifo() { Self::DEPTH } else { 1 },
+            depth: if parts.queues.is_fifo() && parts.managed.is_none() { Self::DEPTH } else { 1 },
             unseen: if parts.point.is_some() { 0 } else { u64::MAX },
             longest: 0,
             departures: Ring::default(),
             settled: Ring::default(),
             holds_settled: false,
-            wire: parts.wire,
+            link: parts.link,
             last_data: Time::ZERO,
             books: parts.books,
             queues: parts.queues,
+            managed: parts.managed,
             orders: parts.orders,
             obeyed: parts.obeyed,
             messages: Ring::default(),
@@ -139,18 +143,17 @@ impl SwitchPort {
             control_until: Time::ZERO,
             point: parts.point,
             length_integral: (0, Time::ZERO),
-            report: parts.report,
+            report: PortReport::default(),
+            name: parts.name,
             paused_before: Span::ZERO,
         }
     }
 
-    /// Settles no departure before the frame begins.
     #[cfg(feature = "oracle")]
     pub fn settle_nothing_ahead(&mut self) {
         self.depth = 1;
     }
 
-    /// Asks the congestion point, if there is one.
     pub fn ask_point<T>(
         &mut self,
         now: Time,
@@ -167,13 +170,16 @@ impl SwitchPort {
         self.orders.is_pending() || self.messages.len() > 0
     }
 
-    /// How many frames wait at `now`, what has ended by then having been released.
+    /// Frames that wait at `now`. Earlier departures must have been released.
     fn waiting(&self, now: Time) -> u64 {
+        if let Some(managed) = &self.managed {
+            return managed.backlog().packets;
+        }
         let is_sending = self.departures.front().is_some_and(|first| first.start <= now);
         self.queues.len() + self.departures.len() as u64 - u64::from(is_sending)
     }
 
-    /// A frame has joined the queue, or `joining` ones are about to: takes the queue's length into the books.
+    /// Books the queue length after a frame has joined, or before `joining` frames do.
     #[inline]
     pub fn note_length(&mut self, joining: u64, now: Time) {
         if self.queues.len() + self.departures.len() as u64 + joining > u64::from(self.longest) {
@@ -181,7 +187,7 @@ impl SwitchPort {
         }
     }
 
-    /// The same for a frame that begins at once: even that has been in the queue.
+    /// The same for a frame that begins at once. It counts as queued.
     #[inline]
     pub fn note_alone(&mut self, now: Time) {
         if self.longest == 0 {
@@ -195,8 +201,7 @@ impl SwitchPort {
         self.longest = self.books.book.longest as u32;
     }
 
-    /// When the next frame would begin if its departure were settled at `now`; `None` if that may not be: too much is
-    /// settled, or `may_wait` is false and it would have to.
+    /// When a frame settled at `now` would begin. `None` if too many are settled, or if it may not wait.
     #[inline]
     fn next_start(&self, now: Time, may_wait: bool) -> Option<Time> {
         let start = now.max(self.free_at);
@@ -204,19 +209,18 @@ impl SwitchPort {
         (is_known && self.departures.len() < self.depth as usize).then_some(start)
     }
 
-    /// Whether a frame that comes at `now` can begin at once, whatever has not been released yet.
+    /// Whether an arrival at `now` can begin at once, even before departures are released.
     #[inline]
     pub fn is_open_and_free(&self, now: Time) -> bool {
         now >= self.free_at.max(self.open_from) && self.departures.len() < self.depth as usize
     }
 
-    /// When a frame begins that comes at `now`, if that can be settled at once: nothing waits that could go before it.
+    /// When an arrival at `now` begins, if this can be settled.
     #[inline]
     pub fn start_on_arrival(&self, now: Time, is_probe: bool) -> Option<Time> {
         if now < self.open_from { None } else { self.next_start(now, !is_probe) }
     }
 
-    /// A frame goes without having been in the queue.
     #[inline]
     pub fn let_through(&mut self, class: usize, input: usize) {
         if self.depth == 1 {
@@ -224,19 +228,27 @@ impl SwitchPort {
         }
     }
 
-    /// The next frame of the queue whose departure can be settled at `now`, and when it begins.
-    pub fn next_departure(&mut self, now: Time, is_probe: impl Fn(&Packet) -> bool) -> Option<(Packet, Time)> {
+    /// The next queued frame that can be settled at `now`, and its start.
+    pub fn next_departure(
+        &mut self,
+        now: Time,
+        forwarding: &[ForwardingEntry],
+        is_probe: impl Fn(&Packet) -> bool,
+    ) -> Option<(Packet, Time)> {
         if self.control_waits() {
             return None;
         }
-        // What a probe is told when it begins is not known before.
+        if self.managed.is_some() {
+            return self.next_managed(now, forwarding);
+        }
+        // A probe receives its message when it begins.
         let waits_for_probe = self.depth > 1 && self.queues.front().is_some_and(is_probe);
         let start = self.next_start(now, !waits_for_probe)?;
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles at `now` that a frame, which joined the queue at `packet.time`, begins at `start`; its row in the books,
-    /// if it has one, is `row`. Returns false if the link does not have it yet.
+    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is its row in the book, if any.
+    /// Returns false if the link does not have it yet.
     #[inline(always)]
     pub fn settle(
         &mut self,
@@ -258,7 +270,7 @@ impl SwitchPort {
             arrived: packet.time,
             start,
             end,
-            row: row.unwrap_or(Departure::NOT_BOOKED),
+            row: if self.managed.is_some() { Departure::BOOKED } else { row.unwrap_or(Departure::NOT_BOOKED) },
             len_bytes: len_bytes as u16,
             input: Self::input_of(packet) as u8,
             class: class as u8,
@@ -271,7 +283,7 @@ impl SwitchPort {
         false
     }
 
-    /// Hands to the link what begins before `until`; returns when the first of the others begins.
+    /// Hands frames that begin before `until` to the link. Returns the next start.
     #[inline]
     pub fn send_until(&mut self, until: Time, lanes: &mut Lanes) -> Time {
         while let Some(&packet) = self.settled.front() {
@@ -284,10 +296,9 @@ impl SwitchPort {
         Time::NEVER
     }
 
-    /// Hands a frame to the link that begins at `packet.time`.
     #[inline(always)]
     fn send(&mut self, packet: Packet, lanes: &mut Lanes) {
-        if let Some(sent) = self.wire.pass(packet, &lanes.measured, &lanes.sacks) {
+        if let Some(sent) = self.link.pass(packet, &lanes.measured, &lanes.sacks) {
             lanes.send_over(self.out, sent);
         }
     }
@@ -298,7 +309,7 @@ impl SwitchPort {
         (self.span_is_of_bytes, self.service_changes_at) = (len_bytes, self.service.changes_at());
     }
 
-    /// Takes what is settled and has not begun by `now` back into the queue.
+    /// Returns settled frames that begin after `now` to the queue.
     #[cold]
     pub fn take_back(&mut self, now: Time) {
         while let Some(&last) = self.departures.back()
@@ -313,13 +324,12 @@ impl SwitchPort {
         self.first_end = self.departures.front().map_or(Time::NEVER, |first| first.end);
     }
 
-    /// When the first of the departures is over; [`Time::NEVER`] without one.
+    /// [`Time::NEVER`] without departures.
     #[inline]
     pub fn first_end(&self) -> Time {
         self.first_end
     }
 
-    /// The first of the departures is over: it is booked.
     #[inline(always)]
     pub fn release(&mut self) -> Option<Departure> {
         let first = self.departures.pop()?;
@@ -332,38 +342,38 @@ impl SwitchPort {
     fn book(&mut self, departure: &Departure) {
         self.last_data = departure.start;
         let Departure { row, len_bytes, arrived, start, .. } = *departure;
-        if row != Departure::NOT_BOOKED {
+        if row < Departure::BOOKED {
             self.books.book.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
-        } else {
+        } else if row == Departure::NOT_BOOKED {
             self.book_control(len_bytes, arrived, start);
         }
     }
 
-    /// A control frame that queued with the data was part of the queue, of which length and memory tell.
+    /// A probe counts for the mean queue length, but has no row.
     #[cold]
     fn book_control(&mut self, len_bytes: u16, arrived: Time, start: Time) {
         self.books.book.waited(1, u64::from(len_bytes), arrived, start);
     }
 
-    /// Books what is being sent when the run ends.
+    /// Books the frame being sent at the end of the run.
     pub fn book_rest(&mut self) {
         if let Some(&sending) = self.departures.front() {
             self.book(&sending);
         }
     }
 
-    /// Until when the link is busy, nothing that has not begun being settled.
+    /// All settled frames must have begun.
     fn link_free_at(&self) -> Time {
         let line_end = |last: &Departure| last.start + self.line.transmission_time(u64::from(last.len_bytes));
         self.departures.back().map_or(Time::ZERO, line_end).max(self.control_until)
     }
 
-    /// Whether the link is free for a control frame, nothing that has not begun being settled.
+    /// For a control frame. All settled frames must have begun.
     pub fn is_link_free(&self, now: Time) -> bool {
         self.link_free_at() <= now
     }
 
-    /// A control frame is begun at `now`, nothing that has not begun being settled.
+    /// All settled frames must have begun.
     pub fn send_control(&mut self, frame: Packet, now: Time, lanes: &mut Lanes) {
         self.last_control = now;
         self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
@@ -372,28 +382,29 @@ impl SwitchPort {
         self.send(frame.at(now), lanes);
     }
 
-    /// After everything due at `now` was sent: returns when there is something to do next for what waits.
+    /// The next event for the waiting frames. Everything due at `now` must have been sent.
     #[inline]
     pub fn next_turn(&mut self, now: Time) -> Time {
         self.open_from = Time::NEVER;
         if self.control_waits() {
             return self.link_free_at();
         }
+        if self.managed.is_some() {
+            return self.next_managed_turn(now);
+        }
         if self.queues.occupied() == 0 {
             self.open_from = self.obeyed.free_from();
             return Time::NEVER;
         }
-        // Free, but what waits has not gone: the neighbour holds it up, and says so, or says nothing for too long.
+        // A free port has been paused by the neighbour, until a PAUSE frame or a timeout.
         if self.free_at > now { self.free_at } else { self.obeyed.next_freedom(now) }
     }
 
-    /// Whether no departure is settled.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.departures.len() == 0
     }
 
-    /// The input port by which a frame came.
     #[inline]
     pub fn input_of(packet: &Packet) -> usize {
         usize::from(packet.input_port())

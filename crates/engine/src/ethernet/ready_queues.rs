@@ -1,6 +1,6 @@
 //! Which virtual output queues may send.
 
-/// The queues that are ready, one bit each.
+/// The ready queues, one bit each.
 #[derive(Debug)]
 pub(crate) struct ReadyQueues {
     words: Vec<u64>,
@@ -28,13 +28,13 @@ impl ReadyQueues {
         *word &= !bit;
     }
 
-    /// The first ready queue from `from` on, and then from the first one on, that is accepted.
+    /// The first accepted ready queue, in cyclic order from `from` on.
     #[inline]
     pub fn next(&self, from: usize, accepts: impl Fn(usize) -> bool) -> Option<usize> {
         if self.count == 0 {
             return None;
         }
-        // One word is what all but the largest nodes have.
+        // The common case: at most 64 queues.
         if let [word] = self.words[..] {
             let ahead = if from < Self::BITS { word >> from << from } else { 0 };
             let first = if ahead != 0 { ahead } else { word }.trailing_zeros() as usize;
@@ -43,7 +43,7 @@ impl ReadyQueues {
             }
         }
         let words = self.words.len();
-        // What lies before `from` in its word comes last: that word is looked at twice.
+        // The word of `from` is searched twice: its bits before `from` come last.
         let (first, before) = (from / Self::BITS % words, (1 << (from % Self::BITS)) - 1);
         for step in 0..=words {
             let index = (first + step) % words;
@@ -62,7 +62,7 @@ impl ReadyQueues {
     }
 }
 
-/// The bits that are set, from the lowest.
+/// The set bits, from the lowest.
 #[inline]
 fn members(mut word: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {

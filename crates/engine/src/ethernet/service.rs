@@ -1,4 +1,4 @@
-//! The rate at which a port sends or a node takes frames, and how long a frame takes.
+//! Service rates, and the transmission times of frames.
 
 use forebay_qdisc::{Rate, Span, Time};
 
@@ -18,7 +18,7 @@ impl ServiceRate {
         Self { steps, next: 0, rate: line }
     }
 
-    /// The rate at `now`, which never decreases from call to call.
+    /// `now` must not decrease from call to call.
     #[inline]
     pub fn at(&mut self, now: Time) -> Rate {
         while let Some(step) = self.steps.get(self.next)
@@ -41,8 +41,7 @@ impl ServiceRate {
     }
 }
 
-/// How long a frame takes. It knows the last answer: nearly all frames are equally long, and a division costs more than
-/// the rest of sending a frame.
+/// Transmission times of frames. The last one is cached: most frames are equally long, and a division is slow.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TransmissionTime {
     len_bytes: u32,
@@ -51,7 +50,6 @@ pub(crate) struct TransmissionTime {
 }
 
 impl TransmissionTime {
-    /// For a frame of this many bytes at this rate.
     #[inline]
     pub fn of(&mut self, len_bytes: u32, rate: Rate) -> Span {
         if len_bytes != self.len_bytes || rate.bits_per_second() != self.bits_per_second {

@@ -1,14 +1,13 @@
-//! An Ethernet switch whose memory is divided among its inputs and shared by its outputs.
+//! An Ethernet switch. Its memory is divided among the inputs and shared by the outputs.
 //!
-//! A frame that has come to its last bit is charged to the partition of its input, or lost if that has no room, and
-//! joins the queue of its output, whose congestion point sees it. Its memory is free again when its transmission has
-//! ended. An input whose partition fills stops its feeder by PAUSE; an output that has been stopped ends the frame that
-//! it sends and begins no other. Control frames of congestion management on their way to a source go ahead of all data,
-//! heed no PAUSE and take no memory; probes on their way to a destination queue with the data.
+//! A completely arrived frame takes memory of its input's partition, or is lost. It joins the queue of its output and
+//! is shown to the congestion point. Its memory is free when its transmission ends. A full partition stops its feeder
+//! by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
+//! go ahead of data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
 //!
-//! When a frame leaves is settled as soon as it is known, mostly when the frame comes, so that most frames cost no
-//! event of their own; what has not begun is taken back when a control frame goes first or the port is stopped. Memory
-//! is released when it has to be known: at once while a feeder waits for it, otherwise when it is examined.
+//! A departure is settled as early as possible, mostly on arrival, so that most frames need no further event. Settled
+//! frames that have not begun are taken back before a control frame and at a PAUSE. Memory is released at once while a
+//! feeder waits for it, otherwise before it is read.
 
 use forebay_qdisc::{DropReason, Ecn, Span, Time};
 use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
@@ -18,75 +17,52 @@ use crate::driver::deadlines::Deadlines;
 use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
+use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::port::{Departure, SwitchPort};
 use crate::observe::handed_in::ControlCount;
 use crate::observe::interval::Checkpoints;
 use crate::packet::{Packet, flags};
 
 mod end;
+mod managed;
 mod turns;
 
-/// Where packets of a (flow, direction) go, in 32 bits: the output, and above that their row in its books.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Way(u32);
-
-impl Way {
-    /// Rows are fewer than that.
-    pub const ROWS: u32 = 1 << 24;
-
-    pub fn new(output: u8, row: u32) -> Self {
-        Self(u32::from(output) | row << 8)
-    }
-
-    fn output(self) -> usize {
-        self.0 as usize & 0xff
-    }
-
-    fn row(self) -> u32 {
-        self.0 >> 8
-    }
-}
-
-/// What a switch is made of.
 pub(crate) struct EthernetSwitchParts {
     pub ports: Vec<SwitchPort>,
     pub memory: SharedMemory,
-    /// Whether classes have queues of their own.
+    /// Whether each class has a queue of its own.
     pub by_class: bool,
-    /// The way of each (flow, direction), as in [`Packet::direction_index`], control frames' rows among them.
-    pub ways: Vec<Way>,
+    /// Indexed as in [`Packet::direction_index`]. Includes the rows of control frames.
+    pub forwarding: Vec<ForwardingEntry>,
     pub rows: ControlRows,
     pub forwarding_delay: Span,
-    /// With as little of a partition used, its feeder may continue; 0 without flow control.
+    /// At this use of a partition its feeder may continue. 0: no flow control.
     pub low_watermark: u64,
     pub checkpoints: Checkpoints,
 }
 
-/// The switch at work. What comes first, every frame touches.
+/// The switch at work. Hot fields first.
 #[repr(C, align(64))]
 pub(crate) struct EthernetSwitch {
     ports: Vec<SwitchPort>,
-    ways: Vec<Way>,
-    /// When a PAUSE has to be said again or begins to hold, a congestion point wants to be called, or a frame has been
-    /// delayed long enough.
+    forwarding: Vec<ForwardingEntry>,
+    /// The next upkeep: PAUSE to repeat or to obey, a poll of a congestion point, a delayed frame.
     upkeep_due: Time,
     rows: ControlRows,
-    /// The bits of a frame's class that count here: all are one class unless they have queues of their own.
+    /// 0 if all classes share a queue.
     class_mask: u8,
-    /// Whether the feeder of any input has been stopped, and so waits for memory to be released.
+    /// Whether any feeder is stopped and waits for memory.
     has_stopped: bool,
     /// Whether queues are time series.
     sampled: bool,
     memory: SharedMemory,
-    /// When each port has something to do.
     deadlines: Deadlines,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
-    /// The ports that have settled departures of frames that their links do not have yet, and when the first of these
-    /// begins.
+    /// Ports with settled frames that are not on the link yet, and the earliest start of these.
     holding: Vec<u8>,
     next_begin: Time,
-    /// Frames that have come and are not in their queues yet.
+    /// Frames in the forwarding delay.
     delayed: Ring<Packet>,
     control: ControlCount,
     low_watermark: u64,
@@ -102,7 +78,7 @@ impl EthernetSwitch {
             ports,
             memory: parts.memory,
             class_mask: if parts.by_class { SharedMemory::CLASSES as u8 - 1 } else { 0 },
-            ways: parts.ways,
+            forwarding: parts.forwarding,
             rows: parts.rows,
             forwarding_delay: parts.forwarding_delay,
             delayed: Ring::default(),
@@ -120,18 +96,17 @@ impl EthernetSwitch {
         switch
     }
 
-    /// The class of a frame here.
     #[inline]
     fn class(&self, packet: &Packet) -> usize {
         usize::from(packet.class() & self.class_mask)
     }
 
     #[inline]
-    fn way(&self, packet: &Packet) -> Way {
-        self.ways[packet.direction_index()]
+    fn entry(&self, packet: &Packet) -> ForwardingEntry {
+        self.forwarding[packet.direction_index()]
     }
 
-    /// A frame has come to its last bit.
+    /// A frame has arrived completely.
     #[inline]
     fn arrive(&mut self, mut packet: Packet, lanes: &mut Lanes) {
         if self.rows.is_control(packet.flow_id()) && (packet.is_ack() || self.rows.is_pause(packet.flow_id())) {
@@ -145,7 +120,7 @@ impl EthernetSwitch {
         self.delayed.push(packet);
     }
 
-    /// An order to stop or to continue, or a message on its way to a source, has come.
+    /// PAUSE, or a message to a source, has arrived.
     #[cold]
     fn arrive_control(&mut self, packet: Packet, lanes: &mut Lanes) {
         self.release_all(packet.time);
@@ -159,12 +134,12 @@ impl EthernetSwitch {
         }
         let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(number));
         port.ask_point(now, |point, context| point.backward(message, queue_bytes, context));
-        let output = self.way(&packet).output();
+        let output = self.entry(&packet).output();
         self.ports[output].messages.push(packet);
         self.look_at(output, now, lanes);
     }
 
-    /// An order to stop or to continue takes effect from now on.
+    /// A change of the pause state takes effect.
     fn obey(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         let port = &mut self.ports[number];
         if !port.obeyed.is_free(now) {
@@ -173,12 +148,12 @@ impl EthernetSwitch {
         self.look_at(number, now, lanes);
     }
 
-    /// A frame joins the queue of its output, if there is room for it. Inlined, so that the frame stays in registers:
-    /// to be passed it would be stored word by word and loaded as a whole at once, which a processor has to wait for.
+    /// Queues a frame, if there is memory. Inlined to keep the packet in registers: in memory, it would be stored word
+    /// by word and loaded as a whole, which defeats store forwarding.
     #[inline(always)]
     fn admit(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
-        let (way, input, class) = (self.way(&packet), SwitchPort::input_of(&packet), self.class(&packet));
-        let (output, len_bytes) = (way.output(), packet.len_bytes());
+        let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
+        let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
@@ -186,7 +161,8 @@ impl EthernetSwitch {
         } else if !self.take_closely(&packet, output, now, lanes) {
             return;
         }
-        if !is_probe {
+        // ACKs are not rate limited.
+        if !is_probe && !packet.is_ack() {
             let port = &mut self.ports[output];
             if port.unseen > 0 {
                 port.unseen -= 1;
@@ -199,6 +175,9 @@ impl EthernetSwitch {
         }
         packet.time = now;
         let port = &mut self.ports[output];
+        if port.managed.is_some() {
+            return self.enqueue(packet, output, now, lanes);
+        }
         let start = if port.is_open_and_free(now) {
             port.note_alone(now);
             now
@@ -216,7 +195,7 @@ impl EthernetSwitch {
             self.begin_probe(&packet, output, now, lanes);
         }
         let port = &mut self.ports[output];
-        if !port.settle(&packet, start, class, (!is_probe).then_some(way.row()), now, lanes) {
+        if !port.settle(&packet, start, class, (!is_probe).then_some(entry.row()), now, lanes) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -224,7 +203,7 @@ impl EthernetSwitch {
         }
     }
 
-    /// A frame has to wait in its queue until it is settled when it leaves.
+    /// Queues a frame that cannot be settled yet.
     #[inline(never)]
     fn wait(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
         let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
@@ -236,7 +215,6 @@ impl EthernetSwitch {
         }
     }
 
-    /// A probe begins: its congestion point may tell it something.
     #[cold]
     fn begin_probe(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) {
         let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(output));
@@ -248,7 +226,7 @@ impl EthernetSwitch {
         self.admit(packet, now, lanes);
     }
 
-    /// Takes memory for a frame where it matters how much is held; returns whether there was room for it.
+    /// Takes memory near a limit or for samples, where the exact use matters. Returns false if there is no room.
     #[inline(never)]
     fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) -> bool {
         self.release_all(now);
@@ -263,7 +241,6 @@ impl EthernetSwitch {
         taken.is_ok()
     }
 
-    /// A frame that finds no room is lost.
     #[cold]
     fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, lanes: &mut Lanes) {
         let reason = match full {
@@ -276,22 +253,20 @@ impl EthernetSwitch {
             self.control.lost += 1;
             return;
         }
-        let row = self.way(&packet).row() as usize;
+        lanes.release(&packet);
+        let row = self.entry(&packet).row() as usize;
         let book = &mut self.ports[output].books.book;
         book.arrival_at(row, now);
         book.drop_at(row, packet.len_bytes(), reason, now);
     }
 
-    /// Shows a data frame that has joined the queue of `output` to its congestion point; returns it, perhaps marked.
+    /// Shows a data frame that has joined the queue to the congestion point. Returns it, perhaps marked.
     #[inline(never)]
     fn consult(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) -> Packet {
         self.release(output, now);
+        let limited_by = self.tag(&packet).checked_sub(1).map(CongestionPointId);
         let port = &mut self.ports[output];
-        let arrival = Arrival {
-            len_bytes: packet.len_bytes(),
-            queue_bytes: self.memory.of_output(output),
-            limited_by: packet.number().checked_sub(1).map(CongestionPointId),
-        };
+        let arrival = Arrival { len_bytes: packet.len_bytes(), queue_bytes: self.memory.of_output(output), limited_by };
         let (verdict, unseen) = port
             .ask_point(now, |point, context| (point.arrived(arrival, context), point.take_unseen()))
             .unwrap_or((Verdict::Pass, u64::MAX));
@@ -304,14 +279,20 @@ impl EthernetSwitch {
             }
             Verdict::Mark if packet.ecn() == Ecn::NotCapable => packet,
             Verdict::Mark => {
-                let row = self.way(&packet).row();
+                let row = self.entry(&packet).row();
                 self.ports[output].books.book.mark_at(row as usize, now);
                 packet.marked()
             }
         }
     }
 
-    /// Sends a message to the source of `about`, back where that came from.
+    /// The congestion point that limits the flow, counted from 1. 0: none.
+    fn tag(&self, packet: &Packet) -> u32 {
+        // Packets of endpoints need their number for themselves.
+        if self.entry(packet).is_generated() { packet.number() } else { packet.limiter_tag() }
+    }
+
+    /// Sends a message to the source of `about`.
     #[cold]
     fn tell(&mut self, message: Message, about: &Packet, now: Time, lanes: &mut Lanes) {
         let flow = about.flow_id();
@@ -325,8 +306,8 @@ impl EthernetSwitch {
         self.look_at(number, now, lanes);
     }
 
-    /// Orders the feeder of `input` to stop or to continue, if it is time for that. What was to begin by `begun` has
-    /// begun at that port.
+    /// Sends PAUSE to the feeder of `input` if required. May take back settled frames of that port that begin after
+    /// `begun`.
     #[inline]
     fn watch_memory(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
         if self.memory.is_watched(input) {
@@ -334,7 +315,6 @@ impl EthernetSwitch {
         }
     }
 
-    /// The feeder of `input` is to stop, or has stopped and may have to continue.
     #[cold]
     fn order(&mut self, input: usize, class: usize, now: Time, begun: Time, lanes: &mut Lanes) {
         let (used, of_class) = (self.memory.of_input(input), self.memory.of_input_class(input, class));
@@ -347,14 +327,14 @@ impl EthernetSwitch {
         self.upkeep_due = self.upkeep_due.min(self.ports[input].orders.poll_at());
         self.ports[input].take_back(begun);
         self.look_at(input, now, lanes);
-        // The end of every transmission may be what a neighbour waits for now.
+        // While a feeder is stopped, the end of every transmission is an event.
         self.has_stopped = self.ports.iter().any(|port| port.orders.has_stopped());
         for (number, port) in self.ports.iter().enumerate().filter(|_| self.has_stopped) {
             self.deadlines.set(number, port.first_end().min(self.deadlines.of(number)));
         }
     }
 
-    /// Lets a port send what it may: an order to stop or to continue before a message, a message before data.
+    /// Sends what the port may send: PAUSE, then messages, then data.
     #[inline]
     fn look_at(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         if !self.has_stopped {
@@ -368,14 +348,16 @@ impl EthernetSwitch {
             }
         }
         let rows = self.rows;
-        while let Some((packet, start)) =
-            self.ports[number].next_departure(now, |packet| rows.is_control(packet.flow_id()))
-        {
+        loop {
+            let Self { ports, forwarding, .. } = self;
+            let next = ports[number].next_departure(now, forwarding, |packet| rows.is_control(packet.flow_id()));
+            self.drop_managed(number, now, lanes);
+            let Some((packet, start)) = next else { break };
             let is_probe = self.rows.is_control(packet.flow_id());
             if is_probe {
                 self.begin_probe(&packet, number, now, lanes);
             }
-            let (class, row) = (self.class(&packet), self.way(&packet).row());
+            let (class, row) = (self.class(&packet), self.entry(&packet).row());
             if !self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), now, lanes) {
                 self.keep(number);
             }
@@ -383,7 +365,7 @@ impl EthernetSwitch {
         self.plan(number, now);
     }
 
-    /// Settles when the port has something to do next, having done at `now` what there was.
+    /// Sets the deadline of a port. Everything due at `now` must be done.
     #[inline(never)]
     fn plan(&mut self, number: usize, now: Time) {
         let port = &mut self.ports[number];
@@ -410,7 +392,7 @@ impl EthernetSwitch {
         }
     }
 
-    /// Releases the memory of the frame that ended first at a port, if one has by `now`.
+    /// Releases the memory of the first departure, if it has ended by `now`.
     #[inline(always)]
     fn release_one(&mut self, number: usize, now: Time) -> Option<Departure> {
         let port = &mut self.ports[number];
@@ -426,13 +408,12 @@ impl EthernetSwitch {
         Some(ended)
     }
 
-    /// The same of all that have ended. Nobody waits for that: else it has been done on time.
+    /// Releases all ended departures. While a feeder waits, they have been released on time.
     #[inline(always)]
     fn release(&mut self, number: usize, now: Time) {
         while self.release_one(number, now).is_some() {}
     }
 
-    /// The same at all ports.
     #[cold]
     fn release_all(&mut self, now: Time) {
         for number in 0..self.ports.len() {
@@ -441,7 +422,7 @@ impl EthernetSwitch {
     }
 }
 
-/// The last instant before `time`, which is not the first.
+/// `time` must not be zero.
 fn just_before(time: Time) -> Time {
     time - Span::from_picoseconds(1)
 }

@@ -2,25 +2,21 @@
 
 use crate::host::hosts::NONE;
 
-/// The packets of a window as a chain for each host: what one host touches is then fetched from memory once for all of
-/// them.
+/// The packets of a window as a chain for each host, whose memory is then fetched once for all of them.
 #[derive(Default)]
 pub(crate) struct ByHost {
-    /// The first packet of each host; [`NONE`] between windows.
+    /// Of each host; [`NONE`] between windows.
     first: Vec<u32>,
-    /// The next packet of the same host, for each packet.
     next: Vec<u32>,
-    /// The hosts that have packets.
     due: Vec<u32>,
 }
 
 impl ByHost {
-    /// For this many hosts.
     pub fn new(hosts: usize) -> Self {
         Self { first: vec![NONE; hosts], next: Vec::new(), due: Vec::new() }
     }
 
-    /// Chains packets that are in the order of time, each given as its host.
+    /// Chains packets, given as their hosts in the order of time.
     #[inline]
     pub fn chain(&mut self, hosts: impl ExactSizeIterator<Item = u32> + DoubleEndedIterator) {
         let Self { first, next, due } = self;
@@ -36,13 +32,13 @@ impl ByHost {
         }
     }
 
-    /// The host at this place among those that have packets.
+    /// One of the hosts that have packets.
     #[inline]
     pub fn host(&self, place: usize) -> Option<u32> {
         self.due.get(place).copied()
     }
 
-    /// The first packet of a host that has some and has not been begun with.
+    /// The first packet of a host that has not been begun with.
     #[inline]
     pub fn first(&self, host: u32) -> usize {
         self.first[host as usize] as usize
@@ -54,7 +50,7 @@ impl ByHost {
         std::mem::replace(&mut self.first[host as usize], NONE)
     }
 
-    /// The packet of the same host that comes after this one; [`NONE`] after the last.
+    /// The next packet of the same host; [`NONE`] after the last.
     #[inline]
     pub fn next(&self, packet: u32) -> u32 {
         self.next[packet as usize]

@@ -1,9 +1,10 @@
-//! Cells on the slots of a line, the arrivals of switch theory: in each slot there comes a cell or none, for an output
-//! that is drawn. One source for each line; each (line, output) pair is a flow.
+//! Cells on the slots of a line, as in switch theory: each slot has a cell for a drawn output, or none. One source for
+//! each line; each (line, output) pair is a flow.
 
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
+use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, SendBook};
 use crate::observe::interval::Checkpoints;
@@ -14,7 +15,7 @@ use crate::spec::CellArrivals;
 /// One of the flows that share a line.
 pub(crate) struct CellFlow {
     pub context: EndpointContext,
-    /// How likely a cell is this flow's, relative to the others'.
+    /// Of the cells, relative to the other flows' shares.
     pub share: f64,
     pub book: SendBook,
 }
@@ -32,11 +33,10 @@ pub(crate) struct CellSource {
     rng: Pcg64Mcg,
     /// The slot of the next cell.
     next: u64,
-    /// Whose burst it is, and how many of its cells are still to come.
+    /// Whose burst it is, and its cells still to come.
     burst: (usize, u64),
 }
 
-/// What the source of a line is made of.
 pub(crate) struct CellSourceParts {
     pub flows: Vec<CellFlow>,
     pub arrivals: CellArrivals,
@@ -77,7 +77,7 @@ impl CellSource {
         source
     }
 
-    /// Failures before the first success of independent trials: a geometric number, from 0.
+    /// Failures before the first success: geometric, from 0.
     fn failures_before_success(&mut self, success: f64) -> u64 {
         if success >= 1.0 {
             return 0;
@@ -89,7 +89,7 @@ impl CellSource {
         (libm::log(1.0 - uniform(&mut self.rng)) / libm::log1p(-success)) as u64
     }
 
-    /// Empty slots between two bursts: geometric from 0, of the mean that gives the load.
+    /// Empty slots between two bursts: geometric, from 0, with the mean that gives the load.
     fn pause(&mut self, load: f64, burst_cells: f64) -> u64 {
         let mean = burst_cells * (1.0 - load) / load;
         self.failures_before_success(1.0 / (1.0 + mean))
@@ -101,7 +101,7 @@ impl CellSource {
         self.cumulative.partition_point(|&sum| sum <= point).min(self.flows.len() - 1)
     }
 
-    /// Whose cell the next one is, and settles the slot of the one after it.
+    /// Whose cell is next; settles the slot of the one after it.
     fn step(&mut self) -> usize {
         match self.arrivals {
             CellArrivals::Bernoulli { load } => {
@@ -123,7 +123,6 @@ impl CellSource {
         }
     }
 
-    /// When the next cell goes.
     fn next_time(&self) -> Time {
         Time::from_picoseconds(self.next.saturating_mul(self.slot.picoseconds()))
     }
@@ -159,13 +158,13 @@ impl CellSource {
     }
 }
 
-impl CellSource {
-    pub fn next(&self) -> Time {
+impl Endpoint for CellSource {
+    fn next(&self) -> Time {
         let next = self.next_time();
         if next < self.stop { next } else { Time::NEVER }
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
             let next = self.next_time();
             if next > now || next >= self.stop {
@@ -175,7 +174,7 @@ impl CellSource {
         }
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         for flow in &mut self.flows {
             report.sender(flow.context.flow, std::mem::take(&mut flow.book));

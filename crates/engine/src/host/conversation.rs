@@ -1,54 +1,47 @@
 //! Request/response over one TCP connection: the client asks, the server answers, the client thinks.
 //!
-//! Each end sends on one flow and receives on the other. The connection is opened by the request's half; the response's
-//! half has no handshake of its own.
+//! Each end sends on one flow and receives on the other. The handshake is that of the request's half.
 
 use forebay_qdisc::{Span, Time};
 use rand_pcg::Pcg64Mcg;
 
+use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 use crate::spec::Distribution;
 
-/// Which end of the conversation it is.
 pub(crate) enum Role {
-    /// It asks.
     Client(Client),
-    /// It answers.
     Server,
 }
 
-/// The asking side.
 pub(crate) struct Client {
     /// Time between a response and the next request, in picoseconds.
     pub think: Distribution,
     pub think_rng: Pcg64Mcg,
     /// No request after this time.
     pub stop: Time,
-    /// When the request was written that is being answered.
+    /// When the request that is being answered was written.
     pub asked: Option<Time>,
 }
 
-/// One end of a conversation.
 pub(crate) struct Conversation {
     pub transmitter: Transmitter,
     pub acknowledger: Acknowledger,
     pub role: Role,
     pub request_bytes: u64,
-    /// Size of a response in bytes. Client and server draw from equal streams, so both know where a response ends, as a
-    /// length in a header would tell.
+    /// Size of a response in bytes. Client and server draw it from equal streams.
     pub response: Distribution,
     pub response_rng: Pcg64Mcg,
-    /// Bytes that will have been delivered when the current message of the other side is complete.
+    /// Bytes delivered when the current message of the other side is complete.
     pub expected: u64,
     /// When the client asks next.
     pub app_due: Time,
     opened: bool,
 }
 
-/// What a conversation's end is made of.
 pub(crate) struct ConversationParts {
     pub transmitter: Transmitter,
     pub acknowledger: Acknowledger,
@@ -107,7 +100,6 @@ impl Conversation {
         self.transmitter.write(bytes, now, out);
     }
 
-    /// The client writes its next request.
     fn ask(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.app_due = Time::NEVER;
         let Role::Client(client) = &mut self.role else { return };
@@ -119,7 +111,7 @@ impl Conversation {
         self.write(self.request_bytes, now, out);
     }
 
-    /// Looks at what has been delivered: a whole request is answered, a whole response is thought about.
+    /// Answers a whole request, thinks about a whole response.
     fn on_delivery(&mut self, now: Time, out: &mut Outbox<'_>) {
         while self.acknowledger.delivered_bytes() >= self.expected {
             match &mut self.role {
@@ -143,12 +135,12 @@ impl Conversation {
     }
 }
 
-impl Conversation {
-    pub fn next(&self) -> Time {
+impl Endpoint for Conversation {
+    fn next(&self) -> Time {
         self.deadline()
     }
 
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         self.advance(now, out);
         if packet.is_ack() {
@@ -159,11 +151,11 @@ impl Conversation {
         }
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.advance(now, out);
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
         self.acknowledger.finish(end, report);
     }

@@ -2,54 +2,72 @@
 
 use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::TcpConfig;
+use rand_pcg::Pcg64Mcg;
 
 use crate::error::RunError;
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::conversation::{Client, Conversation, ConversationParts, Role};
-use crate::host::endpoint::Endpoint;
+use crate::host::endpoint::MadeEndpoint;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::layout::EndpointId;
-use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
+use crate::observe::flow_book::{EndpointContext, ReceiveBook, ReceiveRecord, SendBook};
 use crate::observe::interval::Checkpoints;
 use crate::packet::FlowId;
 use crate::rng::stream;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{Application, Distribution, Transport};
 
-/// Makes the endpoints of the flows.
-pub(crate) struct Endpoints {
+/// Makes the endpoints of the flows, each when its host is made: all of them beside the hosts would nearly double the
+/// memory of a million flows.
+pub(crate) struct Endpoints<'a> {
+    pub flows: &'a Flows,
+    pub numbers: Numbers,
     pub seed: u64,
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
-    pub made: Vec<Endpoint>,
 }
 
-/// The numbers that endpoints get when [`Endpoints`] makes them: the (source, destination) of each flow; and how many
-/// endpoints that will be. They are known before, so that the ways between them need not be planned beside them.
-pub(crate) fn ends(flows: &Flows) -> (Vec<(EndpointId, EndpointId)>, usize) {
-    let mut ends = Vec::with_capacity(flows.len());
-    let mut next: EndpointId = 0;
-    while ends.len() < flows.len() {
-        let index = ends.len();
-        match flows.get(index).transport {
-            Transport::Tcp { application: Application::RequestResponse { .. }, .. } => {
-                ends.extend([(next, next + 1), (next + 1, next)]);
-                next += 2;
-            }
-            Transport::Cells { .. } => {
-                let sinks = sharing(flows, index) as EndpointId;
-                ends.extend((1..=sinks).map(|sink| (next, next + sink)));
-                next += 1 + sinks;
-            }
-            _ => {
-                ends.push((next, next + 1));
-                next += 2;
+#[derive(Default)]
+pub(crate) struct Numbers {
+    /// The (source, destination) of each flow.
+    pub ends: Vec<(EndpointId, EndpointId)>,
+    /// The first flow that each endpoint is an end of.
+    pub flow_of: Vec<FlowId>,
+}
+
+impl Numbers {
+    pub fn new(flows: &Flows) -> Self {
+        let (mut ends, mut flow_of) = (Vec::with_capacity(flows.len()), Vec::with_capacity(2 * flows.len()));
+        while ends.len() < flows.len() {
+            let (flow, next) = (ends.len() as FlowId, flow_of.len() as EndpointId);
+            match flows.get(ends.len()).transport {
+                Transport::Tcp { application: Application::RequestResponse { .. }, .. } => {
+                    ends.extend([(next, next + 1), (next + 1, next)]);
+                    flow_of.extend([flow; 2]);
+                }
+                Transport::Cells { .. } => {
+                    let sinks = sharing(flows, ends.len()) as u32;
+                    ends.extend((1..=sinks).map(|sink| (next, next + sink)));
+                    flow_of.push(flow);
+                    flow_of.extend(flow..flow + sinks);
+                }
+                Transport::Frames { .. } => ends.push((EndpointId::MAX, EndpointId::MAX)),
+                _ => {
+                    ends.push((next, next + 1));
+                    flow_of.extend([flow; 2]);
+                }
             }
         }
+        Self { ends, flow_of }
     }
-    (ends, next as usize)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BulkEnd {
+    Source,
+    Sink,
 }
 
 /// How many flows, from that one on, share the source of a line of cells.
@@ -62,35 +80,82 @@ fn sharing(flows: &Flows, index: usize) -> usize {
     (index..flows.len()).take_while(|&index| line_of(index) == line).count()
 }
 
-impl Endpoints {
-    fn push(&mut self, endpoint: Endpoint) {
-        self.made.push(endpoint);
-    }
-
+impl Endpoints<'_> {
     fn context(&self, flow: usize, spec: Flow<'_>) -> EndpointContext {
         EndpointContext { flow: flow as FlowId, class: spec.class, checkpoints: self.checkpoints }
     }
 
     fn transmitter(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Transmitter {
         let mut book = SendBook::new(self.sampled);
-        book.record.window_series = self.sampled.then(Vec::new);
+        if let Some(series) = &mut book.record.series {
+            series.window = Some(Vec::new());
+        }
         Transmitter::new(self.context(flow, spec), config, book.record)
     }
 
     fn acknowledger(&self, flow: usize, spec: Flow<'_>, config: &TcpConfig) -> Acknowledger {
-        Acknowledger::new(self.context(flow, spec), config, ReceiveBook::new(self.sampled).record)
+        Acknowledger::new(self.context(flow, spec), config, ReceiveRecord::new(self.sampled))
     }
 
-    /// Adds the ends of flow `index`, and of the one after it where the two are a conversation; returns how many flows
-    /// that were.
+    fn random(&self, spec: Flow<'_>, what: &str) -> Pcg64Mcg {
+        stream(self.seed, &format!("flow/{}{what}", spec.name))
+    }
+
+    /// The first flow that an endpoint is an end of, and whether it is the source.
+    fn flow(&self, endpoint: EndpointId) -> (usize, bool) {
+        let flow = self.numbers.flow_of[endpoint as usize] as usize;
+        (flow, self.numbers.ends[flow].0 == endpoint)
+    }
+
+    /// Which end of a one-way TCP transfer an endpoint is, if it is one.
+    pub fn bulk_end(&self, endpoint: EndpointId) -> Option<BulkEnd> {
+        let (flow, is_source) = self.flow(endpoint);
+        match self.flows.get(flow).transport {
+            Transport::Tcp { application: Application::Unlimited | Application::Fixed { .. }, .. } => {
+                Some(if is_source { BulkEnd::Source } else { BulkEnd::Sink })
+            }
+            _ => None,
+        }
+    }
+
+    /// Makes the endpoint of this number.
     ///
     /// # Errors
-    /// If it consists of frames, which have adapters for ends.
-    pub fn add(&mut self, flows: &Flows, index: usize) -> Result<usize, RunError> {
-        let spec = flows.get(index);
-        match spec.transport {
-            Transport::Udp { .. } => self.udp(index, spec),
-            Transport::Cells { .. } => return Ok(self.cells(flows, index)),
+    /// If its flow consists of frames, which have adapters for ends.
+    pub fn make(&self, endpoint: EndpointId) -> Result<MadeEndpoint, RunError> {
+        let (index, is_source) = self.flow(endpoint);
+        let spec = self.flows.get(index);
+        let context = self.context(index, spec);
+        let udp_sink = |header_bytes| {
+            MadeEndpoint::Other(Box::new(UdpSink::new(context, header_bytes, ReceiveBook::new(self.sampled))))
+        };
+        Ok(match spec.transport {
+            Transport::Udp { header_bytes, .. } if !is_source => udp_sink(*header_bytes),
+            Transport::Udp { pattern, length, ecn, .. } => {
+                MadeEndpoint::Other(Box::new(UdpSource::new(UdpSourceParts {
+                    context,
+                    pattern: pattern.clone(),
+                    length: *length,
+                    ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
+                    start: spec.start,
+                    stop: spec.stop,
+                    rng: self.random(spec, ""),
+                    book: SendBook::new(self.sampled),
+                })))
+            }
+            Transport::Cells { .. } if !is_source => udp_sink(0),
+            &Transport::Cells { arrivals, len_bytes, slot, .. } => {
+                MadeEndpoint::Other(Box::new(CellSource::new(CellSourceParts {
+                    flows: self.cell_flows(index),
+                    arrivals,
+                    len_bytes,
+                    slot,
+                    start: spec.start,
+                    stop: spec.stop,
+                    checkpoints: self.checkpoints,
+                    rng: self.random(spec, ""),
+                })))
+            }
             Transport::Frames { .. } => {
                 return Err(RunError::Invariant(format!("`{}`: frames without adapters", spec.name)));
             }
@@ -100,90 +165,59 @@ impl Endpoints {
                     Application::Fixed { bytes } => Bulk::Bytes(*bytes),
                     Application::RequestResponse { request_bytes, response, think } => {
                         let sizes = (*request_bytes, *response, *think);
-                        self.conversation(index, spec, flows.get(index + 1), config, sizes);
-                        return Ok(2);
+                        return Ok(self.conversation(index, is_source, config, sizes));
                     }
                 };
-                let transmitter = self.transmitter(index, spec, config);
-                let acknowledger = self.acknowledger(index, spec, config);
-                self.push(Endpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start))));
-                self.push(Endpoint::TcpSink(Box::new(TcpSink::new(acknowledger))));
+                if is_source {
+                    let transmitter = self.transmitter(index, spec, config);
+                    MadeEndpoint::TcpSource(Box::new(TcpSource::new(transmitter, bulk, spec.start)))
+                } else {
+                    MadeEndpoint::TcpSink(Box::new(TcpSink::new(self.acknowledger(index, spec, config))))
+                }
             }
-        }
-        Ok(1)
+        })
     }
 
-    fn udp(&mut self, index: usize, spec: Flow<'_>) {
-        let Transport::Udp { pattern, length, header_bytes, ecn } = spec.transport else { return };
-        let context = self.context(index, spec);
-        let source = UdpSource::new(UdpSourceParts {
-            context,
-            pattern: pattern.clone(),
-            length: *length,
-            ecn: if *ecn { Ecn::Capable0 } else { Ecn::NotCapable },
-            start: spec.start,
-            stop: spec.stop,
-            rng: stream(self.seed, &format!("flow/{}", spec.name)),
-            book: SendBook::new(self.sampled),
-        });
-        self.push(Endpoint::UdpSource(Box::new(source)));
-        self.push(Endpoint::UdpSink(Box::new(UdpSink::new(context, *header_bytes, ReceiveBook::new(self.sampled)))));
-    }
-
-    /// The source of a line, with all flows that share it; returns how many.
-    fn cells(&mut self, flows: &Flows, index: usize) -> usize {
-        let spec = flows.get(index);
-        let &Transport::Cells { arrivals, len_bytes, slot, .. } = spec.transport else { return 0 };
-        let count = sharing(flows, index);
-        let of_line = (index..index + count).map(|index| (index, flows.get(index)));
-        let cell_flow = |(index, spec): (usize, Flow<'_>)| CellFlow {
-            context: self.context(index, spec),
-            share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
-            book: SendBook::new(self.sampled),
+    /// The flows that share the source of the line, of which this is the first.
+    fn cell_flows(&self, first: usize) -> Vec<CellFlow> {
+        let cell_flow = |index| {
+            let spec = self.flows.get(index);
+            CellFlow {
+                context: self.context(index, spec),
+                share: if let Transport::Cells { share, .. } = spec.transport { *share } else { 0.0 },
+                book: SendBook::new(self.sampled),
+            }
         };
-        let rng = stream(self.seed, &format!("flow/{}", spec.name));
-        let (start, stop, checkpoints) = (spec.start, spec.stop, self.checkpoints);
-        let flows = of_line.clone().map(cell_flow).collect();
-        let parts = CellSourceParts { flows, arrivals, len_bytes, slot, start, stop, checkpoints, rng };
-        self.push(Endpoint::CellSource(Box::new(CellSource::new(parts))));
-        for (index, spec) in of_line {
-            let book = ReceiveBook::new(self.sampled);
-            self.push(Endpoint::UdpSink(Box::new(UdpSink::new(self.context(index, spec), 0, book))));
-        }
-        count
+        (first..first + sharing(self.flows, first)).map(cell_flow).collect()
     }
 
-    /// The two ends of a conversation: the server sends `response` and receives `request`, the client the other way
-    /// round.
+    /// An end of a conversation: the server sends `response` and receives `request`, the client the other way round.
     fn conversation(
-        &mut self,
+        &self,
         index: usize,
-        response: Flow<'_>,
-        request: Flow<'_>,
+        is_server: bool,
         config: &TcpConfig,
         (request_bytes, size, think): (u64, Distribution, Distribution),
-    ) {
+    ) -> MadeEndpoint {
+        let (response, request) = (self.flows.get(index), self.flows.get(index + 1));
         let response_config = TcpConfig { handshake: false, ..config.clone() };
-        let random = |what: &str| stream(self.seed, &format!("flow/{}/{what}", response.name));
-        let server = Conversation::new(ConversationParts {
-            transmitter: self.transmitter(index, response, &response_config),
-            acknowledger: self.acknowledger(index + 1, request, config),
-            role: Role::Server,
+        let (transmitter, acknowledger, role, start) = if is_server {
+            let transmitter = self.transmitter(index, response, &response_config);
+            (transmitter, self.acknowledger(index + 1, request, config), Role::Server, Time::NEVER)
+        } else {
+            let transmitter = self.transmitter(index + 1, request, config);
+            let think_rng = self.random(response, "/think");
+            let client = Role::Client(Client { think, think_rng, stop: response.stop, asked: None });
+            (transmitter, self.acknowledger(index, response, &response_config), client, response.start)
+        };
+        MadeEndpoint::Other(Box::new(Conversation::new(ConversationParts {
+            transmitter,
+            acknowledger,
+            role,
             request_bytes,
             response: size,
-            response_rng: random("response"),
-            start: Time::NEVER,
-        });
-        let client = Conversation::new(ConversationParts {
-            transmitter: self.transmitter(index + 1, request, config),
-            acknowledger: self.acknowledger(index, response, &response_config),
-            role: Role::Client(Client { think, think_rng: random("think"), stop: response.stop, asked: None }),
-            request_bytes,
-            response: size,
-            response_rng: random("response"),
-            start: response.start,
-        });
-        self.push(Endpoint::Conversation(Box::new(server)));
-        self.push(Endpoint::Conversation(Box::new(client)));
+            response_rng: self.random(response, "/response"),
+            start,
+        })))
     }
 }

@@ -1,10 +1,8 @@
 //! Hosts that the same nodes feed, each with its endpoints and the links that are its own.
 //!
-//! A host has a link by which packets come to it (its *downlink*) and one by which it sends (its *uplink*), where these
-//! are plain links; then they are part of it. Hosts know nothing of each other, so that their order does not matter: a
-//! packet is followed through the downlink, the endpoint and the uplink before the next one is looked at, and each host
-//! has a time of its own. It is ahead of the packets that enter its downlink by what the downlink takes. Where hosts
-//! are many, each takes all its packets of a window before the next one has its turn.
+//! A plain link by which packets come to a host (its *downlink*) or leave it (its *uplink*) is part of the host. Hosts
+//! share no state, so a packet passes downlink, endpoint and uplink before the next one is looked at. Each host has a
+//! time of its own: it is ahead of the packets that enter its downlink by the delay of the downlink.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,120 +12,130 @@ use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::prefetch::{LINE_BYTES, prefetch, prefetch_lines};
+use crate::error::RunError;
 use crate::host::by_host::ByHost;
-use crate::host::endpoint::Endpoint;
-use crate::host::outbox::Outbox;
+use crate::host::endpoint::MadeEndpoint;
+use crate::host::endpoints::BulkEnd;
+use crate::host::outbox::{Exit, Outbox};
 use crate::host::several::{End, Endpoints};
 use crate::host::tcp::{TcpSink, TcpSource};
-use crate::link::Wire;
+use crate::layout::{EndpointId, HostPlan};
+use crate::link::Link;
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// Instead of an index: there is none.
+/// No index.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What a host is made of.
 pub(crate) struct HostParts {
-    pub downlink: Option<Wire>,
-    pub uplink: Option<Wire>,
-    /// What the downlink takes at least; zero without one.
-    pub distance: Span,
-    pub endpoints: Vec<Endpoint>,
+    pub downlink: Option<Link>,
+    pub uplink: Option<Link>,
+    pub endpoints: Vec<MadeEndpoint>,
 }
 
-/// So many hosts are not in the processor's first-level cache, and are looked at one by one; of fewer each packet is
-/// taken in its turn, so that the answers, too, are nearly in the order of time.
+/// From this many on, hosts do not fit into the first-level cache: each takes all its packets of a window in one go.
+/// With fewer, packets are taken in the order of time, so that the answers are nearly sorted.
 const MANY_HOSTS: usize = 64;
 
-/// Hosts at work. Whether they are [many](MANY_HOSTS) is known to the compiler, so that each way is a loop of its
-/// own.
+/// The node of a group of hosts; `ARE_MANY` is [`MANY_HOSTS`].
 struct Hosts<E, const ARE_MANY: bool> {
     hosts: Vec<Host<E>>,
-    /// The host of each endpoint, in the order of hosts; none where each host has one endpoint.
+    /// The host of each endpoint; empty where each host has one endpoint.
     host_of: Vec<u32>,
-    /// The endpoint that packets of a (flow, direction) come to, from the first one that comes here on.
+    /// The endpoint of each (flow, direction), from `first_direction` on.
     endpoint_of: Vec<u32>,
     first_direction: usize,
     by_host: ByHost,
-    /// When hosts have something to do by themselves; later than in their own time by [`Host::behind`]. Some entries
-    /// are too early.
+    /// When hosts have something to do by themselves, plus [`Host::behind`]. Entries may be too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
-    /// How far the host with the longest downlink is ahead of what enters it.
+    /// The delay of the longest downlink.
     farthest: Span,
 }
 
-/// A host. What every packet touches lies together.
+/// A host: what every packet touches comes first.
 #[repr(C, align(64))]
 struct Host<E> {
-    /// When its entry among the timers is due, in its own time.
+    /// When its timer entry is due, in its own time.
     planned: Time,
-    /// How much less it is ahead than the host that is farthest ahead.
+    /// By how much its downlink is shorter than the longest one.
     behind: Span,
-    downlink: Option<Wire>,
-    uplink: Option<Wire>,
+    downlink: Option<Link>,
+    uplink: Option<Link>,
     end: E,
 }
 
 impl<E: End> Host<E> {
-    /// Lines of cache that a packet touches.
+    /// Cache lines that a packet touches.
     const HOT_LINES: usize = (offset_of!(Self, end) + E::HOT_BYTES).div_ceil(LINE_BYTES);
 }
 
-// With many flows every further line is one more load from far memory.
+// With many flows each line is a load from far memory.
 const _: () = assert!(Host::<TcpSource>::HOT_LINES == 6 && Host::<TcpSink>::HOT_LINES == 5);
 
-/// The node of such hosts. `endpoint_of` has the (host, endpoint) that packets of each (flow, direction) come to, from
-/// `first_direction` on; [`NONE`] where they come to none here.
-pub(crate) fn hosts(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Box<dyn Node> {
-    let all = |is: fn(&Endpoint) -> bool| parts.iter().all(|host| matches!(&host.endpoints[..], [only] if is(only)));
-    if parts.len() < MANY_HOSTS {
-        Box::new(Hosts::<Endpoints, false>::new(parts, first_direction, endpoint_of))
-    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSource(_))) {
-        Box::new(Hosts::<TcpSource, true>::new(parts, first_direction, endpoint_of))
-    } else if all(|endpoint| matches!(endpoint, Endpoint::TcpSink(_))) {
-        Box::new(Hosts::<TcpSink, true>::new(parts, first_direction, endpoint_of))
+/// The node of hosts, made one by one. `endpoint_of` has the (host, endpoint) of each (flow, direction) from
+/// `first_direction` on; [`NONE`] where packets come to none here.
+///
+/// # Errors
+/// If a host cannot be made.
+pub(crate) fn hosts(
+    plans: Vec<HostPlan>,
+    make: impl FnMut(&HostPlan) -> Result<HostParts, RunError>,
+    bulk_end: impl Fn(EndpointId) -> Option<BulkEnd>,
+    first_direction: usize,
+    endpoint_of: &[(u32, u32)],
+) -> Result<Box<dyn Node>, RunError> {
+    let all = |end| plans.iter().all(|plan| matches!(plan.endpoints[..], [only] if bulk_end(only) == Some(end)));
+    Ok(if plans.len() < MANY_HOSTS {
+        Box::new(Hosts::<Endpoints, false>::new(plans, make, first_direction, endpoint_of)?)
+    } else if all(BulkEnd::Source) {
+        Box::new(Hosts::<TcpSource, true>::new(plans, make, first_direction, endpoint_of)?)
+    } else if all(BulkEnd::Sink) {
+        Box::new(Hosts::<TcpSink, true>::new(plans, make, first_direction, endpoint_of)?)
     } else {
-        Box::new(Hosts::<Endpoints, true>::new(parts, first_direction, endpoint_of))
-    }
+        Box::new(Hosts::<Endpoints, true>::new(plans, make, first_direction, endpoint_of)?)
+    })
 }
 
 impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
-    fn new(parts: Vec<HostParts>, first_direction: usize, endpoint_of: &[(u32, u32)]) -> Self {
-        let farthest = parts.iter().map(|host| host.distance).max().unwrap_or(Span::ZERO);
-        let first_of: Vec<u32> = parts
+    fn new(
+        plans: Vec<HostPlan>,
+        mut make: impl FnMut(&HostPlan) -> Result<HostParts, RunError>,
+        first_direction: usize,
+        endpoint_of: &[(u32, u32)],
+    ) -> Result<Self, RunError> {
+        let farthest = plans.iter().map(|plan| plan.distance).max().unwrap_or(Span::ZERO);
+        let first_of: Vec<u32> = plans
             .iter()
-            .scan(0, |end, host| Some(std::mem::replace(end, *end + host.endpoints.len() as u32)))
+            .scan(0, |end, plan| Some(std::mem::replace(end, *end + plan.endpoints.len() as u32)))
             .collect();
         let place =
             |&(host, endpoint): &(u32, u32)| if host == NONE { NONE } else { first_of[host as usize] + endpoint };
         let endpoint_of = endpoint_of.iter().map(place).collect();
         let mut host_of = Vec::new();
-        if parts.iter().any(|host| host.endpoints.len() != 1) {
-            host_of = parts.iter().zip(0..).flat_map(|(parts, host)| vec![host; parts.endpoints.len()]).collect();
+        if plans.iter().any(|plan| plan.endpoints.len() != 1) {
+            host_of = plans.iter().zip(0..).flat_map(|(plan, host)| vec![host; plan.endpoints.len()]).collect();
         }
-        let host = |(HostParts { downlink, uplink, distance, endpoints }, first)| {
+        let mut hosts = Vec::with_capacity(plans.len());
+        for (plan, first) in plans.into_iter().zip(first_of) {
+            let HostParts { downlink, uplink, endpoints } = make(&plan)?;
             let end = E::of(endpoints, first).expect("a host has endpoints, of the kind that is asked for");
-            Host { planned: Time::NEVER, behind: farthest - distance, downlink, uplink, end }
-        };
-        let hosts: Vec<Host<E>> = parts.into_iter().zip(first_of).map(host).collect();
+            hosts.push(Host { planned: Time::NEVER, behind: farthest - plan.distance, downlink, uplink, end });
+        }
         let by_host = ByHost::new(hosts.len());
-        Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest }
+        Ok(Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest })
     }
 
-    /// The endpoint that a packet comes to.
     #[inline]
     fn endpoint(&self, packet: &Packet) -> u32 {
         self.endpoint_of[packet.direction_index() - self.first_direction]
     }
 
-    /// The host that a packet comes to.
     #[inline]
     fn host(&self, packet: &Packet) -> u32 {
         let endpoint = self.endpoint(packet);
         if self.host_of.is_empty() { endpoint } else { self.host_of[endpoint as usize] }
     }
 
-    /// A packet enters the downlink of its host.
     #[inline(always)]
     fn receive(&mut self, host: u32, mut packet: Packet, lanes: &mut Lanes) {
         let Host { downlink, uplink, end, .. } = &mut self.hosts[host as usize];
@@ -141,10 +149,9 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             }
         }
         let number = self.endpoint_of[packet.direction_index() - self.first_direction];
-        end.receive(&packet, number, &mut Outbox { uplink: uplink.as_mut(), lanes });
+        end.receive(&packet, number, &mut Outbox { exit: Exit::over(uplink.as_mut()), lanes });
     }
 
-    /// Takes the packets of a window in their order.
     #[inline]
     fn receive_in_order(&mut self, packets: &[Packet], lanes: &mut Lanes) {
         for packet in packets {
@@ -154,7 +161,6 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
     }
 
-    /// Takes the packets of a window host by host.
     #[inline]
     fn receive_by_host(&mut self, packets: &[Packet], lanes: &mut Lanes) {
         let mut by_host = std::mem::take(&mut self.by_host);
@@ -176,7 +182,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
     }
 
-    /// Asks for what the hosts behind `place` are going to meet, step by step as their turn comes nearer.
+    /// Prefetches what the hosts behind `place` will touch.
     #[inline]
     fn prefetch(&self, packets: &[Packet], place: usize, lanes: &Lanes) {
         if let Some(host) = self.by_host.host(place + 6) {
@@ -195,7 +201,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
     }
 
-    /// Sees to it that what a host has to do next is done on time. What comes after the end is not done at all.
+    /// Enters the next timer of a host, unless it is after the end.
     #[inline(always)]
     fn plan(&mut self, host_number: u32, end: Time) {
         let host = &self.hosts[host_number as usize];
@@ -213,7 +219,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         self.timers.push(Reverse((next + host.behind, host_number)));
     }
 
-    /// Does what hosts have to do by themselves before `until`, each in its own time.
+    /// Runs the timers before `until`, each host in its own time.
     fn run_timers(&mut self, until: Time, lanes: &mut Lanes) {
         let due = until + self.farthest;
         while let Some(&Reverse((at, number))) = self.timers.peek()
@@ -227,7 +233,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             host.planned = Time::NEVER;
             let last = (due - host.behind - Span::from_picoseconds(1)).min(lanes.measured.to);
             if host.end.next() <= last {
-                host.end.expire(last, &mut Outbox { uplink: host.uplink.as_mut(), lanes });
+                host.end.expire(last, &mut Outbox { exit: Exit::over(host.uplink.as_mut()), lanes });
             }
             self.plan(number, lanes.measured.to);
         }

@@ -1,23 +1,20 @@
 //! Which endpoint has its place in which host.
 
-use crate::host::endpoint::Endpoint;
 use crate::host::hosts::NONE;
 use crate::layout::{EndpointId, HostPlan};
 
-/// The endpoints on their way to their hosts.
 pub(crate) struct Seats {
-    made: Vec<Option<Endpoint>>,
     /// The group, the host and the seat there of each.
     places: Vec<(u32, u32, u32)>,
     /// The endpoint that packets of each (flow, direction) come to.
     ends: Vec<Option<EndpointId>>,
-    /// Of each group, from which (flow, direction) up to which packets come to it.
+    /// The range of (flow, direction)s that come to each group.
     spans: Vec<(usize, usize)>,
 }
 
 impl Seats {
-    pub fn new(groups: &[Vec<HostPlan>], made: Vec<Endpoint>, ends: Vec<Option<EndpointId>>) -> Self {
-        let mut places = vec![(NONE, NONE, NONE); made.len()];
+    pub fn new(groups: &[Vec<HostPlan>], endpoints: usize, ends: Vec<Option<EndpointId>>) -> Self {
+        let mut places = vec![(NONE, NONE, NONE); endpoints];
         for (group, number) in groups.iter().zip(0..) {
             for (plan, host) in group.iter().zip(0..) {
                 for (&endpoint, seat) in plan.endpoints.iter().zip(0..) {
@@ -31,16 +28,10 @@ impl Seats {
             let (first, last) = &mut spans[places[*end as usize].0 as usize];
             (*first, *last) = (direction.min(*first), direction + 1);
         }
-        Self { made: made.into_iter().map(Some).collect(), places, ends, spans }
+        Self { places, ends, spans }
     }
 
-    /// The endpoints of a host.
-    pub fn take(&mut self, plan: &HostPlan) -> Vec<Endpoint> {
-        plan.endpoints.iter().filter_map(|&endpoint| self.made[endpoint as usize].take()).collect()
-    }
-
-    /// The first (flow, direction) whose packets come to that group; and the (host, seat) that they come to, from it on
-    /// to the last.
+    /// The first (flow, direction) that comes to `group`, and the (host, seat) of each from it on to the last.
     pub fn of_directions(&self, group: u32) -> (usize, Vec<(u32, u32)>) {
         let (first, last) = self.spans[group as usize];
         let first = first.min(last);

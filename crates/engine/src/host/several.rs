@@ -1,129 +1,114 @@
 //! The endpoints of one host.
 //!
-//! What the endpoints of a host send on one uplink, they send in the order of time. So the timers of all of them that
-//! are due come before a packet.
+//! They share an uplink, on which packets go in the order of time: all timers that are due come before a packet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use forebay_qdisc::Time;
 
-use crate::host::endpoint::Endpoint;
+use crate::host::endpoint::{Endpoint, MadeEndpoint};
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
 /// What is at the end of a host's links.
-pub(crate) trait End: Sized {
-    /// How much of it, from its beginning, a packet touches.
+pub(crate) trait End: Sized + Send {
+    /// The bytes from its beginning that a packet touches.
     const HOT_BYTES: usize;
 
-    /// From endpoints, the first of which has this number; `None` if it cannot be made of them.
-    fn of(endpoints: Vec<Endpoint>, first: u32) -> Option<Self>;
+    /// Of endpoints, the first of which has this number; `None` if they are of another kind.
+    fn of(endpoints: Vec<MadeEndpoint>, first: u32) -> Option<Self>;
 
-    /// Not after it has something to do by itself.
+    /// A lower bound of [`Endpoint::next`].
     fn next(&self) -> Time;
 
-    /// A packet arrives, at `packet.time`, for the endpoint of this number.
+    /// A packet arrives for the endpoint of this number.
     fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>);
 
-    /// Does what it has to do by itself up to `now`.
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>);
 
-    /// The run is over: brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
 
-    /// Asks for the memory beyond itself that [`End::receive`] is going to look at.
+    /// Prefetches what [`End::receive`] touches beyond itself.
     #[inline]
     fn prefetch(&self, _number: u32) {}
 
-    /// After [`End::prefetch`]: asks for what pointers there lead to.
+    /// Prefetches what pointers there lead to.
     #[inline]
     fn prefetch_further(&self, _number: u32) {}
 }
 
-impl End for TcpSource {
+/// An endpoint without others beside it on its host.
+pub(crate) trait Only: Endpoint + Sized {
+    /// See [`End::HOT_BYTES`].
+    const HOT_BYTES: usize;
+
+    /// `None` if it is of another kind.
+    fn of(endpoint: MadeEndpoint) -> Option<Self>;
+}
+
+impl Only for TcpSource {
     const HOT_BYTES: usize = Self::HOT_BYTES;
 
-    fn of(endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
-        match only(endpoints)? {
-            Endpoint::TcpSource(source) => Some(*source),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn next(&self) -> Time {
-        self.next()
-    }
-
-    #[inline(always)]
-    fn receive(&mut self, packet: &Packet, _number: u32, out: &mut Outbox<'_>) {
-        self.receive(packet, out);
-    }
-
-    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.expire(now, out);
-    }
-
-    fn finish(&mut self, end: Time, report: &mut Report) {
-        self.finish(end, report);
+    fn of(endpoint: MadeEndpoint) -> Option<Self> {
+        if let MadeEndpoint::TcpSource(source) = endpoint { Some(*source) } else { None }
     }
 }
 
-impl End for TcpSink {
+impl Only for TcpSink {
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(endpoints: Vec<Endpoint>, _first: u32) -> Option<Self> {
-        match only(endpoints)? {
-            Endpoint::TcpSink(sink) => Some(*sink),
-            _ => None,
-        }
+    fn of(endpoint: MadeEndpoint) -> Option<Self> {
+        if let MadeEndpoint::TcpSink(sink) = endpoint { Some(*sink) } else { None }
+    }
+}
+
+impl<E: Only> End for E {
+    const HOT_BYTES: usize = <Self as Only>::HOT_BYTES;
+
+    fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32) -> Option<Self> {
+        let last = endpoints.pop()?;
+        if endpoints.is_empty() { Only::of(last) } else { None }
     }
 
     #[inline]
     fn next(&self) -> Time {
-        self.next()
+        Endpoint::next(self)
     }
 
     #[inline(always)]
     fn receive(&mut self, packet: &Packet, _number: u32, out: &mut Outbox<'_>) {
-        self.receive(packet, out);
+        Endpoint::receive(self, packet, out);
     }
 
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        self.expire(now, out);
+        Endpoint::expire(self, now, out);
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
-        self.finish(end, report);
+        Endpoint::finish(self, end, report);
     }
 
     #[inline]
     fn prefetch(&self, _number: u32) {
-        self.prefetch_further();
+        Endpoint::prefetch_further(self);
     }
 }
 
-/// The endpoint of a host that has no other one.
-fn only(mut endpoints: Vec<Endpoint>) -> Option<Endpoint> {
-    endpoints.pop().filter(|_| endpoints.is_empty())
-}
-
-/// Any endpoints of a host.
 pub(crate) enum Endpoints {
-    One(Endpoint),
+    One(Box<dyn Endpoint>),
     Several(Box<Several>),
 }
 
 impl End for Endpoints {
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(mut endpoints: Vec<Endpoint>, first: u32) -> Option<Self> {
+    fn of(mut endpoints: Vec<MadeEndpoint>, first: u32) -> Option<Self> {
         let last = endpoints.pop()?;
         if endpoints.is_empty() {
-            return Some(Self::One(last));
+            return Some(Self::One(last.boxed()));
         }
         endpoints.push(last);
         Some(Self::Several(Box::new(Several::new(endpoints, first))))
@@ -139,16 +124,9 @@ impl End for Endpoints {
 
     #[inline(always)]
     fn receive(&mut self, packet: &Packet, number: u32, out: &mut Outbox<'_>) {
-        let endpoint = match self {
-            Self::One(endpoint) => endpoint,
-            Self::Several(several) => {
-                several.expire(packet.time, out);
-                several.endpoint(number)
-            }
-        };
-        endpoint.receive(packet, out);
-        if let Self::Several(several) = self {
-            several.plan(number - several.first);
+        match self {
+            Self::One(endpoint) => endpoint.receive(packet, out),
+            Self::Several(several) => several.receive(packet, number - several.first, out),
         }
     }
 
@@ -184,19 +162,17 @@ impl End for Endpoints {
     }
 }
 
-/// Several endpoints of one host.
 pub(crate) struct Several {
-    /// Each with the time at which its entry among the timers is due.
-    endpoints: Vec<(Endpoint, Time)>,
-    /// The number of the first of them.
+    /// Each with the time of its timer entry.
+    endpoints: Vec<(Box<dyn Endpoint>, Time)>,
     first: u32,
-    /// When endpoints have something to do by themselves. Some entries are too early.
+    /// When endpoints have something to do by themselves. Entries may be too early.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
 }
 
 impl Several {
-    fn new(endpoints: Vec<Endpoint>, first: u32) -> Self {
-        let endpoints: Vec<(Endpoint, Time)> = endpoints.into_iter().map(|endpoint| (endpoint, Time::NEVER)).collect();
+    fn new(endpoints: Vec<MadeEndpoint>, first: u32) -> Self {
+        let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint.boxed(), Time::NEVER)).collect();
         let mut several = Self { timers: BinaryHeap::with_capacity(endpoints.len()), endpoints, first };
         for place in 0..several.endpoints.len() as u32 {
             several.plan(place);
@@ -205,11 +181,13 @@ impl Several {
     }
 
     #[inline]
-    fn endpoint(&mut self, number: u32) -> &mut Endpoint {
-        &mut self.endpoints[(number - self.first) as usize].0
+    fn receive(&mut self, packet: &Packet, place: u32, out: &mut Outbox<'_>) {
+        self.expire(packet.time, out);
+        self.endpoints[place as usize].0.receive(packet, out);
+        self.plan(place);
     }
 
-    /// Does what they have to do by themselves up to `now`, in the order of time.
+    /// Runs the timers up to `now`, in the order of time.
     #[inline(always)]
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         while let Some(&Reverse((at, _))) = self.timers.peek()
@@ -219,7 +197,6 @@ impl Several {
         }
     }
 
-    /// The first of the timers is due.
     #[cold]
     #[inline(never)]
     fn expire_first(&mut self, out: &mut Outbox<'_>) {
@@ -235,7 +212,7 @@ impl Several {
         self.plan(place);
     }
 
-    /// Sees to it that what an endpoint has to do next is done on time.
+    /// Enters the next timer of an endpoint.
     #[inline(always)]
     fn plan(&mut self, place: u32) {
         let (endpoint, planned) = &self.endpoints[place as usize];

@@ -23,12 +23,7 @@ pub(crate) use ends::{Bulk, TcpSink, TcpSource};
 pub(crate) struct Transmitter {
     /// The next of the checkpoints.
     pub next_check: Time,
-    flow: FlowId,
-    payload_bytes: u32,
-    full_len_bytes: u16,
-    header_bytes: u16,
-    bare_len_bytes: u16,
-    class: u8,
+    form: PacketForm,
     /// Sent, with headers.
     bytes: u64,
     acks_received: u64,
@@ -43,12 +38,7 @@ impl Transmitter {
         let EndpointContext { checkpoints, flow, class } = context;
         Self {
             next_check: checkpoints.next(),
-            flow,
-            payload_bytes: config.payload_bytes(),
-            full_len_bytes: config.segment.0 as u16,
-            header_bytes: config.header_bytes() as u16,
-            bare_len_bytes: config.ack_bytes() as u16,
-            class,
+            form: PacketForm::new(flow, class, config),
             bytes: 0,
             acks_received: 0,
             sender: Sender::new(config),
@@ -57,30 +47,16 @@ impl Transmitter {
         }
     }
 
-    /// When its timer is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.sender.deadline()
     }
 
-    /// Runs `act` on the sender, with its segments going out as packets at `now`.
     #[inline]
     fn drive(&mut self, now: Time, out: &mut Outbox<'_>, act: impl FnOnce(&mut Sender, &mut Segments<'_, '_>)) {
-        let mut segments = Segments {
-            now,
-            out,
-            bytes: &mut self.bytes,
-            flow: self.flow,
-            payload_bytes: self.payload_bytes,
-            full_len_bytes: self.full_len_bytes,
-            header_bytes: self.header_bytes,
-            bare_len_bytes: self.bare_len_bytes,
-            class: self.class,
-        };
-        act(&mut self.sender, &mut segments);
+        act(&mut self.sender, &mut Segments { now, out, form: &self.form, bytes: &mut self.bytes });
     }
 
-    /// Opens the connection.
     pub fn open(&mut self, now: Time, out: &mut Outbox<'_>) {
         if let Some(record) = &mut self.record {
             record.started = Some(now);
@@ -88,7 +64,6 @@ impl Transmitter {
         self.drive(now, out, |sender, segments| sender.open(now, segments));
     }
 
-    /// Hands `bytes` to the sender.
     pub fn write(&mut self, bytes: u64, now: Time, out: &mut Outbox<'_>) {
         self.drive(now, out, |sender, segments| sender.write(bytes, now, segments));
     }
@@ -118,7 +93,7 @@ impl Transmitter {
             let Some(record) = &mut self.record else { continue };
             record.check(&count, due, self.checkpoints.interval());
             if due == Checkpoint::Sample
-                && let Some(series) = &mut record.window_series
+                && let Some(series) = record.series.as_mut().and_then(|series| series.window.as_mut())
             {
                 series.push(self.sender.congestion_window_bytes() as f64);
             }
@@ -126,7 +101,6 @@ impl Transmitter {
         self.next_check = self.checkpoints.next();
     }
 
-    /// What was counted so far.
     fn count(&self) -> SendCount {
         let SenderCounters { segments_sent, segments_retransmitted, timeouts, .. } = self.sender.counters();
         SendCount {
@@ -141,45 +115,54 @@ impl Transmitter {
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         let record = self.record.take().unwrap_or_default();
-        report.sender(self.flow, SendBook { count: self.count(), record });
+        report.sender(self.form.flow, SendBook { count: self.count(), record });
     }
 }
 
-/// Turns segments into packets.
-struct Segments<'a, 'b> {
-    now: Time,
-    out: &'a mut Outbox<'b>,
-    /// Sent.
-    bytes: &'a mut u64,
+/// What all packets of one half have in common.
+struct PacketForm {
     flow: FlowId,
-    payload_bytes: u32,
-    full_len_bytes: u16,
+    /// Of a packet with data.
     header_bytes: u16,
+    /// Length of a packet without data.
     bare_len_bytes: u16,
     class: u8,
 }
 
+impl PacketForm {
+    fn new(flow: FlowId, class: u8, config: &TcpConfig) -> Self {
+        let (header_bytes, bare_len_bytes) = (config.header_bytes() as u16, config.ack_bytes() as u16);
+        Self { flow, header_bytes, bare_len_bytes, class }
+    }
+}
+
+struct Segments<'a, 'b> {
+    now: Time,
+    out: &'a mut Outbox<'b>,
+    form: &'a PacketForm,
+    bytes: &'a mut u64,
+}
+
 impl SegmentOut for Segments<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn segment(&mut self, segment: Segment) {
         let len_bytes = match segment.payload_bytes {
-            0 => self.bare_len_bytes,
-            full if full == self.payload_bytes => self.full_len_bytes,
-            partial => partial as u16 + self.header_bytes,
+            0 => self.form.bare_len_bytes,
+            payload => payload as u16 + self.form.header_bytes,
         };
         let bit = |on: bool, flag: u8| if on { flag } else { 0 };
         let packet = Packet::new(PacketFields {
             time: self.now,
             stamp: departure_stamp(self.now),
             number: segment.seq as u32,
-            flow: self.flow,
+            flow: self.form.flow,
             len_bytes,
             flags: bit(segment.syn, flags::SYN)
                 | bit(segment.fin, flags::FIN)
                 | bit(segment.cwr, flags::CWR)
                 | bit(segment.ecn_setup, flags::ECN_SETUP)
                 | bit(segment.retransmission, flags::RETRANSMISSION),
-            class: self.class,
+            class: self.form.class,
             ecn: if segment.ect { Ecn::Capable0 } else { Ecn::NotCapable },
         });
         *self.bytes += u64::from(len_bytes);
@@ -190,38 +173,30 @@ impl SegmentOut for Segments<'_, '_> {
 /// The receiving half: a TCP receiver and how its ACKs become packets.
 #[repr(C)]
 pub(crate) struct Acknowledger {
-    /// The next of the checkpoints.
     pub next_check: Time,
-    flow: FlowId,
-    header_bytes: u16,
-    ack_len_bytes: u16,
-    class: u8,
+    form: PacketForm,
     receiver: Receiver,
     packets: u64,
     bytes: u64,
     marked: u64,
     acks_sent: u64,
-    /// Until it is handed in.
     record: Option<Box<Received>>,
     /// Of the measured interval.
     delay: DelayHistogram,
 }
 
-/// What a receiving half knows that packets do not touch.
+/// What few packets of the receiving half touch.
 struct Received {
     checkpoints: Checkpoints,
-    record: Box<ReceiveRecord>,
+    record: ReceiveRecord,
 }
 
 impl Acknowledger {
-    pub fn new(context: EndpointContext, config: &TcpConfig, record: Box<ReceiveRecord>) -> Self {
+    pub fn new(context: EndpointContext, config: &TcpConfig, record: ReceiveRecord) -> Self {
         let EndpointContext { checkpoints, flow, class } = context;
         Self {
             next_check: checkpoints.next(),
-            flow,
-            header_bytes: config.header_bytes() as u16,
-            ack_len_bytes: config.ack_bytes() as u16,
-            class,
+            form: PacketForm::new(flow, class, config),
             receiver: Receiver::new(config),
             packets: 0,
             bytes: 0,
@@ -232,7 +207,6 @@ impl Acknowledger {
         }
     }
 
-    /// When its timer is due.
     #[inline]
     pub fn deadline(&self) -> Time {
         self.receiver.deadline()
@@ -240,15 +214,7 @@ impl Acknowledger {
 
     #[inline]
     fn drive(&mut self, now: Time, out: &mut Outbox<'_>, act: impl FnOnce(&mut Receiver, &mut Acks<'_, '_>)) {
-        let mut acks = Acks {
-            now,
-            out,
-            sent: &mut self.acks_sent,
-            flow: self.flow,
-            len_bytes: self.ack_len_bytes,
-            class: self.class,
-        };
-        act(&mut self.receiver, &mut acks);
+        act(&mut self.receiver, &mut Acks { now, out, form: &self.form, sent: &mut self.acks_sent });
     }
 
     #[inline]
@@ -263,7 +229,7 @@ impl Acknowledger {
         let control = packet.flags() & (flags::SYN | flags::FIN);
         let segment = Segment {
             seq,
-            payload_bytes: if control == 0 { packet.len_bytes() - u32::from(self.header_bytes) } else { 0 },
+            payload_bytes: if control == 0 { packet.len_bytes() - u32::from(self.form.header_bytes) } else { 0 },
             syn: control & flags::SYN != 0,
             fin: control & flags::FIN != 0,
             cwr: packet.has(flags::CWR),
@@ -278,7 +244,6 @@ impl Acknowledger {
         }
     }
 
-    /// All data have come by `now`.
     #[cold]
     fn finished(&mut self, now: Time) {
         if let Some(record) = self.record() {
@@ -286,9 +251,9 @@ impl Acknowledger {
         }
     }
 
-    /// What it knows beside its counters, until that is handed in.
+    /// The record, until it is handed in.
     pub fn record(&mut self) -> Option<&mut ReceiveRecord> {
-        self.record.as_mut().map(|received| &mut *received.record)
+        self.record.as_mut().map(|received| &mut received.record)
     }
 
     /// Payload handed to the application.
@@ -300,7 +265,6 @@ impl Acknowledger {
         self.drive(now, out, |receiver, acks| receiver.on_timer(now, acks));
     }
 
-    /// Passes the checkpoints up to `now`.
     pub fn check(&mut self, now: Time) {
         let count = self.count();
         let Some(Received { checkpoints, record }) = self.record.as_deref_mut() else { return };
@@ -310,7 +274,6 @@ impl Acknowledger {
         self.next_check = checkpoints.next();
     }
 
-    /// What was counted so far.
     fn count(&self) -> ReceiveCount {
         let &Self { packets, bytes, marked, acks_sent, .. } = self;
         ReceiveCount { packets, bytes, marked, payload: self.delivered_bytes(), acks_sent }
@@ -318,23 +281,23 @@ impl Acknowledger {
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
-        let record = self.record.take().map(|received| received.record).unwrap_or_default();
-        report.receiver(self.flow, ReceiveBook { count: self.count(), delay: std::mem::take(&mut self.delay), record });
+        let record = Box::new(self.record.take().map(|received| received.record).unwrap_or_default());
+        report.receiver(
+            self.form.flow,
+            ReceiveBook { count: self.count(), delay: std::mem::take(&mut self.delay), record },
+        );
     }
 }
 
-/// Turns ACKs into packets.
 struct Acks<'a, 'b> {
     now: Time,
     out: &'a mut Outbox<'b>,
+    form: &'a PacketForm,
     sent: &'a mut u64,
-    flow: FlowId,
-    len_bytes: u16,
-    class: u8,
 }
 
 impl AckOut for Acks<'_, '_> {
-    #[inline]
+    #[inline(always)]
     fn ack(&mut self, ack: Ack) {
         *self.sent += 1;
         let sacks: &mut SackTable = &mut self.out.lanes.sacks;
@@ -343,10 +306,10 @@ impl AckOut for Acks<'_, '_> {
             time: self.now,
             stamp,
             number: ack.ack as u32,
-            flow: self.flow,
-            len_bytes: self.len_bytes,
+            flow: self.form.flow,
+            len_bytes: self.form.bare_len_bytes,
             flags: flags::ACK | if ack.syn { flags::SYN } else { 0 } | if ack.ece { flags::ECE } else { 0 },
-            class: self.class,
+            class: self.form.class,
             ecn: Ecn::NotCapable,
         }));
     }

@@ -3,32 +3,29 @@
 use forebay_qdisc::{Ecn, Span, Time, uniform};
 use rand_pcg::Pcg64Mcg;
 
+use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
 
-/// A UDP source.
 pub(crate) struct UdpSource {
     context: EndpointContext,
     pattern: UdpPattern,
-    /// Packet length in bytes on the wire.
+    /// In bytes on the link.
     length: Distribution,
     ecn: Ecn,
-    /// When the next packet goes.
     next: Time,
     stop: Time,
-    /// End of the on period.
     on_until: Time,
     started: bool,
-    /// Length and gap of a strictly periodic source, where nothing is drawn.
+    /// Length and gap, where nothing is drawn.
     steady: Option<(u16, Span)>,
     rng: Pcg64Mcg,
     book: SendBook,
 }
 
-/// What a UDP source is made of.
 pub(crate) struct UdpSourceParts {
     pub context: EndpointContext,
     pub pattern: UdpPattern,
@@ -58,7 +55,7 @@ impl UdpSource {
         }
     }
 
-    /// Settles the pattern's first packet, at or after the start time.
+    /// Settles when the first packet goes.
     fn begin(&mut self) {
         self.started = true;
         if let (&UdpPattern::Constant { rate_bps, jitter: 0.0, .. }, Distribution::Constant(bytes)) =
@@ -100,7 +97,7 @@ impl UdpSource {
         Distribution::Exponential(mean.picoseconds() as f64).draw_span(&mut self.rng)
     }
 
-    /// The time of the packet after one of `bytes` at `self.next`.
+    /// When the packet after one of `bytes` at `self.next` goes.
     #[inline]
     fn following(&mut self, bytes: f64) -> Time {
         match self.pattern {
@@ -114,7 +111,7 @@ impl UdpSource {
             }
             UdpPattern::OnOff { rate_bps, on, off } => {
                 let mut next = self.next + self.gap_at(rate_bps, bytes);
-                // An on period may be too short for a packet: then it passes in silence.
+                // An on period may be too short for a packet.
                 while next >= self.on_until {
                     next = next.max(self.on_until + off.draw_span(&mut self.rng));
                     self.on_until = next + on.draw_span(&mut self.rng) + Span::from_picoseconds(1);
@@ -126,7 +123,6 @@ impl UdpSource {
         }
     }
 
-    /// Sends the next packet and settles the time of the one after it.
     #[inline]
     fn emit(&mut self, out: &mut Outbox<'_>) {
         if let Some((len_bytes, gap)) = self.steady {
@@ -167,13 +163,13 @@ impl UdpSource {
     }
 }
 
-impl UdpSource {
+impl Endpoint for UdpSource {
     #[inline]
-    pub fn next(&self) -> Time {
+    fn next(&self) -> Time {
         if self.next < self.stop || !self.started { self.next } else { Time::NEVER }
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         if !self.started {
             self.begin();
         }
@@ -182,14 +178,13 @@ impl UdpSource {
         }
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.sender(self.context.flow, std::mem::take(&mut self.book));
     }
 }
 
-/// When this many bits have passed after `at`, which is not before the first step. If the rate
-/// changes during a gap, the rest of the gap has the new rate.
+/// When `bits` have passed after `at`, which is not before the first step. A change of the rate takes effect at once.
 fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
     let first = steps.partition_point(|step| step.from <= at).saturating_sub(1);
     for (step, next) in steps[first..].iter().zip(first + 1..) {
@@ -204,7 +199,6 @@ fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
     Time::NEVER
 }
 
-/// A UDP sink.
 #[repr(align(64))]
 pub(crate) struct UdpSink {
     context: EndpointContext,
@@ -225,9 +219,9 @@ impl UdpSink {
     }
 }
 
-impl UdpSink {
+impl Endpoint for UdpSink {
     #[inline]
-    pub fn receive(&mut self, packet: &Packet) {
+    fn receive(&mut self, packet: &Packet, _out: &mut Outbox<'_>) {
         if self.context.checkpoints.next() <= packet.time {
             self.check(packet.time);
         }
@@ -235,7 +229,7 @@ impl UdpSink {
         self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         report.receiver(self.context.flow, std::mem::take(&mut self.book));
     }

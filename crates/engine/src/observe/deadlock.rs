@@ -1,24 +1,23 @@
-//! Deadlock by PAUSE: links that stop each other in a ring, so that none of them ever sends again.
+//! Deadlock by PAUSE: links that stop each other in a ring, so that none sends again.
 //!
-//! A link waits for a buffer to have room: that which it leads into has stopped it. The buffer empties as its frames
-//! leave by other links. It never will if all that it would have to part with, before it lets its feeder continue, is
+//! A buffer that stopped its link empties by other links. It never lets the link continue if too many of its frames are
 //! for links that wait forever themselves.
 
 use forebay_qdisc::Time;
 
 use crate::spec::LinkId;
 
-/// What a port of a switch knows of who waits for whom at the end of a run.
+/// A port at the end of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferWait {
-    /// The link by which the port receives, and whether the port has stopped it.
+    /// Where it receives, and whether it has stopped that link.
     pub incoming: LinkId,
     pub stops_incoming: bool,
-    /// How much the buffer has to release before the link may continue.
+    /// What it has to release before the link may continue.
     pub excess_bytes: u64,
-    /// For which links the buffer holds how many bytes.
+    /// Bytes held for each link.
     pub held: Vec<(LinkId, u64)>,
-    /// The link on which the port sends, whether it has frames and may send none of them, and since when.
+    /// Where it sends, whether it has frames and may send none, and since when.
     pub out: LinkId,
     pub blocked: bool,
     pub last_sent: Time,
@@ -27,16 +26,16 @@ pub(crate) struct BufferWait {
 /// Links that wait for each other in a ring.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deadlock {
-    /// The names of the links of the ring, each waiting for the one after it, the last for the first.
+    /// Names of links, each waiting for the next, the last for the first.
     pub links: Vec<String>,
-    /// The time of the last transmission on any of them, in seconds.
+    /// The last transmission on any of them, in seconds.
     pub since_s: f64,
 }
 
-/// The links that will never send again, in no order.
+/// Links that will never send again.
 fn stuck(waits: &[BufferWait]) -> Vec<LinkId> {
     let mut stuck: Vec<LinkId> = waits.iter().filter(|wait| wait.blocked).map(|wait| wait.out).collect();
-    // A link that will be allowed to continue is none of them: strike out until all that are left wait for each other.
+    // Strikes out links that may continue until all that are left wait for each other.
     loop {
         let before = stuck.len();
         let remaining = stuck.clone();
@@ -53,10 +52,9 @@ fn stuck(waits: &[BufferWait]) -> Vec<LinkId> {
     }
 }
 
-/// A ring of links that wait for each other, if there is one.
 pub(crate) fn find(waits: &[BufferWait], names: &dyn Fn(LinkId) -> String) -> Option<Deadlock> {
     let stuck = stuck(waits);
-    // From any of them, continue to one that its buffer waits for, until one comes again.
+    // Follows what the buffer of each link waits for, until a link comes again.
     let mut path = vec![*stuck.first()?];
     let ring = loop {
         let last = path[path.len() - 1];
@@ -68,7 +66,7 @@ pub(crate) fn find(waits: &[BufferWait], names: &dyn Fn(LinkId) -> String) -> Op
         path.push(*next);
     };
     let last_sent = waits.iter().filter(|wait| ring.contains(&wait.out)).map(|wait| wait.last_sent).max()?;
-    // The name that comes first begins: a ring has no start.
+    // A ring has no start: the lowest name begins.
     let mut links: Vec<String> = ring.into_iter().map(names).collect();
     let first = links.iter().enumerate().min_by(|a, b| a.1.cmp(b.1)).map_or(0, |(index, _)| index);
     links.rotate_left(first);
@@ -79,7 +77,6 @@ pub(crate) fn find(waits: &[BufferWait], names: &dyn Fn(LinkId) -> String) -> Op
 mod tests {
     use super::*;
 
-    /// A port that receives by `incoming` and sends by `out`; with what its buffer holds for which links.
     fn wait(incoming: LinkId, out: LinkId, held: &[(LinkId, u64)]) -> BufferWait {
         BufferWait {
             incoming,
@@ -116,7 +113,7 @@ mod tests {
             wait(11, 0, &[]),
         ];
         assert_eq!(find(&waits, &names), None);
-        // With less for it than the buffer has to part with, there is no way out.
+        // Less than has to be released is no way out.
         let mut waits = waits;
         waits[1].held[1].1 = 9_999;
         assert_eq!(find(&waits, &names).unwrap().links.len(), 3);
@@ -124,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_saturation_tree_is_no_deadlock() {
-        // Link 1 waits for link 2, which waits for a node that takes frames slowly.
+        // Link 1 waits for link 2, which waits for a slow node.
         let mut waits = vec![wait(0, 1, &[]), wait(1, 2, &[(2, 50_000)])];
         waits[1].blocked = true;
         assert_eq!(find(&waits, &names), None);

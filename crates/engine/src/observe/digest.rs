@@ -1,4 +1,4 @@
-//! A hash of all results.
+//! A hash of the tables and time series of a run.
 
 use std::hash::Hasher;
 
@@ -6,14 +6,13 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 
 use crate::observe::results::{Column, RunResult};
 
-/// The column with the most memory that a discipline's state was seen to take. It depends on the width of a pointer and
-/// on how vectors grow, and so is no part of the digest.
+/// Depends on the width of pointers and on how vectors grow, so the digest leaves it out.
 pub(crate) const STATE_BYTES: &str = "state_bytes";
 
-/// A hash of all results: equal digests mean equal results, to the last bit.
+/// Equal digests mean equal tables and series, to the last bit.
 pub(crate) fn digest(result: &RunResult) -> String {
     let mut hasher = SipHasher24::new();
-    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.ports] {
+    for table in [&result.flows, &result.queues, &result.links, &result.queue_flows, &result.adapters] {
         for (name, column) in table.columns.iter().filter(|(name, _)| *name != STATE_BYTES) {
             hasher.write(name.as_bytes());
             match column {
@@ -32,7 +31,7 @@ pub(crate) fn digest(result: &RunResult) -> String {
     format!("{:032x}", hasher.finish128().as_u128())
 }
 
-/// The bits of a number, the same for every NaN.
+/// All NaNs are equal.
 fn canonical_bits(value: f64) -> u64 {
     if value.is_nan() { f64::NAN.to_bits() } else { value.to_bits() }
 }

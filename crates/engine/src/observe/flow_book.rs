@@ -1,7 +1,6 @@
 //! The books of the ends of a flow.
 //!
-//! The counters run from the start of the run, one line of cache for what every packet touches; at the end of the
-//! warm-up they are copied, and the results are the differences.
+//! Counters run from the start; results subtract their values at the end of the warm-up.
 
 use forebay_qdisc::{Ecn, Span, Time};
 
@@ -9,47 +8,51 @@ use crate::observe::histogram::DelayHistogram;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::packet::{FlowId, Packet};
 
-/// What the sending end of a flow counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendBook {
     pub count: SendCount,
     pub record: Box<SendRecord>,
 }
 
-/// The sending end's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SendCount {
     /// Data packets.
     pub packets: u64,
-    /// Their bytes on the wire.
+    /// On the wire.
     pub bytes: u64,
     pub retransmitted: u64,
     pub acks_received: u64,
-    /// Filled in at a checkpoint and at the end.
+    /// Set at checkpoints and at the end.
     pub timeouts: u64,
 }
 
-/// What the sending end knows beside its counters.
+/// Few packets touch this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SendRecord {
     pub at_warm_up: SendCount,
     pub started: Option<Time>,
-    pub sent_series: Option<Vec<f64>>,
-    pub window_series: Option<Vec<f64>>,
-    /// What the flow's rate limiter allows, in bits per second.
-    pub rate_limit_series: Option<Vec<f64>>,
+    pub series: Option<Box<SendSeries>>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SendSeries {
+    /// In bit/s.
+    pub sent: Vec<f64>,
     bytes_sampled: u64,
+    /// In bytes, of TCP.
+    pub window: Option<Vec<f64>>,
+    /// In bit/s.
+    pub rate_limit: Option<Vec<f64>>,
 }
 
 impl SendRecord {
-    /// Takes note of what has been counted by a checkpoint.
     pub fn check(&mut self, count: &SendCount, checkpoint: Checkpoint, interval: Span) {
         match checkpoint {
             Checkpoint::WarmUp => self.at_warm_up = *count,
             Checkpoint::Sample => {
-                if let Some(series) = &mut self.sent_series {
-                    series.push((count.bytes - self.bytes_sampled) as f64 * 8.0 / interval.seconds());
-                    self.bytes_sampled = count.bytes;
+                if let Some(series) = &mut self.series {
+                    series.sent.push((count.bytes - series.bytes_sampled) as f64 * 8.0 / interval.seconds());
+                    series.bytes_sampled = count.bytes;
                 }
             }
         }
@@ -57,9 +60,8 @@ impl SendRecord {
 }
 
 impl SendBook {
-    /// Empty books, with time series if `sampled`.
     pub fn new(sampled: bool) -> Self {
-        let record = SendRecord { sent_series: sampled.then(Vec::new), ..SendRecord::default() };
+        let record = SendRecord { series: sampled.then(Box::default), ..SendRecord::default() };
         Self { count: SendCount::default(), record: Box::new(record) }
     }
 
@@ -75,7 +77,6 @@ impl SendBook {
     }
 }
 
-/// What the receiving end of a flow counts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveBook {
     pub count: ReceiveCount,
@@ -84,33 +85,35 @@ pub(crate) struct ReceiveBook {
     pub record: Box<ReceiveRecord>,
 }
 
-/// The receiving end's counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReceiveCount {
     /// Data packets.
     pub packets: u64,
-    /// Their bytes on the wire.
+    /// On the wire.
     pub bytes: u64,
     pub marked: u64,
-    /// Payload handed to the application.
+    /// Bytes handed to the application.
     pub payload: u64,
     pub acks_sent: u64,
 }
 
-/// What the receiving end knows beside its counters.
+/// Few packets touch this.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveRecord {
     pub at_warm_up: ReceiveCount,
     pub finished: Option<Time>,
-    /// Completed transfers of a request/response application within the measured interval, and their time in all.
+    /// Transfers of a request/response application in the measured interval, and the sum of their times.
     pub transfers: u64,
     pub transfer_time: Span,
-    pub goodput_series: Option<Vec<f64>>,
-    payload_sampled: u64,
+    /// In bit/s, with the payload sampled so far.
+    pub goodput_series: Option<Box<(Vec<f64>, u64)>>,
 }
 
 impl ReceiveRecord {
-    /// Takes note of what has been counted by a checkpoint.
+    pub fn new(sampled: bool) -> Self {
+        Self { goodput_series: sampled.then(Box::default), ..Self::default() }
+    }
+
     pub fn check(&mut self, count: &ReceiveCount, delay: &mut DelayHistogram, checkpoint: Checkpoint, interval: Span) {
         match checkpoint {
             Checkpoint::WarmUp => {
@@ -120,9 +123,9 @@ impl ReceiveRecord {
                 self.transfer_time = Span::ZERO;
             }
             Checkpoint::Sample => {
-                if let Some(series) = &mut self.goodput_series {
-                    series.push((count.payload - self.payload_sampled) as f64 * 8.0 / interval.seconds());
-                    self.payload_sampled = count.payload;
+                if let Some((series, sampled)) = self.goodput_series.as_deref_mut() {
+                    series.push((count.payload - *sampled) as f64 * 8.0 / interval.seconds());
+                    *sampled = count.payload;
                 }
             }
         }
@@ -130,10 +133,8 @@ impl ReceiveRecord {
 }
 
 impl ReceiveBook {
-    /// Empty books, with time series if `sampled`.
     pub fn new(sampled: bool) -> Self {
-        let record = ReceiveRecord { goodput_series: sampled.then(Vec::new), ..ReceiveRecord::default() };
-        Self { record: Box::new(record), ..Self::default() }
+        Self { record: Box::new(ReceiveRecord::new(sampled)), ..Self::default() }
     }
 
     #[inline]
@@ -149,7 +150,6 @@ impl ReceiveBook {
     }
 }
 
-/// What every endpoint knows: its flow and its checkpoints.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndpointContext {
     pub checkpoints: Checkpoints,

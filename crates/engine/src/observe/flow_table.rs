@@ -4,17 +4,16 @@ use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::observe::handed_in::FlowLabels;
 use crate::observe::results::{Column, Table};
 
-/// What is in the results of a flow's ends. A book is drawn up as it is handed in: of a million flows the books take
-/// several times as much.
+/// Books become rows as they are handed in: of a million flows, books take several times the memory.
 #[derive(Default)]
 pub(crate) struct FlowTable {
     sends: Vec<Sent>,
     receives: Vec<Received>,
-    /// Data packets dropped or lost within the measured interval, by flow.
+    /// Data packets dropped or lost in the measured interval, by flow.
     pub dropped: Vec<u64>,
 }
 
-/// What the sending end of a flow counted within the measured interval; and since the start, for the check.
+/// In the measured interval; totals, for the check, since the start.
 #[derive(Clone, Copy)]
 struct Sent {
     bytes: u64,
@@ -26,7 +25,7 @@ struct Sent {
     acks_total: u64,
 }
 
-/// The same of the receiving end.
+/// As [`Sent`], of the receiving end.
 #[derive(Clone, Copy)]
 struct Received {
     payload: u64,
@@ -45,7 +44,7 @@ struct Received {
     acks_total: u64,
 }
 
-/// Packets sent and received since the start, in one direction.
+/// Since the start, in one direction.
 pub(crate) struct Passed {
     pub sent: u64,
     pub received: u64,
@@ -64,13 +63,13 @@ impl FlowTable {
         put(&mut self.receives, flow, Received::of(book), Received::of(&ReceiveBook::default()));
     }
 
-    /// Of those that have no end that hands in books, there is nothing to tell.
+    /// Ends without books have empty rows.
     pub fn complete(&mut self) {
         self.sends.resize(self.dropped.len(), Sent::of(&SendBook::default()));
         self.receives.resize(self.dropped.len(), Received::of(&ReceiveBook::default()));
     }
 
-    /// The data packets of a flow, and its ACKs.
+    /// Of data packets, and of ACKs.
     pub fn passed(&self, flow: usize) -> [Passed; 2] {
         let (send, receive) = (&self.sends[flow], &self.receives[flow]);
         [
@@ -79,7 +78,7 @@ impl FlowTable {
         ]
     }
 
-    /// The table of these flows; the measured interval has this many `seconds`.
+    /// `seconds` is the length of the measured interval.
     pub fn table(self, labels: FlowLabels, seconds: f64) -> Table {
         let Self { sends, receives, dropped } = self;
         let rate = |bytes: u64| bytes as f64 * 8.0 / seconds;
@@ -152,7 +151,7 @@ impl Received {
     }
 }
 
-/// Puts a row in its place. Flows hand theirs in nearly in order: until then there is none of them here.
+/// Flows come nearly in order, so `none` fills few rows.
 fn put<R: Clone>(rows: &mut Vec<R>, place: usize, row: R, none: R) {
     if place >= rows.len() {
         rows.resize(place + 1, none);

@@ -6,31 +6,30 @@ use crate::observe::queue_book::Books;
 use crate::observe::queue_series::FlowGauges;
 use crate::observe::texts::Texts;
 
-/// What a queue hands in.
 pub(crate) struct QueueReport<'a> {
     pub name: &'a str,
     pub books: &'a mut Books,
-    /// What is queued at the end.
     pub backlog: Backlog,
-    /// Whether the queued packets exist only in the queue; those of a law's port are in its lane already.
+    /// Whether queued packets are nowhere else: those of a law's port are in its lane already.
     pub holds_packets: bool,
     pub flow_gauges: &'a FlowGauges<'a>,
+    /// Only of an Ethernet switch.
+    pub port: Option<PortReport>,
 }
 
-/// What is known of the flows beside their books.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FlowLabels {
     names: Texts,
-    /// The name of a group and the kind of its flows; and of each flow, which of these it has.
+    /// Name and kind of each group, and the group of each flow.
     groups: Vec<(String, &'static str)>,
     group_of: Vec<u32>,
 }
 
 impl FlowLabels {
-    /// Adds a flow. Those of a group come one after the other.
+    /// Flows of a group have to come one after the other.
     pub fn push(&mut self, name: &str, group: &str, kind: &'static str) {
         self.names.push(name);
-        // A conversation is two flows of two groups, in turn.
+        // A conversation is two flows of two groups.
         let known = self.groups.iter().rev().take(2).position(|(other, of_kind)| other == group && *of_kind == kind);
         let place = known.map_or(self.groups.len(), |back| self.groups.len() - 1 - back);
         if known.is_none() {
@@ -51,7 +50,6 @@ impl FlowLabels {
         &self.groups[self.group_of[flow] as usize].0
     }
 
-    /// The names of all flows, and of each its group and its kind.
     pub fn into_columns(self) -> [Texts; 3] {
         let of_flows = || self.group_of.iter().map(|&group| &self.groups[group as usize]);
         let (groups, kinds) = (of_flows().map(|(name, _)| name).collect(), of_flows().map(|(_, kind)| kind).collect());
@@ -59,51 +57,50 @@ impl FlowLabels {
     }
 }
 
-/// What a port of an Ethernet switch or adapter hands in; all of the measured interval.
-#[derive(Clone, Debug, Default)]
+/// Counts of the measured interval at an Ethernet switch's port or an adapter.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortReport {
-    pub name: String,
-    /// How long it was not to send, for PAUSE that came; with PAUSE by class, of all classes together.
+    /// How long PAUSE stopped it; with PAUSE by class, of all classes together.
     pub paused: Span,
     pub pause_frames_sent: u64,
-    /// Control frames sent that began here, without PAUSE.
+    /// Made here, without PAUSE.
     pub control_frames_sent: u64,
-    /// The most bytes held of what came by it.
+    /// The most bytes held of frames received.
     pub memory_max_bytes: u64,
-    /// Frames that came by it and found no room.
+    /// Received without room.
     pub frames_lost: u64,
-    /// Frames generated for which a virtual output queue had no room: they were never sent.
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AdapterReport {
+    pub name: String,
+    pub port: PortReport,
+    /// Frames generated without room in a virtual output queue: they were never sent.
     pub source_drops: u64,
-    /// Messages that asked for a rate limiter when there was none left.
+    /// Messages that found no rate limiter left.
     pub messages_ignored: u64,
 }
 
 impl PortReport {
-    pub fn new(name: String) -> Self {
-        Self { name, ..Self::default() }
-    }
-
-    /// The memory for what came by the port holds this many bytes.
     #[inline]
     pub fn memory(&mut self, bytes: u64) {
         self.memory_max_bytes = self.memory_max_bytes.max(bytes);
     }
 
-    /// The warm-up is over: what was counted so far does not count.
     pub fn begin_measurement(&mut self) {
-        *self = Self::new(std::mem::take(&mut self.name));
+        *self = Self::default();
     }
 }
 
-/// What a process knows of control frames, PAUSE among them, since the start of the run.
+/// Control frames, with PAUSE, since the start of the run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ControlCount {
-    /// Sent, or put where they wait to be sent, by who made them.
+    /// Sent, or queued to be sent, where they were made.
     pub created: u64,
-    /// Come to whom they were for.
+    /// Received.
     pub consumed: u64,
-    /// For lack of room.
+    /// For want of room.
     pub lost: u64,
-    /// On their way, in a buffer of the process at the end of the run.
+    /// Buffered at the end.
     pub held: u64,
 }

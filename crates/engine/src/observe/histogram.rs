@@ -1,8 +1,7 @@
 //! Delays in a small logarithmic histogram.
 //!
 //! Each octave has 32 buckets, so a percentile is within 1.6 % of the true value. Octaves are allocated when first
-//! used: a flow whose delay stays within a factor of sixteen takes half a kilobyte. (The usual HDR histogram takes tens
-//! of kilobytes at this precision, which thousands of flows cannot afford.)
+//! used. Four take half a kilobyte; an HDR histogram takes tens, too much for thousands of flows.
 
 use forebay_qdisc::Span;
 
@@ -14,7 +13,6 @@ const SUB_BITS: u32 = BUCKETS_PER_OCTAVE.trailing_zeros();
 /// A histogram of spans.
 #[derive(Clone, Debug, Default)]
 pub struct DelayHistogram {
-    /// The octaves from `first_octave` on.
     octaves: Vec<[u32; BUCKETS_PER_OCTAVE]>,
     first_octave: u32,
     sum_ps: u128,
@@ -28,7 +26,7 @@ impl DelayHistogram {
         let ps = delay.picoseconds();
         self.sum_ps += u128::from(ps);
         self.max_ps = self.max_ps.max(ps);
-        // Below that an octave has fewer picoseconds than buckets.
+        // Lower octaves have fewer picoseconds than buckets.
         let ps = ps.max(BUCKETS_PER_OCTAVE as u64);
         let octave = ps.ilog2();
         let bucket = (ps >> (octave - SUB_BITS)) as usize & (BUCKETS_PER_OCTAVE - 1);
@@ -39,7 +37,7 @@ impl DelayHistogram {
         self.octaves[(octave - self.first_octave) as usize][bucket] += 1;
     }
 
-    /// Asks for where the next delay is likely to be counted: where the longest was.
+    /// Prefetches the bucket of the longest delay, where the next is likely to fall.
     #[inline]
     pub(crate) fn prefetch(&self) {
         let ps = self.max_ps.max(BUCKETS_PER_OCTAVE as u64);
@@ -56,11 +54,14 @@ impl DelayHistogram {
         if self.octaves.is_empty() {
             self.first_octave = octave;
         }
+        // With no room to spare: for a million flows each octave takes 128 MB.
         while octave < self.first_octave {
+            self.octaves.reserve_exact(1);
             self.octaves.insert(0, [0; BUCKETS_PER_OCTAVE]);
             self.first_octave -= 1;
         }
         while octave - self.first_octave >= self.octaves.len() as u32 {
+            self.octaves.reserve_exact(1);
             self.octaves.push([0; BUCKETS_PER_OCTAVE]);
         }
     }
@@ -71,20 +72,19 @@ impl DelayHistogram {
         self.octaves.iter().flatten().map(|&count| u64::from(count)).sum()
     }
 
-    /// The mean in seconds, exact; NaN without a delay.
+    /// Exact, in seconds; NaN without a delay.
     #[must_use]
     pub fn mean_s(&self) -> f64 {
         self.sum_ps as f64 / self.count() as f64 * 1e-12
     }
 
-    /// The largest in seconds, exact; NaN without a delay.
+    /// Exact, in seconds; NaN without a delay.
     #[must_use]
     pub fn max_s(&self) -> f64 {
         if self.octaves.is_empty() { f64::NAN } else { self.max_ps as f64 * 1e-12 }
     }
 
-    /// The `quantile` (0.99 is the 99th percentile) in seconds: the middle of the bucket in which it lies; NaN without
-    /// a delay.
+    /// The middle of the quantile's bucket in seconds; NaN without a delay.
     #[must_use]
     pub fn quantile_s(&self, quantile: f64) -> f64 {
         let rank = libm::ceil(quantile * self.count() as f64).max(1.0) as u64;

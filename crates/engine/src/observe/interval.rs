@@ -1,8 +1,8 @@
-//! The interval that is measured, and the instants at which time series are sampled.
+//! The measured interval, and when time series are sampled.
 
 use forebay_qdisc::{Span, Time};
 
-/// The measured interval: from the end of the warm-up to the end of the run.
+/// From the end of the warm-up to the end of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct MeasuredInterval {
     /// The end of the warm-up.
@@ -12,21 +12,21 @@ pub struct MeasuredInterval {
 }
 
 impl MeasuredInterval {
-    /// Whether something that happens at `time` counts. (Nothing happens after the end.)
+    /// Nothing happens after the end, so that is not tested.
     #[inline]
     #[must_use]
     pub fn contains(&self, time: Time) -> bool {
         time >= self.from
     }
 
-    /// The part of `[start, end]` that lies within the interval.
+    /// The part of `[start, end]` within the interval.
     #[inline]
     #[must_use]
     pub fn clip(&self, start: Time, end: Time) -> Span {
         end.min(self.to).since(start.max(self.from))
     }
 
-    /// Its length in seconds.
+    /// The length.
     #[must_use]
     pub fn seconds(&self) -> f64 {
         self.to.since(self.from).seconds()
@@ -36,29 +36,26 @@ impl MeasuredInterval {
 /// What is due at a [`Checkpoints`] instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
-    /// The warm-up is over: what was counted so far does not count.
+    /// Drops earlier counts.
     WarmUp,
-    /// A sample of the time series.
+    /// Samples time series.
     Sample,
 }
 
-/// The instants at which a process looks at its own books: the end of the warm-up, and every sampling interval counted
-/// from the start of the run. What is taken at an instant is the state before whatever happens then. Each process keeps
-/// its own checkpoints and passes them when its own time does, so that a process that runs ahead of the others is still
-/// sampled exactly.
+/// The end of the warm-up, and every sampling interval from the start. A sample shows the state before what happens at
+/// that time. Each node passes its own checkpoints, so that one that runs ahead is still sampled exactly.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Checkpoints {
     warm_up: Time,
     sample: Time,
     interval: Span,
-    /// Last: beside what its owner has for every packet.
+    /// Last, beside what its owner uses for every packet.
     next: Time,
 }
 
 impl Checkpoints {
-    /// The end of the warm-up, where it is one; a sample every `interval`, if there is one, first at one interval
-    /// after the start.
+    /// The first sample is one interval after the start.
     #[must_use]
     pub fn new(warm_up: Option<Time>, interval: Option<Span>) -> Self {
         let warm_up = warm_up.filter(|&time| time > Time::ZERO).unwrap_or(Time::NEVER);
@@ -66,7 +63,7 @@ impl Checkpoints {
         Self { warm_up, sample, interval: interval.unwrap_or(Span::MAX), next: warm_up.min(sample) }
     }
 
-    /// The time between samples.
+    /// Between samples.
     #[must_use]
     pub fn interval(&self) -> Span {
         self.interval
@@ -79,7 +76,7 @@ impl Checkpoints {
         self.next
     }
 
-    /// The next instant up to `now` and what is due then, if there is one.
+    /// The next instant up to `now`, and what is due then.
     pub fn take(&mut self, now: Time) -> Option<(Time, Checkpoint)> {
         if self.next > now {
             return None;

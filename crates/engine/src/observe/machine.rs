@@ -1,11 +1,11 @@
-//! What memory the process may still take. Linux tells; of other systems nothing is known.
+//! Memory that the process may still take. Only Linux tells.
 
 use std::fs;
 use std::path::Path;
 
-/// Bytes of memory that the process may still take before the system refuses, or ends a process: the least of what the
-/// machine has left without swapping, what the process's control groups leave it, and what is left of its address space
-/// (`ulimit -v`). `None` where the system does not tell.
+/// Bytes that the process may still take before the system refuses or ends a process: the least of what is left of the
+/// machine without swapping, of the control groups' limits and of the address space (`ulimit -v`). `None` where the
+/// system does not tell.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     available_under(Path::new("/"))
@@ -15,15 +15,13 @@ fn available_under(root: &Path) -> Option<u64> {
     [of_machine(root), of_groups(root), of_address_space(root)].into_iter().flatten().min()
 }
 
-/// What programs may still take without swapping.
 fn of_machine(root: &Path) -> Option<u64> {
     kibibytes(&read(&root.join("proc/meminfo"))?, "MemAvailable:")
 }
 
-/// What the control group of the process, and those that it is in, leave of their limits.
 fn of_groups(root: &Path) -> Option<u64> {
     let groups = read(&root.join("proc/self/cgroup"))?;
-    // Lines are `hierarchy:controllers:path`; version 2 has one hierarchy for all controllers.
+    // `hierarchy:controllers:path`; version 2 has one hierarchy, without controllers.
     let left = groups.lines().filter_map(|line| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let path = Path::new(path.trim_start_matches('/'));
@@ -40,8 +38,8 @@ fn of_groups(root: &Path) -> Option<u64> {
     left.min()
 }
 
-/// What the group at `path` of a hierarchy, and all above it, leave of their limits. What they have of files that were
-/// not read lately counts as free. In a container the path may not be there: then it is the root that is the group.
+/// What the group at `path` and all above leave of their limits. Files not read lately count as free. In a container
+/// `path` may not exist: then the root is the group.
 fn of_group(hierarchy: &Path, path: &Path, [limit, used, files]: [&str; 3]) -> Option<u64> {
     let left = |group: &Path| {
         let bytes = |file: &str| read(&group.join(file))?.trim().parse::<u64>().ok();
@@ -54,7 +52,6 @@ fn of_group(hierarchy: &Path, path: &Path, [limit, used, files]: [&str; 3]) -> O
     path.ancestors().filter_map(|group| left(&hierarchy.join(group))).min()
 }
 
-/// What is left of the limit on the process's address space, if there is one.
 fn of_address_space(root: &Path) -> Option<u64> {
     let limits = read(&root.join("proc/self/limits"))?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
@@ -67,7 +64,7 @@ fn read(file: &Path) -> Option<String> {
     fs::read_to_string(file).ok()
 }
 
-/// The value in bytes of a line such as `MemAvailable:   1024 kB`.
+/// The bytes of a line such as `MemAvailable:   1024 kB`.
 pub(crate) fn kibibytes(text: &str, key: &str) -> Option<u64> {
     let value = text.lines().find_map(|line| line.strip_prefix(key))?.trim().strip_suffix("kB")?;
     value.trim().parse::<u64>().ok()?.checked_mul(1024)
@@ -77,7 +74,6 @@ pub(crate) fn kibibytes(text: &str, key: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// What is available where these are the files of the system.
     fn available(test: &str, files: &[(&str, &str)]) -> Option<u64> {
         let root = std::env::temp_dir().join(format!("forebay-machine-{test}-{}", std::process::id()));
         for (path, text) in files {

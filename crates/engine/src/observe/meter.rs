@@ -1,10 +1,9 @@
-//! What the run cost: CPU time and memory. The only place that reads a clock; nothing here reaches the results.
+//! CPU time and memory of a run. Only this part reads a clock, and no result depends on it.
 
 use cpu_time::ThreadTime;
 
 use crate::observe::machine::kibibytes;
 
-/// Measures from its making on.
 pub(crate) struct Meter {
     since: ThreadTime,
 }
@@ -14,7 +13,7 @@ impl Meter {
         Self { since: ThreadTime::now() }
     }
 
-    /// CPU time of this thread since the start, in seconds.
+    /// CPU seconds of this thread since the start.
     pub fn cpu_s(&self) -> f64 {
         self.since.elapsed().as_secs_f64()
     }

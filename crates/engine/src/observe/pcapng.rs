@@ -1,19 +1,12 @@
-//! Packet traces in the pcapng format, with the headers that the simulated packets would have on an Ethernet.
+//! Packet traces in the pcapng format, with the headers that packets would have on an Ethernet.
 //!
-//! # What it does
-//! Writes one section, one interface description for each traced link, and one enhanced packet block for each packet,
-//! little-endian, with timestamps in nanoseconds (simulated picoseconds are rounded down; time zero is the Unix epoch).
-//! A simulated packet has no bytes, so its Ethernet, IPv4 and TCP or UDP headers are made up from what the simulator
-//! knows of it. The payload is zeros: lengths and checksums are right for it, and tools that verify them are content.
+//! A trace has one section, a description of each interface, and an enhanced packet block for each packet,
+//! little-endian. Timestamps are nanoseconds, rounded down; time zero is the Unix epoch. Headers are made up from what
+//! the simulator knows. The payload is zeros, with valid lengths and checksums. Frames have no padding and no frame
+//! check sequence. A host's number gives its address 10.x.y.z.
 //!
-//! # Source
-//! IETF draft-ietf-opsawg-pcapng, sections 4.1 (section header), 4.2 (interface description) and 4.3 (enhanced packet);
-//! RFC 791 and RFC 1071 (IPv4 header and checksum), RFC 768 (UDP), RFC 9293 (TCP), RFC 7323 (window scale), RFC 2018
-//! (SACK), RFC 2474 and RFC 3168 (DSCP and ECN).
-//!
-//! # Where we differ
-//! Frames shorter than Ethernet's minimum are not padded and carry no frame check sequence, so that a frame is always
-//! its headers and its payload. Every host has the address 10.x.y.z that its number gives, whatever the topology.
+//! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC 9293 (TCP),
+//! RFC 7323 (window scale), RFC 2018 (SACK), RFC 2474 and 3168 (DSCP, ECN).
 
 use std::io::{self, Write};
 
@@ -28,27 +21,26 @@ pub const TCP_HEADER_BYTES: u32 = 20;
 /// Bytes of the UDP header.
 pub const UDP_HEADER_BYTES: u32 = 8;
 
-/// The window scale that every SYN of a trace announces (RFC 7323): windows are written in units of 128 bytes.
+/// Announced by every SYN (RFC 7323): windows are in units of 128 bytes.
 const WINDOW_SCALE: u8 = 7;
-/// The largest window that fits, in bytes.
 const MAX_WINDOW_BYTES: u32 = 0xffff << WINDOW_SCALE;
-/// A TCP header has room for this many SACK blocks when it carries no other option (RFC 2018, section 3).
+/// Without other options (RFC 2018, section 3).
 const MAX_SACK_BLOCKS: usize = 4;
-/// The last host number: 10.255.255.254.
+/// 10.255.255.254.
 const MAX_HOST: u32 = 0x00ff_fffd;
-/// The longest headers: Ethernet, IPv4, TCP with 40 bytes of options.
+/// Ethernet, IPv4, and TCP with 40 bytes of options.
 const MAX_HEADER_BYTES: usize = 14 + 20 + 60;
 
 const LINKTYPE_ETHERNET: u16 = 1;
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
 
-/// A simulated packet as a trace shows it.
+/// A simulated packet in a trace.
 #[derive(Clone, Copy, Debug)]
 pub struct TracePacket<'a> {
-    /// Number of the sending host: host 0 has the address 10.0.0.1.
+    /// Sender: host 0 has the address 10.0.0.1.
     pub source_host: u32,
-    /// Number of the receiving host.
+    /// Receiver.
     pub destination_host: u32,
     /// Port of the sender.
     pub source_port: u16,
@@ -58,29 +50,28 @@ pub struct TracePacket<'a> {
     pub ecn: Ecn,
     /// Traffic class; its low six bits become the DSCP.
     pub class: u8,
-    /// Bytes behind the TCP or UDP header.
+    /// Behind the transport header.
     pub payload_bytes: u32,
-    /// What only TCP or only UDP has.
+    /// UDP or TCP.
     pub transport: TraceTransport<'a>,
 }
 
-/// The transport header of a [`TracePacket`].
+/// A transport header.
 #[derive(Clone, Copy, Debug)]
 pub enum TraceTransport<'a> {
     /// UDP.
     Udp,
     /// TCP.
     Tcp {
-        /// Sequence number of the first payload byte, or of the SYN.
+        /// Of the first payload byte, or of the SYN.
         sequence: u32,
-        /// Acknowledgement number; written only with the flag ACK.
+        /// Written only with the flag ACK.
         acknowledgement: u32,
-        /// Flags.
+        /// Header flags.
         flags: TcpFlags,
-        /// Receive window in bytes: cut to 8 MB, on a SYN to 64 KB.
+        /// Cut to 8 MB, on a SYN to 64 KB.
         window_bytes: u32,
-        /// SACK blocks as (first byte, byte behind the last one), the latest first; those after the fourth are left
-        /// out.
+        /// (First byte, byte behind the last), the latest first. Only four are written.
         sack: &'a [(u32, u32)],
     },
 }
@@ -90,7 +81,7 @@ pub enum TraceTransport<'a> {
 pub struct TcpFlags {
     /// Opens the connection.
     pub syn: bool,
-    /// The acknowledgement number holds.
+    /// The acknowledgement number is valid.
     pub ack: bool,
     /// Closes this direction.
     pub fin: bool,
@@ -111,26 +102,25 @@ pub struct PcapngWriter<W: Write> {
     out: W,
     interfaces: u32,
     snaplen: u32,
-    /// The block under construction.
     block: Vec<u8>,
 }
 
-/// A packet that has bytes of its own, as [`PcapngWriter::frame`] writes it.
+/// A packet with bytes of its own, for [`PcapngWriter::frame`].
 #[derive(Clone, Copy, Debug)]
 pub struct TraceFrame<'a> {
     /// Nanoseconds since the Unix epoch.
     pub time_ns: u64,
-    /// Its length on the wire in bytes, whatever was kept of it.
+    /// Length on the wire.
     pub original_bytes: u32,
-    /// What was kept of it.
+    /// The bytes kept.
     pub data: &'a [u8],
-    /// A remark that tools show beside it; none if empty.
+    /// Shown beside the packet; none if empty.
     pub comment: &'a str,
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the section header and a description of each interface, all of them Ethernet. `snaplen` is how many bytes
-    /// are kept of a frame at most; 0 keeps all. `out` should be buffered.
+    /// Writes the section header and describes Ethernet interfaces. `snaplen` is the most bytes kept of a frame; 0
+    /// keeps all. `out` should be buffered.
     ///
     /// # Errors
     /// Those of `out`.
@@ -142,7 +132,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Writes the section header alone; [`PcapngWriter::interface`] adds the interfaces.
+    /// Writes the section header alone, before calls of [`PcapngWriter::interface`].
     ///
     /// # Errors
     /// Those of `out`.
@@ -159,7 +149,7 @@ impl<W: Write> PcapngWriter<W> {
         Ok(Self { out, interfaces: 0, snaplen, block })
     }
 
-    /// Describes a further interface, whose frames begin as that link type says; returns its number.
+    /// Describes another interface; returns its number.
     ///
     /// # Errors
     /// Those of the output.
@@ -178,10 +168,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Writes a frame of `interface` as it is.
+    /// Writes a frame as it is.
     ///
     /// # Errors
-    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described.
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an unknown interface.
     pub fn frame(&mut self, interface: u32, frame: &TraceFrame<'_>) -> io::Result<()> {
         self.begin_packet(interface, frame.time_ns, frame.data.len() as u32, frame.original_bytes)?;
         let block = &mut self.block;
@@ -195,7 +185,7 @@ impl<W: Write> PcapngWriter<W> {
         self.out.write_all(block)
     }
 
-    /// All of an enhanced packet block that stands before the frame.
+    /// Begins an enhanced packet block, up to the frame.
     fn begin_packet(&mut self, interface: u32, time_ns: u64, captured: u32, original: u32) -> io::Result<()> {
         if interface >= self.interfaces {
             return Err(invalid(format_args!("interface {interface} of a trace that has {}", self.interfaces)));
@@ -210,11 +200,11 @@ impl<W: Write> PcapngWriter<W> {
         Ok(())
     }
 
-    /// Writes a packet that was seen on `interface` (an index into the names given to [`PcapngWriter::new`]) at `time`.
+    /// Writes a packet seen at `time` on `interface`, an index into the names of [`PcapngWriter::new`].
     ///
     /// # Errors
-    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an interface that was not described, a host number
-    /// above 2^24 - 3, or a payload too long for an IPv4 packet.
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an unknown interface, a host number above 2^24 - 3, or
+    /// a payload too long for IPv4.
     pub fn packet(&mut self, interface: u32, time: Time, packet: &TracePacket<'_>) -> io::Result<()> {
         let headers = Headers::new(packet)?;
         let frame_bytes = headers.len as u32 + packet.payload_bytes;
@@ -223,13 +213,13 @@ impl<W: Write> PcapngWriter<W> {
         let block = &mut self.block;
         let data_start = block.len();
         block.extend_from_slice(&headers.bytes[..headers.len.min(captured_bytes as usize)]);
-        // The payload and the padding to a multiple of four are zeros alike.
+        // Payload and padding are zeros alike.
         block.resize(data_start + captured_bytes.next_multiple_of(4) as usize, 0);
         end_block(block);
         self.out.write_all(block)
     }
 
-    /// Flushes and hands the output back.
+    /// Flushes and returns the output.
     ///
     /// # Errors
     /// Those of the output.
@@ -247,21 +237,20 @@ fn put_u32(block: &mut Vec<u8>, value: u32) {
     block.extend_from_slice(&value.to_le_bytes());
 }
 
-/// Type, and room for the length.
+/// Leaves room for the length.
 fn begin_block(block: &mut Vec<u8>, block_type: u32) {
     block.clear();
     put_u32(block, block_type);
     put_u32(block, 0);
 }
 
-/// Fills in the length at both ends.
 fn end_block(block: &mut Vec<u8>) {
     let length = block.len() as u32 + 4;
     block[4..8].copy_from_slice(&length.to_le_bytes());
     put_u32(block, length);
 }
 
-/// An option whose value is cut to what its 16-bit length can tell.
+/// Cuts the value to 16 bits of length.
 fn put_option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     let value = &value[..value.len().min(usize::from(u16::MAX))];
     block.extend_from_slice(&code.to_le_bytes());
@@ -270,7 +259,6 @@ fn put_option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     block.resize(block.len().next_multiple_of(4), 0);
 }
 
-/// All headers of one frame.
 struct Headers {
     bytes: [u8; MAX_HEADER_BYTES],
     len: usize,
@@ -309,13 +297,13 @@ impl Headers {
         self.bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
     }
 
-    /// Appends the transport header with its checksum still zero; returns the protocol number.
+    /// Leaves the checksum zero. Returns the protocol number.
     fn put_transport(&mut self, packet: &TracePacket<'_>) -> u8 {
         self.put(&packet.source_port.to_be_bytes());
         self.put(&packet.destination_port.to_be_bytes());
         match packet.transport {
             TraceTransport::Udp => {
-                // A length that does not fit is refused with that of the IPv4 packet.
+                // The IPv4 length refuses what does not fit.
                 self.put(&(packet.payload_bytes.saturating_add(UDP_HEADER_BYTES) as u16).to_be_bytes());
                 self.put(&[0, 0]);
                 PROTOCOL_UDP
@@ -379,8 +367,7 @@ impl Headers {
         self.set_u16(at + 10, checksum);
     }
 
-    /// The checksum over the pseudo-header (RFC 9293, section 3.1), the transport header and a payload of zeros, which
-    /// adds nothing.
+    /// Covers the pseudo-header (RFC 9293, section 3.1) and the transport header. A payload of zeros adds nothing.
     fn fill_transport_checksum(&mut self, at: usize, protocol: u8, segment_bytes: u16) {
         let addresses = &self.bytes[at - 8..at];
         let sum = sum_words(addresses)
@@ -397,7 +384,7 @@ impl Headers {
     }
 }
 
-/// The IPv4 address of a host: 10.0.0.1 for host 0.
+/// 10.0.0.1 for host 0.
 fn address(host: u32) -> io::Result<[u8; 4]> {
     if host > MAX_HOST {
         return Err(invalid(format_args!("host {host} has no address in 10.0.0.0/8")));
@@ -406,7 +393,7 @@ fn address(host: u32) -> io::Result<[u8; 4]> {
     Ok([10, b, c, d])
 }
 
-/// RFC 1071: the sum of the 16-bit words. All headers here have an even length.
+/// RFC 1071: the sum of 16-bit words. All headers have an even length.
 fn sum_words(bytes: &[u8]) -> u32 {
     bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }

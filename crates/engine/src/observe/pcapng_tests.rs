@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What was read back of a packet: interface, nanoseconds, original length, captured bytes.
+/// Interface, nanoseconds, original length, captured bytes.
 type Read = (u32, u64, u32, Vec<u8>);
 
 fn read_back(file: &[u8]) -> (Vec<String>, Vec<Read>) {
@@ -133,7 +133,7 @@ fn what_cannot_be_written_is_refused() {
     writer.packet(0, Time::ZERO, &TracePacket { payload_bytes: 65_495, ..good }).unwrap();
 }
 
-/// The sum over `bytes` together with the checksum that they hold is all ones (RFC 1071, section 1).
+/// The sum with the checksum in `bytes` is all ones (RFC 1071, section 1).
 fn checks(bytes: &[u8], pseudo: u32) -> bool {
     let mut even = bytes.to_vec();
     even.resize(bytes.len().next_multiple_of(2), 0);

@@ -11,20 +11,19 @@ use crate::packet::sack::SackTable;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
-/// What one flow and direction did at one queue, within the measured interval.
+/// What one (flow, direction) did at one queue in the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowAtQueue {
     pub arrived: u64,
     pub dropped: u64,
     pub marked: u64,
     pub departed: u64,
-    /// Sum of the waits, in picoseconds: of millions of packets that wait for minutes it is more than a `u64` holds.
+    /// Sum of waits. Millions of packets that wait for minutes exceed a `u64`.
     pub wait_ps: u128,
-    /// Drops since the start.
+    /// Since the start.
     pub dropped_total: u64,
 }
 
-/// Counts of rows together, all of the measured interval but for the drops since the start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct QueueTotals {
     pub arrived: u64,
@@ -43,7 +42,7 @@ impl QueueTotals {
         self.dropped_total += row.dropped_total;
     }
 
-    /// The first counter that is another in `other`: what it is of, and the two.
+    /// The first counter that differs, with both values.
     pub fn differs_from(&self, other: &Self) -> Option<(&'static str, u64, u64)> {
         [
             ("arrived", self.arrived, other.arrived),
@@ -57,28 +56,26 @@ impl QueueTotals {
     }
 }
 
-/// Packets of a flow and direction whose arrival and departure were booked at once: to be added to both. Apart from the
-/// rest, so that four rows are in a line of the processor's cache.
+/// Packets whose arrival and departure were booked at once. Four rows share a cache line.
 #[derive(Clone, Copy, Debug, Default)]
 struct LetIn {
     packets: u64,
     wait_ps: u64,
 }
 
-/// The books of one queue. Counts without a word are of the measured interval; totals since the start serve the check
-/// of conservation. What comes first, nearly every packet touches.
+/// Counts of the measured interval, and totals since the start for the check of conservation. What every packet touches
+/// comes first.
 #[repr(C)]
 pub(crate) struct QueueBook {
     measured: MeasuredInterval,
     let_in: Vec<LetIn>,
-    /// Packets in `let_in`.
     let_in_total: u64,
-    /// Integral of the queue's length over the measured interval, in byte-picoseconds.
+    /// Integral of the queue's length.
     byte_time_ps: u128,
-    /// The same in packet-picoseconds, without the waits in `let_in`.
+    /// The same without the waits in `let_in`.
     packet_time_ps: u128,
     pub longest: u64,
-    /// Arrivals and departures but for those in `let_in`: before the measured interval, and within it.
+    /// Without `let_in`: before the measured interval, and within it.
     arrived: [u64; 2],
     pub dropped_total: u64,
     departed: [u64; 2],
@@ -86,15 +83,16 @@ pub(crate) struct QueueBook {
     pub bytes_dropped: u64,
     pub marked: u64,
     flows: Vec<FlowAtQueue>,
-    /// Which (flow, direction), as in [`Packet::direction_index`], the first row is of, and the next ones in turn. A
-    /// link that few of a million flows take has few rows.
+    /// [`Packet::direction_index`] of the first row.
     first: usize,
-    /// Which each row is of, where they are not in order.
+    /// 1 while only one direction passes, so that every second index has a row; then 0.
+    shift: u32,
+    /// The index of each row, if not in order.
     directions: Option<Box<[u32]>>,
 }
 
 impl QueueBook {
-    /// With a row for every (flow, direction) from the least to the greatest that was seen.
+    /// Has rows from the least (flow, direction) that comes to the greatest.
     pub fn new(measured: MeasuredInterval) -> Self {
         Self {
             measured,
@@ -111,11 +109,11 @@ impl QueueBook {
             marked: 0,
             flows: Vec::new(),
             first: 0,
+            shift: 1,
             directions: None,
         }
     }
 
-    /// With rows for these (flow, direction)s alone.
     pub fn with_rows(measured: MeasuredInterval, directions: Vec<u32>) -> Self {
         let mut book = Self::new(measured);
         book.let_in = vec![LetIn::default(); directions.len()];
@@ -124,35 +122,41 @@ impl QueueBook {
         book
     }
 
-    /// The row of the flow and direction of `packet`. If there is none yet, this is beyond the last one.
+    /// Beyond the last row if there is none.
     #[inline]
-    fn row_of(&self, packet: &Packet) -> usize {
-        packet.direction_index().wrapping_sub(self.first)
+    fn row_of(&self, direction: usize) -> usize {
+        // The rotation moves the bit of the other direction to the top.
+        direction.wrapping_sub(self.first).rotate_right(self.shift)
     }
 
-    /// Makes place for a row that [`QueueBook::row_of`] found beyond the last one, and returns its index.
+    /// Adds a row that [`QueueBook::row_of`] did not find.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, row: usize) -> usize {
-        let (direction, len) = (row.wrapping_add(self.first), self.flows.len());
-        if len == 0 {
-            self.first = direction & !1;
-        } else if direction < self.first {
-            // At least as many as there are, so that flows that come in falling order do not move all of them each.
-            let first = direction.min(self.first.saturating_sub(len)) & !1;
-            let added = self.first - first;
+        let direction = row.rotate_left(self.shift).wrapping_add(self.first);
+        let is_other = (direction ^ self.first) & 1 != 0;
+        if self.flows.is_empty() {
+            self.first = direction;
+        } else if self.shift == 1 && is_other {
+            let is_odd = self.first & 1 != 0;
+            (self.let_in, self.flows) = (spread(&self.let_in, is_odd), spread(&self.flows, is_odd));
+            (self.first, self.shift) = (self.first & !1, 0);
+        }
+        if direction < self.first {
+            // Doubles, so that flows in falling order do not each move all rows.
+            let most = self.first >> self.shift;
+            let added = ((self.first - direction) >> self.shift).max(self.flows.len().min(most));
             self.let_in.splice(0..0, std::iter::repeat_n(LetIn::default(), added));
             self.flows.splice(0..0, std::iter::repeat_n(FlowAtQueue::default(), added));
-            self.first = first;
+            self.first -= added << self.shift;
         }
-        let row = direction - self.first;
-        let len = self.flows.len().max((row + 2) & !1);
+        let row = self.row_of(direction);
+        let len = self.flows.len().max(row + 1);
         self.let_in.resize(len, LetIn::default());
         self.flows.resize(len, FlowAtQueue::default());
         row
     }
 
-    /// The row of this index, or one that has to be made first.
     #[inline]
     fn existing(&mut self, row: usize) -> usize {
         if row >= self.flows.len() { self.grow(row) } else { row }
@@ -164,21 +168,18 @@ impl QueueBook {
         &mut self.flows[row]
     }
 
-    /// Asks for the row of a flow and direction.
     #[inline]
     pub fn prefetch(&self, direction: usize) {
-        if let Some(row) = self.let_in.get(direction.wrapping_sub(self.first)) {
+        if let Some(row) = self.let_in.get(self.row_of(direction)) {
             prefetch(&row.packets);
         }
     }
 
-    /// `packet` arrives.
     #[inline]
     pub fn arrival(&mut self, packet: &Packet) {
-        self.arrival_at(self.row_of(packet), packet.time);
+        self.arrival_at(self.row_of(packet.direction_index()), packet.time);
     }
 
-    /// A packet of this row arrives.
     #[inline]
     pub fn arrival_at(&mut self, row: usize, now: Time) {
         let measured = self.measured.contains(now);
@@ -186,14 +187,13 @@ impl QueueBook {
         self.row(row).arrived += u64::from(measured);
     }
 
-    /// `packet` was let into a FIFO queue on its arrival and will begin its transmission at `start`, which may lie
-    /// after the end of the run: books its arrival, its waiting and its departure at once.
+    /// Books arrival, wait and departure of a packet that a FIFO admits and begins to send at `start`, perhaps after
+    /// the end of the run.
     #[inline]
     pub fn let_in(&mut self, packet: &Packet, start: Time) {
-        self.let_in_at(self.row_of(packet), packet.len_bytes(), packet.time, start);
+        self.let_in_at(self.row_of(packet.direction_index()), packet.len_bytes(), packet.time, start);
     }
 
-    /// The same of a packet of this row that came at `arrived`.
     #[inline]
     pub fn let_in_at(&mut self, row: usize, len_bytes: u32, arrived: Time, start: Time) {
         let MeasuredInterval { from, to } = self.measured;
@@ -211,7 +211,7 @@ impl QueueBook {
         }
     }
 
-    /// The sum of the waits in `let_in` is full: moves it to where there is room, and begins again.
+    /// Moves a full sum to the wider one.
     #[cold]
     #[inline(never)]
     fn carry(&mut self, row: usize, wait_ps: u64) {
@@ -230,10 +230,9 @@ impl QueueBook {
     }
 
     pub fn drop(&mut self, packet: &Packet, reason: DropReason, now: Time) {
-        self.drop_at(self.row_of(packet), packet.len_bytes(), reason, now);
+        self.drop_at(self.row_of(packet.direction_index()), packet.len_bytes(), reason, now);
     }
 
-    /// A packet of this row is dropped.
     pub fn drop_at(&mut self, row: usize, len_bytes: u32, reason: DropReason, now: Time) {
         let measured = self.measured.contains(now);
         self.dropped_total += 1;
@@ -247,10 +246,9 @@ impl QueueBook {
     }
 
     pub fn mark(&mut self, packet: &Packet, now: Time) {
-        self.mark_at(self.row_of(packet), now);
+        self.mark_at(self.row_of(packet.direction_index()), now);
     }
 
-    /// A packet of this row is marked.
     pub fn mark_at(&mut self, row: usize, now: Time) {
         if self.measured.contains(now) {
             self.marked += 1;
@@ -258,15 +256,14 @@ impl QueueBook {
         }
     }
 
-    /// `packet`, which arrived at `packet.time`, begins its transmission at `start`, which may lie after the end of the
-    /// run.
+    /// `start` may be after the end of the run.
     #[inline]
     pub fn departure(&mut self, packet: &Packet, start: Time) {
-        self.departure_at(self.row_of(packet), packet.time, start);
+        self.departure_at(self.row_of(packet.direction_index()), packet.time, start);
     }
 
     #[inline]
-    fn departure_at(&mut self, row: usize, arrived: Time, start: Time) {
+    pub fn departure_at(&mut self, row: usize, arrived: Time, start: Time) {
         if start > self.measured.to {
             return;
         }
@@ -280,7 +277,7 @@ impl QueueBook {
         }
     }
 
-    /// This many packets and bytes waited from `from` to `to`: adds to the integral of the queue's length.
+    /// Adds to the integrals of the queue's length.
     #[inline]
     pub fn waited(&mut self, packets: u64, bytes: u64, from: Time, to: Time) {
         let span = u128::from(self.measured.clip(from, to).picoseconds());
@@ -288,7 +285,6 @@ impl QueueBook {
         self.byte_time_ps += span * u128::from(bytes);
     }
 
-    /// The warm-up ends with `packets` in the queue.
     pub fn begin_measurement(&mut self, packets: u64) {
         self.longest = packets;
     }
@@ -300,20 +296,22 @@ impl QueueBook {
         }
     }
 
-    /// Packets that arrived since the start.
     pub fn arrived_total(&self) -> u64 {
         self.arrived[0] + self.arrived[1] + self.let_in_total
     }
 
-    /// Packets whose transmission began by the end of the run.
+    /// Transmissions begun by the end of the run.
     pub fn departed_total(&self) -> u64 {
         self.departed[0] + self.departed[1] + self.let_in_total
     }
 
-    /// The rows, each with its (flow, direction) as in [`Packet::direction_index`].
+    /// Rows with their [`Packet::direction_index`].
     pub fn rows(&self) -> impl Iterator<Item = (usize, FlowAtQueue)> {
         let of_row = |(row, (flow, let_in)): (usize, (&FlowAtQueue, &LetIn))| {
-            let direction = self.directions.as_ref().map_or(self.first + row, |directions| directions[row] as usize);
+            let direction = self
+                .directions
+                .as_ref()
+                .map_or(self.first + (row << self.shift), |directions| directions[row] as usize);
             let (arrived, departed) = (flow.arrived + let_in.packets, flow.departed + let_in.packets);
             let wait_ps = flow.wait_ps + u128::from(let_in.wait_ps);
             (direction, FlowAtQueue { arrived, departed, wait_ps, ..*flow })
@@ -321,7 +319,7 @@ impl QueueBook {
         self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
     }
 
-    /// What all rows together have to come to, as counted beside them.
+    /// What the rows have to add up to.
     pub fn totals(&self) -> QueueTotals {
         QueueTotals {
             arrived: self.arrived[1] + self.let_in_total,
@@ -342,7 +340,12 @@ impl QueueBook {
     }
 }
 
-/// What every port with books has.
+/// Makes room between the rows of one direction for those of the other.
+fn spread<T: Copy + Default>(rows: &[T], is_odd: bool) -> Vec<T> {
+    let none = T::default();
+    rows.iter().flat_map(|&row| if is_odd { [none, row] } else { [row, none] }).collect()
+}
+
 #[repr(C)]
 pub(crate) struct Books {
     pub book: QueueBook,
@@ -350,7 +353,7 @@ pub(crate) struct Books {
     pub series: Option<QueueSeries>,
     pub watched: Vec<WatchedFlow>,
     pub rng: Pcg64Mcg,
-    /// The most bytes of state that the discipline was seen to take.
+    /// The largest state of the discipline.
     pub state_bytes: u64,
 }
 
@@ -360,7 +363,7 @@ impl Books {
     }
 }
 
-/// A discipline's sink: books drops and marks, and lets go of what the dropped packets held.
+/// Books drops and marks, and frees the SACK blocks of dropped ACKs.
 pub(crate) struct BookSink<'a> {
     pub book: &'a mut QueueBook,
     pub sacks: &'a mut SackTable,

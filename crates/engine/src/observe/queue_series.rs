@@ -7,10 +7,8 @@ use crate::packet::{FlowId, flow_key};
 /// Shows a queue's gauges to a visitor.
 pub(crate) type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
 
-/// Shows the gauges that a queue keeps for a flow to a visitor.
 pub(crate) type FlowGauges<'a> = dyn Fn(FlowKey, &mut dyn FnMut(&'static str, f64)) + 'a;
 
-/// The time series of one queue: its length, its drops, and whatever gauges its discipline shows.
 #[derive(Default)]
 pub(crate) struct QueueSeries {
     pub length_packets: Vec<f64>,
@@ -30,7 +28,6 @@ impl QueueSeries {
     }
 }
 
-/// Named gauges over time.
 #[derive(Default)]
 pub(crate) struct GaugeSeries {
     samples: usize,
@@ -54,7 +51,6 @@ impl GaugeSeries {
     }
 }
 
-/// A flow whose gauges at one queue are sampled.
 pub(crate) struct WatchedFlow {
     pub flow: FlowId,
     pub series: GaugeSeries,

@@ -1,4 +1,4 @@
-//! Gathers the books of all processes, checks that nothing was lost or made up, and draws up the result tables.
+//! Gathers the books of all nodes, checks that every packet is accounted for, and makes the tables.
 
 use forebay_qdisc::Span;
 
@@ -9,18 +9,18 @@ use crate::observe::deadlock::BufferWait;
 use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::flow_table::{FlowTable, Passed};
-use crate::observe::handed_in::{ControlCount, FlowLabels, PortReport, QueueReport};
+use crate::observe::handed_in::{AdapterReport, ControlCount, FlowLabels, QueueReport};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::{Books, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::results::{RunResult, Series};
-use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, port_table};
+use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::texts::Texts;
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 
-/// What became of the packets of one (flow, direction), since the start.
+/// By (flow, direction), since the start.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     dropped: u64,
@@ -28,7 +28,7 @@ struct Fate {
     in_flight: u64,
 }
 
-/// Collects what the processes hand in.
+/// Collects the books.
 pub struct Report {
     measured: MeasuredInterval,
     labels: FlowLabels,
@@ -36,7 +36,7 @@ pub struct Report {
     fates: Vec<Fate>,
     held: u64,
     control: ControlCount,
-    ports: Vec<PortReport>,
+    adapters: Vec<AdapterReport>,
     buffer_waits: Vec<BufferWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
@@ -47,7 +47,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// `links` are the names of the links.
     pub(crate) fn new(measured: MeasuredInterval, labels: FlowLabels, links: Texts) -> Self {
         let flows = labels.len();
         Self {
@@ -57,7 +56,7 @@ impl Report {
             fates: vec![Fate::default(); flows * 2],
             held: 0,
             control: ControlCount::default(),
-            ports: Vec::new(),
+            adapters: Vec::new(),
             buffer_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
@@ -68,8 +67,7 @@ impl Report {
         }
     }
 
-    /// Packets still on a lane when the run ended, by (flow, direction). The rows behind those of the flows are of
-    /// control frames.
+    /// Packets on a lane at the end. Indices behind those of flows are of control frames.
     pub(crate) fn in_flight(&mut self, direction_index: usize, packets: u64) {
         match self.fates.get_mut(direction_index) {
             Some(fate) => fate.in_flight += packets,
@@ -77,16 +75,17 @@ impl Report {
         }
     }
 
-    /// Data packets that a process holds outside of any queue's books at the end of the run.
+    /// Packets outside of any queue's books.
     pub(crate) fn holds(&mut self, packets: u64) {
         self.held += packets;
     }
 
-    /// Data packets that a process other than a queue had no room for.
     pub(crate) fn lost(&mut self, book: &LossBook) {
-        for (&flow, (total, measured)) in &book.flows {
-            self.fates[flow as usize * 2].lost += total;
-            self.flows.dropped[flow as usize] += measured;
+        for (&direction, (total, measured)) in &book.directions {
+            self.fates[direction].lost += total;
+            if direction % 2 == 0 {
+                self.flows.dropped[direction / 2] += measured;
+            }
         }
     }
 
@@ -98,24 +97,29 @@ impl Report {
         all.held += count.held;
     }
 
-    /// Who waits for whom at the ports of a switch.
     pub(crate) fn buffer_waits(&mut self, waits: Vec<BufferWait>) {
         self.buffer_waits.extend(waits);
     }
 
-    pub(crate) fn port(&mut self, port: PortReport) {
-        self.ports.push(port);
+    pub(crate) fn adapter(&mut self, adapter: AdapterReport) {
+        self.adapters.push(adapter);
     }
 
     pub(crate) fn sender(&mut self, flow: FlowId, mut book: SendBook) {
-        self.flow_series(flow, "sent_bps", book.record.sent_series.take());
-        self.flow_series(flow, "congestion_window_bytes", book.record.window_series.take());
-        self.flow_series(flow, "rate_limit_bps", book.record.rate_limit_series.take());
+        if let Some(series) = book.record.series.take() {
+            self.flow_series(flow, "sent_bps", Some(series.sent));
+            self.flow_series(flow, "congestion_window_bytes", series.window);
+            self.rate_limit(flow, series.rate_limit);
+        }
         self.flows.sender(flow as usize, &book);
     }
 
+    pub(crate) fn rate_limit(&mut self, flow: FlowId, series: Option<Vec<f64>>) {
+        self.flow_series(flow, "rate_limit_bps", series);
+    }
+
     pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
-        self.flow_series(flow, "goodput_bps", book.record.goodput_series.take());
+        self.flow_series(flow, "goodput_bps", book.record.goodput_series.take().map(|series| series.0));
         self.flows.receiver(flow as usize, &book);
     }
 
@@ -126,7 +130,7 @@ impl Report {
         }
     }
 
-    /// Adds a series; its interval is set when the result is drawn up.
+    /// `close` sets the interval.
     fn push_series(&mut self, kind: &'static str, name: &str, quantity: &str, values: Option<Vec<f64>>) {
         if let Some(values) = values {
             let (name, quantity) = (name.to_owned(), quantity.to_owned());
@@ -134,7 +138,6 @@ impl Report {
         }
     }
 
-    /// The measured interval.
     pub(crate) fn measured(&self) -> MeasuredInterval {
         self.measured
     }
@@ -158,9 +161,9 @@ impl Report {
     }
 
     pub(crate) fn queue(&mut self, report: QueueReport<'_>) {
-        let QueueReport { name, books, backlog, holds_packets, flow_gauges, .. } = report;
+        let QueueReport { name, books, backlog, holds_packets, flow_gauges, port } = report;
         let book = &books.book;
-        // received = dropped + departed + queued; for a law the queued ones are booked when they are let in.
+        // received = dropped + departed + queued. A law books the queued ones when it lets them in.
         let accounted = book.dropped_total + book.departed_total() + backlog.packets;
         if book.arrived_total() != accounted {
             self.violation.get_or_insert(format!(
@@ -191,6 +194,7 @@ impl Report {
         let wait_ps: u128 = book.rows().map(|(_, row)| row.wait_ps).sum();
         queues.wait_mean_s.push(wait_ps as f64 / 1e12 / totals.departed as f64);
         queues.state_bytes.push(books.state_bytes);
+        queues.ports.extend(port);
         self.flows_at_queue(name, books, flow_gauges);
         if let Some(series) = books.series.take() {
             self.queue_series(name, series);
@@ -201,8 +205,7 @@ impl Report {
         }
     }
 
-    /// Adds a row for each flow and direction that did anything at the queue. Together they have to come to what was
-    /// counted of the queue itself.
+    /// Adds a row for each (flow, direction) that did anything. The rows have to add up to the queue's own counts.
     fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
         let table = &mut self.queue_flows;
         let mut sum = QueueTotals::default();
@@ -212,7 +215,7 @@ impl Report {
             if !is_ack {
                 self.flows.dropped[flow] += data.dropped;
             }
-            // A packet that had come before the measured interval may have been dropped or marked within it.
+            // A packet from before the measured interval may be dropped or marked within it.
             let counts = [data.arrived, data.dropped, data.marked, data.departed];
             if counts == [0; 4] {
                 sum.dropped_total += data.dropped_total;
@@ -257,7 +260,7 @@ impl Report {
         }
     }
 
-    /// Every packet sent has to be received, dropped, lost on a link, on a lane or held by a discipline.
+    /// Every packet sent has to be received, dropped, lost, on a lane, or held by a queue or a node.
     fn check_conservation(&self) -> Result<(), RunError> {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));
@@ -290,7 +293,7 @@ impl Report {
         }
     }
 
-    /// Every control frame has to reach whom it is for, be lost, or be on its way at the end.
+    /// Every control frame has to be received, lost, or on its way at the end.
     fn check_control(&self) -> Result<(), RunError> {
         let ControlCount { created, consumed, lost, held } = self.control;
         if created == consumed + lost + held {
@@ -302,7 +305,6 @@ impl Report {
         )))
     }
 
-    /// Checks the books and draws up the tables.
     pub(crate) fn close(mut self, sampling_interval: Option<Span>) -> Result<RunResult, RunError> {
         if let Some(error) = self.trace_error.take() {
             return Err(error);
@@ -324,7 +326,7 @@ impl Report {
             queues: self.queues.table(),
             links: self.links.table(),
             queue_flows: self.queue_flows.table(),
-            ports: port_table(&self.ports),
+            adapters: adapter_table(&self.adapters),
             deadlock,
             series: self.series,
             ..RunResult::default()

@@ -6,7 +6,7 @@ use super::*;
 use crate::observe::queue_book::QueueBook;
 use crate::rng::stream;
 
-/// Hands in a queue's books in which one flow lost one packet, after `change` has been at them.
+/// Hands in a queue's books in which one flow lost one packet, after a `change`.
 fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
     let measured = MeasuredInterval { from: Time::ZERO, to: Time::ZERO + Span::from_seconds(1) };
     let mut labels = FlowLabels::default();
@@ -25,6 +25,7 @@ fn close(change: impl FnOnce(&mut QueueBook)) -> Result<RunResult, RunError> {
         backlog: Backlog::default(),
         holds_packets: true,
         flow_gauges: &|_, _| {},
+        port: None,
     });
     report.close(None)
 }

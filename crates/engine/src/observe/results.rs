@@ -1,4 +1,4 @@
-//! What a run leaves behind: tables of named columns, time series, and the engine's own figures.
+//! The results of a run: tables, time series, and figures of the engine.
 
 use crate::observe::deadlock::Deadlock;
 use crate::observe::texts::Texts;
@@ -8,16 +8,16 @@ use crate::observe::texts::Texts;
 pub enum Column {
     /// Names.
     Text(Texts),
-    /// Numbers with a unit, which the column's name ends in; NaN where there is none.
+    /// Numbers, with the unit in the column's name; NaN for none.
     Float(Vec<f64>),
     /// Counts.
     Count(Vec<u64>),
 }
 
-/// A table of equally long, named columns in a fixed order.
+/// Named columns of equal length, in a fixed order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// Name and values of each column.
+    /// Name and values.
     pub columns: Vec<(&'static str, Column)>,
 }
 
@@ -27,13 +27,13 @@ impl Table {
         self.columns.push((name, column));
     }
 
-    /// The column of that name, if the table has it.
+    /// The column of that name.
     #[must_use]
     pub fn column(&self, name: &str) -> Option<&Column> {
         self.columns.iter().find(|(column_name, _)| *column_name == name).map(|(_, column)| column)
     }
 
-    /// The numbers of that column; empty if there is none of that name or it holds no `Float`.
+    /// The column's numbers; empty if it has none.
     #[must_use]
     pub fn floats(&self, name: &str) -> &[f64] {
         match self.column(name) {
@@ -42,7 +42,7 @@ impl Table {
         }
     }
 
-    /// The counts of that column; empty if there is none of that name or it holds no `Count`.
+    /// The column's counts; empty if it has none.
     #[must_use]
     pub fn counts(&self, name: &str) -> &[u64] {
         match self.column(name) {
@@ -51,7 +51,7 @@ impl Table {
         }
     }
 
-    /// The names of that column; empty if there is none of that name or it holds no `Text`.
+    /// The column's names; empty if it has none.
     #[must_use]
     pub fn texts(&self, name: &str) -> &Texts {
         const NONE: &Texts = &Texts::new();
@@ -62,33 +62,35 @@ impl Table {
     }
 }
 
-/// One quantity sampled at equal intervals: `values[i]` belongs to `start_s + i * interval_s`.
+/// A quantity sampled at equal intervals: `values[i]` belongs to `start_s + i * interval_s`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
     pub kind: &'static str,
     /// The component: `"bottleneck"`, `"tcp-0"`, `"bottleneck/bf"`.
     pub name: String,
-    /// What was sampled, with its unit last where it has one.
+    /// What was sampled, with its unit last.
     pub quantity: String,
-    /// Time of the first value in seconds.
+    /// Time of the first value.
     pub start_s: f64,
-    /// Time between values in seconds.
+    /// Time between values.
     pub interval_s: f64,
-    /// The values.
+    /// The samples.
     pub values: Vec<f64>,
 }
 
-/// How the run went, for benchmarks; not part of the digest.
+/// Cost of a run, for benchmarks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EngineStats {
-    /// Packets, data or ACK, that crossed a link.
+    /// Packets that crossed a link.
     pub packet_hops: u64,
-    /// Turns of the parts of the network.
+    /// Turns of nodes.
     pub events: u64,
-    /// CPU time of the thread in seconds.
+    /// Threads that ran the network.
+    pub threads: u64,
+    /// CPU time of these threads.
     pub cpu_s: f64,
-    /// Largest resident set of the whole process so far in bytes.
+    /// Largest resident set of the process so far.
     pub peak_rss_bytes: u64,
 }
 
@@ -99,26 +101,26 @@ pub struct RunResult {
     pub scenario: String,
     /// The seed.
     pub seed: u64,
-    /// Simulated time in seconds.
+    /// Simulated time.
     pub duration_s: f64,
-    /// What the tables leave out at the start, in seconds.
+    /// Time left out at the start.
     pub warmup_s: f64,
     /// One row a flow.
     pub flows: Table,
-    /// One row a queue.
+    /// One row a queue, with its port's counts in an Ethernet.
     pub queues: Table,
     /// One row a link.
     pub links: Table,
-    /// One row for each flow and direction at each queue with books: those of a queue add up to its row in `queues`.
+    /// One row for each (flow, direction) at a queue: they add up to the queue's row.
     pub queue_flows: Table,
-    /// One row a port of an Ethernet switch or adapter; without columns where there is none.
-    pub ports: Table,
-    /// Links that had stopped each other for good when the run ended.
+    /// One row an adapter; no columns without adapters.
+    pub adapters: Table,
+    /// Links stopped for good by each other.
     pub deadlock: Option<Deadlock>,
-    /// Time series, in the order in which the scenario asks for them.
+    /// Time series, sorted by kind, name and quantity.
     pub series: Vec<Series>,
     /// Speed and memory.
     pub engine: EngineStats,
-    /// A hash of everything above except `engine` and the queues' `state_bytes`: equal digests mean equal results.
+    /// A hash of the tables, without `state_bytes`, and the series' values.
     pub digest: String,
 }

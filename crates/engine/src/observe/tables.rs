@@ -4,7 +4,7 @@ use forebay_qdisc::DropReason;
 
 use crate::link::LinkReport;
 use crate::observe::digest::STATE_BYTES;
-use crate::observe::handed_in::PortReport;
+use crate::observe::handed_in::{AdapterReport, PortReport};
 use crate::observe::results::{Column, Table};
 use crate::observe::texts::Texts;
 
@@ -22,6 +22,8 @@ pub(crate) struct QueueTable {
     pub longest: Vec<u64>,
     pub wait_mean_s: Vec<f64>,
     pub state_bytes: Vec<u64>,
+    /// Of every queue in an Ethernet, else empty.
+    pub ports: Vec<PortReport>,
 }
 
 #[derive(Default)]
@@ -36,7 +38,7 @@ pub(crate) struct QueueFlowTable {
     pub gauges: Vec<(&'static str, Vec<f64>)>,
 }
 
-/// One row a link, in the order in which the links were added, whoever hands in first.
+/// In the order in which links were added.
 pub(crate) struct LinkTable {
     pub name: Texts,
     rate_bps: Vec<f64>,
@@ -44,9 +46,9 @@ pub(crate) struct LinkTable {
     packets: Vec<u64>,
     bytes: Vec<u64>,
     lost: Vec<u64>,
-    /// Of all links together.
+    /// On all links.
     pub hops: u64,
-    /// How many links have not handed in their books.
+    /// Links that have not handed in their books.
     pub missing: usize,
 }
 
@@ -67,6 +69,7 @@ impl QueueTable {
         table.push("length_max_packets", Column::Count(self.longest));
         table.push("wait_mean_s", Column::Float(self.wait_mean_s));
         table.push(STATE_BYTES, Column::Count(self.state_bytes));
+        push_ports(&mut table, &self.ports);
         table
     }
 }
@@ -91,7 +94,6 @@ impl QueueFlowTable {
 }
 
 impl LinkTable {
-    /// Of links with these names.
     pub fn new(name: Texts) -> Self {
         let links = name.len();
         let (floats, counts) = (vec![0.0; links], vec![0; links]);
@@ -113,7 +115,7 @@ impl LinkTable {
         self.utilization[row] = link.utilization;
         self.packets[row] = link.packets;
         self.bytes[row] = link.bytes;
-        self.lost[row] = link.lost.flows.values().map(|(_, measured)| measured).sum();
+        self.lost[row] = link.lost.directions.values().map(|(_, measured)| measured).sum();
         self.hops += link.hops;
         self.missing -= 1;
     }
@@ -130,20 +132,28 @@ impl LinkTable {
     }
 }
 
-/// One row a port; without columns if there is no port, so that the digests of other networks do not know of it.
-pub(crate) fn port_table(ports: &[PortReport]) -> Table {
-    let mut table = Table::default();
+fn push_ports(table: &mut Table, ports: &[PortReport]) {
     if ports.is_empty() {
-        return table;
+        return;
     }
     let count = |of: fn(&PortReport) -> u64| Column::Count(ports.iter().map(of).collect());
-    table.push("name", Column::Text(ports.iter().map(|port| &port.name).collect()));
     table.push("paused_s", Column::Float(ports.iter().map(|port| port.paused.seconds()).collect()));
     table.push("pause_frames_sent", count(|port| port.pause_frames_sent));
     table.push("control_frames_sent", count(|port| port.control_frames_sent));
     table.push("memory_max_bytes", count(|port| port.memory_max_bytes));
     table.push("frames_lost", count(|port| port.frames_lost));
-    table.push("source_drops", count(|port| port.source_drops));
-    table.push("messages_ignored", count(|port| port.messages_ignored));
+}
+
+/// No columns without adapters.
+pub(crate) fn adapter_table(adapters: &[AdapterReport]) -> Table {
+    let mut table = Table::default();
+    if adapters.is_empty() {
+        return table;
+    }
+    let ports: Vec<_> = adapters.iter().map(|adapter| adapter.port).collect();
+    table.push("name", Column::Text(adapters.iter().map(|adapter| &adapter.name).collect()));
+    push_ports(&mut table, &ports);
+    table.push("source_drops", Column::Count(adapters.iter().map(|adapter| adapter.source_drops).collect()));
+    table.push("messages_ignored", Column::Count(adapters.iter().map(|adapter| adapter.messages_ignored).collect()));
     table
 }

@@ -3,16 +3,15 @@
 use std::fmt;
 use std::ops::Index;
 
-/// Texts in their order, one behind the other in memory: the names of millions of links and flows.
+/// Texts in order: the names of millions of links and flows.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Texts {
     joined: String,
-    /// Where each ends.
     ends: Vec<usize>,
 }
 
 impl Texts {
-    /// None.
+    /// No texts.
     #[must_use]
     pub const fn new() -> Self {
         Self { joined: String::new(), ends: Vec::new() }
@@ -24,19 +23,19 @@ impl Texts {
         self.ends.push(self.joined.len());
     }
 
-    /// How many there are.
+    /// How many texts there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The text at this index; `None` behind the last one.
+    /// The text at this index, if there is one.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<&str> {
         let end = *self.ends.get(place)?;
@@ -44,7 +43,7 @@ impl Texts {
         Some(&self.joined[start..end])
     }
 
-    /// All of them in their order.
+    /// All texts in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
         (0..self.len()).map(|place| &self[place])
     }

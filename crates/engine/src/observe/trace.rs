@@ -1,9 +1,9 @@
-//! Packet traces of a link: every packet as its transmission ends.
+//! Traces of a link: every packet as its transmission ends.
 
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use forebay_qdisc::Time;
 
@@ -12,40 +12,37 @@ use crate::observe::pcapng::{PcapngWriter, TcpFlags, TracePacket, TraceTransport
 use crate::packet::sack::SackTable;
 use crate::packet::{Packet, flags};
 
-/// Where and how the packets of a link are recorded.
+/// Where and how a link's packets are recorded.
 #[derive(Clone, Debug)]
 pub struct TraceSpec {
-    /// The file, pcapng.
+    /// The pcapng file.
     pub path: PathBuf,
-    /// Bytes kept of each packet.
+    /// Bytes kept of each packet; 0 keeps all.
     pub snaplen: u32,
 }
 
-/// What a trace has to know of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TracedFlow {
     pub is_tcp: bool,
-    /// Bytes of a data packet that the simulation counts as header.
+    /// Header bytes of a data packet in the simulation.
     pub header_bytes: u16,
 }
 
-/// Writes the packets of one link as they are sent.
 pub(crate) struct Tracer {
     path: PathBuf,
     writer: PcapngWriter<BufWriter<File>>,
-    flows: Rc<[TracedFlow]>,
+    flows: Arc<[TracedFlow]>,
     failure: Option<io::Error>,
 }
 
-/// The receive window that a trace shows: simulated receivers take whatever comes.
+/// Made up: simulated receivers take whatever comes.
 const WINDOW_BYTES: u32 = 1 << 20;
 
-/// What fits into an IPv4 packet behind the longest TCP header.
+/// Behind the longest TCP header in IPv4.
 const LONGEST_PAYLOAD_BYTES: u32 = 65_535 - 20 - 60;
 
 impl Tracer {
-    /// Creates the file.
-    pub fn open(spec: TraceSpec, link: &str, flows: Rc<[TracedFlow]>) -> Result<Self, RunError> {
+    pub fn open(spec: TraceSpec, link: &str, flows: Arc<[TracedFlow]>) -> Result<Self, RunError> {
         let TraceSpec { path, snaplen } = spec;
         let writer = File::create(&path).and_then(|file| PcapngWriter::new(BufWriter::new(file), &[link], snaplen));
         match writer {
@@ -54,18 +51,18 @@ impl Tracer {
         }
     }
 
-    /// Records `packet`, whose transmission ends at `at`.
+    /// `at` is the end of the transmission.
     pub fn record(&mut self, packet: &Packet, at: Time, sacks: &SackTable) {
         let flow = self.flows[packet.flow_id() as usize];
         let (data_host, ack_host) = (packet.flow_id() * 2, packet.flow_id() * 2 + 1);
         let from_source = !packet.is_ack();
         let (source_host, destination_host) = if from_source { (data_host, ack_host) } else { (ack_host, data_host) };
-        // Ephemeral port at the source, a well-known one at the destination.
+        // Ephemeral at the source, fixed at the destination.
         let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
         let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
         let payload_bytes = if bare { 0 } else { packet.len_bytes().saturating_sub(u32::from(flow.header_bytes)) };
-        // A simulated packet may be as long as an IP packet without the headers that a trace makes up for it.
+        // With the headers made up here, a long packet could exceed IPv4.
         let payload_bytes = payload_bytes.min(LONGEST_PAYLOAD_BYTES);
         let blocks: Vec<(u32, u32)> = sacks
             .get(packet)
@@ -87,7 +84,6 @@ impl Tracer {
         }
     }
 
-    /// Writes out what is left.
     pub fn close(self) -> Result<(), RunError> {
         let Self { path, writer, failure, .. } = self;
         let written = match failure {
@@ -98,7 +94,7 @@ impl Tracer {
     }
 }
 
-/// The TCP header of a simulated packet. The receiver sends no data: its sequence number is that of its SYN, then 1.
+/// The receiver sends no data: its sequence number is that of its SYN, then 1.
 fn tcp_header<'a>(packet: &Packet, sack: &'a [(u32, u32)]) -> TraceTransport<'a> {
     let has = |flag: u8| packet.has(flag);
     let syn = has(flags::SYN);

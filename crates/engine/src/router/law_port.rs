@@ -1,20 +1,19 @@
 //! An admission law in front of one FIFO, and the link.
 //!
-//! What is let in is settled on arrival, and so is when it leaves: the packet is sent on at once, and nothing marks the
-//! end of a transmission.
+//! Admission settles the departure, so the packet is sent on at once, with a future time.
 
 use forebay_qdisc::{Admission, Backlog, Offer, Packet as _, Ticket, Time, Verdict};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::ring::Ring;
-use crate::link::Wire;
+use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::Books;
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// So many packets ahead their memory is asked for, where flows are many.
+/// How many packets ahead memory is prefetched, where flows are many.
 const PACKETS_AHEAD: usize = 8;
 
 /// A packet that was let in and has not begun its transmission.
@@ -25,13 +24,14 @@ struct Waiting {
     ticket: Ticket,
 }
 
-/// An admission law, its FIFO queue and the link.
 pub(crate) struct LawPort {
-    wire: Wire,
+    link: Link,
     checkpoints: Checkpoints,
     books: Books,
     law: Box<dyn Admission>,
     waiting: Ring<Waiting>,
+    /// When the first of them begins its transmission.
+    next_start: Time,
     backlog: Backlog,
     /// Whether the law has been told that the link is idle.
     idle: bool,
@@ -40,38 +40,38 @@ pub(crate) struct LawPort {
 }
 
 impl LawPort {
-    pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
+    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
         Self {
             watched: law.watches_departures(),
-            wire,
+            link,
             checkpoints,
             books,
             law,
             waiting: Ring::default(),
+            next_start: Time::NEVER,
             backlog: Backlog::default(),
             idle: true,
         }
     }
 
-    /// Releases the packets whose transmission has begun by `now`, and returns what is left. One that begins at `now`
-    /// has left the queue before anything that arrives at `now`.
+    /// Releases the packets whose transmission has begun by `now`, before anything that arrives at `now`; returns what
+    /// is left.
     #[inline(always)]
     fn release_until(&mut self, now: Time) -> Backlog {
         let mut backlog = self.backlog;
-        while let Some(first) = self.waiting.front() {
-            if first.start > now {
-                break;
-            }
+        while self.next_start <= now
+            && let Some(first) = self.waiting.pop()
+        {
             backlog.packets -= 1;
             backlog.bytes -= u64::from(first.len_bytes);
             if self.watched {
                 self.law.release(first.ticket, first.len_bytes, backlog, first.start);
             }
-            self.waiting.pop();
+            self.next_start = self.waiting.front().map_or(Time::NEVER, |next| next.start);
         }
-        if self.wire.free_at <= now && !self.idle {
+        if self.link.free_at <= now && !self.idle {
             self.idle = true;
-            self.law.idle(self.wire.free_at);
+            self.law.idle(self.link.free_at);
         }
         self.backlog = backlog;
         debug_assert_eq!(self.waiting.len() as u64, backlog.packets);
@@ -86,7 +86,7 @@ impl LawPort {
                 self.books.book.begin_measurement(self.backlog.packets);
                 continue;
             }
-            self.wire.sample(at, self.checkpoints.interval());
+            self.link.sample(at, self.checkpoints.interval());
             let Self { books, law, backlog, .. } = self;
             books.state_bytes = books.state_bytes.max(law.state_bytes());
             if let Some(series) = &mut books.series {
@@ -105,12 +105,12 @@ impl LawPort {
         if self.checkpoints.next() <= now {
             self.sample(now);
         }
-        if self.wire.loses(packet, &lanes.measured) {
+        if self.link.loses(packet, &lanes.measured) {
             return lanes.release(packet);
         }
         let mut backlog = self.release_until(now);
-        let Self { wire, books, law, waiting, idle, .. } = self;
-        let start = now.max(wire.free_at);
+        let Self { link, books, law, waiting, next_start, idle, watched, .. } = self;
+        let start = now.max(link.free_at);
         let mut marked = None;
         let ticket = match law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }) {
             Verdict::Enqueue(ticket) => ticket,
@@ -138,11 +138,12 @@ impl LawPort {
             backlog.packets += 1;
             backlog.bytes += u64::from(len_bytes);
             waiting.push(Waiting { start, len_bytes, ticket });
+            *next_start = start.min(*next_start);
             books.book.length(backlog.packets, now);
-        } else {
+        } else if *watched {
             law.release(ticket, len_bytes, backlog, now);
         }
-        let sent = wire.transmit(packet, start, &lanes.measured, &lanes.sacks);
+        let sent = link.transmit(packet, start, &lanes.measured, &lanes.sacks);
         self.backlog = backlog;
         lanes.send(sent);
     }
@@ -164,14 +165,14 @@ impl Node for LawPort {
             self.receive(packet, lanes);
         }
         lanes.give_back(packets);
-        self.wire.free_at
+        self.link.free_at
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.sample(end);
         self.release_until(end);
-        let Self { wire, books, law, backlog, .. } = self;
-        let name = report.link_name(wire.number()).to_owned();
+        let Self { link, books, law, backlog, .. } = self;
+        let name = report.link_name(link.number()).to_owned();
         books.state_bytes = books.state_bytes.max(law.state_bytes());
         report.queue(QueueReport {
             name: &name,
@@ -179,7 +180,8 @@ impl Node for LawPort {
             backlog: *backlog,
             holds_packets: false,
             flow_gauges: &|key, visit| law.flow_gauges(key, visit),
+            port: None,
         });
-        report.link(wire.finish(&report.measured()));
+        report.link(link.finish(&report.measured()));
     }
 }

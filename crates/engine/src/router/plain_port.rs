@@ -1,19 +1,18 @@
-//! A link without a queue that anybody asked about: packets go in the order in which they come.
+//! A link without a queue of its own: packets go in order of arrival.
 
 use forebay_qdisc::Time;
 
 use crate::driver::node::{Lanes, Node, NodeId};
-use crate::link::Wire;
+use crate::link::Link;
 use crate::observe::report::Report;
 
-/// The sending end of such a link.
 pub(crate) struct PlainPort {
-    wire: Wire,
+    link: Link,
 }
 
 impl PlainPort {
-    pub fn new(wire: Wire) -> Self {
-        Self { wire }
+    pub fn new(link: Link) -> Self {
+        Self { link }
     }
 }
 
@@ -29,16 +28,16 @@ impl Node for PlainPort {
             if looks_ahead && let Some(packet) = packets.get(place + 8) {
                 lanes.routes.prefetch(packet.direction_index());
             }
-            match self.wire.pass(*packet, &lanes.measured, &lanes.sacks) {
+            match self.link.pass(*packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => lanes.send(passed),
                 None => lanes.release(packet),
             }
         }
         lanes.give_back(packets);
-        self.wire.free_at
+        self.link.free_at
     }
 
     fn finish(&mut self, _end: Time, report: &mut Report) {
-        report.link(self.wire.finish(&report.measured()));
+        report.link(self.link.finish(&report.measured()));
     }
 }

@@ -1,38 +1,37 @@
-//! A discipline that holds its packets, and the link: it is asked for a packet at the end of each transmission.
+//! A discipline that holds its packets: it is asked for one at the end of each transmission.
 
 use forebay_qdisc::{Cx, Discipline, Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
-use crate::link::Wire;
+use crate::link::Link;
 use crate::observe::handed_in::QueueReport;
 use crate::observe::interval::{Checkpoint, Checkpoints};
 use crate::observe::queue_book::{BookSink, Books};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// A discipline that holds its packets, and the link.
 pub(crate) struct QueuePort {
-    wire: Wire,
+    link: Link,
     checkpoints: Checkpoints,
     books: Books,
     discipline: Box<dyn Discipline<Packet>>,
-    /// Whether a packet is on the wire, or its end has not been looked at.
+    /// The end of the last transmission has not been dealt with.
     busy: bool,
     /// Up to when the queue's length has been integrated.
     integrated: Time,
 }
 
 impl QueuePort {
-    pub fn new(wire: Wire, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
-        Self { wire, checkpoints, books, discipline, busy: false, integrated: Time::ZERO }
+    pub fn new(link: Link, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
+        Self { link, checkpoints, books, discipline, busy: false, integrated: Time::ZERO }
     }
 
-    /// When the discipline has to be asked next, if no packet arrives before.
+    /// When the discipline is asked next, if no packet arrives before.
     fn deadline(&self) -> Time {
-        if self.busy { self.wire.free_at } else { self.discipline.poll_at().unwrap_or(Time::NEVER) }
+        if self.busy { self.link.free_at } else { self.discipline.poll_at().unwrap_or(Time::NEVER) }
     }
 
-    /// Adds the time since the last change to the integral of the queue's length. Called before each change.
+    /// Integrates the queue's length up to `now`; called before each change.
     #[inline]
     fn integrate(&mut self, now: Time) {
         let backlog = self.discipline.backlog();
@@ -43,18 +42,17 @@ impl QueuePort {
     /// The link is free at `now`: sends the next packet, if there is one.
     fn serve(&mut self, now: Time, lanes: &mut Lanes) {
         self.integrate(now);
-        let Self { wire, books, discipline, busy, .. } = self;
+        let Self { link, books, discipline, busy, .. } = self;
         let mut sink = BookSink { book: &mut books.book, sacks: &mut lanes.sacks, now };
         let next = discipline.dequeue(&mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         *busy = next.is_some();
         if let Some(packet) = next {
             books.book.departure(&packet, now);
-            let sent = wire.transmit(&packet, now, &lanes.measured, &lanes.sacks);
+            let sent = link.transmit(&packet, now, &lanes.measured, &lanes.sacks);
             lanes.send(sent);
         }
     }
 
-    /// Does what was due strictly before or at `now`.
     fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
         loop {
             let deadline = self.deadline();
@@ -62,14 +60,14 @@ impl QueuePort {
                 return;
             }
             self.serve(deadline, lanes);
-            // A shaper that asks to be polled again at once has to make progress; a later poll comes with the timer.
+            // No progress: a later poll comes with the timer.
             if !self.busy && self.deadline() <= deadline {
                 return;
             }
         }
     }
 
-    /// When a packet that waits may go next. An empty queue waits for an arrival, which looks at the link itself.
+    /// When a packet that waits may go next. An empty queue has no deadline: the next arrival looks at the link.
     pub fn next_departure(&self) -> Time {
         if self.discipline.backlog().packets > 0 { self.deadline() } else { Time::NEVER }
     }
@@ -92,7 +90,7 @@ impl QueuePort {
                 self.books.book.begin_measurement(self.discipline.backlog().packets);
                 continue;
             }
-            self.wire.sample(at, self.checkpoints.interval());
+            self.link.sample(at, self.checkpoints.interval());
             let Self { books, discipline, .. } = self;
             books.state_bytes = books.state_bytes.max(discipline.state_bytes());
             if let Some(series) = &mut books.series {
@@ -110,7 +108,7 @@ impl QueuePort {
         if self.checkpoints.next() <= now {
             self.sample(now, lanes);
         }
-        if self.wire.loses(packet, &lanes.measured) {
+        if self.link.loses(packet, &lanes.measured) {
             return lanes.release(packet);
         }
         self.catch_up(now, lanes);
@@ -129,14 +127,14 @@ impl QueuePort {
     }
 
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
-        // All that waited has had its turn: what is left to do is to tell an empty queue that the link came free.
+        // All that is left is to tell an empty queue that the link came free.
         let mut lanes = Lanes::nowhere(report.measured());
         self.sample(end, &mut lanes);
         self.catch_up(end, &mut lanes);
         self.integrate(end);
-        let Self { wire, books, discipline, .. } = self;
+        let Self { link, books, discipline, .. } = self;
         let backlog = discipline.backlog();
-        let name = report.link_name(wire.number()).to_owned();
+        let name = report.link_name(link.number()).to_owned();
         books.state_bytes = books.state_bytes.max(discipline.state_bytes());
         report.queue(QueueReport {
             name: &name,
@@ -144,8 +142,9 @@ impl QueuePort {
             backlog,
             holds_packets: true,
             flow_gauges: &|key, visit| discipline.flow_gauges(key, visit),
+            port: None,
         });
-        report.link(wire.finish(&report.measured()));
+        report.link(link.finish(&report.measured()));
     }
 }
 
@@ -161,7 +160,7 @@ impl Node for QueuePort {
         }
         lanes.give_back(packets);
         self.expire(until - Span::from_picoseconds(1), lanes);
-        if self.busy { self.wire.free_at } else { until }
+        if self.busy { self.link.free_at } else { until }
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

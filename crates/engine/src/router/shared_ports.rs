@@ -7,7 +7,7 @@ use crate::observe::report::Report;
 use crate::router::queue_port::QueuePort;
 use crate::spec::LinkId;
 
-/// The ports, each with the number of its link, in the order of these.
+/// The ports with their links, in the order of these.
 pub(crate) struct SharedPorts {
     ports: Vec<(LinkId, QueuePort)>,
 }
@@ -17,7 +17,7 @@ impl SharedPorts {
         Self { ports }
     }
 
-    /// Sends what is due up to `now`, in the order of time; at one time ports come in the order of their links.
+    /// Sends what is due up to `now`, in the order of (time, link).
     fn expire(&mut self, now: Time, lanes: &mut Lanes) {
         while let Some((_, port)) = self.ports.iter_mut().min_by_key(|(link, port)| (port.next_departure(), *link))
             && port.next_departure() <= now

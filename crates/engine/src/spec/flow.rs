@@ -80,6 +80,26 @@ pub enum Transport {
     },
 }
 
+impl Transport {
+    /// The least length of its data packets and of its ACKs in bytes on the wire; `None` if it has no ACKs.
+    pub(crate) fn least_bytes(&self) -> (u32, Option<u32>) {
+        match self {
+            Self::Tcp { config, .. } => {
+                let ack_bytes = config.ack_bytes() as u32;
+                // What carries data carries a byte or more, even where headers are not counted.
+                (ack_bytes.min(config.header_bytes() as u32 + 1), Some(ack_bytes))
+            }
+            Self::Udp { length, .. } => match *length {
+                Distribution::Constant(bytes) | Distribution::Uniform(bytes, _) => {
+                    (bytes.clamp(1.0, 65_535.0) as u32, None)
+                }
+                Distribution::Exponential(_) | Distribution::Pareto { .. } => (1, None),
+            },
+            Self::Cells { len_bytes, .. } | Self::Frames { len_bytes, .. } => (u32::from(*len_bytes), None),
+        }
+    }
+}
+
 /// A flow.
 pub struct FlowSpec {
     /// Its name in results; also that of its random streams.

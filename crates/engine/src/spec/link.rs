@@ -19,6 +19,9 @@ pub struct LinkSpec {
     pub propagation: Span,
     /// The queue, with the discipline's name for the results. `None` is an unlimited FIFO without books.
     pub queue: Option<(String, Queue<Packet>)>,
+    /// The queues of the classes from 1 on, at a port of an Ethernet switch that keeps classes apart: seven, if it has
+    /// a `queue`, which is that of class 0 then.
+    pub class_queues: Vec<Queue<Packet>>,
     /// Whether the queue shares state with others: then it must not run ahead of them, and holds its packets.
     pub shares_state: bool,
     /// Probability with which a data packet is lost on entering the link.

@@ -14,13 +14,13 @@ use crate::spec::link::{LinkId, LinkSpec};
 #[derive(Default)]
 pub(crate) struct Links {
     pub names: Texts,
-    pub all: Vec<Link>,
+    pub all: Vec<LinkParameters>,
     pub extras: BTreeMap<LinkId, LinkExtras>,
 }
 
 /// What every link has, as [`LinkSpec`] describes it.
 #[derive(Clone, Copy)]
-pub(crate) struct Link {
+pub(crate) struct LinkParameters {
     pub rate: Rate,
     pub propagation: Span,
     pub loss: f64,
@@ -34,6 +34,7 @@ pub(crate) struct Link {
 #[derive(Default)]
 pub(crate) struct LinkExtras {
     pub queue: Option<(String, Queue<Packet>)>,
+    pub class_queues: Vec<Queue<Packet>>,
     pub trace: Option<TraceSpec>,
     pub watched_flows: Vec<FlowId>,
 }
@@ -46,6 +47,7 @@ impl Links {
             rate,
             propagation,
             queue,
+            class_queues,
             shares_state,
             loss,
             far_input_port,
@@ -55,9 +57,9 @@ impl Links {
         } = link;
         self.names.push(&name);
         let has_queue = queue.is_some();
-        self.all.push(Link { rate, propagation, loss, fabric, far_input_port, has_queue, shares_state });
+        self.all.push(LinkParameters { rate, propagation, loss, fabric, far_input_port, has_queue, shares_state });
         if has_queue || trace.is_some() {
-            self.extras.insert(number, LinkExtras { queue, trace, watched_flows });
+            self.extras.insert(number, LinkExtras { queue, class_queues, trace, watched_flows });
         }
         number
     }

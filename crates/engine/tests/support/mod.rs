@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 
+pub mod traffic;
+
 use forebay_engine::{
     Application, Distribution, FlowSpec, LinkSpec, Network, NetworkBuilder, Packet, Probes, RunResult, Transport,
     UdpPattern,
@@ -53,6 +55,7 @@ pub fn plain_link(name: &str, rate: Rate, propagation: Span) -> LinkSpec {
         rate,
         propagation,
         queue: None,
+        class_queues: Vec::new(),
         shares_state: false,
         loss: 0.0,
         far_input_port: 0,

@@ -1,7 +1,6 @@
 //! What a guest did wrong, with packet, time and flow.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use forebay_qdisc::{Backlog, FlowKey, Time};
 use forebay_scenario::names;
@@ -34,25 +33,29 @@ pub(super) struct Fault {
 
 /// Keeps the first fault of a run.
 #[derive(Default)]
-pub(super) struct Faults(RefCell<Option<Fault>>);
+pub(super) struct Faults(Mutex<Option<Fault>>);
 
 impl Faults {
     pub fn note(&self, fault: Fault) {
-        self.0.borrow_mut().get_or_insert(fault);
+        self.lock().get_or_insert(fault);
     }
 
     pub fn any(&self) -> bool {
-        self.0.borrow().is_some()
+        self.lock().is_some()
     }
 
     pub fn take(&self) -> Option<Fault> {
-        self.0.borrow_mut().take()
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Fault>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Where a guest decides, and what it shows.
 pub(super) struct Place {
-    pub faults: Rc<Faults>,
+    pub faults: Arc<Faults>,
     pub class: String,
     pub queue: String,
     pub gauges: Vec<&'static str>,

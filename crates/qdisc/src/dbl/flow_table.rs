@@ -1,9 +1,10 @@
 //! The flow table: an entry for each hash value, without a flow label, so that flows may collide (paper, section 5.2).
 
-use alloc::rc::Rc;
+use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::RefCell;
+use core::fmt;
 
 use super::input_ports::InputPorts;
 use crate::Time;
@@ -46,24 +47,25 @@ pub(super) struct QueueCounts {
 
 /// A flow table with its queues.
 #[derive(Debug)]
-pub(super) struct FlowTable {
-    pub entries: Vec<Entry>,
-    pub queues: Vec<QueueCounts>,
+pub struct FlowTable {
+    pub(super) entries: Vec<Entry>,
+    pub(super) queues: Vec<QueueCounts>,
 }
 
 impl FlowTable {
-    fn new(entries: u32) -> Self {
+    /// An empty table of this many entries; at least one.
+    pub(super) fn new(entries: u32) -> Self {
         let fresh = Entry { used_cells: 0, credits_lost: 0, owner: 0, blame: None, classified_at: Time::NEVER };
-        Self { entries: vec![fresh; entries as usize], queues: Vec::new() }
+        Self { entries: vec![fresh; entries.max(1) as usize], queues: Vec::new() }
     }
 
     /// The index of a hash.
-    pub fn index(&self, hash: u64) -> u32 {
+    pub(super) fn index(&self, hash: u64) -> u32 {
         crate::table_index(hash, self.entries.len() as u32)
     }
 
     /// Adds the cells of a packet that enters `queue`.
-    pub fn add_cells(&mut self, index: u32, cells: u32, queue: u16) {
+    pub(super) fn add_cells(&mut self, index: u32, cells: u32, queue: u16) {
         let entry = &mut self.entries[index as usize];
         if entry.used_cells == 0 {
             entry.owner = queue;
@@ -73,7 +75,7 @@ impl FlowTable {
     }
 
     /// Takes back the cells of a packet that leaves its queue.
-    pub fn remove_cells(&mut self, index: u32, cells: u32) {
+    pub(super) fn remove_cells(&mut self, index: u32, cells: u32) {
         let entry = &mut self.entries[index as usize];
         entry.used_cells -= cells;
         if entry.used_cells == 0 {
@@ -83,7 +85,7 @@ impl FlowTable {
 
     /// Brings the counts of belligerent flows up to date after a packet of `port` for `queue`.
     #[inline]
-    pub fn classify(&mut self, index: u32, belligerent: bool, queue: u16, port: u16, now: Time) {
+    pub(super) fn classify(&mut self, index: u32, belligerent: bool, queue: u16, port: u16, now: Time) {
         match (self.entries[index as usize].blame, belligerent) {
             (None, false) => {}
             (None, true) => self.blame(index, queue, port, now),
@@ -120,38 +122,67 @@ impl FlowTable {
     }
 }
 
+/// Lends a flow table to one queue after another.
+///
+/// The queues of a table may be moved to another thread, so that it takes a lock. Without an operating system there is
+/// none to be had: whoever makes a shared table provides it, for example a mutex.
+pub trait LendTable: Send + Sync {
+    /// Calls `work` once, with the table.
+    fn lend(&self, work: &mut dyn FnMut(&mut FlowTable));
+}
+
 /// A flow table that several queues of a switch use (paper, section 5). Cloning gives another handle to the same table.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SharedFlowTable {
-    table: Rc<RefCell<FlowTable>>,
+    lender: Arc<dyn LendTable>,
+}
+
+impl fmt::Debug for SharedFlowTable {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SharedFlowTable").finish_non_exhaustive()
+    }
 }
 
 impl SharedFlowTable {
-    /// An empty table of this many entries; at least one.
+    /// An empty table of this many entries, at least one, that `lender` takes charge of.
     #[must_use]
-    pub fn new(entries: u32) -> Self {
-        Self { table: Rc::new(RefCell::new(FlowTable::new(entries.max(1)))) }
+    pub fn new<L: LendTable + 'static>(entries: u32, lender: impl FnOnce(FlowTable) -> L) -> Self {
+        Self { lender: Arc::new(lender(FlowTable::new(entries))) }
     }
+}
 
+/// The table of a queue: its own, or one that it shares.
+pub(super) enum Table {
+    Own(RefCell<FlowTable>),
+    Shared(SharedFlowTable),
+}
+
+impl Table {
     /// Enters another queue; returns its number. `None` after 65,536 of them.
-    pub(super) fn register(&self, input_ports: Option<InputPorts>) -> Option<u16> {
-        let queues = &mut self.table.borrow_mut().queues;
-        let number = u16::try_from(queues.len()).ok()?;
-        queues.push(QueueCounts { input_ports, ..QueueCounts::default() });
-        Some(number)
+    pub fn register(&self, input_ports: Option<InputPorts>) -> Option<u16> {
+        self.with(|table| {
+            let number = u16::try_from(table.queues.len()).ok()?;
+            table.queues.push(QueueCounts { input_ports, ..QueueCounts::default() });
+            Some(number)
+        })
     }
 
     /// Bytes of the table and of what its queues count.
-    pub(super) fn state_bytes(&self) -> u64 {
-        let table = self.table.borrow();
-        heap_bytes(&table.entries) + heap_bytes(&table.queues)
+    pub fn state_bytes(&self) -> u64 {
+        self.with(|table| heap_bytes(&table.entries) + heap_bytes(&table.queues))
     }
 
-    /// Runs `work` on the table. The queues of a switch take turns on one thread, and none calls another while it
-    /// works.
+    /// Runs `work` on the table. No queue calls another one while it works.
     #[inline]
-    pub(super) fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
-        work(&mut self.table.borrow_mut())
+    pub fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
+        match self {
+            Self::Own(table) => work(&mut table.borrow_mut()),
+            Self::Shared(shared) => {
+                let (mut work, mut result) = (Some(work), None);
+                shared.lender.lend(&mut |table| result = work.take().map(|work| work(table)));
+                result.expect("a lender calls what it is given")
+            }
+        }
     }
 }
 

@@ -1,8 +1,11 @@
 //! DBL's rules, and the paper's figures 2 and 6 in a loop of one port.
 
+extern crate std;
+
 use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
+use std::sync::Mutex;
 
 use forebay_units::QueueSize;
 use rand_pcg::Pcg64Mcg;
@@ -214,7 +217,7 @@ fn the_hash_may_change_while_packets_are_queued() {
         law.release(ticket, 700, Backlog::default(), offers.now);
     }
     assert_eq!((gauge(&law, "queue_cells"), gauge(&law, "active_flows")), (0.0, 0.0));
-    let index = |salt| SharedFlowTable::new(4096).with(|table| table.index(hash_flow(FlowKey(1), salt)));
+    let index = |salt| FlowTable::new(4096).index(hash_flow(FlowKey(1), salt));
     assert_ne!(index(law.salt), index(law.rehash.unwrap().base_salt));
 }
 
@@ -306,7 +309,7 @@ fn a_throttle_begins_with_a_burst_of_the_belligerents_buffer_limit() {
 #[test]
 fn queues_that_share_a_table_keep_their_own_counts() {
     // One entry: every flow of both queues collides in it.
-    let table = SharedFlowTable::new(1);
+    let table = SharedFlowTable::new(1, |table| Locked(Mutex::new(table)));
     let config = DblConfig { include_arrival: true, ..DblConfig::default() };
     let mut laws = [(); 2].map(|()| Dbl::with_shared_table(&config, LINK, 7, &table).unwrap());
     assert_ne!(laws[0].salt, laws[1].salt);
@@ -321,6 +324,14 @@ fn queues_that_share_a_table_keep_their_own_counts() {
         law.release(ticket, 1000, Backlog::default(), Time::ZERO);
     }
     assert_eq!(laws.each_ref().map(|law| gauge(law, "active_flows")), [0.0, 0.0]);
+}
+
+struct Locked(Mutex<FlowTable>);
+
+impl LendTable for Locked {
+    fn lend(&self, work: &mut dyn FnMut(&mut FlowTable)) {
+        work(&mut self.0.lock().unwrap());
+    }
 }
 
 fn sent(port: &Port, flow: u64) -> u64 {

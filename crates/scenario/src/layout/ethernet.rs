@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::{FramesOfGenerator, Layout, Pair, Route, Source};
+use crate::lan::{Cable, Lan};
 use crate::names;
-use crate::schema::{Ethernet, FlowGroup, LinkSpec, SpanDistribution, Transport};
+use crate::schema::{FlowGroup, LinkSpec, OneOrMany, SpanDistribution, Transport};
 
 /// A switch, or a node with its adapter.
 pub(crate) struct Station {
@@ -27,33 +28,38 @@ pub(crate) struct StationPort {
 type Tree = Vec<Option<usize>>;
 
 impl Layout {
-    pub(super) fn ethernet(&mut self, ethernet: &Ethernet, groups: &[FlowGroup], seed: u64) {
-        let switches = ethernet.switches.len();
+    pub(super) fn ethernet(&mut self, lan: &Lan<'_>, groups: &[FlowGroup], seed: u64) {
+        let switches = lan.switches.len();
         let station = |name: &str| Station { name: name.to_owned(), ports: Vec::new() };
         // Stations are numbered, switches first; and so are the nodes of the layout, which has no others.
-        let mut stations: Vec<Station> = ethernet.switches.iter().map(|switch| station(&switch.name)).collect();
-        stations.extend(ethernet.nodes().map(station));
+        let mut stations: Vec<Station> = lan.switches.iter().map(|switch| station(switch.name)).collect();
+        stations.extend(lan.nodes.iter().copied().map(station));
         let numbers: BTreeMap<String, usize> =
             stations.iter().map(|station| (station.name.clone(), self.node())).collect();
         let mut lines: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         let mut neighbours = vec![Vec::new(); switches];
         let mut switch_of = BTreeMap::new();
-        let link = LinkSpec {
-            rate: ethernet.link.rate,
-            delay: SpanDistribution::Constant(ethernet.link.delay),
-            queue: None,
-            loss: 0.0,
-        };
-        for (one, other) in names::cables(ethernet) {
+        for &Cable { ends: [one, other], rate, delay, queue, .. } in &lan.cables {
             let (Some(&from), Some(&to)) = (numbers.get(one), numbers.get(other)) else { continue };
             let (name, back_name) = (names::graph_link(one, other), names::graph_link(other, one));
-            let there = self.line(name.clone(), &name, &link, (from, to), seed);
-            let back = self.line(back_name.clone(), &back_name, &link, (to, from), seed);
+            let spec = |from: usize| {
+                let queue = queue.filter(|_| from < switches).map(|queue| Box::new(queue.clone()));
+                LinkSpec { rate, delay: SpanDistribution::Constant(delay), queue, loss: 0.0 }
+            };
+            let there = self.line(name.clone(), &name, &spec(from), (from, to), seed);
+            let back = self.line(back_name.clone(), &back_name, &spec(to), (to, from), seed);
+            for (line, from) in [(there, from), (back, to)] {
+                let switch = lan.switches.get(from);
+                let has_class_queues = switch.is_some_and(|switch| lan.has_class_queues(switch.spec));
+                self.lines[line as usize].has_class_queues = has_class_queues;
+            }
             join(&mut stations, (from, to), Pair { there, back });
             lines.extend([((from, to), there), ((to, from), back)]);
-            if from < switches {
+            if from.max(to) < switches {
                 neighbours[from].push(to);
                 neighbours[to].push(from);
+            } else if from < to {
+                switch_of.insert(other, (to, from));
             } else {
                 switch_of.insert(one, (from, to));
             }
@@ -66,7 +72,7 @@ impl Layout {
             let backward = hops.windows(2).rev().map(|hop| lines.get(&(hop[1], hop[0])).copied());
             Some((forward, backward.collect::<Option<_>>()?))
         };
-        self.routes = frame_routes(ethernet, groups, route);
+        self.routes = routes(lan, groups, route);
         self.adapters = stations.split_off(switches);
         self.ethernet_switches = stations;
     }
@@ -79,23 +85,33 @@ fn join(stations: &mut [Station], (from, to): (usize, usize), lines: Pair) {
     stations[to].ports.push(StationPort { out: lines.back, incoming: lines.there, faces: near });
 }
 
-/// The flows of all groups of frames, those of a generator one after the other.
-fn frame_routes(
-    ethernet: &Ethernet,
+/// The flows of all groups, of frames those of a generator one after the other.
+fn routes(
+    lan: &Lan<'_>,
     groups: &[FlowGroup],
     route: impl Fn(&str, &str) -> Option<(Vec<u32>, Vec<u32>)>,
 ) -> Vec<Route> {
     let mut routes = Vec::new();
     let mut number = 0;
-    let of_frames = groups.iter().enumerate().filter(|(_, group)| matches!(group.transport, Transport::Frames(_)));
-    for (group, spec) in of_frames {
-        for (index, generator) in ethernet.generators(spec).into_iter().enumerate() {
+    for (group, spec) in groups.iter().enumerate() {
+        if !matches!(spec.transport, Transport::Frames(_)) {
+            for index in 0..spec.flows() {
+                let end = |list: &'_ Option<OneOrMany>| list.as_ref()?.at(index as usize).map(str::to_owned);
+                let (Some(from), Some(to)) = (end(&spec.from), end(&spec.to)) else { continue };
+                let Some((forward, backward)) = route(&from, &to) else { continue };
+                let name = spec.flow_name(index);
+                routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+            }
+            continue;
+        }
+        for (index, generator) in lan.generators(spec).into_iter().enumerate() {
             let share = 1.0 / generator.to.len() as f64;
-            let name = |to: &str| names::frame_flow(ethernet, spec, generator.from, to);
+            let name = |to: &str| names::frame_flow(lan, spec, generator.from, to);
             let Some(first) = generator.to.first().map(|to| name(to)) else { continue };
+            let Some(link) = lan.rate_of(generator.from) else { continue };
             for &to in &generator.to {
                 let Some((forward, backward)) = route(generator.from, to) else { continue };
-                let source = Source::Frames(FramesOfGenerator { generator: number, share, first: first.clone() });
+                let source = Source::Frames(FramesOfGenerator { generator: number, share, link, first: first.clone() });
                 routes.push(Route { name: name(to), group, index: index as u32, forward, backward, source });
             }
             number += 1;

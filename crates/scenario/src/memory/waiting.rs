@@ -2,6 +2,7 @@
 
 use forebay_units::{QueueSize, Rate};
 
+use crate::lan::Lan;
 use crate::schema::{
     Application, FlowGroup, Graph, GraphLink, LinkSpec, ScenarioSpec, Topology, Transport, UdpPattern,
 };
@@ -21,7 +22,34 @@ struct Shared {
 pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
     let (windows, excess) = waiting(spec);
     let propagating = propagating(spec);
-    if spec.topology.ethernet().is_some() { (propagating, 0.0) } else { (windows, excess + propagating) }
+    match spec.topology.lan() {
+        Some(lan) => of_ethernet(spec, &lan, propagating),
+        None => (windows, excess + propagating),
+    }
+}
+
+/// Windows wait in their adapters, and so does what UDP sends beyond the rate of its node's link. Generated frames that
+/// wait are numbers.
+fn of_ethernet(spec: &ScenarioSpec, lan: &Lan<'_>, propagating: f64) -> (f64, f64) {
+    let limit = lan.adapter.voq_limit.map_or(f64::INFINITY, |limit| match limit {
+        QueueSize::Packets(packets) | QueueSize::Bytes(packets) => packets as f64,
+    });
+    let (mut windows, mut excess) = (0.0, 0.0);
+    for group in &spec.flows {
+        let count = f64::from(group.flows());
+        match &group.transport {
+            Transport::Tcp(_) => windows += count * window(group).min(limit),
+            Transport::Udp(udp) => {
+                let sources = group.from.iter().flat_map(|from| &from.0).take(group.flows() as usize);
+                let links_bps: f64 = sources.filter_map(|node| lan.rate_of(node)).map(bps).sum();
+                let excess_bps = (count * udp_bps(&udp.pattern) - links_bps).max(0.0);
+                let packets = excess_bps * spec.duration.seconds() / packet_bits(group);
+                excess += packets.min(count * limit);
+            }
+            Transport::Cells(_) | Transport::Frames(_) => {}
+        }
+    }
+    (windows, excess + propagating)
 }
 
 /// An estimate of the packets that propagate at once of sources that do not wait for answers.
@@ -38,14 +66,16 @@ fn propagating(spec: &ScenarioSpec) -> f64 {
             (Transport::Udp(udp), _) => {
                 count * access.map_or(f64::INFINITY, |link| bps(link.rate)).min(udp_bps(&udp.pattern))
             }
-            (Transport::Frames(frames), Topology::Ethernet(ethernet)) => {
+            (Transport::Frames(frames), topology) => {
                 let duty = frames.on_off.as_ref().map_or(1.0, |on_off| on_off.duty);
-                (count * bps(frames.rate) * duty).min(ethernet.nodes().count() as f64 * bps(ethernet.link.rate))
+                let lan = topology.lan();
+                let rates = lan.iter().flat_map(|lan| lan.nodes.iter().filter_map(|node| lan.rate_of(node)));
+                (count * bps(frames.rate) * duty).min(rates.map(bps).sum())
             }
             (Transport::Cells(cells), Topology::Switch(switch)) => {
                 f64::from(switch.ports) * bps(switch.input.rate) * cells.load
             }
-            (Transport::Frames(_) | Transport::Cells(_), _) => 0.0,
+            (Transport::Cells(_), _) => 0.0,
         };
         rate_bps * way_s / packet_bits(group)
     };

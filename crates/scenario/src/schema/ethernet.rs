@@ -12,17 +12,23 @@ use serde::de::{Deserializer, Error, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::Algorithm;
-use super::{FlowGroup, OneOrMany};
+use super::{FlowGroup, OneOrMany, QueueSpec};
 
 /// Nodes with adapters and switches, whose memory is divided among the inputs and shared by the outputs. Full-duplex
 /// links of one rate connect them, with shortest-path routes. Links: `<from>-><to>`; the queue of a switch's output has
-/// the name of its link. Only `frames` cross it. The network of the E2CM proposal.
+/// the name of its link. Frames, TCP and UDP cross it, at the lengths that their flows give them. The network of the
+/// E2CM proposal.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ethernet {
     /// Every link, in both directions.
     pub link: EthernetLink,
-    /// Congestion management, which tells the sources to slow down. Default: none.
+    /// Queue discipline of every output of a switch; where classes have queues of their own, of each class. What it
+    /// drops is lost, above the memory's limits and PAUSE. Not together with `congestion_management`. Default: the
+    /// `arbiter` of the switch.
+    #[serde(default)]
+    pub queue: Option<Box<QueueSpec>>,
+    /// Congestion management, which tells the sources of data to slow down. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
     /// Properties of every switch.
@@ -108,8 +114,8 @@ impl Default for SharedMemorySwitch {
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Adapter {
-    /// Maximum number of frames in each virtual output queue; further frames are dropped at the source. Default: no
-    /// limit.
+    /// Maximum number of frames in each virtual output queue; further frames are dropped at the source. The ACKs of a
+    /// flow have a queue of their own. Default: no limit.
     pub voq_limit: Option<QueueSize>,
     /// Maximum number of flows that have a rate limiter at the same time. Default: all.
     #[schemars(range(min = 1))]
@@ -360,20 +366,6 @@ impl Ethernet {
     /// Names of all nodes, switch by switch.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
         self.switches.iter().flat_map(|switch| switch.nodes.iter().map(String::as_str))
-    }
-
-    /// The generators of a group's frames.
-    #[must_use]
-    pub fn generators<'a>(&'a self, group: &'a FlowGroup) -> Vec<Generator<'a>> {
-        let (Some(from), Some(to)) = (&group.from, &group.to) else { return Vec::new() };
-        let others = to.is_others();
-        (0..group.generators())
-            .filter_map(|index| {
-                let from = from.at(index)?;
-                let to = if others { self.nodes().filter(|&node| node != from).collect() } else { vec![to.at(index)?] };
-                Some(Generator { from, to })
-            })
-            .collect()
     }
 }
 

@@ -44,8 +44,8 @@ pub struct FlowGroup {
     /// Free graph and Ethernet only, required there: the host that sends, or a list of hosts that take turns.
     #[serde(default)]
     pub from: Option<OneOrMany>,
-    /// Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; in an
-    /// Ethernet also "others", every other node.
+    /// Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; for
+    /// frames also "others", every other node.
     #[serde(default)]
     pub to: Option<OneOrMany>,
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
@@ -71,7 +71,7 @@ pub enum Transport {
     /// Cells in the slots of a line, as in switch theory; for the switch topology only.
     Cells(Cells),
     /// Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology
-    /// only.
+    /// and graphs with Ethernet switches only.
     Frames(Frames),
 }
 

@@ -1,7 +1,9 @@
 //! Queues: one line a discipline.
 
+use std::sync::{Mutex, PoisonError};
+
 use forebay_qdisc as qdisc;
-use forebay_qdisc::dbl::{FlowTableScope, SharedFlowTable};
+use forebay_qdisc::dbl::{FlowTable, FlowTableScope, LendTable, SharedFlowTable};
 use forebay_qdisc::{
     CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Guest, Packet, ParameterError, Queue, Rate, hash_flow,
 };
@@ -183,6 +185,15 @@ pub struct Switch<'g> {
     path: String,
 }
 
+/// A flow table that queues share. The ports that share it are one node of the engine, so that none waits for another.
+struct Locked(Mutex<FlowTable>);
+
+impl LendTable for Locked {
+    fn lend(&self, work: &mut dyn FnMut(&mut FlowTable)) {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
 impl<'g> Switch<'g> {
     /// A switch in a run under `seed` whose guests are made by `guests`.
     #[must_use]
@@ -212,7 +223,7 @@ impl<'g> Switch<'g> {
             None => {
                 // A queue of its own checks the configuration before a table of that size is made.
                 Dbl::new(config, link_rate, salt)?;
-                self.tables.push((entries, SharedFlowTable::new(entries)));
+                self.tables.push((entries, SharedFlowTable::new(entries, |table| Locked(Mutex::new(table)))));
                 self.tables.len() - 1
             }
         };

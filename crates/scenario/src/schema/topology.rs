@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use forebay_switching::congestion::CongestionManagement;
 use forebay_units::Rate;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged;
-use super::{Cioq, Ethernet, InputQueued, QueueSpec, SpanDistribution, SwitchTopology};
+use super::{Adapter, Cioq, Ethernet, InputQueued, QueueSpec, SharedMemorySwitch, SpanDistribution, SwitchTopology};
 
 /// The network: exactly one of these.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -130,6 +131,12 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// Full-duplex links between them.
     pub links: Vec<GraphLink>,
+    /// Ethernet switches only: properties of the adapter of every host.
+    #[serde(default)]
+    pub adapter: Adapter,
+    /// Ethernet switches only: congestion management, which tells the sources of data to slow down. Default: none.
+    #[serde(default)]
+    pub congestion_management: Option<CongestionManagement>,
 }
 
 /// A host, a router or a switch.
@@ -158,10 +165,13 @@ pub enum NodeKind {
     Cioq(Cioq),
     /// Forwards packets from one FIFO queue at each input; the fastest of its links is its line.
     InputQueued(InputQueued),
+    /// Forwards frames from memory that is divided among its inputs and shared by its outputs. A graph that has one has
+    /// no routers or switches of other kinds, and its hosts have adapters, each with one link.
+    EthernetSwitch(SharedMemorySwitch),
 }
 
 fn bare_kinds(schema: &mut Schema) {
-    tagged::allow_bare(schema, &["cioq", "input_queued"]);
+    tagged::allow_bare(schema, &["cioq", "input_queued", "ethernet_switch"]);
 }
 
 /// A full-duplex link between two nodes.
@@ -176,7 +186,8 @@ pub struct GraphLink {
     pub rate: Rate,
     /// Propagation delay. A distribution is drawn once for each direction.
     pub delay: SpanDistribution,
-    /// The queue of the sending port. Default: drop-tail without limit.
+    /// The queue of the sending port. Default: drop-tail without limit; at an Ethernet switch its `arbiter`. An adapter
+    /// has none.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
     /// Probability that a data packet is lost at the entry of the link, independently of others. Below 1.

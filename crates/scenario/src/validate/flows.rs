@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
+use super::check::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use super::graph::Reach;
-use super::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
-use super::{ethernet, switch};
+use super::{frames, switch};
 use crate::document::Path;
 use crate::names;
 use crate::schema::{
@@ -50,31 +50,26 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             Transport::Tcp(config) => tcp(group, config, &at)?,
             Transport::Udp(udp) => self::udp(group, udp, &at)?,
             Transport::Cells(cells) => switch::cells(group, cells, spec, &at)?,
-            Transport::Frames(frames) => ethernet::frames(group, frames, spec, &at)?,
+            Transport::Frames(frames) => frames::frames(group, frames, spec, &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
     }
     unique_names(spec, path)?;
-    match spec.topology.ethernet() {
-        Some(ethernet) => {
-            ethernet::unique_names(spec, path)?;
-            ethernet::load(ethernet, spec, path)
+    match spec.topology.lan() {
+        Some(lan) => {
+            frames::unique_names(spec, path)?;
+            frames::load(&lan, spec, path)
         }
         None => Ok(()),
     }
 }
 
-/// Nothing but frames crosses an Ethernet.
+/// Cells are of a switch, and cross no Ethernet.
 fn crosses(group: &FlowGroup, spec: &ScenarioSpec, at: &Path) -> Validity {
-    let name = match group.transport {
-        Transport::Frames(_) => return Ok(()),
-        Transport::Tcp(_) => "tcp",
-        Transport::Udp(_) => "udp",
-        Transport::Cells(_) => "cells",
-    };
-    let message = || format!("`{name}` does not go over an Ethernet");
-    let other = spec.topology.ethernet().is_none();
-    require(other, || at.key("transport"), message, "expected `transport.frames`: only frames cross it")
+    let is_cells = matches!(group.transport, Transport::Cells(_));
+    let message = || "`cells` do not go over an Ethernet".to_owned();
+    let holds = !is_cells || spec.topology.lan().is_none();
+    require(holds, || at.key("transport"), message, "expected `transport.frames`, `tcp` or `udp`")
 }
 
 /// No flow may have the name of another, nor a group that of another's flow.
@@ -238,14 +233,15 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
         };
         require(last <= chain.hops, || at.key("enters"), || message, "expected at most `hops`")?;
     }
-    match reach {
+    let is_frames = matches!(group.transport, Transport::Frames(_));
+    match reach.filter(|_| !is_frames) {
         Some(reach) => {
             let none = || "a free graph has no access links of its own".to_owned();
             require(group.access.is_none(), || at.key("access"), none, "describe the link in `topology.graph.links`")?;
             ends(group, reach, at)
         }
-        None => match spec.topology.ethernet() {
-            Some(ethernet) => ethernet::ends(group, ethernet, at),
+        None => match spec.topology.lan() {
+            Some(lan) => frames::ends(group, &lan, at),
             None => no_ends(group, at),
         },
     }

@@ -5,11 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use forebay_switching::MAX_PORTS;
 use petgraph::unionfind::UnionFind;
 
-use super::{Invalid, Validity, check_name, require, switch};
+use super::check::{Invalid, Validity, check_name, require};
+use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
+use super::switch;
 use crate::document::Path;
 use crate::error::did_you_mean;
 use crate::names;
-use crate::schema::{Graph, NodeKind, ScenarioSpec};
+use crate::schema::{Adapter, Graph, Node, NodeKind, ScenarioSpec, SpanDistribution};
 
 /// More than any scenario has; keeps `--set` with a slip of the finger from eating all memory.
 const MOST_NODES: usize = 1_000_000;
@@ -73,11 +75,83 @@ pub(super) fn validate(graph: &Graph, path: &Path) -> Validity {
     Ok(())
 }
 
+/// Checks a graph whose links are known to be good and that has Ethernet switches, or has none and nothing for them.
+pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
+    let is_switch = |node: &Node| matches!(node.kind, NodeKind::EthernetSwitch(_));
+    if !graph.nodes.iter().any(is_switch) {
+        for (key, given) in [
+            ("adapter", graph.adapter != Adapter::default()),
+            ("congestion_management", graph.congestion_management.is_some()),
+        ] {
+            let message = || format!("`{key}` is for a graph with Ethernet switches");
+            require(!given, || path.key(key), message, "this graph has none")?;
+        }
+        return Ok(());
+    }
+    let nodes = path.key("nodes");
+    let count = graph.nodes.len();
+    let many = || format!("{count} switches and hosts");
+    require(count <= MOST_STATIONS, || nodes.clone(), many, "expected at most 4096 in an Ethernet")?;
+    let numbers: BTreeMap<&str, usize> =
+        graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
+    let mut degrees = vec![0; count];
+    graph.links.iter().flat_map(|link| [&link.from, &link.to]).for_each(|name| degrees[numbers[name.as_str()]] += 1);
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let at = nodes.index(index);
+        check_station(&node.name, &at.key("name"))?;
+        let links = degrees[index];
+        match &node.kind {
+            NodeKind::EthernetSwitch(_) => {
+                let message = || format!("the switch `{}` has {links} links", node.name);
+                require((1..=MOST_PORTS).contains(&links), || at.key("name"), message, "expected 1 to 256")?;
+            }
+            NodeKind::Host => {
+                let message = || format!("the host `{}` has {links} links", node.name);
+                require(links == 1, || at.key("name"), message, "expected one: its adapter has one port")?;
+            }
+            NodeKind::Router | NodeKind::Cioq(_) | NodeKind::InputQueued(_) => {
+                let message = format!("`{}` forwards packets beside Ethernet switches", node.name);
+                let label = "expected `ethernet_switch`: a graph that has one has no routers or other switches";
+                return Err(Invalid::new(at.key("kind"), message, label));
+            }
+        }
+    }
+    let mut joined = UnionFind::new(count);
+    for (index, link) in graph.links.iter().enumerate() {
+        let at = path.key("links").index(index);
+        let name = names::graph_link(&link.from, &link.to);
+        for (key, given, label) in [
+            ("loss", link.loss > 0.0, "expected none: no frame of an Ethernet is lost at random"),
+            ("reverse", link.reverse.is_some(), "expected none: a link of an Ethernet is alike in both directions"),
+            ("metric", link.metric != 1, "expected 1: a path of an Ethernet is that of the fewest switches"),
+            (
+                "delay",
+                !matches!(link.delay, SpanDistribution::Constant(_)),
+                "expected one time: headroom follows from it",
+            ),
+        ] {
+            require(!given, || at.key(key), || format!("`{key}` of `{name}`, a link of an Ethernet"), label)?;
+        }
+        let [from, to] = [&link.from, &link.to].map(|name| numbers[name.as_str()]);
+        let has_switch = is_switch(&graph.nodes[from]) || is_switch(&graph.nodes[to]);
+        let hosts = || format!("`{name}` joins two hosts");
+        require(has_switch, || at.key("to"), hosts, "expected an Ethernet switch at one end")?;
+        joined.union(from, to);
+    }
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let at = nodes.index(index);
+        let first = &graph.nodes[0].name;
+        let message = || format!("no links lead from `{first}` to `{}`", node.name);
+        require(joined.equiv(0, index), || at.key("name"), message, "not connected to the first node")?;
+    }
+    Ok(())
+}
+
 /// Checks the nodes that are switches, whose links are known to be good.
 pub(super) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Validity {
     for (index, node) in graph.nodes.iter().enumerate() {
         let kind = path.index(index).key("kind");
-        if !node.kind.forwards() || node.kind == NodeKind::Router {
+        if !matches!(node.kind, NodeKind::Cioq(_) | NodeKind::InputQueued(_)) {
             continue;
         }
         let ports = graph.links.iter().filter(|link| link.from == node.name || link.to == node.name).count();
@@ -86,7 +160,7 @@ pub(super) fn switches(graph: &Graph, spec: &ScenarioSpec, path: &Path) -> Valid
         match &node.kind {
             NodeKind::Cioq(cioq) => switch::cioq(cioq, ports, spec, &kind.key("cioq"))?,
             NodeKind::InputQueued(fifos) => switch::input_queued(fifos, ports, spec, &kind.key("input_queued"))?,
-            NodeKind::Host | NodeKind::Router => {}
+            NodeKind::Host | NodeKind::Router | NodeKind::EthernetSwitch(_) => {}
         }
     }
     Ok(())

@@ -3,9 +3,11 @@
 use forebay_qdisc::{CbqConfig, ParameterError};
 use forebay_units::{QueueSize, Rate};
 
-use super::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
+use super::check::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
 use crate::document::Path;
-use crate::schema::{HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, Topology, Transport};
+use crate::schema::{
+    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, SpanDistribution, Topology, Transport,
+};
 
 const MOST_HOSTS: u32 = 1 << 20;
 /// A packet counts the links that it has passed in a byte; two of them lead to a chain and from it.
@@ -73,8 +75,13 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             }
             Ok(())
         }
-        // Its links are all alike, and checked with it.
-        Topology::Ethernet(_) => Ok(()),
+        // Its links are all alike, and checked with it; so are its queues.
+        Topology::Ethernet(ethernet) => {
+            let Some(queue) = &ethernet.queue else { return Ok(()) };
+            let delay = SpanDistribution::Constant(ethernet.link.delay);
+            let link = LinkSpec { rate: ethernet.link.rate, delay, queue: None, loss: 0.0 };
+            self::queue(queue, &link, largest.data.max(largest.acks), &path.key("ethernet.queue"))
+        }
     }
 }
 

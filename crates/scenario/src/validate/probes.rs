@@ -5,7 +5,7 @@ use std::path::{Component, Path as FilePath};
 
 use forebay_units::Span;
 
-use super::{Invalid, Validity, require};
+use super::check::{Invalid, Validity, require};
 use crate::document::Path;
 use crate::error::did_you_mean;
 use crate::names;
@@ -56,8 +56,14 @@ fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
 }
 
 fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validity {
-    let none = || "the queues of an Ethernet keep no gauges of single flows".to_owned();
-    require(spec.topology.ethernet().is_none(), || path.clone(), none, "expected none: ask for `series`")?;
+    if let Some(lan) = spec.topology.lan() {
+        let none = || "the outputs of this Ethernet keep no gauges of single flows".to_owned();
+        let sender = gauges.queue.split("->").next().and_then(|name| lan.switch(name));
+        let has_queue = lan.cables.iter().any(|cable| cable.queue.is_some() && is_of(&gauges.queue, cable.ends));
+        let has_gauges = has_queue && sender.is_some_and(|switch| !lan.has_class_queues(switch));
+        let label = "expected none: give it a `queue`, without queues for each class, or ask for `series`";
+        require(has_gauges, || path.clone(), none, label)?;
+    }
     check_link(&gauges.queue, "queue", spec, &path.key("queue"))?;
     for (index, name) in gauges.flows.iter().enumerate() {
         let groups = || spec.flows.iter().map(|group| group.name.clone());
@@ -72,6 +78,11 @@ fn flow_gauges(gauges: &FlowGauges, spec: &ScenarioSpec, path: &Path) -> Validit
         }
     }
     Ok(())
+}
+
+/// Whether it is the name of a link between these.
+fn is_of(link: &str, [one, other]: [&str; 2]) -> bool {
+    link == names::graph_link(one, other) || link == names::graph_link(other, one)
 }
 
 fn check_link(name: &str, what: &str, spec: &ScenarioSpec, path: &Path) -> Validity {

@@ -3,7 +3,7 @@
 use forebay_switching::{LoadError, LoadPattern, MAX_PORTS, SchedulerConfig, Speedup};
 use forebay_units::{Bytes, QueueSize};
 
-use super::{Invalid, Validity, require};
+use super::check::{Invalid, Validity, require};
 use crate::document::Path;
 use crate::schema::{Cells, Cioq, Fabric, FlowGroup, InputQueued, ScenarioSpec, SwitchTopology, Transport};
 
@@ -123,7 +123,7 @@ pub(super) fn cells(group: &FlowGroup, cells: &Cells, spec: &ScenarioSpec, at: &
     super::flows::check_packet(cells.size, &path.key("size"))?;
     let load = path.key("load");
     require(cells.load > 0.0, || load.clone(), || format!("`load` is {}", cells.load), "expected more than 0")?;
-    super::check_fraction(cells.load, false, &load)?;
+    super::check::check_fraction(cells.load, false, &load)?;
     if let Some(burst) = cells.burst_cells {
         let holds = (1.0..=1e9).contains(&burst);
         require(holds, || path.key("burst_cells"), || format!("`burst_cells` is {burst}"), "expected 1 or more")?;

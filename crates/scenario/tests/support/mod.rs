@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test binary uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use forebay_engine::{RunResult, Series, Table};
+use forebay_engine::{Column, RunResult, Series, Table};
 use forebay_scenario::{Scenario, run};
 
 /// Links of the E2CM proposal, with memory and watermarks of its switches and adapters.
@@ -111,6 +111,18 @@ pub fn total_gigabits(result: &RunResult) -> f64 {
 /// What all rows of the table have in this column together.
 pub fn sum(table: &Table, column: &str) -> u64 {
     table.counts(column).iter().sum()
+}
+
+/// What both the ports and the adapters of an Ethernet count, in one table.
+pub fn ports(result: &RunResult) -> Table {
+    let together = |name: &str, column: &Column| match (column, result.queues.column(name)?) {
+        (Column::Text(ends), Column::Text(ports)) => Some(Column::Text(ports.iter().chain(ends.iter()).collect())),
+        (Column::Float(ends), Column::Float(ports)) => Some(Column::Float([&ports[..], ends].concat())),
+        (Column::Count(ends), Column::Count(ports)) => Some(Column::Count([&ports[..], ends].concat())),
+        _ => None,
+    };
+    let columns = result.adapters.columns.iter();
+    Table { columns: columns.filter_map(|(name, column)| Some((*name, together(name, column)?))).collect() }
 }
 
 /// The time series of this name.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 import numpy as np
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from forebay.experiment.errors import MetricError
 from forebay.runs.outcome import data_rows
@@ -23,14 +23,19 @@ if TYPE_CHECKING:
     from .metric import Samples
 
 
+Table = Literal["flows", "queues", "links", "adapters", "queue_flows"]
+
+
 class ColumnMetric(OutcomeMetric, WithUnit):
     """A column of a result table over the rows named, reduced to one value."""
 
     kind: Literal["column"]
     column: str
-    table: Literal["flows", "queues", "links", "ports", "queue_flows"] = "flows"
+    table: Table | Annotated[list[Table], Field(min_length=1)] = "flows"
+    """Of several tables the rows of all of them count: `["queues", "adapters"]`, all that PAUSE can stop."""
     name: str | None = None
-    """The row: a flow, queue, link or port. A `*` stands for any characters, and takes all rows that match: `out-*`."""
+    """The row: a flow, queue, link or adapter. A `*` stands for any characters, and takes all rows that match: `out-*`.
+    """
     group: str | None = None
     """The rows: all flows of a group."""
     queue: str | None = None
@@ -59,45 +64,51 @@ class ColumnMetric(OutcomeMetric, WithUnit):
 
     def of_outcome(self, outcome: Outcome) -> float:
         """Return the column of the rows, reduced. Raises MetricError where the run has no such row or column."""
-        rows = self._rows(outcome)
-        values = _column(outcome.tables[self.table], self.column, self.table)[rows].astype(np.float64)
-        if self.minus is not None:
-            values = values - self._beside(outcome, self.minus, rows)
-        if self.per is not None:
-            with np.errstate(invalid="ignore", divide="ignore"):
-                values = values / self._beside(outcome, self.per, rows)
-        if self.times is not None:
-            values = values * self._beside(outcome, self.times, rows)
+        tables = [self.table] if isinstance(self.table, str) else self.table
+        values = np.concatenate([self._values(outcome, table) for table in tables])
+        if not len(values):
+            message = f"no row of `{'`, `'.join(tables)}` matches {self.name or self.group or self.queue or 'this'}"
+            raise MetricError(message)
         if self.reduce == "share":
             return share_within(values, self.at_least, self.at_most) * self.scale
         return reduced(values, self.reduce) * self.scale
 
-    def _rows(self, outcome: Outcome) -> NDArray[np.bool]:
-        """Return which rows of the table are meant."""
-        table = outcome.tables[self.table]
-        names = _column(table, "flow" if self.table == "queue_flows" else "name", self.table)
+    def _values(self, outcome: Outcome, table: Table) -> NDArray[np.float64]:
+        """Return the values of the rows of one table that are meant."""
+        rows = self._rows(outcome, table)
+        values = _column(outcome.tables[table], self.column, table)[rows].astype(np.float64)
+        if self.minus is not None:
+            values = values - self._beside(outcome, table, self.minus, rows)
+        if self.per is not None:
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values = values / self._beside(outcome, table, self.per, rows)
+        if self.times is not None:
+            values = values * self._beside(outcome, table, self.times, rows)
+        return values
+
+    def _rows(self, outcome: Outcome, name: Table) -> NDArray[np.bool]:
+        """Return which rows of the table of that name are meant."""
+        table = outcome.tables[name]
+        names = _column(table, "flow" if name == "queue_flows" else "name", name)
         rows = np.ones(len(names), dtype=bool)
-        if self.table == "queue_flows":
+        if name == "queue_flows":
             rows &= data_rows(table)
         if self.name is not None:
             rows &= matching(names, self.name) if "*" in self.name else names == self.name
         if self.group is not None:
             rows &= np.isin(names, outcome.group(self.group))
         if self.queue is not None:
-            rows &= _column(table, "queue", self.table) == self.queue
-        if not rows.any():
-            message = f"no row of `{self.table}` matches {self.name or self.group or self.queue or 'this'}"
-            raise MetricError(message)
+            rows &= _column(table, "queue", name) == self.queue
         return rows
 
-    def _beside(self, outcome: Outcome, column: str, rows: NDArray[np.bool]) -> Samples:
+    def _beside(self, outcome: Outcome, name: Table, column: str, rows: NDArray[np.bool]) -> Samples:
         """Another column for the same rows; for `queue_flows` also one of the flow's own table."""
-        table = outcome.tables[self.table]
-        if column not in table and self.table == "queue_flows":
+        table = outcome.tables[name]
+        if column not in table and name == "queue_flows":
             flows = outcome.tables["flows"]
             of_flow = dict(zip(flows["name"], _column(flows, column, "flows"), strict=True))
             return np.array([float(of_flow[name]) for name in table["flow"][rows]])
-        return _column(table, column, self.table)[rows].astype(np.float64)
+        return _column(table, column, name)[rows].astype(np.float64)
 
 
 def _column(table: Columns, column: str, name: str) -> NDArray[np.float64]:

@@ -1,8 +1,8 @@
-//! The same network run in the order of the global clock: what the driver's results are compared with.
+//! The reference for the driver: the same network in the order of the global clock.
 //!
-//! A heap holds when each node is due. The earliest node runs for one picosecond; of nodes that are due at the same
-//! time, a feeder runs before what it feeds at once. There are no horizons and no rounds: how long lanes are matters
-//! for nothing but that order.
+//! A heap holds when each node is due. The earliest node runs for one picosecond. Of nodes due at one time, a feeder
+//! runs before what it feeds at once. There are no horizons and no rounds, and delays of lanes matter for that order
+//! alone.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,16 +14,14 @@ use crate::driver::progress::Progress;
 use crate::driver::windows::{Windows, turn};
 use crate::error::RunError;
 
-/// Which node runs when.
 struct Agenda {
-    /// Time and node; entries for other times than `due` are stale.
+    /// Time and node. Entries that differ from `due` are stale.
     heap: BinaryHeap<Reverse<(Time, NodeId)>>,
-    /// When each node is to run next.
     due: Vec<Time>,
 }
 
 impl Agenda {
-    /// A node is to run at `due`, if it is not to run before.
+    /// Plans a node for `due`, unless it runs earlier.
     fn plan(&mut self, node: NodeId, due: Time) {
         if due < self.due[node as usize] {
             self.due[node as usize] = due;
@@ -31,7 +29,6 @@ impl Agenda {
         }
     }
 
-    /// Takes out what comes next.
     fn pop(&mut self) -> Option<(Time, NodeId)> {
         while let Some(Reverse((time, node))) = self.heap.pop() {
             if self.due[node as usize] == time {
@@ -54,7 +51,7 @@ impl Windows {
     pub fn run_in_order(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         self.start(progress)?;
         let Self { nodes, stages, feeders, lanes, .. } = self;
-        // The nodes of the stages that each node's stage feeds.
+        // The nodes that each node's stage feeds.
         let mut fed: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
         for stage in &*stages {
             for &(feeder, _) in &feeders[stage.feeders.clone()] {

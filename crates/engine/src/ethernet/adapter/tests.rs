@@ -1,4 +1,4 @@
-//! An adapter by itself: what comes and goes is written down by hand.
+//! An adapter alone, with arrivals and departures by hand.
 
 mod alone;
 
@@ -39,7 +39,7 @@ fn a_change_of_rate_changes_the_wait_that_is_under_way() {
         &[told(0, 1e6, at(100)), told(1, 1e6, at(200)), told(0, 1e9, at(9000)), told(0, 10e9, at(20_000))],
         at(23_000),
     );
-    // 12 us after the last frame, not 12 ms; then at once.
+    // 12 us after the last frame, not 12 ms. Then at once.
     assert_eq!(node.times(0), [0, 12_000, 20_000, 21_200, 22_400]);
     assert_eq!(node.times(1), [1200]);
 }
@@ -70,7 +70,7 @@ fn a_queue_takes_no_more_frames_than_its_limit() {
     let mut node = setup.node();
     node.run(&[], at(120_000));
     node.adapter.ingress.generate(at(120_000));
-    // 101 slots: 202 frames generated, 101 sent, 2 * 3 at most left.
+    // 101 slots: 202 frames generated, 101 sent, at most 2 * 3 queued.
     assert!((95..=98).contains(&node.adapter.ingress.source_drops), "{}", node.adapter.ingress.source_drops);
 }
 
@@ -88,7 +88,7 @@ fn pause_lets_the_frame_end_and_holds_up_data_and_probes_but_not_answers() {
     let mut setup = Setup::new();
     setup.reaction.probe_every = 2;
     let mut node = setup.node();
-    // Flow 0 sends its second frame from 2400 on, and a probe behind it, which has to wait.
+    // Flow 0 sends its second frame from 2400 on. The probe behind it has to wait.
     let incoming = [pause(0xff, u16::MAX, at(3000)), probe(2, at(1000), at(4000)), pause(0xff, 0, at(9000))];
     node.run(&incoming, at(9100));
     let answered = at(4000) + LINE.transmission_time(64);
@@ -113,7 +113,7 @@ fn pause_ends_by_itself_and_begins_after_the_time_of_reaction() {
     let mut setup = Setup::new();
     setup.spec.reaction = Span::from_nanoseconds(700);
     let mut node = setup.node();
-    // 100 quanta are 5120 ns, from 2400 on: what begins then has begun before.
+    // 100 quanta are 5120 ns. The pause begins at 2400, before the frame that would begin then.
     node.run(&[pause(0xff, 100, at(1700))], at(8000));
     assert_eq!(node.log(), [(0, 0), (1, 1200), (0, 7520)]);
 }
@@ -174,7 +174,7 @@ fn a_slow_node_fills_its_buffer_and_stops_the_switch_until_it_has_emptied() {
     let mut node = setup.node();
     let frames: Vec<_> = (1..=5).map(|slot| data(2, at(1200 * slot), Ecn::NotCapable)).collect();
     node.run(&frames, at(100_000));
-    // The third frame fills it up to the mark; each takes 12 us; one is left after the fourth has gone.
+    // The third frame reaches the high watermark. Each takes 12 us. After the fourth has left, one remains.
     let order = |quanta| PauseFrame { classes: 0xff, quanta };
     assert_eq!(node.orders(), [(order(PauseSender::STOP), 3600), (order(PauseSender::GO), 1200 + 4 * 12_000)]);
     assert_eq!(node.adapter.port.memory_max_bytes, 5 * 1500);
@@ -190,7 +190,7 @@ fn an_order_to_stop_goes_ahead_of_all_but_the_frame_that_is_being_sent_and_is_sa
     let frames: Vec<_> = (1..=3).map(|slot| data(2, at(1200 * slot + 100), Ecn::NotCapable)).collect();
     node.run(&frames, at(2_000_000));
     let order = PauseFrame { classes: 0xff, quanta: PauseSender::STOP };
-    // Half of 65535 quanta of 51.2 ns later, when a frame has ended.
+    // Repeated after half of 65535 quanta of 51.2 ns, when a frame has ended.
     let again = 3700 + 65_535 * 256 / 10;
     let orders = node.orders();
     assert_eq!(orders[0], (order, 4800));
@@ -210,7 +210,7 @@ fn what_finds_no_room_is_lost() {
     frames.push(probe(3, at(0), at(5100)));
     node.run(&frames, at(100_000));
     assert_eq!(node.adapter.port.frames_lost, 3);
-    assert_eq!(node.adapter.lost.flows[&3], (2, 2));
+    assert_eq!(node.adapter.lost.directions[&6], (2, 2));
     let ControlCount { created, consumed, lost, .. } = node.adapter.control;
     assert_eq!((created, consumed, lost), (1, 1, 1));
     assert_eq!(node.orders(), []);
@@ -233,7 +233,7 @@ fn a_probe_is_answered_when_it_has_left_the_buffer_and_a_mark_when_its_frame_has
     let answers: Vec<_> =
         node.sent.iter().map(|(frame, message)| (frame.flow_id(), frame.time, message.unwrap())).collect();
     let report = |latency| Message::ProbeReport { latency, throughput: None };
-    // A frame is 1.2 us at the line's rate and 12 us at the node's: answers are sent one after the other.
+    // A frame takes 1.2 us on the line and 12 us at the node. Answers are sent one after the other.
     let first = (ROWS.of_flow(2), at(2200), Message::Cnp);
     let second = (ROWS.of_flow(2), at_line, report(at_line.since(at(500))));
     let third = (ROWS.of_flow(3), at(22_000), Message::Cnp);
@@ -242,7 +242,7 @@ fn a_probe_is_answered_when_it_has_left_the_buffer_and_a_mark_when_its_frame_has
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
-    /// The driver hands packets over before their time. That must not show.
+    /// The driver delivers packets before their time. This must not change results.
     #[test]
     fn it_makes_no_difference_how_early_packets_are_handed_over(
         load in 0.05_f64..1.0,

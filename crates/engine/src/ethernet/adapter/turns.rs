@@ -1,4 +1,4 @@
-//! What happens at an adapter by itself, and in which order.
+//! The events of an adapter and their order.
 
 use forebay_qdisc::{Span, Time};
 use forebay_switching::SharedMemory;
@@ -6,34 +6,35 @@ use forebay_switching::SharedMemory;
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::ethernet::adapter::Adapter;
 use crate::ethernet::pause::EVERY_CLASS;
+use crate::observe::handed_in::AdapterReport;
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 
 impl Adapter {
-    /// Settles when the next thing happens by itself; everything up to `now` has.
+    /// Sets the next event. Everything up to `now` must be done.
     pub(super) fn plan(&mut self, now: Time) {
         self.plan_upkeep();
         self.due = self.upkeep_at.min(self.next_transmission(now));
     }
 
-    /// Settles when the next thing happens by itself beside the sending of a frame.
+    /// Sets the next event that is not the start of a transmission.
     pub(super) fn plan_upkeep(&mut self) {
         let mut upkeep_at = self.egress.next_poll().min(self.ingress.next_poll());
         upkeep_at = upkeep_at.min(self.obeyed.next_order()).min(self.checkpoints.next());
+        upkeep_at = upkeep_at.min(self.next_of_endpoints());
         if self.is_emptied_on_time() {
             upkeep_at = upkeep_at.min(self.egress.leaves_at()).min(self.orders.poll_at());
         }
         self.upkeep_at = upkeep_at;
     }
 
-    /// Whether it has to be known on time what leaves the buffer; otherwise it is enough to know later when it left.
+    /// Whether departures from the buffer must be processed on time. Otherwise they may be processed late.
     #[inline]
     pub(super) fn is_emptied_on_time(&self) -> bool {
-        // A switch that is stopped may go on as soon as there is room.
+        // A paused switch may continue as soon as there is room.
         self.egress.is_timely() || self.orders.poll_at() < Time::NEVER
     }
 
-    /// When the port next has something to do.
     #[inline(always)]
     fn next_transmission(&self, now: Time) -> Time {
         let waits = self.probing != 0 || self.ingress.is_ready();
@@ -42,7 +43,7 @@ impl Adapter {
             let goes_on = waits || self.sending.is_some() || self.messages.len() > 0 || self.orders.is_pending();
             return if goes_on { self.free_at } else { next_ready.max(self.free_at) };
         }
-        // It is free, and what waits has not gone: the switch holds it up.
+        // The port is free, but frames wait: the switch has paused it.
         let free = self.obeyed.free_classes(now);
         if free == EVERY_CLASS {
             return next_ready;
@@ -51,13 +52,12 @@ impl Adapter {
         if free & (self.classes | self.probing) == 0 { freedom } else { next_ready.min(freedom) }
     }
 
-    /// Does what happens by itself before something that comes from outside.
     #[inline(never)]
     pub(super) fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
         self.run_until(now, lanes);
     }
 
-    /// Does what happens by itself up to `now`, in the order of time.
+    /// Processes the events up to `now`.
     #[inline(always)]
     fn run_until(&mut self, now: Time, lanes: &mut Lanes) {
         while self.due <= now {
@@ -70,10 +70,16 @@ impl Adapter {
         }
     }
 
-    /// Does what happens by itself at `now` beside the sending of a frame, all that came before having happened.
+    /// Processes the events at `now` that are not the start of a transmission.
     #[cold]
     fn keep_up(&mut self, now: Time, lanes: &mut Lanes) {
-        self.look_back(now, lanes);
+        if self.checkpoints.next() <= now {
+            self.check(now, lanes);
+        }
+        if self.next_of_endpoints() <= now {
+            self.run_endpoints(now, lanes);
+        }
+        self.empty_until(now, lanes);
         if self.obeyed.next_order() <= now {
             self.obeyed.obey(now);
         }
@@ -92,7 +98,7 @@ impl Adapter {
         self.plan_upkeep();
     }
 
-    /// Brings up to `now` what need not be done on time, and what it is done for: the books.
+    /// Processes up to `now` what may be late and matters for the books.
     fn look_back(&mut self, now: Time, lanes: &mut Lanes) {
         if self.checkpoints.next() <= now {
             self.check(now, lanes);
@@ -103,7 +109,7 @@ impl Adapter {
     #[cold]
     fn check(&mut self, now: Time, lanes: &mut Lanes) {
         while let Some((at, due)) = self.checkpoints.take(now) {
-            // The state before whatever happens then.
+            // The state before the events at `at`.
             let before = Time::from_picoseconds(at.picoseconds() - 1);
             self.empty_until(before, lanes);
             self.ingress.generate(before);
@@ -132,17 +138,23 @@ impl Node for Adapter {
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
-        // All that happens on time has happened: nothing is sent here.
+        // All events have been processed, so that nothing is sent here.
         self.look_back(end, &mut Lanes::nowhere(report.measured()));
         self.ingress.generate(end);
         self.ingress.finish(report);
+        if let Some(attached) = &mut self.attached {
+            attached.finish(end, report);
+        }
         self.control.held += self.egress.finish(self.rows, report);
         self.port.paused = self.obeyed.stopped(end).saturating_sub(self.stopped_before);
-        self.port.source_drops = self.ingress.source_drops;
-        self.port.messages_ignored = self.ingress.messages_ignored;
         report.link(self.uplink.finish(&report.measured()));
         report.lost(&self.lost);
         report.control(self.control);
-        report.port(std::mem::take(&mut self.port));
+        report.adapter(AdapterReport {
+            name: std::mem::take(&mut self.name),
+            port: self.port,
+            source_drops: self.ingress.source_drops,
+            messages_ignored: self.ingress.messages_ignored,
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! What is observed of a port of an Ethernet switch.
+//! What is observed of a switch port.
 
 use forebay_qdisc::{Backlog, Span, Time};
 
@@ -9,7 +9,7 @@ use crate::observe::handed_in::PortReport;
 use crate::spec::LinkId;
 
 impl SwitchPort {
-    /// The queue had `bytes` until `now`.
+    /// The queue held `bytes` until `now`.
     #[inline]
     pub fn integrate_length(&mut self, bytes: u64, now: Time) {
         let (integral, from) = &mut self.length_integral;
@@ -17,31 +17,37 @@ impl SwitchPort {
         *from = now;
     }
 
-    /// The warm-up is over.
     pub fn begin_measurement(&mut self, now: Time) {
         self.paused_before = self.obeyed.stopped(now);
         self.report.begin_measurement();
-        // The state before whatever happens now.
+        // The state before the events at `now`.
         let waiting = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
         self.books.book.begin_measurement(waiting);
         self.longest = waiting as u32;
     }
 
-    /// What the port has to say of the measured interval, at its end; the switch held as much as `most_bytes` of what
-    /// came by it.
+    /// The port's report of the measured interval. `most_bytes` is the most memory that its input has held.
     pub fn report(&mut self, most_bytes: u64, end: Time) -> PortReport {
         self.report.memory(most_bytes);
         self.report.paused = self.obeyed.stopped(end).saturating_sub(self.paused_before);
-        std::mem::take(&mut self.report)
+        self.report
     }
 
-    /// A sample of the queue, which has `bytes`, for the time series.
+    /// Adds a sample to the time series. The queue holds `bytes`.
     pub fn sample(&mut self, bytes: u64, now: Time, interval: Span) {
         self.integrate_length(bytes, now);
         let mean = std::mem::take(&mut self.length_integral.0) as f64 / interval.picoseconds() as f64;
-        // The state before whatever happens now.
+        // The state before the events at `now`.
         let packets = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
-        let Self { books, point, .. } = self;
+        let Self { books, point, managed, .. } = self;
+        books.state_bytes = books.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.state_bytes()));
+        let discipline = managed.as_ref().and_then(|managed| managed.only());
+        if let Some(discipline) = discipline {
+            for watched in &mut books.watched {
+                let key = watched.key();
+                watched.series.sample(&|visit| discipline.flow_gauges(key, visit));
+            }
+        }
         let Some(series) = &mut books.series else { return };
         let backlog = Backlog { packets, bytes };
         series.sample(backlog, books.book.dropped_total, &|visit| {
@@ -49,18 +55,21 @@ impl SwitchPort {
             if let Some(point) = point.as_deref() {
                 point.gauges(visit);
             }
+            if let Some(discipline) = discipline {
+                discipline.gauges(visit);
+            }
         });
     }
 
-    /// Whether frames wait that may not be sent at `now`, and none that may.
+    /// Whether frames wait, PAUSE stops all of them, and none is being sent.
     fn is_blocked(&self, now: Time) -> bool {
-        let waiting = self.queues.occupied();
+        let waiting = self.occupied();
         let free = self.obeyed.free_classes(now);
         waiting != 0 && self.is_idle() && (free == 0 || (free != EVERY_CLASS && waiting & free == 0))
     }
 
-    /// Whether it has stopped the link by which it receives, and may itself not send; its input holds `excess_bytes`
-    /// more than would let that link go on, and `held` for the outputs.
+    /// The state for deadlock detection. `excess_bytes` is how much the input holds above its low watermark, `held` is
+    /// what it holds for each output.
     pub fn buffer_wait(&self, excess_bytes: u64, held: Vec<(LinkId, u64)>, end: Time) -> BufferWait {
         BufferWait {
             incoming: self.incoming,

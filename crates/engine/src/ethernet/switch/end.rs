@@ -11,14 +11,14 @@ use crate::observe::report::Report;
 use crate::packet::Packet;
 
 impl EthernetSwitch {
-    /// Hands in the books. What is settled and has not begun never will.
+    /// Hands in the books. Settled frames that have not begun count as queued.
     pub fn hand_in(&mut self, end: Time, report: &mut Report) {
         self.check(end);
         self.release_all(end);
         let measured = report.measured();
         for port in &mut self.ports {
             port.take_back(end);
-            report.link(port.wire.finish(&measured));
+            report.link(port.link.finish(&measured));
         }
         for port in &mut self.ports {
             port.book_rest();
@@ -26,35 +26,50 @@ impl EthernetSwitch {
         let mut waits = self.buffer_waits(end);
         let mut backlogs = vec![Backlog::default(); self.ports.len()];
         while let Some(packet) = self.delayed.pop() {
-            let output = self.way(&packet).output();
+            let output = self.entry(&packet).output();
             self.book_waiting(&packet, output, end, &mut backlogs[output]);
         }
         for (number, backlog) in backlogs.iter_mut().enumerate() {
-            self.control.held += self.ports[number].messages.len() as u64;
+            let port = &mut self.ports[number];
+            self.control.held += port.messages.len() as u64;
+            if let Some(managed) = &mut port.managed {
+                managed.integrate(&mut port.books.book, end);
+                for (wait, &bytes) in waits.iter_mut().zip(managed.held_bytes()) {
+                    wait.held[number].1 += bytes;
+                }
+                let Backlog { packets, bytes } = managed.backlog();
+                (backlog.packets, backlog.bytes) = (backlog.packets + packets, backlog.bytes + bytes);
+                port.books.state_bytes = port.books.state_bytes.max(managed.state_bytes());
+            }
             while let Some(packet) = self.ports[number].queues.pop(EVERY_CLASS) {
                 waits[SwitchPort::input_of(&packet)].held[number].1 += u64::from(packet.len_bytes());
                 self.book_waiting(&packet, number, end, backlog);
             }
         }
         for ((number, port), backlog) in self.ports.iter_mut().enumerate().zip(backlogs) {
-            let port_report = port.report(self.memory.most_of_input(number), end);
+            let counted = port.report(self.memory.most_of_input(number), end);
+            let discipline = port.managed.as_ref().and_then(|managed| managed.only());
             report.queue(QueueReport {
-                name: &port_report.name,
+                name: &port.name,
                 books: &mut port.books,
                 backlog,
                 holds_packets: true,
-                flow_gauges: &|_, _| {},
+                flow_gauges: &|key, visit| {
+                    if let Some(discipline) = discipline {
+                        discipline.flow_gauges(key, visit);
+                    }
+                },
+                port: Some(counted),
             });
-            report.port(port_report);
         }
         report.buffer_waits(waits);
         report.control(self.control);
     }
 
-    /// Takes a frame that has not left by the end of the run into the books of its output.
+    /// Books a frame that has not been sent by the end of the run.
     fn book_waiting(&mut self, packet: &Packet, number: usize, end: Time, backlog: &mut Backlog) {
         let len_bytes = u64::from(packet.len_bytes());
-        let row = self.way(packet).row() as usize;
+        let row = self.entry(packet).row() as usize;
         let book = &mut self.ports[number].books.book;
         book.waited(1, len_bytes, packet.time, end);
         if self.rows.is_control(packet.flow_id()) {
@@ -66,7 +81,7 @@ impl EthernetSwitch {
         book.arrival_at(row, packet.time);
     }
 
-    /// Who waits for whom.
+    /// For deadlock detection.
     fn buffer_waits(&self, end: Time) -> Vec<BufferWait> {
         let held: Vec<_> = self.ports.iter().map(|port| (port.out, 0)).collect();
         let excess_bytes = |number| self.memory.of_input(number).saturating_sub(self.low_watermark);

@@ -1,4 +1,4 @@
-//! What happens at an Ethernet switch by itself, and in which order.
+//! The events of an Ethernet switch and their order.
 
 use forebay_qdisc::Time;
 use forebay_switching::SharedMemory;
@@ -10,11 +10,11 @@ use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
 
 impl EthernetSwitch {
-    /// A port has something to do: what it sent has ended, its link is free, or nothing holds it up any more.
+    /// A transmission has ended, the link is free, or a pause has ended.
     #[inline]
     fn turn(&mut self, number: usize, now: Time, lanes: &mut Lanes) {
         while let Some(Departure { input, class, .. }) = self.release_one(number, now) {
-            // At one time ports have their turns in the order of their numbers.
+            // Ports act in the order of their numbers. A later port has not acted at `now` yet.
             let input = usize::from(input);
             let begun = if input > number { just_before(now) } else { now };
             self.watch_memory(input, usize::from(class), now, begun, lanes);
@@ -22,8 +22,7 @@ impl EthernetSwitch {
         self.look_at(number, now, lanes);
     }
 
-    /// Says PAUSE again where it is time, heeds what holds from now on, calls the congestion points that want it, and
-    /// lets in what has been delayed long enough.
+    /// Repeats and obeys PAUSE, polls congestion points, and admits frames after the forwarding delay.
     #[cold]
     fn upkeep(&mut self, now: Time, lanes: &mut Lanes) {
         self.release_all(now);
@@ -52,7 +51,6 @@ impl EthernetSwitch {
         self.plan_upkeep();
     }
 
-    /// Settles when there is upkeep to do next.
     pub(super) fn plan_upkeep(&mut self) {
         let of_port = |port: &SwitchPort| {
             let point = port.point.as_ref().map_or(Time::NEVER, |point| point.poll_at());
@@ -62,7 +60,7 @@ impl EthernetSwitch {
         self.upkeep_due = self.ports.iter().map(of_port).fold(delayed, Time::min);
     }
 
-    /// The departure of a frame is settled, but its link does not have it yet.
+    /// Notes that a port has a settled frame that its link does not have yet.
     #[inline]
     pub(super) fn keep(&mut self, number: usize) {
         if !std::mem::replace(&mut self.ports[number].holds_settled, true) {
@@ -70,7 +68,7 @@ impl EthernetSwitch {
         }
     }
 
-    /// Hands to the links what begins before `until`.
+    /// Hands frames that begin before `until` to the links.
     fn send_until(&mut self, until: Time, lanes: &mut Lanes) {
         let Self { ports, holding, next_begin, .. } = self;
         *next_begin = Time::NEVER;
@@ -83,7 +81,7 @@ impl EthernetSwitch {
         });
     }
 
-    /// Does all that the ports and the upkeep have to do up to `end`.
+    /// Runs ports and upkeep up to `end`.
     #[inline(never)]
     fn run_ports_until(&mut self, end: Time, lanes: &mut Lanes) {
         loop {
@@ -100,13 +98,13 @@ impl EthernetSwitch {
         }
     }
 
-    /// When the ports or the upkeep have something to do next.
+    /// The next event of ports and upkeep.
     #[inline]
     fn next_action(&self) -> Time {
         self.deadlines.earliest().min(self.upkeep_due)
     }
 
-    /// Does what is to be done at the checkpoints up to `now`.
+    /// Processes the checkpoints up to `now`.
     #[inline]
     pub(super) fn check(&mut self, now: Time) {
         if self.checkpoints.next() <= now {
@@ -138,7 +136,7 @@ impl Node for EthernetSwitch {
         self.next_action().min(self.next_begin)
     }
 
-    /// At one time ports come first, then upkeep, then what arrives.
+    /// At equal times ports go first, then upkeep, then arrivals.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         while let Some(packet) = lanes.receive(me, until) {
             if self.next_action() <= packet.time {

@@ -6,6 +6,7 @@ use forebay_qdisc::Time;
 use forebay_tcp::Sender;
 
 use crate::driver::prefetch::{LINE_BYTES, prefetch_lines};
+use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
@@ -45,8 +46,7 @@ impl TcpSource {
         self.app_due.min(self.transmitter.deadline())
     }
 
-    /// Passes checkpoints and runs timers that are due up to `now`, in their order; a checkpoint comes before a timer
-    /// of the same instant.
+    /// Passes checkpoints and runs timers up to `now`, in order; a checkpoint comes before a timer of the same instant.
     #[cold]
     fn advance(&mut self, now: Time, out: &mut Outbox<'_>) {
         loop {
@@ -63,7 +63,6 @@ impl TcpSource {
         }
     }
 
-    /// The application opens the connection and writes, or stops.
     fn act(&mut self, now: Time, out: &mut Outbox<'_>) {
         let opening = !self.opened;
         self.app_due = Time::NEVER;
@@ -85,14 +84,14 @@ impl TcpSource {
     }
 }
 
-impl TcpSource {
+impl Endpoint for TcpSource {
     #[inline]
-    pub fn next(&self) -> Time {
+    fn next(&self) -> Time {
         self.deadline()
     }
 
     #[inline]
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         if self.deadline().min(self.transmitter.next_check) <= now {
             self.advance(now, out);
@@ -100,15 +99,15 @@ impl TcpSource {
         self.transmitter.receive(packet, out);
     }
 
-    pub fn prefetch(&self) {
+    fn prefetch(&self) {
         prefetch_lines(&self.app_due, Self::HOT_BYTES.div_ceil(LINE_BYTES));
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.advance(now, out);
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.transmitter.finish(end, report);
     }
 }
@@ -137,14 +136,14 @@ impl TcpSink {
     }
 }
 
-impl TcpSink {
+impl Endpoint for TcpSink {
     #[inline]
-    pub fn next(&self) -> Time {
+    fn next(&self) -> Time {
         self.acknowledger.deadline()
     }
 
     #[inline]
-    pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
+    fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         let now = packet.time;
         if self.acknowledger.deadline().min(self.acknowledger.next_check) <= now {
             self.advance(now, out);
@@ -152,19 +151,19 @@ impl TcpSink {
         self.acknowledger.receive(packet, out);
     }
 
-    pub fn prefetch(&self) {
+    fn prefetch(&self) {
         prefetch_lines(&self.acknowledger.next_check, size_of::<Self>().div_ceil(LINE_BYTES));
     }
 
-    pub fn prefetch_further(&self) {
+    fn prefetch_further(&self) {
         self.acknowledger.delay.prefetch();
     }
 
-    pub fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
+    fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
         self.advance(now, out);
     }
 
-    pub fn finish(&mut self, end: Time, report: &mut Report) {
+    fn finish(&mut self, end: Time, report: &mut Report) {
         self.acknowledger.finish(end, report);
     }
 }

@@ -1,4 +1,4 @@
-//! An adapter without a network around it.
+//! An adapter without a network.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,9 @@ use forebay_units::Bytes;
 use super::super::*;
 use crate::driver::node::{Node as _, NodeId};
 use crate::driver::routes::{RouteRows, Routes, Step};
-use crate::link::Wire;
+use crate::ethernet::attached::AttachedParts;
+use crate::ethernet::voq::{SourceFlow, Supply};
+use crate::link::Link;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::interval::MeasuredInterval;
 use crate::packet::{PacketFields, departure_stamp};
@@ -19,12 +21,13 @@ use crate::spec::{EthernetPort, FlowControl, FrameArrivals};
 
 pub(super) const LINE: Rate = Rate::megabits(10_000);
 pub(super) const END: Time = Time::from_picoseconds(10_000_000_000);
+/// Flows 0 and 1 begin here, flows 2 and 3 end here.
 pub(super) const ROWS: ControlRows = ControlRows { flows: 4 };
-/// The link takes no time: what it carries is timed by hand.
+/// The link takes no time.
 pub(super) const WIRE: Rate = Rate::megabits(1_000_000_000_000);
 pub(super) const NODE: NodeId = 0;
 pub(super) const NEIGHBOUR: NodeId = 1;
-/// Flows 0 and 1 begin here, flows 2 and 3 end here.
+/// The class of received data.
 pub(super) const FORWARD: u8 = 0;
 pub(super) const OUT: LinkId = 0;
 pub(super) const INCOMING: LinkId = 1;
@@ -33,11 +36,11 @@ pub(super) fn at(nanoseconds: u64) -> Time {
     Time::ZERO + Span::from_nanoseconds(nanoseconds)
 }
 
-/// What parts of a scheme were called with.
+/// Calls of a scheme's parts.
 pub(super) type Log = Arc<Mutex<Vec<(&'static str, Time)>>>;
 
-/// Does what it is told: a rate report sets the rate, and ends the limit if it is the line's or more. A probe goes
-/// behind each `probe_every`th frame, and one every `poll_every`.
+/// A rate report sets the rate. The line rate or more ends the limit. A probe follows every `probe_every`th frame, and
+/// a rate discovery is sent every `poll_every`.
 #[derive(Clone)]
 pub(super) struct Obedient {
     pub(super) rate_bps: Option<f64>,
@@ -81,7 +84,7 @@ impl ReactionPoint for Obedient {
     }
 }
 
-/// Answers each probe with its latency.
+/// Answers a probe with its latency, and a mark with a CNP.
 pub(super) struct Mirror;
 
 impl Reflector for Mirror {
@@ -130,16 +133,14 @@ impl Setup {
         }
     }
 
-    /// Each of the flows that begin here has a generator, so that the two offer twice what the line carries at load 1.
+    /// Each flow that begins here has a generator, so that they offer twice the line rate at load 1.
     pub(super) fn node(self) -> Node {
         let rng = |what: &str, flow: FlowId| stream(1, &format!("{what}/{flow}"));
         let source = |flow: FlowId| SourceFlow {
             flow,
             class: flow as u8,
-            len_bytes: 1500,
-            ecn: Ecn::NotCapable,
-            generator: flow as usize,
-            share: 1.0,
+            is_ack: false,
+            supply: Supply::Generator { generator: flow as usize, share: 1.0, len_bytes: 1500, ecn: Ecn::NotCapable },
             reaction: Some(Box::new(self.reaction.clone())),
             rng: rng("reaction", flow),
             book: SendBook::new(false),
@@ -156,15 +157,17 @@ impl Setup {
             class: FORWARD,
             reflector: self.reflects.then(|| Box::new(Mirror) as Box<dyn Reflector>),
             rng: rng("reflector", flow),
+            has_endpoint: false,
             book: ReceiveBook::new(false),
         };
         let adapter = Adapter::new(AdapterParts {
             sources: vec![source(0), source(1)],
             generators: vec![generator(0), generator(1)],
             destinations: vec![destination(2), destination(3)],
+            attached: AttachedParts::default(),
             pause_by_class: matches!(self.spec.flow_control, FlowControl::Priority(_)),
             spec: self.spec,
-            uplink: Wire::new(OUT, WIRE, Span::ZERO, 0),
+            uplink: Link::new(OUT, WIRE, Span::ZERO, 0),
             out_rate: LINE,
             in_rate: LINE,
             rows: ROWS,
@@ -179,17 +182,17 @@ impl Setup {
     }
 }
 
-/// An adapter, run as the driver would.
+/// An adapter, run as by the driver.
 pub(super) struct Node {
     pub(super) adapter: Adapter,
     pub(super) sent: Vec<(Packet, Option<Message>)>,
-    /// How long before its time a packet is known.
+    /// How long before its time a packet is delivered.
     pub(super) lead: Span,
     pub(super) lanes: Lanes,
 }
 
 impl Node {
-    /// Notes what was sent before `until`.
+    /// Collects what was sent before `until`.
     pub(super) fn collect(&mut self, until: Time) {
         for packet in self.lanes.take(NEIGHBOUR, until) {
             let has_message = ROWS.is_control(packet.flow_id()) && !ROWS.is_pause(packet.flow_id());
@@ -197,7 +200,7 @@ impl Node {
         }
     }
 
-    /// Runs until `end` while these packets come, in the order of time; a message comes with its frame.
+    /// Runs until `end` with these arrivals, in the order of time, each with its message.
     pub(super) fn run(&mut self, incoming: &[(Packet, Option<Message>)], end: Time) {
         let mut incoming = incoming.iter().peekable();
         let mut next = self.adapter.next();
@@ -216,7 +219,7 @@ impl Node {
                 next = next.min(comes);
                 continue;
             }
-            // As far as is known what comes.
+            // Up to where the arrivals are known.
             let known_until = Time::from_picoseconds(comes.picoseconds() - 1);
             let last = next.max(known_until.min(next.saturating_add(self.lead)).min(end));
             let until = last + Span::from_picoseconds(1);
@@ -227,17 +230,17 @@ impl Node {
         }
     }
 
-    /// Flow and time in nanoseconds of what was sent.
+    /// Flow and time (ns) of sent packets.
     pub(super) fn log(&self) -> Vec<(FlowId, u64)> {
         self.sent.iter().map(|(packet, _)| (packet.flow_id(), packet.time.picoseconds() / 1000)).collect()
     }
 
-    /// When frames of a flow, in nanoseconds.
+    /// Times (ns) of a flow's frames.
     pub(super) fn times(&self, flow: FlowId) -> Vec<u64> {
         self.log().into_iter().filter(|&(other, _)| other == flow).map(|(_, at)| at).collect()
     }
 
-    /// The PAUSE frames, and when in nanoseconds.
+    /// The PAUSE frames and their times (ns).
     pub(super) fn orders(&self) -> Vec<(PauseFrame, u64)> {
         let orders = self.sent.iter().filter(|(packet, _)| ROWS.is_pause(packet.flow_id()));
         let order = |(packet, _): &(Packet, _)| {
@@ -279,7 +282,7 @@ pub(super) fn pause(classes: u8, quanta: u16, time: Time) -> (Packet, Option<Mes
     (control(flow, u8::from(backward), PauseFrame { classes, quanta }.number(), time), None)
 }
 
-/// A silent node: nothing of its own to send.
+/// A node with nothing to send.
 pub(super) fn silent() -> Setup {
     Setup { arrivals: FrameArrivals { load: 0.0, constant: true, on_off: None }, ..Setup::new() }
 }

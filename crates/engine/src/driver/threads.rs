@@ -1,0 +1,348 @@
+//! One network on several threads: the same results.
+//!
+//! Each thread runs some stages, with lanes of its own. At the barrier that ends a round it hands over the packets for
+//! nodes of other threads, and how far it has come. Feeders on other threads count as of the last barrier.
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use forebay_qdisc::{Span, Time};
+use forebay_switching::congestion::Message;
+use forebay_tcp::SackBlocks;
+
+use crate::driver::barrier::{Barrier, Broken, Participant};
+use crate::driver::inbox::Outgoing;
+use crate::driver::node::{Lanes, NodeId};
+use crate::driver::partition::{Partition, StageLane, partition};
+use crate::driver::progress::Progress;
+use crate::driver::windows::{Stage, Windows};
+use crate::error::RunError;
+use crate::observe::meter::Meter;
+use crate::packet::{Packet, ack_stamp};
+
+/// How far a stage may run ahead of the first pending event, in advances of that event in the last round.
+const ROUNDS_AHEAD: u64 = 4;
+
+/// From one thread to another, at a barrier.
+#[derive(Default)]
+struct Handover {
+    /// For each node there that is fed from here.
+    packets: Vec<Outgoing>,
+    /// What the packets have in side tables, in their order.
+    blocks: Vec<SackBlocks>,
+    messages: Vec<Message>,
+    /// Of each stage that feeds the other thread.
+    silent_until: Vec<Time>,
+    /// The sender's first pending event.
+    first: Time,
+    /// Nodes that were due in the last round.
+    turns: u64,
+}
+
+#[derive(Default)]
+struct Neighbour {
+    /// Nodes there that are fed from here, and the reverse.
+    fed: Vec<NodeId>,
+    feeding: Vec<NodeId>,
+    /// Stages here that feed stages there, and the reverse, by their numbers here.
+    tells: Vec<usize>,
+    hears: Vec<usize>,
+}
+
+struct Part {
+    windows: Windows,
+    neighbours: Vec<Neighbour>,
+}
+
+/// A handover from each thread to each, for even and for odd rounds: none is filled before it is emptied.
+struct Mailboxes {
+    handovers: [Vec<Mutex<Handover>>; 2],
+    threads: usize,
+}
+
+impl Windows {
+    /// `None` if one thread is to run the network.
+    pub fn partition(&self, threads: NonZeroUsize) -> Option<Partition> {
+        if threads.get() < 2 {
+            return None;
+        }
+        let loads: Vec<f64> = self.stages.iter().map(|stage| stage.load).collect();
+        let mut lanes = Vec::with_capacity(self.feeders.len());
+        for (stage, to) in self.stages.iter().zip(0..) {
+            let feeders = &self.feeders[stage.feeders.clone()];
+            lanes.extend(feeders.iter().map(|&(from, delay)| StageLane { from, to, delay }));
+        }
+        partition(&loads, &lanes, threads.get())
+    }
+
+    /// Runs to the end. Returns the CPU time of the other threads in seconds.
+    ///
+    /// # Errors
+    /// If the run is stopped, a thread cannot be started, or a due node gets no turn.
+    ///
+    /// # Panics
+    /// If one of the threads does.
+    pub fn run_on_threads(&mut self, partition: &Partition, progress: &mut Progress<'_>) -> Result<f64, RunError> {
+        let mut parts = self.divide(partition);
+        let mailboxes = Mailboxes::new(&parts);
+        let barrier = Barrier::new(partition.threads);
+        let (mine, others) = parts.split_first_mut().ok_or_else(|| RunError::Invariant("no threads".into()))?;
+        let cpu_s = thread::scope(|scope| {
+            let here = Participant(&barrier);
+            let mut started = Vec::with_capacity(others.len());
+            for (part, number) in others.iter_mut().zip(1..) {
+                let (mailboxes, barrier, end) = (&mailboxes, &barrier, progress.end);
+                let work = move || {
+                    let _here = Participant(barrier);
+                    let meter = Meter::start();
+                    let mut goes_on = |_: f64| !barrier.is_broken();
+                    let mut progress = Progress::new(&mut goes_on, end);
+                    let ended = part.run(number, mailboxes, barrier, &mut progress);
+                    ended.map(|()| (progress.events, meter.cpu_s()))
+                };
+                let thread = thread::Builder::new().name(format!("forebay-{number}"));
+                started.push(thread.spawn_scoped(scope, work).map_err(RunError::Thread)?);
+            }
+            let mut ended = mine.run(0, &mailboxes, &barrier, progress);
+            // Ends the other threads if this one ended early.
+            drop(here);
+            let mut cpu_s = 0.0;
+            for thread in started {
+                match thread.join() {
+                    Ok(Ok((events, of_thread))) => {
+                        (progress.events, cpu_s) = (progress.events + events, cpu_s + of_thread)
+                    }
+                    // An error says more than that others were stopped.
+                    Ok(Err(error)) if matches!(ended, Ok(()) | Err(RunError::Stopped)) => ended = Err(error),
+                    Ok(Err(_)) => {}
+                    Err(panic) => std::panic::resume_unwind(panic),
+                }
+            }
+            ended.map(|()| cpu_s)
+        })?;
+        for part in parts {
+            self.lanes.join(&part.windows.lanes);
+            for (mine, theirs) in self.nodes.iter_mut().zip(part.windows.nodes) {
+                *mine = mine.take().or(theirs);
+            }
+        }
+        Ok(cpu_s)
+    }
+
+    /// Moves the nodes to the threads.
+    fn divide(&mut self, partition: &Partition) -> Vec<Part> {
+        let mut thread_of_node = vec![0; self.nodes.len()];
+        for (stage, &thread) in self.stages.iter().zip(&partition.thread_of) {
+            thread_of_node[stage.nodes.start as usize..stage.nodes.end as usize].fill(thread);
+        }
+        (0..partition.threads).map(|thread| self.part(thread, partition, &thread_of_node)).collect()
+    }
+
+    fn part(&mut self, thread: usize, partition: &Partition, thread_of_node: &[usize]) -> Part {
+        let Partition { thread_of, threads, .. } = partition;
+        let mut neighbours: Vec<Neighbour> = Vec::new();
+        neighbours.resize_with(*threads, Neighbour::default);
+        let here: Vec<usize> = (0..self.stages.len()).filter(|&stage| thread_of[stage] == thread).collect();
+        // Its own stages come first, then their feeders on other threads.
+        let mut number_of = vec![None; self.stages.len()];
+        here.iter().zip(0..).for_each(|(&stage, number)| number_of[stage] = Some(number));
+        let (mut stages, mut feeders, mut elsewhere) = (Vec::new(), Vec::new(), Vec::new());
+        for &stage in &here {
+            let first = feeders.len();
+            for &(feeder, delay) in &self.feeders[self.stages[stage].feeders.clone()] {
+                let number = *number_of[feeder].get_or_insert_with(|| {
+                    elsewhere.push(feeder);
+                    here.len() + elsewhere.len() - 1
+                });
+                feeders.push((number, delay));
+            }
+            stages.push(Stage::new(self.stages[stage].nodes.clone(), first..feeders.len()));
+        }
+        stages.extend(elsewhere.iter().map(|_| Stage::new(0..0, 0..0)));
+        // Both sides list stages in the order of all, so that no numbers are sent.
+        for (from, &number) in number_of.iter().enumerate() {
+            if thread_of[from] != thread
+                && let Some(number) = number
+            {
+                neighbours[thread_of[from]].hears.push(number);
+            }
+        }
+        let mut told = vec![None; self.stages.len()];
+        for (to, stage) in self.stages.iter().enumerate() {
+            let feeders = || self.feeders[stage.feeders.clone()].iter().map(|&(feeder, _)| feeder);
+            if thread_of[to] == thread {
+                for (from, neighbour) in neighbours.iter_mut().enumerate().filter(|&(from, _)| from != thread) {
+                    if feeders().any(|feeder| thread_of[feeder] == from) {
+                        neighbour.feeding.extend(stage.nodes.clone());
+                    }
+                }
+            } else if feeders().any(|feeder| thread_of[feeder] == thread) {
+                neighbours[thread_of[to]].fed.extend(stage.nodes.clone());
+                for feeder in feeders().filter(|&feeder| thread_of[feeder] == thread) {
+                    told[feeder].get_or_insert_with(|| vec![false; *threads])[thread_of[to]] = true;
+                }
+            }
+        }
+        for (stage, told) in told.into_iter().enumerate() {
+            let told = told.unwrap_or_default();
+            for (neighbour, _) in neighbours.iter_mut().zip(told).filter(|(_, told)| *told) {
+                neighbour.tells.extend(number_of[stage]);
+            }
+        }
+        let lanes = self.lanes.of_thread(|node| thread_of_node[node as usize] != thread);
+        let take = |(node, &of)| if of == thread { Option::take(node) } else { None };
+        let nodes = self.nodes.iter_mut().zip(thread_of_node).map(take).collect();
+        let windows = Windows {
+            nodes,
+            here: here.len(),
+            stages,
+            feeders,
+            lanes,
+            places: Vec::new(),
+            least_ahead: self.least_ahead,
+        };
+        Part { windows, neighbours }
+    }
+}
+
+impl Mailboxes {
+    fn new(parts: &[Part]) -> Self {
+        let handover = |(from, to): (&Part, usize)| {
+            let mut handover = Handover::default();
+            handover.packets.resize_with(from.neighbours[to].fed.len(), Outgoing::default);
+            Mutex::new(handover)
+        };
+        let handovers =
+            || parts.iter().flat_map(|from| (0..parts.len()).map(move |to| (from, to))).map(handover).collect();
+        Self { handovers: [handovers(), handovers()], threads: parts.len() }
+    }
+
+    fn handover(&self, round: usize, from: usize, to: usize) -> MutexGuard<'_, Handover> {
+        let handover = &self.handovers[round % 2][from * self.threads + to];
+        handover.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Part {
+    fn run(
+        &mut self,
+        me: usize,
+        mailboxes: &Mailboxes,
+        barrier: &Barrier,
+        progress: &mut Progress<'_>,
+    ) -> Result<(), RunError> {
+        let end = self.windows.lanes.measured.to + Span::from_picoseconds(1);
+        self.windows.start(progress)?;
+        let (mut before, mut turns, mut rounds) = (Time::ZERO, 1, 0);
+        loop {
+            let first = self.windows.lanes.agenda.first();
+            self.send(me, mailboxes, rounds, first, turns);
+            barrier.wait().map_err(|Broken| RunError::Stopped)?;
+            let (begin, all_turns) = self.receive(me, mailboxes, rounds, first, turns);
+            if begin >= end {
+                return Ok(());
+            }
+            if all_turns == 0 {
+                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
+            }
+            let windows = &mut self.windows;
+            let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead);
+            (before, rounds) = (begin, rounds + 1);
+            let latest = begin.saturating_add(ahead).min(end);
+            let taken_before = windows.lanes.taken;
+            // Stages stop at the end of a granule. So they come to take whole granules, and rounds are as long as the
+            // lanes between threads allow.
+            turns = windows.round(begin, |stage, lanes| lanes.end_of_granule(stage.ran_until.max(begin)).min(latest));
+            progress.events += turns;
+            progress.count_work(begin, windows.lanes.taken - taken_before + turns)?;
+        }
+    }
+
+    fn send(&mut self, me: usize, mailboxes: &Mailboxes, round: usize, first: Time, turns: u64) {
+        let Windows { stages, lanes, .. } = &mut self.windows;
+        for (to, Neighbour { fed, tells, .. }) in self.neighbours.iter().enumerate().filter(|&(to, _)| to != me) {
+            let mut handover = mailboxes.handover(round, me, to);
+            let Handover { packets, blocks, messages, silent_until, .. } = &mut *handover;
+            for (&node, handover) in fed.iter().zip(packets) {
+                if lanes.agenda.of(node) == Time::NEVER {
+                    continue;
+                }
+                lanes.agenda.set(node, Time::NEVER);
+                if let Some(outgoing) = lanes.outgoing(node) {
+                    std::mem::swap(outgoing, handover);
+                }
+                for packet in &handover.packets {
+                    lanes.unload(packet, blocks, messages);
+                }
+            }
+            silent_until.clear();
+            silent_until.extend(tells.iter().map(|&stage| stages[stage].silent_until));
+            (handover.first, handover.turns) = (first, turns);
+        }
+    }
+
+    /// Returns the first pending event of all threads, and how many nodes were due.
+    fn receive(
+        &mut self,
+        me: usize,
+        mailboxes: &Mailboxes,
+        round: usize,
+        mut first: Time,
+        mut turns: u64,
+    ) -> (Time, u64) {
+        let Windows { stages, lanes, .. } = &mut self.windows;
+        for (from, neighbour) in self.neighbours.iter().enumerate().filter(|&(from, _)| from != me) {
+            let mut handover = mailboxes.handover(round, from, me);
+            let Handover { packets, blocks, messages, silent_until, first: first_there, turns: turns_there } =
+                &mut *handover;
+            let (mut blocks_left, mut messages_left) = (blocks.drain(..), messages.drain(..));
+            for (&node, Outgoing { packets, feeders }) in neighbour.feeding.iter().zip(packets) {
+                for (packet, feeder) in packets.drain(..).zip(feeders.drain(..)) {
+                    let packet = lanes.load(packet, &mut blocks_left, &mut messages_left);
+                    lanes.accept(node, packet, feeder);
+                }
+            }
+            for (&stage, &silent_until) in neighbour.hears.iter().zip(&*silent_until) {
+                stages[stage].silent_until = silent_until;
+            }
+            (first, turns) = (first.min(*first_there), turns + *turns_there);
+        }
+        (first, turns)
+    }
+}
+
+impl Lanes {
+    /// Takes what belongs to a packet out of side tables.
+    fn unload(&mut self, packet: &Packet, blocks: &mut Vec<SackBlocks>, messages: &mut Vec<Message>) {
+        if self.has_message(packet) {
+            messages.push(self.messages.take(packet.number()));
+        } else if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
+            blocks.push(self.sacks.take(packet.stamp));
+        }
+    }
+
+    /// Undoes `unload`, on the receiving thread.
+    fn load(
+        &mut self,
+        mut packet: Packet,
+        blocks: &mut impl Iterator<Item = SackBlocks>,
+        messages: &mut impl Iterator<Item = Message>,
+    ) -> Packet {
+        if self.has_message(&packet) {
+            let message = messages.next().expect("each message comes with its frame");
+            return packet.with_number(self.messages.put(message));
+        }
+        if packet.is_ack() && ack_stamp::slot(packet.stamp) != 0 {
+            let blocks = blocks.next().expect("the blocks come with their ACK");
+            packet.stamp = ack_stamp::with_slot(packet.stamp, self.sacks.put(blocks));
+        }
+        packet
+    }
+
+    /// PAUSE carries no message.
+    fn has_message(&self, packet: &Packet) -> bool {
+        let flow = packet.flow_id();
+        self.control.is_some_and(|rows| rows.is_control(flow) && !rows.is_pause(flow))
+    }
+}

@@ -1,0 +1,188 @@
+//! The flows and endpoints at each adapter.
+
+use std::collections::BTreeMap;
+
+use forebay_qdisc::Ecn;
+use forebay_switching::congestion::CongestionManagement;
+
+use crate::driver::node::NodeId;
+use crate::error::RunError;
+use crate::ethernet::adapter::AdapterParts;
+use crate::ethernet::assembly::Ethernet;
+use crate::ethernet::attached::AttachedParts;
+use crate::ethernet::egress::DestinationFlow;
+use crate::ethernet::frames::GeneratorParts;
+use crate::ethernet::voq::{SourceFlow, Supply};
+use crate::host::endpoints::Endpoints;
+use crate::layout::EndpointId;
+use crate::observe::flow_book::{ReceiveBook, SendBook};
+use crate::packet::{FlowId, Packet};
+use crate::rng::stream;
+use crate::spec::Transport;
+use crate::spec::flows::Flow;
+
+pub(super) struct Stations<'a> {
+    endpoints: &'a Endpoints<'a>,
+    flows_at: Vec<Vec<FlowId>>,
+    begins_at: Vec<NodeId>,
+}
+
+impl<'a> Stations<'a> {
+    /// # Errors
+    /// If a flow does not lead from adapter to adapter, has cells, or has packets without room for the tags of all
+    /// congestion points.
+    pub fn new(ethernet: &Ethernet, endpoints: &'a Endpoints<'a>) -> Result<Self, RunError> {
+        let flows = endpoints.flows;
+        let switches = ethernet.switches.len() as NodeId;
+        let mut stations = Self {
+            flows_at: vec![Vec::new(); switches as usize + ethernet.adapters.len()],
+            begins_at: Vec::with_capacity(flows.len()),
+            endpoints,
+        };
+        let points: usize = ethernet.switches.iter().map(|switch| switch.ports.len()).sum();
+        let congestion = ethernet.switches.iter().find_map(|switch| switch.congestion.as_ref());
+        let are_tagged = congestion.is_some_and(CongestionManagement::tags_frames);
+        for (flow, number) in flows.iter().zip(0..) {
+            let refused = |why: &str| Err(RunError::Invariant(format!("`{}`: {why}", flow.name)));
+            let ends = (flow.forward.first(), flow.forward.last());
+            let (Some(&first), Some(&last)) = ends else { return refused("crosses no link") };
+            let (from, to) = (ethernet.link(first).sender, ethernet.link(last).receiver);
+            if from < switches || to < switches {
+                return refused("does not lead from adapter to adapter");
+            }
+            match flow.transport {
+                Transport::Cells { .. } => return refused("an Ethernet carries no cells"),
+                Transport::Tcp { .. } | Transport::Udp { .. } if are_tagged && points > Packet::MOST_TAGS as usize => {
+                    return refused("more congestion points than its packets can tell apart");
+                }
+                _ => {}
+            }
+            stations.flows_at[from as usize].push(number);
+            if to != from {
+                stations.flows_at[to as usize].push(number);
+            }
+            stations.begins_at.push(from);
+        }
+        Ok(stations)
+    }
+
+    /// Adds the flows that begin or end at the adapter `node`, and its endpoints.
+    ///
+    /// # Errors
+    /// If an endpoint cannot be made.
+    pub fn add_flows(
+        &mut self,
+        parts: &mut AdapterParts,
+        node: NodeId,
+        seed: u64,
+        sampled: bool,
+    ) -> Result<(), RunError> {
+        let (mut generator_of, mut places) = (Vec::new(), BTreeMap::new());
+        for id in std::mem::take(&mut self.flows_at[node as usize]) {
+            let flow = self.endpoints.flows.get(id as usize);
+            let has_endpoints = !matches!(flow.transport, Transport::Frames { .. });
+            let (source, sink) = self.endpoints.numbers.ends[id as usize];
+            let (data, acks) = (2 * id as usize, 2 * id as usize + 1);
+            let has_acks = flow.transport.least_bytes().1.is_some();
+            if self.begins_at[id as usize] == node {
+                let supply = supply(parts, flow, &mut generator_of, seed);
+                let queue = add_source(parts, id, flow, supply, seed, sampled);
+                if has_endpoints {
+                    let place = self.place(&mut parts.attached, source, &mut places)?;
+                    parts.attached.queues.push((data, queue));
+                    parts.attached.takers.extend(has_acks.then_some((acks, place)));
+                }
+                continue;
+            }
+            let scheme = parts.spec.congestion.as_ref();
+            parts.destinations.push(DestinationFlow {
+                flow: id,
+                class: flow.class,
+                reflector: scheme.and_then(|scheme| scheme.reflector(parts.in_rate)),
+                rng: random(seed, flow, "reflector"),
+                has_endpoint: has_endpoints,
+                book: ReceiveBook::new(sampled && !has_endpoints),
+            });
+            if has_endpoints {
+                let place = self.place(&mut parts.attached, sink, &mut places)?;
+                parts.attached.takers.push((data, place));
+            }
+            if has_acks {
+                let queue = parts.sources.len() as u32;
+                parts.sources.push(SourceFlow {
+                    flow: id,
+                    class: flow.class,
+                    is_ack: true,
+                    supply: Supply::Endpoint,
+                    reaction: None,
+                    rng: random(seed, flow, "acks"),
+                    book: SendBook::new(false),
+                });
+                parts.attached.queues.push((acks, queue));
+            }
+        }
+        Ok(())
+    }
+
+    /// The index of an endpoint behind its adapter. Makes the endpoint on the first call.
+    fn place(
+        &self,
+        attached: &mut AttachedParts,
+        endpoint: EndpointId,
+        places: &mut BTreeMap<EndpointId, u32>,
+    ) -> Result<u32, RunError> {
+        if let Some(&place) = places.get(&endpoint) {
+            return Ok(place);
+        }
+        let place = attached.endpoints.len() as u32;
+        attached.endpoints.push(self.endpoints.make(endpoint)?);
+        places.insert(endpoint, place);
+        Ok(place)
+    }
+}
+
+/// A random stream for a part of a flow.
+fn random(seed: u64, flow: Flow<'_>, what: &str) -> rand_pcg::Pcg64Mcg {
+    stream(seed, &format!("flow/{}/{what}", flow.name))
+}
+
+/// The source of a flow's frames. Adds the generator, unless another flow of the group has added it.
+fn supply<'a>(parts: &mut AdapterParts, flow: Flow<'a>, generator_of: &mut Vec<(&'a str, u32)>, seed: u64) -> Supply {
+    let &Transport::Frames { generator, share, arrivals, len_bytes, ecn, .. } = flow.transport else {
+        return Supply::Endpoint;
+    };
+    let name = (flow.group, generator);
+    let known = generator_of.iter().position(|other| *other == name);
+    let generator = known.unwrap_or_else(|| {
+        generator_of.push(name);
+        parts.generators.push(GeneratorParts {
+            arrivals,
+            slot: parts.out_rate.transmission_time(u64::from(len_bytes)),
+            start: flow.start,
+            stop: flow.stop,
+            rng: random(seed, flow, "frames"),
+        });
+        parts.generators.len() - 1
+    });
+    Supply::Generator { generator, share, len_bytes, ecn: if ecn { Ecn::Capable0 } else { Ecn::NotCapable } }
+}
+
+/// Adds the queue of a flow's data. Returns its index.
+fn add_source(parts: &mut AdapterParts, id: FlowId, flow: Flow<'_>, supply: Supply, seed: u64, sampled: bool) -> u32 {
+    let scheme = parts.spec.congestion.as_ref();
+    let set_point = if let Transport::Frames { set_point, .. } = flow.transport { *set_point } else { None };
+    let reaction = scheme.map(|scheme| {
+        let own = set_point.and_then(|set_point| scheme.with_flow_set_point(set_point));
+        own.as_ref().unwrap_or(scheme).reaction_point(parts.out_rate, flow.start)
+    });
+    parts.sources.push(SourceFlow {
+        flow: id,
+        class: flow.class,
+        is_ack: false,
+        supply,
+        reaction,
+        rng: random(seed, flow, "reaction"),
+        book: SendBook::new(sampled),
+    });
+    parts.sources.len() as u32 - 1
+}

@@ -1,0 +1,87 @@
+//! The endpoints of a node behind its adapter.
+
+use forebay_qdisc::Time;
+
+use crate::driver::node::Lanes;
+use crate::host::endpoint::MadeEndpoint;
+use crate::host::outbox::{Exit, Outbox};
+use crate::host::several::{End, Endpoints};
+use crate::observe::report::Report;
+use crate::packet::Packet;
+
+/// Parts of `Attached`. A (flow, direction) is a number, as in [`Packet::direction_index`].
+#[derive(Default)]
+pub(crate) struct AttachedParts {
+    pub endpoints: Vec<MadeEndpoint>,
+    /// (flow, direction) and the endpoint that receives its packets.
+    pub takers: Vec<(usize, u32)>,
+    /// (flow, direction) and the virtual output queue of its packets.
+    pub queues: Vec<(usize, u32)>,
+}
+
+/// The endpoints of a node. The adapter carries what they send.
+pub(crate) struct Attached {
+    ends: Endpoints,
+    takers: ByDirection,
+    queues: ByDirection,
+    /// Packets that the adapter has not taken yet.
+    sent: Vec<Packet>,
+}
+
+impl Attached {
+    /// `None` without endpoints.
+    pub fn new(parts: AttachedParts) -> Option<Self> {
+        let AttachedParts { endpoints, takers, queues } = parts;
+        let ends = Endpoints::of(endpoints, 0)?;
+        Some(Self { ends, takers: ByDirection::new(&takers), queues: ByDirection::new(&queues), sent: Vec::new() })
+    }
+
+    /// When an endpoint next acts by itself.
+    pub fn next(&self) -> Time {
+        self.ends.next()
+    }
+
+    pub fn expire(&mut self, now: Time, lanes: &mut Lanes) {
+        self.ends.expire(now, &mut Outbox { exit: Exit::Adapter(&mut self.sent), lanes });
+    }
+
+    /// Delivers a packet at `packet.time`. Returns false if no endpoint receives it.
+    pub fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
+        let Some(endpoint) = self.takers.of(packet) else { return false };
+        self.ends.receive(packet, endpoint, &mut Outbox { exit: Exit::Adapter(&mut self.sent), lanes });
+        true
+    }
+
+    /// The packets sent since the last call, each with its virtual output queue.
+    pub fn take_sent(&mut self) -> impl Iterator<Item = (Packet, usize)> {
+        let Self { sent, queues, .. } = self;
+        sent.drain(..).filter_map(|packet| Some((packet, queues.of(&packet)? as usize)))
+    }
+
+    pub fn finish(&mut self, end: Time, report: &mut Report) {
+        self.ends.finish(end, report);
+    }
+}
+
+/// A map from (flow, direction). The keys are close together, so it is an array.
+struct ByDirection {
+    first: usize,
+    numbers: Vec<Option<u32>>,
+}
+
+impl ByDirection {
+    fn new(pairs: &[(usize, u32)]) -> Self {
+        let first = pairs.iter().map(|&(direction, _)| direction).min().unwrap_or(0);
+        let beyond = pairs.iter().map(|&(direction, _)| direction + 1).max().unwrap_or(0);
+        let mut numbers = vec![None; beyond - first];
+        for &(direction, number) in pairs {
+            numbers[direction - first] = Some(number);
+        }
+        Self { first, numbers }
+    }
+
+    #[inline]
+    fn of(&self, packet: &Packet) -> Option<u32> {
+        self.numbers.get(packet.direction_index().wrapping_sub(self.first)).copied().flatten()
+    }
+}

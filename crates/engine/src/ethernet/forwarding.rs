@@ -1,0 +1,29 @@
+//! The forwarding table of a switch.
+
+/// An entry for a (flow, direction), in 32 bits: output (8), row in the output's book (23), whether a generator makes
+/// the frames (1).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ForwardingEntry(u32);
+
+impl ForwardingEntry {
+    /// Row numbers are below this.
+    pub const ROWS: u32 = 1 << 23;
+
+    pub fn new(output: u8, row: u32, is_generated: bool) -> Self {
+        Self(u32::from(output) | row << 8 | u32::from(is_generated) << 31)
+    }
+
+    #[inline]
+    pub fn output(self) -> usize {
+        self.0 as usize & 0xff
+    }
+
+    #[inline]
+    pub fn row(self) -> u32 {
+        self.0 >> 8 & (Self::ROWS - 1)
+    }
+
+    pub fn is_generated(self) -> bool {
+        self.0 >> 31 != 0
+    }
+}

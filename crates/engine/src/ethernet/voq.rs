@@ -1,0 +1,172 @@
+//! A virtual output queue of an adapter: the frames of one flow, and its rate limiter.
+//!
+//! A generator's frames are equal, so their queue is a counter.
+
+use forebay_qdisc::{Ecn, Rate, Span, Time};
+use forebay_switching::RateLimiter;
+use forebay_switching::congestion::ReactionPoint;
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::ring::Ring;
+use crate::observe::flow_book::SendBook;
+use crate::packet::{FlowId, Packet, PacketFields, departure_stamp};
+
+/// A flow that begins here, or the ACKs of a flow that ends here.
+pub(crate) struct SourceFlow {
+    pub flow: FlowId,
+    pub class: u8,
+    pub is_ack: bool,
+    pub supply: Supply,
+    pub reaction: Option<Box<dyn ReactionPoint>>,
+    /// For the reaction point.
+    pub rng: Pcg64Mcg,
+    pub book: SendBook,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Supply {
+    Generator {
+        generator: usize,
+        /// Weight of this flow among those of the generator.
+        share: f64,
+        len_bytes: u16,
+        ecn: Ecn,
+    },
+    Endpoint,
+}
+
+/// The queue of a flow, or of its ACKs. Hot fields first.
+#[repr(C, align(64))]
+pub(crate) struct VirtualQueue {
+    /// From a generator: the template of all frames. Otherwise the packet sent last.
+    pub frame: Packet,
+    pub backlog: u32,
+    /// Whether the frames are in `packets`. Otherwise they equal `frame`.
+    pub has_packets: bool,
+    /// When the limiter lets the next frame go.
+    pub eligible_at: Time,
+    /// Gap that the limiter leaves after the start of `frame`.
+    pub interval: Span,
+    /// Of `frame`.
+    pub transmission: Span,
+    pub book: SendBook,
+    /// Above this count of bytes in the book, the reaction point must be told of each frame on time.
+    pub silent_until: u64,
+    limiter: RateLimiter,
+    /// Bytes that the reaction point has been told of.
+    pub heard_bytes: u64,
+    /// Of the limiter, in bit/s. `None`: no limiter.
+    pub rate_bps: Option<f64>,
+    pub reaction: Option<Box<dyn ReactionPoint>>,
+    pub rng: Pcg64Mcg,
+    /// The source of `frame`. `number` is the limiter tag of all frames.
+    pub fields: PacketFields,
+    packets: Ring<Packet>,
+}
+
+impl VirtualQueue {
+    /// Frames are generated ahead for at most the transmission time of this many frames.
+    const AHEAD: u32 = 16;
+
+    pub fn new(source: SourceFlow, line: Rate) -> Self {
+        let SourceFlow { flow, class, supply, reaction, rng, mut book, .. } = source;
+        let record = &mut book.record;
+        if let Some(series) = &mut record.series {
+            series.rate_limit = reaction.as_ref().map(|_| Vec::new());
+        }
+        let (len_bytes, ecn) = match supply {
+            Supply::Generator { len_bytes, ecn, .. } => (len_bytes, ecn),
+            Supply::Endpoint => (0, Ecn::NotCapable),
+        };
+        let fields = PacketFields {
+            time: Time::ZERO,
+            stamp: 0,
+            number: 0,
+            flow,
+            len_bytes,
+            flags: 0,
+            // Three bits on the wire (IEEE 802.1Q).
+            class: class & 7,
+            ecn,
+        };
+        Self {
+            frame: Packet::new(fields),
+            backlog: 0,
+            has_packets: matches!(supply, Supply::Endpoint),
+            heard_bytes: 0,
+            silent_until: u64::MAX,
+            eligible_at: Time::ZERO,
+            interval: Span::ZERO,
+            limiter: RateLimiter::default(),
+            rate_bps: None,
+            transmission: line.transmission_time(u64::from(len_bytes)),
+            reaction,
+            rng,
+            book,
+            fields,
+            packets: Ring::default(),
+        }
+    }
+
+    /// Whether a frame generated at `at` finds room, and still finds queued frames if they are sent from `now` on. Then
+    /// it can join early and no result changes.
+    #[inline]
+    pub fn has_room_until(&self, at: Time, limit: u32, now: Time) -> bool {
+        let backlog = self.backlog.min(Self::AHEAD);
+        backlog > 0 && at < now + self.transmission * u64::from(backlog) && self.backlog < limit
+    }
+
+    pub fn push(&mut self, packet: Packet) {
+        self.packets.push(packet);
+        self.backlog += 1;
+    }
+
+    /// Takes the first frame. Its transmission begins at `now`.
+    #[inline]
+    pub fn send(&mut self, now: Time, line: Rate) -> Packet {
+        self.backlog -= 1;
+        if self.has_packets {
+            self.take_packet(line);
+        } else {
+            self.frame.stamp = departure_stamp(now);
+        }
+        let mut frame = self.frame;
+        frame.time = now;
+        if self.book.count.packets == 0 {
+            self.book.record.started = Some(now);
+        }
+        self.book.sent(&frame, false);
+        self.limiter.sent(frame.len_bytes(), now);
+        self.eligible_at = now.saturating_add(self.interval);
+        frame
+    }
+
+    #[inline(never)]
+    fn take_packet(&mut self, line: Rate) {
+        let Some(packet) = self.packets.pop() else { return };
+        if packet.len_bytes() != self.frame.len_bytes() {
+            self.transmission = line.transmission_time(u64::from(packet.len_bytes()));
+        }
+        self.frame = if packet.is_ack() { packet } else { packet.with_limiter_tag(self.fields.number) };
+        self.interval = self.limited_interval();
+    }
+
+    fn limited_interval(&self) -> Span {
+        self.rate_bps.map_or(Span::ZERO, |rate| RateLimiter::interval(self.frame.len_bytes(), rate))
+    }
+
+    /// Sets the tag of frames sent from now on. 0 is no congestion point.
+    pub fn tag(&mut self, number: u32) {
+        self.fields.number = number;
+        if !self.has_packets {
+            self.frame = Packet::new(self.fields);
+        }
+    }
+
+    /// Sets the limiter's rate. `None` removes the limiter.
+    pub fn limit(&mut self, rate_bps: Option<f64>) {
+        self.rate_bps = rate_bps;
+        self.eligible_at = rate_bps.map_or(Time::ZERO, |rate| self.limiter.eligible_at(rate));
+        self.interval = self.limited_interval();
+    }
+}

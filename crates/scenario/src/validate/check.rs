@@ -1,0 +1,92 @@
+//! What checks have in common: a value that is refused with its path, and the bounds of names, rates and times.
+
+use forebay_units::{Rate, Span};
+
+use crate::document::{Node, Path};
+use crate::error::Problem;
+use crate::schema::SpanDistribution;
+
+/// A value that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Invalid {
+    path: Path,
+    message: String,
+    label: String,
+    help: Option<String>,
+}
+
+impl Invalid {
+    pub fn new(path: Path, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Self { path, message: message.into(), label: label.into(), help: None }
+    }
+
+    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
+        self.help = help.into();
+        self
+    }
+
+    /// The problem with its place in `document`.
+    pub fn placed_in(self, document: &Node) -> Problem {
+        Problem::at(document.place_of(&self.path).clone(), self.message, self.label).with_help(self.help)
+    }
+}
+
+pub(super) type Validity = Result<(), Invalid>;
+
+/// An error at `path` unless `holds`.
+pub(super) fn require(
+    holds: bool,
+    path: impl FnOnce() -> Path,
+    message: impl FnOnce() -> String,
+    label: &str,
+) -> Validity {
+    if holds { Ok(()) } else { Err(Invalid::new(path(), message(), label)) }
+}
+
+pub(super) const DAY: Span = Span::from_seconds(86_400);
+/// Simulated time ends after 213 days of picoseconds; this leaves room for what is scheduled beyond the end.
+pub(super) const LONGEST_RUN: Span = Span::from_seconds(100 * 86_400);
+/// Below, single packets would take days; above, none at all.
+const SLOWEST_BPS: u64 = 1_000;
+const FASTEST_BPS: u64 = 10_000_000_000_000;
+
+/// A name that becomes part of other names: of flows, links, files and random streams.
+pub(super) fn check_name(name: &str, path: &Path) -> Validity {
+    const LONGEST: usize = 100;
+    let at = || path.clone();
+    require(!name.trim().is_empty(), at, || "a name is empty".into(), "expected a name")?;
+    require(name.len() <= LONGEST, at, || "a name is too long".into(), "expected at most 100 bytes")?;
+    require(
+        !name.contains(['/', '\\']),
+        at,
+        || format!("the name {name:?} contains a slash or a backslash"),
+        "expected neither `/` nor `\\`",
+    )
+}
+
+pub(super) fn check_rate(rate: Rate, path: &Path) -> Validity {
+    require(
+        (SLOWEST_BPS..=FASTEST_BPS).contains(&rate.bits_per_second()),
+        || path.clone(),
+        || format!("a rate of {rate} is out of bounds"),
+        "expected 1 kbps to 10 Tbps",
+    )
+}
+
+/// Checks that no draw can run past the end of simulated time.
+pub(super) fn check_span(span: &SpanDistribution, longest: Span, path: &Path) -> Validity {
+    let (value, limit) = match *span {
+        SpanDistribution::Constant(span) | SpanDistribution::Uniform(_, span) => (span, longest),
+        // A draw may be forty times the mean.
+        SpanDistribution::Exponential(mean) => (mean, longest.min(DAY)),
+    };
+    let at = || path.clone();
+    let most = format!("expected at most {} h", limit.picoseconds() / (DAY.picoseconds() / 24));
+    require(value <= limit, at, || format!("`{}` is too long", path.name()), &most)
+}
+
+pub(super) fn check_fraction(value: f64, below_one: bool, path: &Path) -> Validity {
+    let holds = if below_one { (0.0..1.0).contains(&value) } else { (0.0..=1.0).contains(&value) };
+    let label = if below_one { "expected at least 0 and less than 1" } else { "expected 0 to 1" };
+    require(holds, || path.clone(), || format!("`{}` is {value}", path.name()), label)
+}
