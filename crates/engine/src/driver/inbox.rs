@@ -79,14 +79,25 @@ impl Inbox {
         }
     }
 
-    /// `feeder` numbers the links that lead here.
+    /// Adds a packet that follows its route; returns whether it may be the first arrival.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
+    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) -> bool {
+        if let Packets::AnyOrder(packets) = &mut self.packets {
+            assert!(packet.time >= self.closed_until, "a packet into a closed window");
+            return packets.push(packet, pool);
+        }
+        self.push_from_link(packet, feeder);
+        true
+    }
+
+    /// Adds a packet where links lead here, which `feeder` numbers.
+    #[inline(always)]
+    pub fn push_from_link(&mut self, packet: Packet, feeder: u32) {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
         match &mut self.packets {
             Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
             Packets::ManyLinks(packets) => packets.push(packet, feeder as usize),
-            Packets::AnyOrder(packets) => packets.push(packet, pool),
+            Packets::AnyOrder(_) => unreachable!("packets come by routes"),
             Packets::Elsewhere(packets) => packets.push(packet, feeder),
         }
     }
@@ -145,7 +156,11 @@ mod tests {
                     // Packets on a link arrive in order.
                     let time = if granule_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
                     *last = time;
-                    inbox.push(packet(time, feeder), feeder, &mut pool);
+                    if granule_bits.is_some() {
+                        inbox.push(packet(time, feeder), feeder, &mut pool);
+                    } else {
+                        inbox.push_from_link(packet(time, feeder), feeder);
+                    }
                     model.push((time, feeder));
                 }
                 let first = model.iter().min().map_or(Time::NEVER, |first| Time::from_picoseconds(first.0));
@@ -169,6 +184,6 @@ mod tests {
         let (mut inbox, mut pool) = (Inbox::of_links(1), Pool::default());
         let taken = inbox.take(Time::from_picoseconds(100), &mut pool, Packet::flow_id);
         pool.give_back(taken);
-        inbox.push(packet(99, 0), 0, &mut pool);
+        inbox.push_from_link(packet(99, 0), 0);
     }
 }

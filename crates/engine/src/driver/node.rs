@@ -128,13 +128,16 @@ impl Lanes {
         if packet.time > self.measured.to {
             return self.count_in_flight(packet);
         }
-        self.put(packet, self.routes.end_of(link));
+        let Step { node, feeder } = self.routes.end_of(link);
+        self.agenda.add(node, packet.time);
+        self.inboxes[node as usize].push_from_link(packet, feeder);
     }
 
     #[inline(always)]
     fn put(&mut self, packet: Packet, Step { node, feeder }: Step) {
-        self.agenda.add(node, packet.time);
-        self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
+        if self.inboxes[node as usize].push(packet, feeder, &mut self.pool) {
+            self.agenda.add(node, packet.time);
+        }
     }
 
     #[cold]
