@@ -148,7 +148,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
                 return lanes.count_in_flight(packet);
             }
         }
-        let number = self.endpoint_of[packet.direction_index() - self.first_direction];
+        let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
         end.receive(&packet, number, &mut Outbox { exit: Exit::over(uplink.as_mut()), lanes });
     }
 
