@@ -134,7 +134,7 @@ impl Link {
     /// the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
-        if self.observed && !self.enter_observed(&packet, measured) {
+        if self.observed && !self.enter_observed(&packet.aside(), measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
@@ -165,7 +165,7 @@ impl Link {
         if self.observed
             && let Some(observed) = &mut self.record.observed
         {
-            observed.sent(&packet, end, self.memo_span, measured, sacks);
+            observed.sent(&packet.aside(), end, self.memo_span, measured, sacks);
         }
         packet
     }

@@ -49,13 +49,14 @@ impl Granules {
         first.min(self.far_next)
     }
 
-    /// Adds a packet; returns whether it may be the first arrival.
+    /// Where a packet goes that arrives at `time`, and whether it may be the first arrival.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, pool: &mut Pool) -> bool {
-        let time = packet.time;
+    pub fn room(&mut self, time: Time, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
         let granule = time.picoseconds() >> self.granule_bits;
         if granule - self.granule >= SLOTS {
-            return self.push_far(packet);
+            let is_first = time < self.far_next;
+            self.far_next = time.min(self.far_next);
+            return (&mut self.far, is_first);
         }
         let slot = &mut self.slots[(granule % SLOTS) as usize];
         let is_first = time < slot.next;
@@ -66,17 +67,7 @@ impl Granules {
                 self.occupied |= 1 << (granule % SLOTS);
             }
         }
-        slot.packets.push(packet);
-        is_first
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn push_far(&mut self, packet: Packet) -> bool {
-        let is_first = packet.time < self.far_next;
-        self.far_next = packet.time.min(self.far_next);
-        self.far.push(packet);
-        is_first
+        (&mut slot.packets, is_first)
     }
 
     /// Takes the packets before `until`, in the order of (time, `feeder`).
@@ -140,7 +131,7 @@ impl Granules {
             if packet.time < until {
                 taken.push(packet);
             } else if granule - self.granule < SLOTS {
-                self.push(packet, pool);
+                self.room(packet.time, pool).0.push(packet);
             } else {
                 self.far_next = packet.time.min(self.far_next);
                 return true;

@@ -37,10 +37,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Where a packet of this feeder goes.
     #[inline(never)]
-    fn push(&mut self, packet: Packet, feeder: u32) {
-        self.packets.push(packet);
+    fn room(&mut self, feeder: u32) -> &mut Vec<Packet> {
         self.feeders.push(feeder);
+        &mut self.packets
     }
 }
 
@@ -79,26 +80,35 @@ impl Inbox {
         }
     }
 
-    /// Adds a packet that follows its route; returns whether it may be the first arrival.
+    /// Where a packet goes that follows its route and arrives at `time`, and whether it may be the first arrival. It is
+    /// for the caller to push it: a packet that is handed on has to be stored, and a wide load behind that would wait.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) -> bool {
-        if let Packets::AnyOrder(packets) = &mut self.packets {
-            assert!(packet.time >= self.closed_until, "a packet into a closed window");
-            return packets.push(packet, pool);
+    pub fn room(&mut self, time: Time, feeder: u32, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
+        assert!(time >= self.closed_until, "a packet into a closed window");
+        match &mut self.packets {
+            Packets::AnyOrder(packets) => packets.room(time, pool),
+            Packets::Elsewhere(outgoing) => (outgoing.room(feeder), true),
+            _ => unreachable!("a packet comes by a link"),
         }
-        self.push_from_link(packet, feeder);
-        true
     }
 
-    /// Adds a packet where links lead here, which `feeder` numbers.
+    /// Adds a packet that comes by a link, which `feeder` numbers.
     #[inline(always)]
-    pub fn push_from_link(&mut self, packet: Packet, feeder: u32) {
+    pub fn push(&mut self, packet: Packet, feeder: u32) {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
         match &mut self.packets {
             Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
             Packets::ManyLinks(packets) => packets.push(packet, feeder as usize),
-            Packets::AnyOrder(_) => unreachable!("packets come by routes"),
-            Packets::Elsewhere(packets) => packets.push(packet, feeder),
+            Packets::AnyOrder(_) => unreachable!("a packet follows a route"),
+            Packets::Elsewhere(outgoing) => outgoing.room(feeder).push(packet),
+        }
+    }
+
+    /// Adds a packet from another thread.
+    pub fn accept(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
+        match &self.packets {
+            Packets::AnyOrder(_) => self.room(packet.time, feeder, pool).0.push(packet),
+            _ => self.push(packet, feeder),
         }
     }
 
@@ -156,11 +166,7 @@ mod tests {
                     // Packets on a link arrive in order.
                     let time = if granule_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
                     *last = time;
-                    if granule_bits.is_some() {
-                        inbox.push(packet(time, feeder), feeder, &mut pool);
-                    } else {
-                        inbox.push_from_link(packet(time, feeder), feeder);
-                    }
+                    inbox.accept(packet(time, feeder), feeder, &mut pool);
                     model.push((time, feeder));
                 }
                 let first = model.iter().min().map_or(Time::NEVER, |first| Time::from_picoseconds(first.0));
@@ -184,6 +190,6 @@ mod tests {
         let (mut inbox, mut pool) = (Inbox::of_links(1), Pool::default());
         let taken = inbox.take(Time::from_picoseconds(100), &mut pool, Packet::flow_id);
         pool.give_back(taken);
-        inbox.push_from_link(packet(99, 0), 0);
+        inbox.push(packet(99, 0), 0);
     }
 }
