@@ -269,12 +269,16 @@ impl Packet {
         Self { time, ..*self }
     }
 
-    /// A copy to be handed to a function that is not inlined: what is handed on has to lie in memory, and the packet
-    /// itself stays out of it.
+    /// Its words, for rare code that is not inlined. A packet that is itself handed to such code has to lie in memory
+    /// all the way.
     #[inline(always)]
-    pub(crate) const fn aside(&self) -> Self {
-        let &Self { time, stamp, identity, header } = self;
-        Self { time, stamp, identity, header }
+    pub(crate) const fn words(&self) -> [u64; 4] {
+        [self.time.picoseconds(), self.stamp, self.identity, self.header]
+    }
+
+    /// The packet of these [words](Packet::words).
+    pub(crate) const fn of_words([time, stamp, identity, header]: [u64; 4]) -> Self {
+        Self { time: Time::from_picoseconds(time), stamp, identity, header }
     }
 
     /// The same packet with its ECN codepoint set to CE.

@@ -440,6 +440,7 @@ impl Sender {
     }
 
     /// An ACK outside of recoveries: opens the window by what it tells to have arrived, if the window was in use.
+    #[inline(always)]
     fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {
             self.law.pause(now);
@@ -465,6 +466,7 @@ impl Sender {
         }
     }
 
+    #[inline(always)]
     fn grow(&mut self, newly: u64, now: Time) {
         let connection = &mut self.connection;
         let acked_segments = if newly == connection.segment_bytes {

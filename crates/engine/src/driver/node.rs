@@ -116,7 +116,7 @@ impl Lanes {
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet.aside());
+            return self.count_in_flight(packet.direction_index(), packet.stamp);
         }
         let Step { node, feeder } = self.routes.next(&packet);
         packet.advance();
@@ -131,25 +131,32 @@ impl Lanes {
     #[inline(always)]
     pub fn send_over(&mut self, link: LinkId, packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet.aside());
+            return self.count_in_flight(packet.direction_index(), packet.stamp);
         }
         let Step { node, feeder } = self.routes.end_of(link);
         self.agenda.add(node, packet.time);
         self.inboxes[node as usize].push(packet, feeder);
     }
 
+    /// A packet of `direction`, with this [`Packet::stamp`], is on its way at the end.
     #[cold]
     #[inline(never)]
-    pub fn count_in_flight(&mut self, packet: Packet) {
-        self.in_flight[packet.direction_index()] += 1;
-        self.release(&packet);
+    pub fn count_in_flight(&mut self, direction: usize, stamp: u64) {
+        self.in_flight[direction] += 1;
+        self.release_of(direction, stamp);
     }
 
     /// Frees the SACK blocks of a packet that ends here.
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
-        if packet.is_ack() && packet.stamp != 0 {
-            self.sacks.take(packet.stamp);
+        self.release_of(packet.direction_index(), packet.stamp);
+    }
+
+    #[inline]
+    fn release_of(&mut self, direction: usize, stamp: u64) {
+        let is_ack = direction & 1 != 0;
+        if is_ack && stamp != 0 {
+            self.sacks.take(stamp);
         }
     }
 

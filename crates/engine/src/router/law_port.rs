@@ -84,7 +84,7 @@ impl LawPort {
             if self.watched {
                 self.law.release(first.ticket(), first.len_bytes(), backlog, first.start);
             }
-            self.next_start = self.waiting.front().map_or(Time::NEVER, |next| next.start);
+            self.next_start = self.waiting.of_front(|next| next.start, Time::NEVER);
         }
         if self.link.free_at <= now && !self.idle {
             self.idle = true;
