@@ -2,6 +2,7 @@
 
 use crate::arrival::{Arrival, DropReason, FlowKey, MarkReason};
 use crate::backlog::Backlog;
+use crate::limit::Limit;
 use crate::{Rng, Time};
 
 /// What an admission law is told beside the packet: the time, the queue before the arrival, and the dice.
@@ -42,6 +43,11 @@ pub trait Admission: Send {
     /// Whether [`Admission::release`] does anything. A simulator need not call it on a law that says no.
     fn watches_departures(&self) -> bool {
         true
+    }
+
+    /// The limit of a law that lets in what fits and does nothing else: a simulator need not ask it.
+    fn only_limit(&self) -> Option<Limit> {
+        None
     }
 
     /// The link has nothing to send since `since`: the end of the last transmission, with the queue empty.

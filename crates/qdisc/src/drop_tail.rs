@@ -77,6 +77,10 @@ impl Admission for DropTail {
         false
     }
 
+    fn only_limit(&self) -> Option<Limit> {
+        Some(self.limit)
+    }
+
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
         if self.limit.fits(offer.backlog, arrival.len_bytes) {
             Verdict::Enqueue(Ticket::default())

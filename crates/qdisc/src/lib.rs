@@ -111,6 +111,7 @@ pub use fred::{Fred, FredConfig};
 pub use guest::{Guest, GuestDiscipline, GuestFault, GuestQueue, Moment, Order};
 pub use hash::{hash_flow, table_index};
 pub use heavy_hitters::HeavyHitterSet;
+pub use limit::Limit;
 pub use line::{Line, Watcher};
 pub use penalty_box::{PenaltyBox, PenaltyBoxConfig};
 pub use pi::{Pi, PiConfig, PiDesign, PiGains};

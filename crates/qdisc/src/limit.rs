@@ -9,14 +9,14 @@ pub(crate) const SHORTEST_PACKET_BYTES: u64 = 40;
 
 /// A limit in packets or bytes, kept as both so that the test on the way in has no branch on the unit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limit {
+pub struct Limit {
     packets: u64,
     bytes: u64,
 }
 
 impl Limit {
     /// The limit `size`; `field` names it in the error when it has no room for the shortest packet.
-    pub fn new(size: QueueSize, field: &'static str) -> Result<Self, ParameterError> {
+    pub(crate) fn new(size: QueueSize, field: &'static str) -> Result<Self, ParameterError> {
         match size {
             QueueSize::Packets(0) => Err(ParameterError { field, bound: "be at least 1 packet" }),
             QueueSize::Packets(packets) => Ok(Self { packets, bytes: u64::MAX }),
@@ -28,12 +28,14 @@ impl Limit {
     }
 
     /// Whether a packet of `len_bytes` fits behind `backlog`.
+    #[inline]
+    #[must_use]
     pub fn fits(self, backlog: Backlog, len_bytes: u32) -> bool {
         backlog.packets < self.packets && backlog.bytes + u64::from(len_bytes) <= self.bytes
     }
 
     /// Whether `backlog` is past the limit.
-    pub fn is_exceeded_by(self, backlog: Backlog) -> bool {
+    pub(crate) fn is_exceeded_by(self, backlog: Backlog) -> bool {
         backlog.packets > self.packets || backlog.bytes > self.bytes
     }
 }

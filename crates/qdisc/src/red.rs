@@ -325,7 +325,8 @@ impl Red {
 
     /// The queue in the unit of the average.
     fn queue(&self, offer: &Offer<'_>) -> f64 {
-        (if self.in_bytes { offer.backlog.bytes } else { offer.backlog.packets }) as f64
+        // A signed number becomes a float in one instruction.
+        (if self.in_bytes { offer.backlog.bytes } else { offer.backlog.packets }) as i64 as f64
     }
 
     /// Paper, section 4, "calculate the average queue size".
@@ -371,10 +372,10 @@ impl Red {
     fn probability(&self, arrival: &Arrival) -> f64 {
         let p_b = self.profile.probability(self.avg);
         let Some(size_factor) = self.size_factor else {
-            return uniform_gap_probability(p_b, self.count as f64, self.wait);
+            return uniform_gap_probability(p_b, self.count as i64 as f64, self.wait);
         };
         // ns-2 truncates here; it shows in traces.
-        let count = libm::floor(self.count_bytes as f64 * size_factor);
+        let count = libm::floor(self.count_bytes as i64 as f64 * size_factor);
         match uniform_gap_probability(p_b, count, self.wait) {
             p_a if p_a < 1.0 => p_a * f64::from(arrival.len_bytes) * size_factor,
             certain => certain,

@@ -206,7 +206,37 @@ impl Connection {
         self.restart_timer(now);
     }
 
+    /// Whether an ACK of new data may call for more than to send the next segments.
+    pub fn looks_for_losses(&self) -> bool {
+        self.in_recovery || self.selective || self.may_undo
+    }
+
+    /// Whether the next segment, if it has data, is a plain one: new, and with nothing to tell or to note.
+    fn sends_plainly(&self) -> bool {
+        self.next == self.highest && !self.cwr_pending && self.departures.is_none()
+    }
+
+    /// As [`Connection::transmit`], for the next segment where that is a plain one.
+    #[inline(always)]
+    fn transmit_plain(&mut self, payload: u64, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
+        let seq = self.next;
+        self.next = seq + payload;
+        self.highest = self.next;
+        self.segments_sent += 1;
+        self.last_sent = now;
+        if self.timed_end == 0 {
+            self.timed_end = self.next;
+            self.timed_since = now;
+        }
+        let (payload_bytes, ect) = (payload as u32, self.ecn);
+        out.segment(Segment { seq, payload_bytes, ect, sent: now, ..Segment::default() });
+        if self.deadline == Time::NEVER {
+            self.restart_timer(now);
+        }
+    }
+
     /// Sends the segment of `payload` bytes at `seq`, the FIN if there are none; returns the number after it.
+    #[inline(never)]
     pub fn transmit(&mut self, seq: u64, payload: u64, now: Time, out: &mut (impl SegmentOut + ?Sized)) -> u64 {
         let fin = payload == 0;
         let end = seq + payload + u64::from(fin);
@@ -254,6 +284,7 @@ impl Connection {
     }
 
     /// Sends what the window allows, in order.
+    #[inline(always)]
     pub fn send_allowed(&mut self, now: Time, out: &mut (impl SegmentOut + ?Sized)) {
         if self.waits_for_timer {
             return;
@@ -265,7 +296,11 @@ impl Connection {
             if self.next + payload > limit {
                 return;
             }
-            self.next = self.transmit(self.next, payload, now, out);
+            if payload > 0 && self.sends_plainly() {
+                self.transmit_plain(payload, now, out);
+            } else {
+                self.next = self.transmit(self.next, payload, now, out);
+            }
         }
     }
 
@@ -305,6 +340,7 @@ impl Connection {
     }
 
     /// Takes note that everything below `ack.ack` has arrived; returns the number of bytes that are new.
+    #[inline(always)]
     pub fn advance(&mut self, ack: &Ack, now: Time) -> u64 {
         let newly = ack.ack - self.unacknowledged;
         self.unacknowledged = ack.ack;

@@ -13,7 +13,7 @@ pub(crate) const SLOTS: u64 = 64;
 
 pub(crate) struct Granules {
     /// Unsorted, granule `g` in slot `g` % 64. An empty slot has no vector.
-    slots: Box<[Slot; SLOTS as usize]>,
+    slots: [Slot; SLOTS as usize],
     /// A bit for each slot that is not empty.
     occupied: u64,
     /// Where the last `take` ended: nothing arrives in an earlier granule.
@@ -33,7 +33,7 @@ struct Slot {
 impl Granules {
     pub fn new(granule_bits: u32) -> Self {
         Self {
-            slots: Box::new(std::array::from_fn(|_| Slot { packets: Vec::new(), next: Time::NEVER })),
+            slots: std::array::from_fn(|_| Slot { packets: Vec::new(), next: Time::NEVER }),
             occupied: 0,
             granule: 0,
             granule_bits,
@@ -49,27 +49,25 @@ impl Granules {
         first.min(self.far_next)
     }
 
+    /// Where a packet goes that arrives at `time`, and whether it may be the first arrival.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, pool: &mut Pool) {
-        let time = packet.time;
+    pub fn room(&mut self, time: Time, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
         let granule = time.picoseconds() >> self.granule_bits;
         if granule - self.granule >= SLOTS {
-            return self.push_far(packet);
+            let is_first = time < self.far_next;
+            self.far_next = time.min(self.far_next);
+            return (&mut self.far, is_first);
         }
         let slot = &mut self.slots[(granule % SLOTS) as usize];
-        if slot.packets.len() == slot.packets.capacity() {
-            slot.make_room(pool);
-            self.occupied |= 1 << (granule % SLOTS);
+        let is_first = time < slot.next;
+        if is_first {
+            slot.next = time;
+            if slot.packets.is_empty() {
+                slot.packets = pool.vector();
+                self.occupied |= 1 << (granule % SLOTS);
+            }
         }
-        slot.next = time.min(slot.next);
-        slot.packets.push(packet);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn push_far(&mut self, packet: Packet) {
-        self.far_next = packet.time.min(self.far_next);
-        self.far.push(packet);
+        (&mut slot.packets, is_first)
     }
 
     /// Takes the packets before `until`, in the order of (time, `feeder`).
@@ -100,37 +98,23 @@ impl Granules {
                 return;
             }
             let is_past = slot.next.picoseconds() >> self.granule_bits < last_granule;
-            if is_past || slot.packets.iter().all(|packet| packet.time < until) {
-                let packets = std::mem::take(&mut slot.packets);
-                if taken.is_empty() {
-                    *taken = packets;
-                } else {
-                    taken.extend_from_slice(&packets);
-                    pool.give_back(packets);
-                }
-                slot.next = Time::NEVER;
-                self.occupied &= !(1 << index);
-                continue;
-            }
-            if taken.capacity() == 0 {
-                *taken = pool.vector();
-            }
+            let stays = |packet: &Packet| packet.time >= until;
+            let first_to_stay = if is_past { None } else { slot.packets.iter().position(stays) };
             slot.next = Time::NEVER;
-            let next = &mut slot.next;
-            slot.packets.retain(|packet| {
-                let stays = packet.time >= until;
-                if stays {
-                    *next = packet.time.min(*next);
-                } else {
-                    taken.push(*packet);
+            if let Some(first) = first_to_stay {
+                if taken.capacity() == 0 {
+                    *taken = pool.vector();
                 }
-                stays
-            });
-            if slot.packets.is_empty() {
-                pool.give_back(std::mem::take(&mut slot.packets));
-                self.occupied &= !(1 << index);
+                return slot.divide(first, until, taken);
             }
-            return;
+            let packets = std::mem::take(&mut slot.packets);
+            if taken.is_empty() {
+                *taken = packets;
+            } else {
+                taken.extend_from_slice(&packets);
+                pool.give_back(packets);
+            }
+            self.occupied &= !(1 << index);
         }
     }
 
@@ -147,7 +131,7 @@ impl Granules {
             if packet.time < until {
                 taken.push(packet);
             } else if granule - self.granule < SLOTS {
-                self.push(packet, pool);
+                self.room(packet.time, pool).0.push(packet);
             } else {
                 self.far_next = packet.time.min(self.far_next);
                 return true;
@@ -159,12 +143,26 @@ impl Granules {
 }
 
 impl Slot {
-    #[cold]
-    #[inline(never)]
-    fn make_room(&mut self, pool: &mut Pool) {
-        if self.packets.capacity() == 0 {
-            self.packets = pool.vector();
+    /// Takes the packets before `until`. The one at `first_to_stay` is not, those in front of it are.
+    fn divide(&mut self, first_to_stay: usize, until: Time, taken: &mut Vec<Packet>) {
+        let Self { packets, next } = self;
+        taken.extend_from_slice(&packets[..first_to_stay]);
+        let times = packets[first_to_stay..].iter().map(|packet| packet.time);
+        *next = times.fold(Time::NEVER, Time::min);
+        packets.drain(..first_to_stay);
+        // What a port has sent is in order.
+        if *next >= until {
+            return;
         }
-        self.packets.reserve(1);
+        *next = Time::NEVER;
+        packets.retain(|packet| {
+            let stays = packet.time >= until;
+            if stays {
+                *next = packet.time.min(*next);
+            } else {
+                taken.push(*packet);
+            }
+            stays
+        });
     }
 }

@@ -37,10 +37,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    /// Where a packet of this feeder goes.
     #[inline(never)]
-    fn push(&mut self, packet: Packet, feeder: u32) {
-        self.packets.push(packet);
+    fn room(&mut self, feeder: u32) -> &mut Vec<Packet> {
         self.feeders.push(feeder);
+        &mut self.packets
     }
 }
 
@@ -79,15 +80,35 @@ impl Inbox {
         }
     }
 
-    /// `feeder` numbers the links that lead here.
+    /// Where a packet goes that follows its route and arrives at `time`, and whether it may be the first arrival. It is
+    /// for the caller to push it: a packet that is handed on has to be stored, and a wide load behind that would wait.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
+    pub fn room(&mut self, time: Time, feeder: u32, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
+        assert!(time >= self.closed_until, "a packet into a closed window");
+        match &mut self.packets {
+            Packets::AnyOrder(packets) => packets.room(time, pool),
+            Packets::Elsewhere(outgoing) => (outgoing.room(feeder), true),
+            _ => unreachable!("a packet comes by a link"),
+        }
+    }
+
+    /// Adds a packet that comes by a link, which `feeder` numbers.
+    #[inline(always)]
+    pub fn push(&mut self, packet: Packet, feeder: u32) {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
         match &mut self.packets {
             Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
             Packets::ManyLinks(packets) => packets.push(packet, feeder as usize),
-            Packets::AnyOrder(packets) => packets.push(packet, pool),
-            Packets::Elsewhere(packets) => packets.push(packet, feeder),
+            Packets::AnyOrder(_) => unreachable!("a packet follows a route"),
+            Packets::Elsewhere(outgoing) => outgoing.room(feeder).push(packet),
+        }
+    }
+
+    /// Adds a packet from another thread.
+    pub fn accept(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
+        match &self.packets {
+            Packets::AnyOrder(_) => self.room(packet.time, feeder, pool).0.push(packet),
+            _ => self.push(packet, feeder),
         }
     }
 
@@ -145,7 +166,7 @@ mod tests {
                     // Packets on a link arrive in order.
                     let time = if granule_bits.is_none() { (now + delay % 500).max(*last) } else { now + delay };
                     *last = time;
-                    inbox.push(packet(time, feeder), feeder, &mut pool);
+                    inbox.accept(packet(time, feeder), feeder, &mut pool);
                     model.push((time, feeder));
                 }
                 let first = model.iter().min().map_or(Time::NEVER, |first| Time::from_picoseconds(first.0));
@@ -169,6 +190,6 @@ mod tests {
         let (mut inbox, mut pool) = (Inbox::of_links(1), Pool::default());
         let taken = inbox.take(Time::from_picoseconds(100), &mut pool, Packet::flow_id);
         pool.give_back(taken);
-        inbox.push(packet(99, 0), 0, &mut pool);
+        inbox.push(packet(99, 0), 0);
     }
 }

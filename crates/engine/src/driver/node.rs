@@ -95,7 +95,8 @@ impl Lanes {
 
     /// Adds a packet from another thread.
     pub fn accept(&mut self, node: NodeId, packet: Packet, feeder: u32) {
-        self.put(packet, Step { node, feeder });
+        self.agenda.add(node, packet.time);
+        self.inboxes[node as usize].accept(packet, feeder, &mut self.pool);
     }
 
     /// Adds the counts of a thread that has ended.
@@ -115,39 +116,47 @@ impl Lanes {
     #[inline(always)]
     pub fn send(&mut self, mut packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet);
+            return self.count_in_flight(packet.direction_index(), packet.stamp);
         }
-        let step = self.routes.next(&packet);
+        let Step { node, feeder } = self.routes.next(&packet);
         packet.advance();
-        self.put(packet, step);
+        let (room, is_first) = self.inboxes[node as usize].room(packet.time, feeder, &mut self.pool);
+        room.push(packet);
+        if is_first {
+            self.agenda.add(node, packet.time);
+        }
     }
 
     /// Sends a packet over `link`, whose end it reaches at `packet.time`.
     #[inline(always)]
     pub fn send_over(&mut self, link: LinkId, packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet);
+            return self.count_in_flight(packet.direction_index(), packet.stamp);
         }
-        self.put(packet, self.routes.end_of(link));
-    }
-
-    #[inline(always)]
-    fn put(&mut self, packet: Packet, Step { node, feeder }: Step) {
+        let Step { node, feeder } = self.routes.end_of(link);
         self.agenda.add(node, packet.time);
-        self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
+        self.inboxes[node as usize].push(packet, feeder);
     }
 
+    /// A packet of `direction`, with this [`Packet::stamp`], is on its way at the end.
     #[cold]
-    pub fn count_in_flight(&mut self, packet: Packet) {
-        self.in_flight[packet.direction_index()] += 1;
-        self.release(&packet);
+    #[inline(never)]
+    pub fn count_in_flight(&mut self, direction: usize, stamp: u64) {
+        self.in_flight[direction] += 1;
+        self.release_of(direction, stamp);
     }
 
     /// Frees the SACK blocks of a packet that ends here.
     #[inline]
     pub fn release(&mut self, packet: &Packet) {
-        if packet.is_ack() && packet.stamp != 0 {
-            self.sacks.take(packet.stamp);
+        self.release_of(packet.direction_index(), packet.stamp);
+    }
+
+    #[inline]
+    fn release_of(&mut self, direction: usize, stamp: u64) {
+        let is_ack = direction & 1 != 0;
+        if is_ack && stamp != 0 {
+            self.sacks.take(stamp);
         }
     }
 

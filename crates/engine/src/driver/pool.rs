@@ -23,7 +23,7 @@ impl Pool {
 
     /// Sorts by (time, feeder). What comes from one feeder is a run, mostly in order. A few runs are merged. What comes
     /// from many feeders is put into buckets of about one packet each, and then in order within a few places.
-    pub fn sort(&mut self, packets: &mut [Packet], feeder: impl Fn(&Packet) -> u32) {
+    pub fn sort(&mut self, packets: &mut Vec<Packet>, feeder: impl Fn(&Packet) -> u32) {
         const FEW: usize = 24;
         let after = |one: &Packet, other: &Packet| {
             one.time > other.time || (one.time == other.time && feeder(one) > feeder(other))
@@ -38,16 +38,12 @@ impl Pool {
             return;
         }
         if packets.len() <= FEW {
-            for place in 1..packets.len() {
-                let packet = packets[place];
-                insert(packets, place, packet, after);
-            }
+            insert_each(packets, after);
         } else if runs.count < Runs::MOST {
             self.merge(packets, runs, after);
         } else if self.scatter(packets) {
-            for (place, packet) in self.scratch[..packets.len()].iter().enumerate() {
-                insert(packets, place, *packet, after);
-            }
+            std::mem::swap(packets, &mut self.scratch);
+            insert_each(packets, after);
         } else {
             packets.sort_by_key(|packet| (packet.time, feeder(packet)));
         }
@@ -74,9 +70,12 @@ impl Pool {
     /// Puts the packets into `scratch` bucket by bucket, in each as they came. Returns false if a bucket is too full.
     fn scatter(&mut self, packets: &[Packet]) -> bool {
         const CROWD: u32 = 32;
-        let times = || packets.iter().map(|packet| packet.time.picoseconds());
-        let first = times().min().unwrap_or(0);
-        let span = times().max().unwrap_or(0) - first;
+        let (mut first, mut last) = (u64::MAX, 0);
+        for packet in packets {
+            first = packet.time.picoseconds().min(first);
+            last = packet.time.picoseconds().max(last);
+        }
+        let span = last - first;
         let buckets = packets.len().next_power_of_two();
         let shift = (u64::BITS - span.leading_zeros()).saturating_sub(buckets.trailing_zeros());
         let bucket = |packet: &Packet| ((packet.time.picoseconds() - first) >> shift) as usize;
@@ -94,9 +93,7 @@ impl Pool {
         if most > CROWD {
             return false;
         }
-        if scratch.len() < packets.len() {
-            scratch.resize(packets.len(), packets[0]);
-        }
+        scratch.resize(packets.len(), packets[0]);
         for packet in packets {
             let place = &mut counts[bucket(packet)];
             scratch[*place as usize] = *packet;
@@ -146,9 +143,20 @@ fn merge_two(
     }
 }
 
-/// Puts a packet at `place`, or before those there that come after it.
+/// Puts packets in order that are mostly in order, or few.
 #[inline(always)]
-fn insert(packets: &mut [Packet], mut place: usize, packet: Packet, after: impl Fn(&Packet, &Packet) -> bool) {
+fn insert_each(packets: &mut [Packet], after: impl Fn(&Packet, &Packet) -> bool) {
+    for next in 1..packets.len() {
+        if after(&packets[next - 1], &packets[next]) {
+            insert(packets, next, &after);
+        }
+    }
+}
+
+/// Moves the packet at `place` before those there that come after it.
+#[inline(always)]
+fn insert(packets: &mut [Packet], mut place: usize, after: impl Fn(&Packet, &Packet) -> bool) {
+    let packet = packets[place];
     while place > 0 && after(&packets[place - 1], &packet) {
         packets[place] = packets[place - 1];
         place -= 1;

@@ -145,10 +145,10 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
                 None => return lanes.release(&packet),
             }
             if packet.time > lanes.measured.to {
-                return lanes.count_in_flight(packet);
+                return lanes.count_in_flight(packet.direction_index(), packet.stamp);
             }
         }
-        let number = self.endpoint_of[packet.direction_index() - self.first_direction];
+        let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
         end.receive(&packet, number, &mut Outbox { exit: Exit::over(uplink.as_mut()), lanes });
     }
 

@@ -15,6 +15,9 @@ use crate::packet::Packet;
 
 /// What is at the end of a host's links.
 pub(crate) trait End: Sized + Send {
+    /// Whether it is one endpoint, so that nothing depends on the endpoint's number.
+    const IS_ONE: bool;
+
     /// The bytes from its beginning that a packet touches.
     const HOT_BYTES: usize;
 
@@ -66,6 +69,7 @@ impl Only for TcpSink {
 }
 
 impl<E: Only> End for E {
+    const IS_ONE: bool = true;
     const HOT_BYTES: usize = <Self as Only>::HOT_BYTES;
 
     fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32) -> Option<Self> {
@@ -103,6 +107,7 @@ pub(crate) enum Endpoints {
 }
 
 impl End for Endpoints {
+    const IS_ONE: bool = false;
     const HOT_BYTES: usize = size_of::<Self>();
 
     fn of(mut endpoints: Vec<MadeEndpoint>, first: u32) -> Option<Self> {

@@ -72,6 +72,9 @@ impl Transmitter {
     pub fn receive(&mut self, packet: &Packet, out: &mut Outbox<'_>) {
         self.acks_received += 1;
         let number = unwrap_number(packet.number(), self.sender.unacknowledged());
+        if packet.flags() == flags::ACK && packet.stamp == 0 {
+            return self.drive(packet.time, out, |sender, segments| sender.on_plain_ack(number, packet.time, segments));
+        }
         let ack = Ack {
             ack: number,
             syn: packet.has(flags::SYN),
@@ -226,6 +229,19 @@ impl Acknowledger {
         self.marked += u64::from(marked);
         self.delay.record(packet.age());
         let seq = unwrap_number(packet.number(), self.receiver.expected());
+        if packet.flags() == 0 && !marked {
+            let (payload_bytes, sent) = (packet.len_bytes() - u32::from(self.form.header_bytes), packet.departure());
+            self.drive(now, out, |receiver, acks| receiver.on_plain_segment(seq, payload_bytes, sent, now, acks));
+        } else {
+            self.receive_with_flags(packet, seq, marked, out);
+        }
+        if self.receiver.is_closed() {
+            self.finished(now);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_with_flags(&mut self, packet: &Packet, seq: u64, marked: bool, out: &mut Outbox<'_>) {
         let control = packet.flags() & (flags::SYN | flags::FIN);
         let segment = Segment {
             seq,
@@ -238,10 +254,8 @@ impl Acknowledger {
             retransmission: packet.has(flags::RETRANSMISSION),
             sent: packet.departure(),
         };
+        let now = packet.time;
         self.drive(now, out, |receiver, acks| receiver.on_segment(&segment, marked, now, acks));
-        if self.receiver.is_closed() {
-            self.finished(now);
-        }
     }
 
     #[cold]

@@ -98,7 +98,7 @@ impl UdpSource {
     }
 
     /// When the packet after one of `bytes` at `self.next` goes.
-    #[inline]
+    #[inline(never)]
     fn following(&mut self, bytes: f64) -> Time {
         match self.pattern {
             UdpPattern::Constant { rate_bps, jitter, .. } => {
@@ -125,19 +125,20 @@ impl UdpSource {
 
     #[inline]
     fn emit(&mut self, out: &mut Outbox<'_>) {
-        if let Some((len_bytes, gap)) = self.steady {
-            self.send(len_bytes, out);
+        let now = self.next;
+        let len_bytes = if let Some((len_bytes, gap)) = self.steady {
             self.next += gap;
+            len_bytes
         } else {
             let bytes = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
-            self.send((bytes + 0.5) as u16, out);
             self.next = self.following(bytes);
-        }
+            (bytes + 0.5) as u16
+        };
+        self.send(now, len_bytes, out);
     }
 
-    #[inline]
-    fn send(&mut self, len_bytes: u16, out: &mut Outbox<'_>) {
-        let now = self.next;
+    #[inline(always)]
+    fn send(&mut self, now: Time, len_bytes: u16, out: &mut Outbox<'_>) {
         if self.context.checkpoints.next() <= now {
             self.check(now);
         }

@@ -2,7 +2,7 @@
 //!
 //! Admission settles the departure, so the packet is sent on at once, with a future time.
 
-use forebay_qdisc::{Admission, Backlog, Offer, Packet as _, Ticket, Time, Verdict};
+use forebay_qdisc::{Admission, Backlog, DropReason, Limit, Offer, Packet as _, Ticket, Time, Verdict};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::driver::ring::Ring;
@@ -16,12 +16,26 @@ use crate::packet::Packet;
 /// How many packets ahead memory is prefetched, where flows are many.
 const PACKETS_AHEAD: usize = 8;
 
-/// A packet that was let in and has not begun its transmission.
+/// A packet that was let in and has not begun its transmission. Two whole words, as [`Packet`] is four.
 #[derive(Clone, Copy)]
 struct Waiting {
     start: Time,
-    len_bytes: u32,
-    ticket: Ticket,
+    /// Length (low half) and ticket (high half).
+    content: u64,
+}
+
+impl Waiting {
+    const fn new(start: Time, len_bytes: u32, ticket: Ticket) -> Self {
+        Self { start, content: len_bytes as u64 | (ticket.0 as u64) << 32 }
+    }
+
+    const fn len_bytes(self) -> u32 {
+        self.content as u32
+    }
+
+    const fn ticket(self) -> Ticket {
+        Ticket((self.content >> 32) as u32)
+    }
 }
 
 pub(crate) struct LawPort {
@@ -29,6 +43,8 @@ pub(crate) struct LawPort {
     checkpoints: Checkpoints,
     books: Books,
     law: Box<dyn Admission>,
+    /// See [`Admission::only_limit`].
+    only_limit: Option<Limit>,
     waiting: Ring<Waiting>,
     /// When the first of them begins its transmission.
     next_start: Time,
@@ -43,6 +59,7 @@ impl LawPort {
     pub fn new(link: Link, checkpoints: Checkpoints, books: Books, law: Box<dyn Admission>) -> Self {
         Self {
             watched: law.watches_departures(),
+            only_limit: law.only_limit(),
             link,
             checkpoints,
             books,
@@ -63,11 +80,11 @@ impl LawPort {
             && let Some(first) = self.waiting.pop()
         {
             backlog.packets -= 1;
-            backlog.bytes -= u64::from(first.len_bytes);
+            backlog.bytes -= u64::from(first.len_bytes());
             if self.watched {
-                self.law.release(first.ticket, first.len_bytes, backlog, first.start);
+                self.law.release(first.ticket(), first.len_bytes(), backlog, first.start);
             }
-            self.next_start = self.waiting.front().map_or(Time::NEVER, |next| next.start);
+            self.next_start = self.waiting.of_front(|next| next.start, Time::NEVER);
         }
         if self.link.free_at <= now && !self.idle {
             self.idle = true;
@@ -109,10 +126,15 @@ impl LawPort {
             return lanes.release(packet);
         }
         let mut backlog = self.release_until(now);
-        let Self { link, books, law, waiting, next_start, idle, watched, .. } = self;
+        let Self { link, books, law, only_limit, waiting, next_start, idle, watched, .. } = self;
         let start = now.max(link.free_at);
         let mut marked = None;
-        let ticket = match law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }) {
+        let verdict = match only_limit {
+            Some(limit) if limit.fits(backlog, packet.len_bytes()) => Verdict::Enqueue(Ticket::default()),
+            Some(_) => Verdict::Drop(DropReason::Overflow),
+            None => law.admit(&packet.arrival(), &mut Offer { now, backlog, rng: &mut books.rng }),
+        };
+        let ticket = match verdict {
             Verdict::Enqueue(ticket) => ticket,
             Verdict::Mark(ticket, _) => {
                 marked = Some(packet.marked());
@@ -137,7 +159,7 @@ impl LawPort {
         if start > now {
             backlog.packets += 1;
             backlog.bytes += u64::from(len_bytes);
-            waiting.push(Waiting { start, len_bytes, ticket });
+            waiting.push(Waiting::new(start, len_bytes, ticket));
             *next_start = start.min(*next_start);
             books.book.length(backlog.packets, now);
         } else if *watched {
