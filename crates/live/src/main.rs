@@ -1,0 +1,3 @@
+//! The command line of the live data plane.
+
+fn main() {}
