@@ -4,7 +4,16 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `port.rs` | the port of one direction in virtual time: `packet.rs`, `pool.rs`, `handover.rs`, `shadow.rs` |
+//! | `books.rs`, `flows.rs` | what a port counts; its largest flows |
 //! | `io.rs`, `io/` | frames in and out: AF_PACKET, AF_XDP, TAP |
 //! | `sys/` | calls of the kernel: all unsafe code |
 
+pub mod books;
+pub mod flows;
+pub mod handover;
 pub mod io;
+pub mod packet;
+pub mod pool;
+pub mod port;
+pub mod shadow;

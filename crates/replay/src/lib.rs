@@ -131,6 +131,12 @@ pub fn salt(seed: u64) -> u64 {
     stream(seed, "replay/salt").next_u64()
 }
 
+/// The random stream of the discipline in each of a replay's queues, and in those of whoever wants the same decisions.
+#[must_use]
+pub fn dice(seed: u64) -> Pcg64Mcg {
+    stream(seed, "replay/queue")
+}
+
 /// Replays a capture into ports of `rate`, one for each queue. `control` is called now and then, and answers whether to
 /// go on. Equal seeds give a queue equal results, whatever queues are beside it.
 ///
@@ -240,7 +246,7 @@ impl<'a> Port<'a> {
             None
         };
         let books = Books::new(SeriesBook::new(options.interval), outputs);
-        let (line, rng) = (Line::new(rate), stream(options.seed, "replay/queue"));
+        let (line, rng) = (Line::new(rate), dice(options.seed));
         Ok(Self { name, discipline, queue, line, rng, books })
     }
 
