@@ -6,10 +6,13 @@
 //! |---|---|
 //! | `port.rs` | the port of one direction in virtual time: `packet.rs`, `pool.rs`, `handover.rs`, `shadow.rs` |
 //! | `books.rs`, `flows.rs` | what a port counts; its largest flows |
+//! | `forwarder.rs` | the loop of one direction, on a thread of its own |
+//! | `command.rs`, `snapshot.rs` | what is asked of a direction while it runs, and what it tells of itself |
 //! | `io.rs`, `io/` | frames in and out: AF_PACKET, AF_XDP, TAP |
 //! | `sys/` | calls of the kernel: all unsafe code |
 
 pub mod books;
+pub mod command;
 pub mod flows;
 pub mod handover;
 pub mod io;
@@ -17,3 +20,4 @@ pub mod packet;
 pub mod pool;
 pub mod port;
 pub mod shadow;
+pub mod snapshot;
