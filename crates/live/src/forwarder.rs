@@ -136,7 +136,7 @@ impl Forwarder {
         let taken = receive.receive(BATCH, &mut |frame| arrive(port, &frame, now));
         match taken {
             Err(error) if error.kind() == ErrorKind::NetworkDown => {
-                clock::wait(&[], Some(now + RETRY_WHEN_DOWN))?;
+                clock::wait(&[], now + RETRY_WHEN_DOWN)?;
                 Ok(0)
             }
             taken => taken,
@@ -146,12 +146,10 @@ impl Forwarder {
     /// Waits for a frame, a command, or the next departure.
     fn wait(&mut self, blocked: bool, drain_until: Option<Time>) -> io::Result<()> {
         let now = clock::now();
-        let next = if blocked { Some(now + RETRY) } else { self.port.next() };
-        let wake = next.map(|next| {
-            let gap = next.since(now);
-            now + gap.saturating_sub(self.wait.margin(gap))
-        });
-        let until = wake.into_iter().chain(drain_until).min();
+        let next = if blocked { now + RETRY } else { self.port.next().unwrap_or(Time::NEVER) };
+        let gap = next.since(now);
+        let wake = if next == Time::NEVER { next } else { now + gap.saturating_sub(self.wait.margin(gap)) };
+        let until = wake.min(drain_until.unwrap_or(Time::NEVER));
         if drain_until.is_some() {
             return clock::wait(&[], until).map(|_| ());
         }
