@@ -8,3 +8,4 @@
 //! | `sys/` | calls of the kernel: all unsafe code |
 
 pub mod io;
+pub mod sys;
