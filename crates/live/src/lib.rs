@@ -14,6 +14,7 @@
 pub mod books;
 pub mod command;
 pub mod flows;
+pub mod forwarder;
 pub mod handover;
 pub mod io;
 pub mod packet;
@@ -21,3 +22,4 @@ pub mod pool;
 pub mod port;
 pub mod shadow;
 pub mod snapshot;
+pub mod sys;
