@@ -4,6 +4,7 @@
 //! kernel shares with us, and copied once, into a buffer of the [pool](crate::pool).
 
 pub mod af_packet;
+pub mod af_xdp;
 mod interface;
 
 pub use interface::{Interface, OpenError};

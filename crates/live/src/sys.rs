@@ -1,11 +1,14 @@
 //! Calls of the kernel: all unsafe code of this crate, each call behind a function that cannot be used wrongly.
 
+mod bpf;
 pub mod clock;
 pub mod interface;
 mod mapping;
 pub mod namespace;
 pub(crate) mod packet_ring;
 pub(crate) mod socket;
+pub(crate) mod xdp;
+mod xdp_ring;
 
 use std::io;
 

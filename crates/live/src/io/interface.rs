@@ -35,8 +35,24 @@ impl Interface {
         self.mtu as usize + ETHERNET_HEADER_BYTES + VLAN_TAG_BYTES
     }
 
+    /// Those of `frames` before the first that cannot be sent on it.
+    ///
+    /// # Errors
+    /// `InvalidInput` where that is the very first.
+    pub(super) fn carried<'a, 'b>(&self, frames: &'a [&'b [u8]]) -> io::Result<&'a [&'b [u8]]> {
+        match frames.iter().position(|frame| !self.carries(frame)) {
+            None => Ok(frames),
+            Some(0) => {
+                let bytes = frames[0].len();
+                let text = format!("a frame of {bytes} bytes does not fit {} with its MTU of {}", self.name, self.mtu);
+                Err(io::Error::new(io::ErrorKind::InvalidInput, text))
+            }
+            Some(count) => Ok(&frames[..count]),
+        }
+    }
+
     /// Whether `frame` can be sent on it: a header at least, and no more behind it and a VLAN tag than the MTU.
-    pub(super) fn carries(&self, frame: &[u8]) -> bool {
+    fn carries(&self, frame: &[u8]) -> bool {
         let tagged = matches!(frame.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
         let header = ETHERNET_HEADER_BYTES + if tagged { VLAN_TAG_BYTES } else { 0 };
         (header..=header + self.mtu as usize).contains(&frame.len())
