@@ -1,12 +1,23 @@
 //! Calls of the kernel: all unsafe code of this crate, each call behind a function that cannot be used wrongly.
+//!
+//! Each file wraps one interface of the kernel in safe functions that return [`std::io::Error`]; who calls them says
+//! which interface or file was meant.
 
 mod bpf;
 pub mod clock;
+pub mod ethtool;
+pub mod identity;
 pub mod interface;
 mod mapping;
 pub mod namespace;
+pub mod netlink;
+mod netlink_message;
 pub(crate) mod packet_ring;
+pub mod realtime;
+pub mod seccomp;
+pub mod signals;
 pub(crate) mod socket;
+pub mod tcx;
 pub(crate) mod xdp;
 mod xdp_ring;
 
