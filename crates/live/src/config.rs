@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use forebay_document::{Document, DocumentError, Invalid, Kind, Path};
-use forebay_qdisc::config::{NoGuest, QueueSpec};
+use forebay_qdisc::config::{Alone, NoGuest, QueueError, QueueSpec};
 use forebay_qdisc::{ParameterError, Rate, Span};
 use forebay_replay::{dice, salt};
 use forebay_units::{Bytes, QueueSize};
@@ -188,7 +188,7 @@ impl LiveConfig {
             return Err(Invalid::new(root, message, "expected a table `outbound` or `inbound`"));
         }
         for (name, direction) in self.directions() {
-            direction.check(&root.key(name), self.control.seed)?;
+            direction.check(&root.key(name))?;
             self.check_buffers(direction)?;
         }
         if self.control.metrics.is_some_and(|address| !address.ip().is_loopback()) {
@@ -228,7 +228,7 @@ impl LiveConfig {
 }
 
 impl Direction {
-    fn check(&self, path: &Path, seed: u64) -> Result<(), Invalid> {
+    fn check(&self, path: &Path) -> Result<(), Invalid> {
         let range = |key: &str, message: String, expected: &str| Err(Invalid::new(path.key(key), message, expected));
         if self.overhead.0 > 1000 {
             return range("overhead", format!("{} of framing a frame", self.overhead), "expected at most 1000 B");
@@ -241,8 +241,8 @@ impl Direction {
         }
         for (key, queue) in [("queue", Some(&self.queue)), ("shadow", self.shadow.as_ref())] {
             let Some(queue) = queue else { continue };
-            if let Err(error) = self.build(queue, seed) {
-                return Err(refused(path.key(key), queue, error));
+            if let Err(error) = queue.check::<LivePacket>(&Alone, self.rate) {
+                return Err(refused(&path.key(key), &error));
             }
         }
         if self.buffers_needed() > MOST_BUFFERS {
@@ -272,7 +272,8 @@ impl Direction {
     }
 
     /// Buffers for all that the discipline may hold.
-    fn buffers_needed(&self) -> u64 {
+    #[must_use]
+    pub fn buffers_needed(&self) -> u64 {
         let held = match self.queue.limit() {
             Some(QueueSize::Packets(packets)) => packets,
             Some(QueueSize::Bytes(bytes)) => bytes / (SHORTEST_FRAME_BYTES + self.overhead.0),
@@ -290,8 +291,6 @@ fn running(queue: &Queue) -> RunningQueue {
     RunningQueue { discipline: queue.name().to_owned(), parameters }
 }
 
-fn refused(path: Path, queue: &Queue, error: ParameterError) -> Invalid {
-    let name = queue.name();
-    let message = format!("{name}: `{}` must {}", error.field, error.bound);
-    Invalid::new(path.key(name).key(error.field), message, format!("must {}", error.bound))
+fn refused(path: &Path, error: &QueueError) -> Invalid {
+    Invalid::new(path.below(&error.path), error.to_string(), format!("must {}", error.error.bound))
 }

@@ -23,6 +23,9 @@ const RETRY: Span = Span::from_microseconds(100);
 /// While an interface is down.
 const RETRY_WHEN_DOWN: Span = Span::from_milliseconds(10);
 
+/// It looks around at least this often, for the watchdog.
+const LONGEST_WAIT: Span = Span::from_milliseconds(100);
+
 /// How long a direction that ends may take to send what is queued.
 const LONGEST_DRAIN: Span = Span::from_seconds(1);
 
@@ -149,7 +152,7 @@ impl Forwarder {
         let next = if blocked { now + RETRY } else { self.port.next().unwrap_or(Time::NEVER) };
         let gap = next.since(now);
         let wake = if next == Time::NEVER { next } else { now + gap.saturating_sub(self.wait.margin(gap)) };
-        let until = wake.min(drain_until.unwrap_or(Time::NEVER));
+        let until = wake.min(drain_until.unwrap_or(Time::NEVER)).min(now + LONGEST_WAIT);
         if drain_until.is_some() {
             return clock::wait(&[], until).map(|_| ());
         }
