@@ -131,6 +131,7 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("bytes", result.bytes)?;
     entries.set_item("packets_unselected", result.packets_unselected)?;
     entries.set_item("packets_out_of_order", result.packets_out_of_order)?;
+    entries.set_item("packets_missed", result.packets_missed)?;
     entries.set_item("packets_cut", result.packets_cut)?;
     entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
     entries.set_item("queues", columns(py, result.queues, Form::Arrays)?)?;
