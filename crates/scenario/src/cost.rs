@@ -68,7 +68,7 @@ pub fn cost_in(
     guests: Option<&dyn Guests>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
-    let line = Layout::new(spec, spec.seed).lines.into_iter().find(|line| line.name == link);
+    let line = Layout::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link);
     match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
         Some((queue, rate)) => {
             let mut switch = Switch::new(COST_SEED, guests);

@@ -1,12 +1,11 @@
 //! A port alone, as the command line of a replay gives it, checked with the messages of a scenario file.
 
+use forebay_document::{Document, Invalid, Path};
 use forebay_engine::Packet;
 use forebay_units::Rate;
 
-use crate::deserialize::deserialize;
-use crate::document::{Node, Path};
-use crate::error::{Problem, ScenarioError};
-use crate::overrides;
+use crate::ScenarioError;
+use crate::load::SCENARIO;
 use crate::schema::QueueSpec;
 
 /// A port: its rate and its queue.
@@ -30,27 +29,15 @@ impl PortSpec {
         let text = format!("rate = {}\nqueue = {}\n", quoted(rate), quoted(queue));
         let settings: Vec<(String, String)> =
             settings.iter().map(|(name, value)| (format!("queue.{queue}.{name}"), value.clone())).collect();
-        Self::read(&text, &settings).map_err(|problem| {
-            match problem.place.text.checked_sub(1).and_then(|index| settings.get(index)) {
-                Some((path, value)) => ScenarioError::new(problem, "--set", &overrides::text(path, value)),
-                None => ScenarioError::new(problem, "replay", &text),
-            }
-        })
-    }
-
-    fn read(text: &str, settings: &[(String, String)]) -> Result<Self, Problem> {
-        let mut document = Node::parse(text)?;
-        for (index, (path, value)) in settings.iter().enumerate() {
-            overrides::apply(&mut document, index + 1, path, value)?;
-        }
-        let spec: Self = deserialize(&document)?;
+        let document = Document::parse(SCENARIO, "replay", &text, &settings)?;
+        let spec: Self = document.read()?;
         match spec.queue.build::<Packet>(spec.rate, 0) {
             Ok(_) => Ok(spec),
             Err(error) => {
                 let name = spec.queue.name();
                 let path = Path::default().key("queue").key(name).key(error.field);
                 let message = format!("{name}: `{}` must {}", error.field, error.bound);
-                Err(Problem::at(document.place_of(&path).clone(), message, format!("must {}", error.bound)))
+                Err(document.refused(Invalid::new(path, message, format!("must {}", error.bound))))
             }
         }
     }

@@ -12,9 +12,9 @@ mod links;
 mod probes;
 mod switch;
 
+use forebay_document::Path;
 use forebay_units::Span;
 
-use crate::document::Path;
 use crate::schema::{ScenarioSpec, Topology};
 use check::{LONGEST_RUN, Validity, check_name, require};
 

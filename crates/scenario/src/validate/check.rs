@@ -1,35 +1,9 @@
-//! What checks have in common: a value that is refused with its path, and the bounds of names, rates and times.
+//! What checks have in common: what they require of a value, and the bounds of names, rates and times.
 
+use forebay_document::{Invalid, Path};
 use forebay_units::{Rate, Span};
 
-use crate::document::{Node, Path};
-use crate::error::Problem;
 use crate::schema::SpanDistribution;
-
-/// A value that is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Invalid {
-    path: Path,
-    message: String,
-    label: String,
-    help: Option<String>,
-}
-
-impl Invalid {
-    pub fn new(path: Path, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { path, message: message.into(), label: label.into(), help: None }
-    }
-
-    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
-        self.help = help.into();
-        self
-    }
-
-    /// The problem with its place in `document`.
-    pub fn placed_in(self, document: &Node) -> Problem {
-        Problem::at(document.place_of(&self.path).clone(), self.message, self.label).with_help(self.help)
-    }
-}
 
 pub(super) type Validity = Result<(), Invalid>;
 

@@ -1,10 +1,10 @@
 //! Links and their queues.
 
+use forebay_document::{Invalid, Path};
 use forebay_qdisc::{CbqConfig, ParameterError};
 use forebay_units::{QueueSize, Rate};
 
-use super::check::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
-use crate::document::Path;
+use super::check::{DAY, Validity, check_fraction, check_rate, check_span, require};
 use crate::schema::{
     HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, SpanDistribution, Topology, Transport,
 };
