@@ -7,6 +7,7 @@ mod mapping;
 pub mod namespace;
 pub(crate) mod packet_ring;
 pub(crate) mod socket;
+pub(crate) mod tun;
 pub(crate) mod xdp;
 mod xdp_ring;
 
