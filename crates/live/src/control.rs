@@ -65,8 +65,8 @@ pub struct ControlParts {
     pub directions: Vec<(Direction, Commands)>,
     /// What knows the configuration.
     pub configurer: Box<dyn Configurer>,
-    /// What `show` tells beside the directions: interfaces, method, wait, what the system grants.
-    pub system: Value,
+    /// What `show` tells beside the directions: interfaces, method, wait, what the system grants. Asked each time.
+    pub system: Box<dyn FnMut() -> Value + Send>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Hears of changes, and of what comes back by itself.
@@ -231,7 +231,7 @@ fn make_way(path: &Path) -> Result<(), String> {
 struct Server {
     directions: Directions,
     changes: Changes,
-    system: Value,
+    system: Box<dyn FnMut() -> Value + Send>,
     clock: Arc<dyn Clock>,
     log: Box<dyn FnMut(&str) + Send>,
     asked: Arc<Asked>,
@@ -350,7 +350,7 @@ impl Server {
     }
 
     /// What runs, as the directions themselves say.
-    fn show(&self, now: Time) -> Result<Value, String> {
+    fn show(&mut self, now: Time) -> Result<Value, String> {
         let of = |snapshot: PortSnapshot| {
             json!({
                 "direction": snapshot.direction,
@@ -367,7 +367,7 @@ impl Server {
         };
         let directions: Vec<_> = self.snapshots()?.into_iter().map(of).collect();
         let undone_in_s = self.changes.next().map(|until| until.since(now).seconds());
-        Ok(json!({ "system": self.system, "directions": directions, "undone_unless_confirmed_in_s": undone_in_s }))
+        Ok(json!({ "system": (self.system)(), "directions": directions, "undone_unless_confirmed_in_s": undone_in_s }))
     }
 
     /// Gives the connection to a stream.

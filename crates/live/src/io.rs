@@ -6,6 +6,7 @@
 pub mod af_packet;
 pub mod af_xdp;
 mod interface;
+pub mod tap;
 
 pub use interface::{Interface, OpenError};
 

@@ -6,7 +6,7 @@
 mod system;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::process::Command;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::configure::Configuration;
 use crate::control::{Clock, Control, ControlHandle, ControlParts, Direction};
 use crate::forwarder::Forwarder;
 use crate::io::{Halves, Receive};
-use crate::metrics;
+use crate::metrics::{Metrics, MetricsHandle};
 use crate::notify::{self, Notifier};
 use crate::packet::LivePacket;
 use crate::pool::Pool;
@@ -75,17 +75,21 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     let notifier = Notifier::from_environment().map_err(input)?;
     let config = configuration.running().clone();
     let (mut system, halves) = System::set_up(&config, restorer)?;
-    let metrics = config.control.metrics.map(listen).transpose()?;
     let (mut plans, directions) = plans(&config, system.longest_frame(), halves)?;
+    let clock: Arc<dyn Clock> = Arc::new(MachineClock);
     let parts = ControlParts {
         socket: config.control.socket.clone(),
         directions: described(&config, &directions).map_err(broken)?,
         configurer: Box::new(configuration),
         system: system.read_back(&config)?,
-        clock: Arc::new(MachineClock),
+        clock: Arc::clone(&clock),
         log: Box::new(log),
     };
     let (control, handle) = Control::bind(parts).map_err(input)?;
+    let metrics = match config.control.metrics {
+        Some(address) => Some(metrics(address, &config, &directions, clock)?),
+        None => None,
+    };
     take_priority(&plans)?;
     // What came over the bridge of an earlier start while the rings filled is there twice.
     plans.iter_mut().try_for_each(|plan| discard(&mut *plan.forwarder.receive)).map_err(broken)?;
@@ -97,10 +101,10 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     // Who only looks on, or answers, does not come before the directions.
     let _ = realtime::schedule(Schedule::Normal);
     let controlling = spawn("control", move || control.run()).map_err(broken)?;
-    if let Some(listener) = metrics {
-        let commands = described(&config, &running.directions).map_err(broken)?;
-        spawn("metrics", move || metrics::serve(&listener, &commands)).map_err(broken)?;
-    }
+    let metrics = match metrics {
+        Some((metrics, handle)) => Some((handle, spawn("metrics", move || metrics.run()).map_err(broken)?)),
+        None => None,
+    };
     let _ = notifier.ready("forwarding");
     log("ready");
     let ended = running.watch(&mut signals, &notifier, log);
@@ -108,6 +112,10 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     running.control.stop();
     let drained = running.drain();
     let _ = controlling.join();
+    if let Some((handle, thread)) = metrics {
+        handle.stop();
+        let _ = thread.join();
+    }
     system.tear_down()?;
     ended.and(drained)
 }
@@ -193,9 +201,14 @@ fn described(config: &LiveConfig, directions: &Asking) -> io::Result<Asking> {
     with_queue.map(|(name, commands)| Ok((*name, commands.try_clone()?))).collect()
 }
 
-fn listen(address: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address)
-        .map_err(|error| input(format!("`control.metrics`: {address}: {error}; name a port that is free")))
+fn metrics(
+    address: SocketAddr,
+    config: &LiveConfig,
+    directions: &Asking,
+    clock: Arc<dyn Clock>,
+) -> Result<(Metrics, MetricsHandle), Failure> {
+    let commands = described(config, directions).map_err(broken)?.into_iter().map(|(_, commands)| commands);
+    Metrics::bind(address, commands.collect(), clock).map_err(input)
 }
 
 /// Takes the highest priority that a direction wants, while it may. Each direction lowers its own.

@@ -18,6 +18,7 @@ pub mod seccomp;
 pub mod signals;
 pub(crate) mod socket;
 pub mod tcx;
+pub(crate) mod tun;
 pub(crate) mod xdp;
 mod xdp_ring;
 

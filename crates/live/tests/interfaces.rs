@@ -1,4 +1,5 @@
 //! Frames through every way of moving them, between interfaces in network namespaces of the test's own.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod lab;
 
@@ -6,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forebay_live::io::{Halves, OpenError, Receive, Transmit, af_packet, af_xdp};
+use forebay_live::io::{Halves, Interface, OpenError, Receive, Transmit, af_packet, af_xdp, tap};
 use forebay_live::sys::clock;
 use forebay_units::{Span, Time};
 use lab::Lab;
@@ -16,6 +17,7 @@ use lab::Lab;
 enum Method {
     AfPacket,
     AfXdp,
+    Tap,
 }
 
 const TAG: [u8; 4] = [0x81, 0x00, 0x60, 0x07];
@@ -23,6 +25,7 @@ const PATIENCE: Span = Span::from_seconds(10);
 
 /// The interfaces under test, and what sends to them and receives from them.
 struct Bench {
+    method: Method,
     lab: Lab,
     a: Halves,
     b: Halves,
@@ -35,21 +38,31 @@ impl Bench {
         let lab = Lab::new(mtu)?;
         let a = open(&lab, method, "a1").unwrap();
         let b = open(&lab, method, "b1").unwrap();
-        let (end_a, end_b) = (lab.end("a0"), lab.end("b0"));
-        Some(Self { lab, a, b, end_a, end_b })
+        let (end_a, end_b) = match method {
+            // The kernel's side of the interface itself.
+            Method::Tap => (lab::open_packet(&lab.middle, "tap-a1"), lab::open_packet(&lab.middle, "tap-b1")),
+            _ => (lab.end("a0"), lab.end("b0")),
+        };
+        Some(Self { method, lab, a, b, end_a, end_b })
     }
 
-    /// Switches the interface `a1` off and on again.
+    /// Switches the first interface under test off or on.
     fn switch(&self, state: &str) {
-        lab::ip(&["-n", &self.lab.middle, "link", "set", "a1", state]).unwrap();
+        let name = if self.method == Method::Tap { "tap-a1" } else { "a1" };
+        lab::ip(&["-n", &self.lab.middle, "link", "set", name, state]).unwrap();
     }
 }
 
 fn open(lab: &Lab, method: Method, name: &str) -> Result<Halves, OpenError> {
-    lab::open(&lab.middle, name, |interface| match method {
-        Method::AfPacket => af_packet::open(interface, af_packet::Options::default()),
-        Method::AfXdp => af_xdp::open(interface, af_xdp::Options::default()),
-    })
+    match method {
+        Method::AfPacket => lab::open(&lab.middle, name, |interface| af_packet::open(interface, Default::default())),
+        Method::AfXdp => lab::open(&lab.middle, name, |interface| af_xdp::open(interface, Default::default())),
+        Method::Tap => lab::within(&lab.middle, || {
+            let mtu = Interface::find(name)?.mtu;
+            let options = tap::Options { mtu, ..Default::default() };
+            Ok(tap::open(&format!("tap-{name}"), options)?.1)
+        }),
+    }
 }
 
 /// Sends all of `frames`, however often it takes.
@@ -134,7 +147,7 @@ fn nothing_comes_from_nothing(method: Method) {
 fn both_directions_at_once(method: Method) {
     const FRAMES: u32 = 100_000;
     let Some(bench) = Bench::new(method, 1500) else { return };
-    let Bench { lab: _lab, mut a, mut b, end_a, end_b } = bench;
+    let Bench { lab: _lab, mut a, mut b, end_a, end_b, .. } = bench;
     let stop = AtomicBool::new(false);
     let (a_to_b, b_to_a) = std::thread::scope(|scope| {
         let (a_in, b_in) = (&mut *a.receive, &mut *b.receive);
@@ -240,51 +253,85 @@ fn what_is_lost_is_counted(method: Method) {
 }
 
 macro_rules! for_each_method {
-    ($($module:ident = $method:expr;)*) => {$(
+    ($($module:ident = $method:expr => $($test:ident)*;)*) => {$(
         mod $module {
-            use super::Method;
-
-            #[test]
-            fn frames_pass_unchanged() {
-                super::frames_pass_unchanged($method);
-            }
-
-            #[test]
-            fn nothing_comes_from_nothing() {
-                super::nothing_comes_from_nothing($method);
-            }
-
-            #[test]
-            fn both_directions_at_once() {
-                super::both_directions_at_once($method);
-            }
-
-            #[test]
-            fn a_long_frame_is_refused_alone() {
-                super::a_long_frame_is_refused_alone($method);
-            }
-
-            #[test]
-            fn an_interface_goes_down() {
-                super::an_interface_goes_down($method);
-            }
-
-            #[test]
-            fn an_interface_that_is_down_is_not_opened() {
-                super::an_interface_that_is_down_is_not_opened($method);
-            }
-
-            #[test]
-            fn what_is_lost_is_counted() {
-                super::what_is_lost_is_counted($method);
-            }
+            $(#[test]
+            fn $test() {
+                super::$test($method);
+            })*
         }
     )*};
 }
 
 for_each_method! {
-    packet_sockets = Method::AfPacket;
-    xdp_sockets = Method::AfXdp;
+    packet_sockets = super::Method::AfPacket =>
+        frames_pass_unchanged nothing_comes_from_nothing both_directions_at_once a_long_frame_is_refused_alone
+        an_interface_goes_down an_interface_that_is_down_is_not_opened what_is_lost_is_counted;
+    xdp_sockets = super::Method::AfXdp =>
+        frames_pass_unchanged nothing_comes_from_nothing both_directions_at_once a_long_frame_is_refused_alone
+        an_interface_goes_down an_interface_that_is_down_is_not_opened what_is_lost_is_counted;
+    // Opening makes a TAP interface and switches it on.
+    tap_interfaces = super::Method::Tap =>
+        frames_pass_unchanged nothing_comes_from_nothing both_directions_at_once a_long_frame_is_refused_alone
+        an_interface_goes_down;
+}
+
+/// A TAP interface refuses what it has no room for, so that the sender knows.
+#[test]
+fn a_tap_interface_counts_what_it_refuses() {
+    let Some(mut bench) = Bench::new(Method::Tap, 1500) else { return };
+    let frames: Vec<Vec<u8>> = (0..6000).map(|number| lab::frame(number, 60, None)).collect();
+    let refused = frames.iter().filter(|frame| bench.end_a.transmit.send(&[frame]).unwrap() == 0).count();
+    let seen = receive(&mut *bench.a.receive, frames.len(), Span::from_milliseconds(200));
+    assert_eq!((seen.len(), refused), (4096, 6000 - 4096));
+    assert_eq!(bench.a.receive.dropped_by_kernel(), refused as u64);
+}
+
+/// A packet socket sees no tag in the frame: the kernel takes it out before, and tells it beside the frame.
+#[test]
+fn a_tag_beside_the_frame_is_told() {
+    let Some(mut bench) = Bench::new(Method::AfPacket, 1500) else { return };
+    send_all(&mut *bench.end_a.transmit, &[lab::frame(1, 104, Some(TAG))]);
+    let mut seen = Vec::new();
+    clock::wait(&[bench.a.receive.fd()], clock::now() + PATIENCE).unwrap();
+    bench.a.receive.receive(64, &mut |frame| seen.push((frame.bytes.len(), frame.vlan))).unwrap();
+    assert_eq!(seen, [(100, Some(TAG))]);
+}
+
+/// One AF_XDP socket takes the frames of one queue, so that several are refused.
+#[test]
+fn an_interface_with_several_queues_is_refused() {
+    let Some(lab) = Lab::new(1500) else { return };
+    let pair = ["type", "veth", "peer", "name", "c1", "numrxqueues", "2", "numtxqueues", "2"];
+    let name = ["-n", &lab.middle, "link", "add", "name", "c0", "numrxqueues", "2", "numtxqueues", "2"];
+    lab::ip(&[&name[..], &pair[..]].concat()).unwrap();
+    lab::ip(&["-n", &lab.middle, "link", "set", "c0", "up"]).unwrap();
+    let Err(error) = open(&lab, Method::AfXdp, "c0") else { panic!("two queues were accepted") };
+    assert!(error.to_string().contains("ethtool -L c0 combined 1"), "{error}");
+}
+
+/// Before it is started, a prepared interface leaves the frames to the kernel; a second program is refused.
+#[test]
+fn an_xdp_program_is_attached_last_and_only_once() {
+    let Some(lab) = Lab::new(1500) else { return };
+    let prepare = || lab::open(&lab.middle, "a1", |interface| af_xdp::prepare(interface, Default::default())).unwrap();
+    let Err(error) = prepare().start() else { panic!("attached to an interface of another namespace") };
+    assert!(error.to_string().contains("another network namespace"), "{error}");
+    let prepared = prepare();
+    // Packet sockets see what the kernel goes on with.
+    let (mut kernel, mut end) = (lab::open_packet(&lab.middle, "a1"), lab.end("a0"));
+    let mut goes_to_the_kernel = || {
+        send_all(&mut *end.transmit, &[lab::frame(1, 60, None)]);
+        receive(&mut *kernel.receive, 1, Span::from_milliseconds(100)).len() == 1
+    };
+    assert!(goes_to_the_kernel());
+    let halves = lab::within(&lab.middle, || prepared.start()).unwrap();
+    assert!(!goes_to_the_kernel());
+    let Err(error) = open(&lab, Method::AfXdp, "a1") else { panic!("two programs took one interface") };
+    assert!(error.to_string().contains("another program holds it"), "{error}");
+    drop(halves);
+    assert!(goes_to_the_kernel());
+    open(&lab, Method::AfXdp, "a1").unwrap();
 }
 
 #[test]

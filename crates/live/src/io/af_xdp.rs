@@ -7,7 +7,7 @@
 //! counted.
 
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
 use crate::sys::xdp::{self, Failed, Plan, Receiving, Sending};
@@ -71,13 +71,21 @@ pub fn prepare(interface: &Interface, options: Options) -> Result<Prepared, Open
 }
 
 impl Prepared {
-    /// Takes the interface's frames from now on.
+    /// Takes the interface's frames from now on. The thread has to be in the network namespace of [`prepare`].
     ///
     /// # Errors
     /// What the kernel refused, with the remedy.
     pub fn start(mut self) -> Result<Halves, OpenError> {
         let failed = |(call, error): Failed| OpenError::kernel(&self.interface.name, call, error);
-        socket::be_promiscuous(std::os::fd::AsFd::as_fd(&self.promiscuous), self.interface.index)
+        // The kernel looks the number up where the calling thread is, and there it may be another interface's.
+        if !self.interface.is_here(self.promiscuous.as_fd()) {
+            return Err(OpenError::Unfit {
+                interface: self.interface.name,
+                reason: "it was prepared in another network namespace than this thread is in".to_owned(),
+                remedy: "start it in that namespace".to_owned(),
+            });
+        }
+        socket::be_promiscuous(self.promiscuous.as_fd(), self.interface.index)
             .map_err(|error| failed(("setsockopt(PACKET_ADD_MEMBERSHIP)", error)))?;
         self.receive.attach(self.interface.index).map_err(failed)?;
         let receive = Box::new(Receiver { ring: self.receive, _promiscuous: self.promiscuous, dropped: 0 });

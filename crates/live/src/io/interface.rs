@@ -1,8 +1,9 @@
 //! An interface by its name, and what is told when it cannot be opened.
 
 use std::io;
+use std::os::fd::BorrowedFd;
 
-use crate::sys::interface;
+use crate::sys::{interface, namespace};
 
 const ETHERNET_HEADER_BYTES: usize = 14;
 const VLAN_TAG_BYTES: usize = 4;
@@ -33,6 +34,11 @@ impl Interface {
     #[must_use]
     pub const fn longest_frame(&self) -> usize {
         self.mtu as usize + ETHERNET_HEADER_BYTES + VLAN_TAG_BYTES
+    }
+
+    /// Whether the calling thread is in the network namespace where it was found, by a `socket` that was opened there.
+    pub(super) fn is_here(&self, socket: BorrowedFd<'_>) -> bool {
+        interface::index(&self.name).is_ok_and(|index| index == self.index) && namespace::is_of(socket)
     }
 
     /// Those of `frames` before the first that cannot be sent on it.

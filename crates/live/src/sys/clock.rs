@@ -34,6 +34,15 @@ fn monotonic() -> u64 {
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
 
+/// The time of day at [`Time::ZERO`], in nanoseconds since the Unix epoch.
+#[must_use]
+#[expect(clippy::disallowed_methods, reason = "captures and records tell when they were made")]
+pub fn unix_ns_at_zero() -> u64 {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
+    let nanoseconds = since_epoch.map_or(0, |since| since.as_nanos() as u64);
+    nanoseconds.saturating_sub(now().picoseconds() / PICOSECONDS_PER_NANOSECOND)
+}
+
 /// Which of the watched file descriptors are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ready(u32);

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use super::checked;
 
@@ -31,15 +31,66 @@ pub fn mtu(name: &str) -> io::Result<u32> {
     Ok(u32::try_from(mtu).unwrap_or(0))
 }
 
+/// Sets it.
+///
+/// # Errors
+/// There is no such interface, or it does not carry that much.
+pub(crate) fn set_mtu(name: &str, mtu: u32) -> io::Result<()> {
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_mtu = i32::try_from(mtu).unwrap_or(i32::MAX);
+    call(libc::SIOCSIFMTU, &mut request)
+}
+
+/// Sets how many frames wait at most to be sent.
+///
+/// # Errors
+/// There is no such interface.
+pub(crate) fn set_queue(name: &str, frames: u32) -> io::Result<()> {
+    let mut request = request(name)?;
+    // The kernel's name for it, `ifr_qlen`, is the same number of the union.
+    request.ifr_ifru.ifru_mtu = i32::try_from(frames).unwrap_or(i32::MAX);
+    call(libc::SIOCSIFTXQLEN, &mut request)
+}
+
+/// Switches it on.
+///
+/// # Errors
+/// There is no such interface.
+pub(crate) fn switch_on(name: &str) -> io::Result<()> {
+    let mut request = ask(name, libc::SIOCGIFFLAGS)?;
+    // SAFETY: the kernel filled in this member.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    request.ifr_ifru.ifru_flags = flags | libc::IFF_UP as libc::c_short;
+    call(libc::SIOCSIFFLAGS, &mut request)
+}
+
 /// Whether it is switched on (whether or not a cable is in it).
 ///
 /// # Errors
 /// There is no such interface.
 pub fn is_up(name: &str) -> io::Result<bool> {
-    let request = ask(name, libc::SIOCGIFFLAGS)?;
-    // SAFETY: the kernel filled in this member.
-    let flags = unsafe { request.ifr_ifru.ifru_flags };
-    Ok(i32::from(flags) & libc::IFF_UP != 0)
+    Switch::of(name)?.is_on()
+}
+
+/// An interface's switch, to look at it again and again, in the network namespace where it was opened.
+pub(crate) struct Switch {
+    socket: OwnedFd,
+    name: String,
+}
+
+impl Switch {
+    pub(crate) fn of(name: &str) -> io::Result<Self> {
+        Ok(Self { socket: any_socket()?, name: name.to_owned() })
+    }
+
+    /// Whether the interface is switched on.
+    pub(crate) fn is_on(&self) -> io::Result<bool> {
+        let mut request = request(&self.name)?;
+        call_on(self.socket.as_fd(), libc::SIOCGIFFLAGS, &mut request)?;
+        // SAFETY: the kernel filled in this member.
+        let flags = unsafe { request.ifr_ifru.ifru_flags };
+        Ok(i32::from(flags) & libc::IFF_UP != 0)
+    }
 }
 
 /// How many queues it receives into, where its driver tells.
@@ -87,8 +138,11 @@ pub(super) fn request(name: &str) -> io::Result<libc::ifreq> {
 }
 
 /// One ioctl about an interface, on a socket of any kind.
-pub(super) fn call(what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
-    let socket = any_socket()?;
+fn call(what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
+    call_on(any_socket()?.as_fd(), what, request)
+}
+
+fn call_on(socket: BorrowedFd<'_>, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
     // SAFETY: each of the calls used here reads and writes an `ifreq` and what its `ifru_data` points at, which the
     // caller has made of the size that belongs to the call.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), what, std::ptr::from_mut(request)) })?;

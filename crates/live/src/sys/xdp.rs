@@ -5,12 +5,16 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
+use forebay_units::Span;
+
 use super::mapping::Mapping;
 use super::xdp_ring::{Consumer, Producer};
-use super::{bpf, checked, socket};
+use super::{bpf, checked, clock, socket};
 
 /// What the kernel keeps free in front of a received frame.
 const HEADROOM: u32 = 256;
+/// How long the kernel takes at most to let go of a queue.
+const RELEASE: Span = Span::from_milliseconds(500);
 /// Frames that one call sends in copy mode.
 const MOST_AT_ONCE: usize = 32;
 
@@ -87,6 +91,13 @@ pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Faile
     socket::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
         .map_err(|error| ("setsockopt(SO_SNDBUFFORCE)", error))?;
     let halves = map(socket, memory, plan).map_err(|error| ("mmap(XDP rings)", error))?;
+    bind(halves.0.socket.as_fd(), index).map_err(|error| ("bind(AF_XDP)", error))?;
+    Ok(halves)
+}
+
+/// Binds the socket to queue 0 of the interface `index`. The kernel lets go of a queue some time after the socket that had
+/// it was closed; so that a program can be started again at once, that is waited for.
+fn bind(socket: BorrowedFd<'_>, index: u32) -> io::Result<()> {
     let address = libc::sockaddr_xdp {
         sxdp_family: libc::AF_XDP as u16,
         sxdp_flags: libc::XDP_COPY,
@@ -94,8 +105,15 @@ pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Faile
         sxdp_queue_id: 0,
         sxdp_shared_umem_fd: 0,
     };
-    socket::bind(halves.0.socket.as_fd(), &address).map_err(|error| ("bind(AF_XDP)", error))?;
-    Ok(halves)
+    let end = clock::now() + RELEASE;
+    loop {
+        match socket::bind(socket, &address) {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) && clock::now() < end => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            result => return result,
+        }
+    }
 }
 
 /// Tells the kernel the memory for frames.

@@ -87,11 +87,11 @@ pub fn within<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
 }
 
 /// Opens the interface `name` of `namespace`.
-pub fn open(
+pub fn open<T: Send>(
     namespace: &str,
     name: &str,
-    how: impl FnOnce(&Interface) -> Result<Halves, OpenError> + Send,
-) -> Result<Halves, OpenError> {
+    how: impl FnOnce(&Interface) -> Result<T, OpenError> + Send,
+) -> Result<T, OpenError> {
     within(namespace, || how(&Interface::find(name)?))
 }
 
