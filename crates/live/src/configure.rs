@@ -54,8 +54,7 @@ impl Configuration {
         self.check_what_stays(&wanted)?;
         let mut plan = Plan::default();
         for direction in Direction::ALL {
-            let (Some(old), Some(new)) =
-                (self.running.direction(direction.name()), wanted.direction(direction.name()))
+            let (Some(old), Some(new)) = (self.running.direction(direction.name()), wanted.direction(direction.name()))
             else {
                 continue;
             };
@@ -125,11 +124,8 @@ fn change(old: &Described, new: &Described, seed: u64) -> Result<Change, String>
     } else {
         None
     };
-    let shadow = if rate.is_some() || old.shadow != new.shadow {
-        Some(new.build_shadow(seed).map_err(failed)?)
-    } else {
-        None
-    };
+    let shadow =
+        if rate.is_some() || old.shadow != new.shadow { Some(new.build_shadow(seed).map_err(failed)?) } else { None };
     Ok(Change {
         rate,
         overhead_bytes: (old.overhead != new.overhead).then_some(new.overhead.0 as u32),

@@ -111,7 +111,8 @@ fn log(text: &str) {
 }
 
 fn forward(configuration: Configuration) -> Result<(), Failure> {
-    let program = std::env::current_exe().map_err(|error| Failure::Broken(format!("which program is this: {error}")))?;
+    let program =
+        std::env::current_exe().map_err(|error| Failure::Broken(format!("which program is this: {error}")))?;
     let mut restorer = Command::new(program);
     restorer.arg(RESTORER);
     run::run(configuration, restorer, log)

@@ -214,7 +214,8 @@ fn metrics(
 /// Takes the highest priority that a direction wants, while it may. Each direction lowers its own.
 fn take_priority(plans: &[Plan]) -> Result<(), Failure> {
     let Some(priority) = plans.iter().filter_map(|plan| plan.priority).max() else { return Ok(()) };
-    let refused = |what: &str, error: io::Error| input(format!("{what}: {error}; run it as root or without `priority`"));
+    let refused =
+        |what: &str, error: io::Error| input(format!("{what}: {error}; run it as root or without `priority`"));
     realtime::lock_memory().map_err(|error| refused("cannot keep its memory from being swapped", error))?;
     realtime::schedule(Schedule::Fifo(priority))
         .map_err(|error| refused(&format!("cannot get the real-time priority {priority}"), error))
@@ -261,9 +262,8 @@ impl Running {
     /// Waits for a signal to end, passes the others on, and tells the service manager that all directions are alive, as
     /// long as they are.
     fn watch(&self, signals: &mut Signals, notifier: &Notifier, log: fn(&str)) -> Result<(), Failure> {
-        let every = notify::watchdog().map_or(LOOK_EVERY, |limit| {
-            LOOK_EVERY.min(Span::from_nanoseconds(limit.as_nanos() as u64 / 3))
-        });
+        let every = notify::watchdog()
+            .map_or(LOOK_EVERY, |limit| LOOK_EVERY.min(Span::from_nanoseconds(limit.as_nanos() as u64 / 3)));
         let mut rounds: Vec<u64> = vec![u64::MAX; self.threads.len()];
         loop {
             let now = clock::now();

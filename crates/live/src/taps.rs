@@ -154,8 +154,13 @@ pub fn capture(directions: &[&str], unix_ns_at_zero: u64) -> io::Result<Tapped> 
         taps.push(Box::new(CaptureTap { interface, sender }));
         tallies.push(tally);
     }
-    let encoder =
-        CaptureEncoder { events: received, writer, tallies: tallies.clone(), unix_ns_at_zero, last_ns: unix_ns_at_zero };
+    let encoder = CaptureEncoder {
+        events: received,
+        writer,
+        tallies: tallies.clone(),
+        unix_ns_at_zero,
+        last_ns: unix_ns_at_zero,
+    };
     Ok(Tapped { taps, tallies, over, encoder: Box::new(encoder) })
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use forebay_live::packet::LivePacket;
 use forebay_live::pool::Pool;
 use forebay_live::port::{Port, PortParts, Tap};
-use forebay_qdisc::config::{DISCIPLINES, NoGuest, QueueSpec};
+use forebay_qdisc::config::{NoGuest, QueueSpec};
 use forebay_qdisc::{DropReason, Rate, Span, Time};
 use forebay_replay::{CaptureReader, CapturedPacket, ReplayOptions, ReplayedQueue, dice, replay, salt};
 use proptest::prelude::*;
@@ -176,7 +176,8 @@ fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts
 fn specs() -> Vec<QueueSpec<NoGuest>> {
     let classes = r#"{"cbq": {"classes": [{"dscp": [46], "queue": "drop_tail"}, {"queue": {"fq_codel": {}}}]}}"#;
     let of_name = |name: &str| serde_json::from_str(&format!(r#"{{"{name}": {{}}}}"#)).ok();
-    let mut specs: Vec<QueueSpec<NoGuest>> = DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
+    let mut specs: Vec<QueueSpec<NoGuest>> =
+        QueueSpec::<NoGuest>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
     specs.extend(serde_json::from_str::<QueueSpec<NoGuest>>(classes).ok());
     specs
 }
@@ -185,7 +186,7 @@ fn specs() -> Vec<QueueSpec<NoGuest>> {
 fn no_discipline_is_left_out() {
     let without_defaults = ["cbq", "python"];
     let tried: Vec<&str> = specs().iter().map(QueueSpec::name).collect();
-    for discipline in DISCIPLINES {
+    for discipline in QueueSpec::<NoGuest>::DISCIPLINES {
         assert!(tried.contains(&discipline.name) || without_defaults.contains(&discipline.name), "{}", discipline.name);
     }
 }
