@@ -99,7 +99,9 @@ impl Forwarder {
             if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
                 return Ok(());
             }
-            if taken == 0 || blocked {
+            // What became due while frames were taken in is not to wait.
+            let idle = taken == 0 && self.port.departures().is_empty();
+            if idle || blocked {
                 self.wait(blocked, drain_until)?;
             }
         }
