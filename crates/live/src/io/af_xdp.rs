@@ -1,10 +1,10 @@
-//! AF_XDP sockets in copy mode: a program of six instructions at the interface hands every frame to us before the rest of
-//! the kernel sees it. Faster than packet sockets, on every driver.
+//! AF_XDP sockets in copy mode: a program of six instructions at the interface hands every frame to us before the rest
+//! of the kernel sees it. Faster than packet sockets, on every driver.
 //!
-//! Two things are not told here that packet sockets tell. A VLAN tag that the driver took out of the frame is lost, and a
-//! checksum left to the network card is not seen: receive VLAN offload has to be off at the interface, and segmentation and
-//! checksum offload at its peer where that is a veth. Frames longer than the interface's MTU are dropped by the kernel and
-//! counted.
+//! Two things are not told here that packet sockets tell. A VLAN tag that the driver took out of the frame is lost, and
+//! a checksum left to the network card is not seen: receive VLAN offload has to be off at the interface, and
+//! segmentation and checksum offload at its peer where that is a veth. Frames longer than the interface's MTU are
+//! dropped by the kernel and counted.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -44,8 +44,8 @@ pub fn open(interface: &Interface, options: Options) -> Result<Halves, OpenError
     prepare(interface, options)?.start()
 }
 
-/// Makes the sockets and rings of `interface` ready. Where two interfaces are one forwarder, both are prepared before the
-/// first is started, so that no frame comes that could not go on.
+/// Makes the sockets and rings of `interface` ready. Where two interfaces are one forwarder, both are prepared before
+/// the first is started, so that no frame comes that could not go on.
 ///
 /// # Errors
 /// As [`open`].

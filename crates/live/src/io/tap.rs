@@ -1,5 +1,5 @@
-//! TAP interfaces: made by opening them, gone when they are closed; what the kernel sends on one we read, what we write it
-//! receives. For teaching and tests: one call a frame, nothing takes over when we die.
+//! TAP interfaces: made by opening them, gone when they are closed; what the kernel sends on one we read, what we write
+//! it receives. For teaching and tests: one call a frame, nothing takes over when we die.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, Write};

@@ -1,4 +1,5 @@
-//! The little of bpf(2) that redirecting frames to an AF_XDP socket takes: a map, a program of six instructions, a link.
+//! The little of bpf(2) that redirecting frames to an AF_XDP socket takes: a map, a program of six instructions, a
+//! link.
 #![allow(unsafe_code, reason = "bpf with a structure of arguments")]
 
 use std::io;
@@ -126,8 +127,8 @@ pub(crate) fn redirect_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     unsafe { call_for_fd(BPF_PROG_LOAD, &arguments) }
 }
 
-/// Attaches an XDP program to the interface `index`, in the mode that every driver has, as long as the link is open: the
-/// kernel closes it when the process dies.
+/// Attaches an XDP program to the interface `index`, in the mode that every driver has, as long as the link is open:
+/// the kernel closes it when the process dies.
 pub(crate) fn attach(program: BorrowedFd<'_>, index: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Arguments {

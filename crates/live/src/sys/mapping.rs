@@ -68,8 +68,8 @@ impl Mapping {
     pub(super) fn word(&self, at: usize) -> &AtomicU32 {
         let place = self.place(at, size_of::<u32>()).cast::<u32>();
         assert!(place.is_aligned(), "a word shared with the kernel lies across its boundary");
-        // SAFETY: in the mapping and aligned; the kernel reads and writes it by single accesses, and nobody of us makes a
-        // reference to it that is not atomic.
+        // SAFETY: in the mapping and aligned; the kernel reads and writes it by single accesses, and nobody of us makes
+        // a reference to it that is not atomic.
         unsafe { AtomicU32::from_ptr(place) }
     }
 

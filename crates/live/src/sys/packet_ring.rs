@@ -70,7 +70,8 @@ pub(crate) struct Slot<'a> {
     pub(crate) wire_bytes: u32,
     /// Bits `TP_STATUS_*`.
     pub(crate) status: u32,
-    /// Tag control information and tag protocol of the VLAN tag that was taken out, where the status says that they hold.
+    /// Tag control information and tag protocol of the VLAN tag that was taken out, where the status says that they
+    /// hold.
     pub(crate) vlan: (u16, u16),
 }
 

@@ -1,4 +1,5 @@
-//! An AF_XDP socket in copy mode: its memory, its four rings, and the program that redirects an interface's frames to it.
+//! An AF_XDP socket in copy mode: its memory, its four rings, and the program that redirects an interface's frames to
+//! it.
 #![allow(unsafe_code, reason = "memory that the kernel writes, and its registration")]
 
 use std::io;
@@ -95,8 +96,8 @@ pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Faile
     Ok(halves)
 }
 
-/// Binds the socket to queue 0 of the interface `index`. The kernel lets go of a queue some time after the socket that had
-/// it was closed; so that a program can be started again at once, that is waited for.
+/// Binds the socket to queue 0 of the interface `index`. The kernel lets go of a queue some time after the socket that
+/// had it was closed; so that a program can be started again at once, that is waited for.
 fn bind(socket: BorrowedFd<'_>, index: u32) -> io::Result<()> {
     let address = libc::sockaddr_xdp {
         sxdp_family: libc::AF_XDP as u16,
@@ -126,8 +127,8 @@ fn register(socket: BorrowedFd<'_>, memory: &Mapping, plan: Plan) -> io::Result<
         flags: 0,
         tx_metadata_len: 0,
     };
-    // SAFETY: the option's structure. The kernel writes to this memory, which nothing but `Receiving` and `Sending` use,
-    // each only those chunks that the rings say are its own; it holds the pages beyond an unmapping.
+    // SAFETY: the option's structure. The kernel writes to this memory, which nothing but `Receiving` and `Sending`
+    // use, each only those chunks that the rings say are its own; it holds the pages beyond an unmapping.
     unsafe { socket::set(socket, libc::SOL_XDP, libc::XDP_UMEM_REG, &registration) }
 }
 
@@ -181,8 +182,8 @@ impl Receiving {
         for ahead in 0..count {
             let descriptor = self.received.read(ahead);
             if descriptor.addr + u64::from(descriptor.len) <= self.plan.send_start() {
-                // SAFETY: the kernel has given us this chunk, gets it back after the slice's end, and the other half does
-                // not use this part.
+                // SAFETY: the kernel has given us this chunk, gets it back after the slice's end, and the other half
+                // does not use this part.
                 take(unsafe { self.memory.slice(descriptor.addr as usize, descriptor.len as usize) });
             }
             self.fill.write(ahead, descriptor.addr - descriptor.addr % u64::from(self.plan.chunk_bytes));
@@ -235,8 +236,8 @@ impl Sending {
         self.socket.as_fd()
     }
 
-    /// Sends frames of at most a chunk's length, in order; returns how many were taken. Those of them that the kernel had
-    /// no room for yet go with the next call, or when the socket is polled.
+    /// Sends frames of at most a chunk's length, in order; returns how many were taken. Those of them that the kernel
+    /// had no room for yet go with the next call, or when the socket is polled.
     pub(crate) fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
         if self.send.waiting() > 0 {
             self.push()?;

@@ -7,8 +7,8 @@ use std::os::fd::BorrowedFd;
 
 use super::mapping::{Mapping, acquire, release};
 
-/// How far both sides are. Indices count up for ever and wrap; an entry's place is its index modulo their number, which is
-/// a power of two.
+/// How far both sides are. Indices count up for ever and wrap; an entry's place is its index modulo their number, which
+/// is a power of two.
 #[derive(Clone, Copy, Debug)]
 struct Indices {
     /// Ours, which nobody else moves.
