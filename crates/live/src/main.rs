@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::{Args, Parser, Subcommand};
-use forebay_live::checks;
 use forebay_live::client::ClientCommand;
 use forebay_live::config::DEFAULT_SOCKET;
 use forebay_live::configure::Configuration;
@@ -46,7 +45,10 @@ enum Commands {
     /// Checks a configuration and the machine, and touches nothing.
     Check(Configured),
     /// Removes the bridge that `fail_open` has left between the interfaces; nothing passes between them any more.
-    Teardown(Configured),
+    Teardown {
+        /// Its name: `fb-` and the inside interface, unless the configuration says otherwise.
+        bridge: String,
+    },
     #[command(flatten)]
     Client(ClientCommand),
     /// Turns offloads on again when its input ends.
@@ -83,7 +85,7 @@ fn main() -> ExitCode {
             log("all is as it must be");
             Ok(())
         }),
-        Commands::Teardown(configured) => configured.read().and_then(|configuration| tear_down(&configuration)),
+        Commands::Teardown { bridge } => tear_down(&bridge),
         Commands::RestoreOffloads => {
             let (mut input, mut output) = (io::stdin().lock(), io::stdout());
             setup::run_restorer(&mut input, &mut output, Otherwise::Kill)
@@ -118,11 +120,9 @@ fn forward(configuration: Configuration) -> Result<(), Failure> {
     run::run(configuration, restorer, log)
 }
 
-fn tear_down(configuration: &Configuration) -> Result<(), Failure> {
-    let config = configuration.running();
-    let bridge = config.io.bridge.clone().unwrap_or_else(|| checks::bridge_name(&config.interfaces.inside));
-    let done = setup::teardown(&bridge).map_err(|error| Failure::Input(error.to_string()))?;
-    log(&format!("the bridge {} is gone; {} are apart", done.bridge, done.released.join(" and ")));
+fn tear_down(bridge: &str) -> Result<(), Failure> {
+    let done = setup::teardown(bridge).map_err(|error| Failure::Input(error.to_string()))?;
+    let _ = writeln!(io::stdout(), "removed {}; released {}", done.bridge, done.released.join(", "));
     Ok(())
 }
 
