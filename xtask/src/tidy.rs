@@ -77,8 +77,11 @@ const ALGORITHMS: &[Algorithms] = &[
     Algorithms { folder: "crates/switching/src/", seams: &["Scheduler"], others: &[] },
 ];
 
-/// The one crate that has unsafe code and so lints of its own: those of the workspace forbid it.
-const WITH_UNSAFE: &str = "crates/compiled/Cargo.toml";
+/// The crates that have unsafe code and so lints of their own: those of the workspace forbid it.
+const WITH_UNSAFE: &[&str] = &["crates/compiled/Cargo.toml", "crates/live/Cargo.toml"];
+
+/// A crate with unsafe code in one folder only.
+const UNSAFE_FOLDER: (&str, &str) = ("crates/live/", "crates/live/src/sys/");
 
 /// Checks every file that git tracks or would track; one line for each finding.
 pub fn check(root: &Path) -> Result<Vec<String>> {
@@ -128,13 +131,17 @@ fn check_file(path: &str, text: &str) -> Vec<String> {
     }
     // A package with a workspace of its own, such as the fuzz targets, cannot inherit ours.
     let member = file_name == "Cargo.toml" && text.contains("[package]") && !text.contains("[workspace]");
-    if member && !text.contains("[lints]\nworkspace = true") && path != WITH_UNSAFE {
+    if member && !text.contains("[lints]\nworkspace = true") && !WITH_UNSAFE.contains(&path) {
         findings.push(format!("{path}: add `[lints] workspace = true`"));
     }
     if source {
         findings.extend(check_lengths(path, text, extension == "rs"));
     }
     if extension == "rs" {
+        let (crate_folder, folder_with_unsafe) = UNSAFE_FOLDER;
+        if path.starts_with(crate_folder) && !path.starts_with(folder_with_unsafe) && text.contains("unsafe {") {
+            findings.push(format!("{path}: unsafe code of this crate belongs into {folder_with_unsafe}"));
+        }
         if !text.starts_with("//!") {
             findings.push(format!("{path}:1: say in a `//!` line what this file is"));
         }
@@ -389,10 +396,17 @@ mod tests {
     }
 
     #[test]
+    fn unsafe_code_outside_of_its_folder_is_caught() {
+        let text = "//! A call.\nfn a() { unsafe { b() } }\n";
+        assert_eq!(check_file("crates/live/src/io.rs", text).len(), 1);
+        assert_eq!(check_file("crates/live/src/sys/socket.rs", text).len(), 0);
+    }
+
+    #[test]
     fn a_crate_without_the_lints_is_caught() {
         assert_eq!(check_file("crates/a/Cargo.toml", "[package]\nname = \"a\"\n").len(), 1);
         assert_eq!(check_file("crates/a/Cargo.toml", "[package]\n[lints]\nworkspace = true\n").len(), 0);
-        assert_eq!(check_file(WITH_UNSAFE, "[package]\n[lints.rust]\nunsafe_code = \"deny\"\n").len(), 0);
+        assert_eq!(check_file(WITH_UNSAFE[0], "[package]\n[lints.rust]\nunsafe_code = \"deny\"\n").len(), 0);
     }
 
     #[test]

@@ -52,6 +52,42 @@ impl<P: Packet> Line<P> {
         self.next
     }
 
+    /// Whether a packet is in transmission.
+    #[must_use]
+    pub fn is_sending(&self) -> bool {
+        self.sending.is_some()
+    }
+
+    /// Changes the rate, from the next transmission on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.transmission = (0, Span::from_picoseconds(0));
+    }
+
+    /// What was due before `earliest` is due then. A driver that has been late says so in order not to catch up all
+    /// that it has missed.
+    #[inline]
+    pub fn start_no_earlier(&mut self, earliest: Time) {
+        self.next = self.next.map(|next| next.max(earliest));
+    }
+
+    /// Sends at once, at `now`, the packet in transmission and all that the queue gives.
+    pub fn flush<W: Watcher<P>>(
+        &mut self,
+        now: Time,
+        queue: &mut dyn Discipline<P>,
+        rng: &mut dyn Rng,
+        watcher: &mut W,
+    ) {
+        watcher.advance(now, queue);
+        while let Some(packet) =
+            self.sending.take().or_else(|| queue.dequeue(&mut Cx { now, rng: &mut *rng, sink: &mut *watcher }))
+        {
+            watcher.sent(packet);
+        }
+        self.serve(now, queue, rng, watcher);
+    }
+
     /// Does all that is due at `until` or before.
     #[inline]
     pub fn run_until<W: Watcher<P>>(
@@ -200,6 +236,43 @@ mod tests {
             line.run_until(at, &mut *queue, &mut rng, &mut log);
         }
         assert_eq!(log.events, [(99, -3), (100, 1), (150, 2), (200, 4)]);
+    }
+
+    #[test]
+    fn a_late_driver_catches_up_as_much_as_it_says() {
+        let (mut queue, mut log, mut rng) = (drop_tail(9), Log::default(), rng());
+        let mut line = Line::new(Rate::megabits(8));
+        for number in 1..5 {
+            line.arrive(Numbered(number, 100), at(0), &mut *queue, &mut rng, &mut log);
+        }
+        // Due at 100, 200, 300, 400 µs. At 1000 µs no more than 150 µs are caught up.
+        line.start_no_earlier(at(850));
+        line.run_until(at(1000), &mut *queue, &mut rng, &mut log);
+        assert_eq!((log.events, line.next()), (alloc::vec![(850, 1), (950, 2)], Some(at(1050))));
+    }
+
+    #[test]
+    fn another_rate_begins_with_the_next_transmission() {
+        let (mut queue, mut log, mut rng) = (drop_tail(9), Log::default(), rng());
+        let mut line = Line::new(Rate::megabits(8));
+        for number in 1..4 {
+            line.arrive(Numbered(number, 100), at(0), &mut *queue, &mut rng, &mut log);
+        }
+        line.set_rate(Rate::megabits(4));
+        line.run_until(at(300), &mut *queue, &mut rng, &mut log);
+        assert_eq!((log.events, line.is_sending()), (alloc::vec![(100, 1), (300, 2)], true));
+    }
+
+    #[test]
+    fn a_flush_sends_all_at_once_in_order() {
+        let (mut queue, mut log, mut rng) = (drop_tail(9), Log::default(), rng());
+        let mut line = Line::new(Rate::megabits(8));
+        for number in 1..4 {
+            line.arrive(Numbered(number, 100), at(0), &mut *queue, &mut rng, &mut log);
+        }
+        line.flush(at(10), &mut *queue, &mut rng, &mut log);
+        assert_eq!(log.events, [(10, 1), (10, 2), (10, 3)]);
+        assert_eq!((line.next(), line.is_sending(), queue.backlog()), (None, false, Backlog::default()));
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! What holds for Ethernets of either topology: memory and its watermarks, schemes and disciplines, and the frames that
 //! are sent.
 
+use forebay_document::{Invalid, Path};
+
 use std::collections::BTreeSet;
 
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement};
 use forebay_switching::{OutputLimit, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
-use super::check::{DAY, Invalid, Validity, check_span, require};
-use crate::document::Path;
+use super::check::{DAY, Validity, check_span, require};
 use crate::lan::{Cable, Lan, LanSwitch};
 use crate::layout::{DirectedLink, Layout};
 use crate::schema::{Arbiter, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Transport};

@@ -1,0 +1,177 @@
+//! What a port counts.
+
+use forebay_qdisc::{DropReason, MarkReason, Span};
+use hdrhistogram::Histogram;
+
+/// Packets and their bytes, framing included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Counts one packet.
+    pub fn add(&mut self, bytes: u32) {
+        self.packets += 1;
+        self.bytes += u64::from(bytes);
+    }
+}
+
+/// Why a frame was refused before any queue saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Longer than the interface's MTU allows: several packets that the kernel has put together, or a jumbo frame.
+    TooLong,
+    /// Too short for an Ethernet header.
+    TooShort,
+    /// Its transport checksum was left to a network card.
+    UnfinishedChecksum,
+    /// All buffers are in use.
+    NoBuffer,
+    /// The interface behind the port would not send it.
+    NotSendable,
+}
+
+impl Refusal {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::TooLong, Self::TooShort, Self::UnfinishedChecksum, Self::NoBuffer, Self::NotSendable];
+
+    /// Its name in metrics and on the control socket.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::TooShort => "too_short",
+            Self::UnfinishedChecksum => "unfinished_checksum",
+            Self::NoBuffer => "no_buffer",
+            Self::NotSendable => "not_sendable",
+        }
+    }
+}
+
+/// The reasons for marks.
+pub const MARK_REASONS: [(MarkReason, &str); 4] = [
+    (MarkReason::Early, "early"),
+    (MarkReason::Forced, "forced"),
+    (MarkReason::FlowLimit, "flow_limit"),
+    (MarkReason::FairShare, "fair_share"),
+];
+
+/// The name of a drop's reason: that of the results' columns, without `dropped_`.
+#[must_use]
+pub fn drop_reason_name(reason: DropReason) -> &'static str {
+    reason.column().trim_start_matches("dropped_")
+}
+
+/// The counters and histograms of one port.
+pub struct Books {
+    /// What arrived and was not refused.
+    pub received: Count,
+    /// What left, or was handed over for that.
+    pub sent: Count,
+    /// Dropped by the discipline, by [`DropReason::ALL`].
+    pub dropped: Vec<Count>,
+    /// Of these, packets that had been queued.
+    pub dropped_after_enqueue: u64,
+    /// Marked by the discipline, by [`MARK_REASONS`].
+    pub marked: [u64; MARK_REASONS.len()],
+    /// Refused before the queue, by [`Refusal::ALL`].
+    pub refused: [Count; Refusal::ALL.len()],
+    /// Passed around the queue, by bypass.
+    pub bypassed: Count,
+    /// From arrival until the last bit was due to leave, in nanoseconds.
+    pub sojourn_ns: Histogram<u64>,
+    /// From when the last bit was due to leave until the frame was handed to the kernel, in nanoseconds.
+    pub lateness_ns: Histogram<u64>,
+}
+
+/// Histograms count up to this; what is longer counts as this.
+const LONGEST_NS: u64 = 100_000_000_000;
+
+impl Default for Books {
+    fn default() -> Self {
+        Self {
+            received: Count::default(),
+            sent: Count::default(),
+            dropped: vec![Count::default(); DropReason::ALL.len()],
+            dropped_after_enqueue: 0,
+            marked: [0; MARK_REASONS.len()],
+            refused: [Count::default(); Refusal::ALL.len()],
+            bypassed: Count::default(),
+            sojourn_ns: histogram(),
+            lateness_ns: histogram(),
+        }
+    }
+}
+
+/// Two significant digits.
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_max(LONGEST_NS, 2).expect("two digits below 100 s")
+}
+
+fn record(histogram: &mut Histogram<u64>, span: Span) {
+    histogram.saturating_record((span.picoseconds() / 1000).clamp(1, LONGEST_NS));
+}
+
+impl Books {
+    /// Counts how long a packet took.
+    pub fn record_sojourn(&mut self, span: Span) {
+        record(&mut self.sojourn_ns, span);
+    }
+
+    /// Counts how late a packet left.
+    pub fn record_lateness(&mut self, span: Span) {
+        record(&mut self.lateness_ns, span);
+    }
+
+    /// Counts a frame that was refused.
+    pub fn refuse(&mut self, refusal: Refusal, bytes: u32) {
+        self.refused[refusal as usize].add(bytes);
+    }
+
+    /// Counts a drop.
+    pub fn drop(&mut self, reason: DropReason, bytes: u32, queued: bool) {
+        self.dropped[reason as usize].add(bytes);
+        self.dropped_after_enqueue += u64::from(queued);
+    }
+
+    /// Packets that the discipline dropped.
+    #[must_use]
+    pub fn dropped_packets(&self) -> u64 {
+        self.dropped.iter().map(|count| count.packets).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_place() {
+        for (place, &reason) in DropReason::ALL.iter().enumerate() {
+            assert_eq!(reason as usize, place);
+        }
+        for (place, (reason, _)) in MARK_REASONS.into_iter().enumerate() {
+            assert_eq!(reason as usize, place);
+        }
+        for (place, refusal) in Refusal::ALL.into_iter().enumerate() {
+            assert_eq!(refusal as usize, place);
+        }
+        assert_eq!(drop_reason_name(DropReason::Overflow), "overflow");
+    }
+
+    #[test]
+    fn histograms_take_any_span() {
+        let mut books = Books::default();
+        for picoseconds in [0, 1_000, 123_456_789, u64::MAX] {
+            books.record_sojourn(Span::from_picoseconds(picoseconds));
+            books.record_lateness(Span::from_picoseconds(picoseconds));
+        }
+        assert_eq!((books.sojourn_ns.len(), books.lateness_ns.len()), (4, 4));
+        assert!(books.sojourn_ns.max() >= LONGEST_NS);
+    }
+}

@@ -1,0 +1,124 @@
+//! What is asked of a direction while it runs, and its answers.
+
+use std::io::{self, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
+
+use forebay_qdisc::{Discipline, Rate, Span};
+
+use crate::packet::LivePacket;
+use crate::port::Tap;
+use crate::shadow::Shadow;
+use crate::snapshot::{PortSnapshot, RunningQueue};
+
+/// A discipline that was built, and what it is.
+pub struct BuiltQueue {
+    /// What it is.
+    pub running: RunningQueue,
+    /// Itself.
+    pub discipline: Box<dyn Discipline<LivePacket>>,
+}
+
+/// A change of a port. What is `None` stays.
+#[derive(Default)]
+pub struct Change {
+    /// Rate of the line.
+    pub rate: Option<Rate>,
+    /// Framing that counts beside each frame.
+    pub overhead_bytes: Option<u32>,
+    /// Time that is caught up after a stall.
+    pub burst: Option<Span>,
+    /// Another discipline, or the same one with other parameters.
+    pub queue: Option<BuiltQueue>,
+    /// A second discipline; `Some(None)` removes it.
+    pub shadow: Option<Option<(RunningQueue, Shadow)>>,
+}
+
+/// What is asked.
+pub enum Command {
+    /// To tell of itself.
+    Snapshot,
+    /// To change. All of it takes effect between two packets, or nothing.
+    Change(Box<Change>),
+    /// To pass packets around the queue, or not.
+    Bypass(bool),
+    /// To tell someone else what happens.
+    Tap(Box<dyn Tap>),
+    /// To take nothing more in, send what is queued, and end.
+    Drain,
+}
+
+/// What it answers.
+pub enum Answer {
+    /// It is done.
+    Done,
+    /// Itself.
+    Snapshot(Box<PortSnapshot>),
+    /// It is not done, and why.
+    Refused(String),
+}
+
+/// A command, and where its answer goes.
+pub struct Request {
+    /// What is asked.
+    pub command: Command,
+    /// Where the answer goes.
+    pub answer: Sender<Answer>,
+}
+
+/// A direction from outside of its thread.
+pub struct Commands {
+    requests: Sender<Request>,
+    waker: UnixStream,
+}
+
+/// The end of a [`Commands`] in the thread of the direction.
+pub struct CommandsIn {
+    /// What is asked.
+    pub requests: Receiver<Request>,
+    /// Becomes readable with each request.
+    pub waker: UnixStream,
+}
+
+/// How long an answer may take: a direction looks after each batch of packets.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Both ends.
+///
+/// # Errors
+/// If the system has no socket left.
+pub fn commands() -> io::Result<(Commands, CommandsIn)> {
+    let (waker, woken) = UnixStream::pair()?;
+    waker.set_nonblocking(true)?;
+    woken.set_nonblocking(true)?;
+    let (requests, asked) = mpsc::channel();
+    Ok((Commands { requests, waker }, CommandsIn { requests: asked, waker: woken }))
+}
+
+impl Commands {
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// If the direction has ended or does not answer.
+    pub fn ask(&self, command: Command) -> Result<Answer, String> {
+        let (answer, answered) = mpsc::channel();
+        let ended = || "this direction has ended".to_owned();
+        self.requests.send(Request { command, answer }).map_err(|_| ended())?;
+        // A full pipe wakes as well.
+        let _ = (&self.waker).write(&[1]);
+        match answered.recv_timeout(PATIENCE) {
+            Ok(answer) => Ok(answer),
+            Err(mpsc::RecvTimeoutError::Disconnected) => Err(ended()),
+            Err(mpsc::RecvTimeoutError::Timeout) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
+        }
+    }
+
+    /// A second one.
+    ///
+    /// # Errors
+    /// If the system has no socket left.
+    pub fn try_clone(&self) -> io::Result<Self> {
+        Ok(Self { requests: self.requests.clone(), waker: self.waker.try_clone()? })
+    }
+}

@@ -1,0 +1,245 @@
+//! The loop of one direction: takes frames in, lets its port decide, and hands over what is due. One thread each.
+
+use std::io::{self, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use forebay_units::{Span, Time};
+
+use crate::books::Refusal;
+use crate::command::{Answer, Change, Command, CommandsIn, Request};
+use crate::io::{Receive, ReceivedFrame, Transmit};
+use crate::port::Port;
+use crate::snapshot::{PortSnapshot, RunningQueue, Surroundings};
+use crate::sys::clock;
+
+/// Frames that are taken in, or handed over, in one go.
+const BATCH: usize = 64;
+
+/// When the kernel takes no more frames and does not say when it will.
+const RETRY: Span = Span::from_microseconds(100);
+
+/// While an interface is down.
+const RETRY_WHEN_DOWN: Span = Span::from_milliseconds(10);
+
+/// It looks around at least this often, for the watchdog.
+const LONGEST_WAIT: Span = Span::from_milliseconds(100);
+
+/// How long a direction that ends may take to send what is queued.
+const LONGEST_DRAIN: Span = Span::from_seconds(1);
+
+/// How the loop waits for the next departure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Wait {
+    /// Sleeps until then; the kernel wakes it some tens of microseconds late.
+    #[default]
+    Ppoll,
+    /// Sleeps until shortly before, then spins: exact, at the price of a part of the core.
+    Spin,
+}
+
+impl Wait {
+    /// With [`Wait::Spin`], for how long at most it spins. Together with [`Wait::margin`] this leaves a real-time
+    /// thread's core to others for more than a tenth of the time, which the kernel demands.
+    const LONGEST_SPIN: Span = Span::from_microseconds(60);
+
+    /// How much earlier than the departure it wakes up, where departures are `gap` apart.
+    fn margin(self, gap: Span) -> Span {
+        match self {
+            Self::Ppoll => Span::ZERO,
+            Self::Spin => Self::LONGEST_SPIN.min(gap / 2),
+        }
+    }
+}
+
+/// What a direction is made of.
+pub struct Forwarder {
+    /// `outbound` or `inbound`.
+    pub direction: &'static str,
+    /// The interface by which frames come.
+    pub from: String,
+    /// The interface by which they leave.
+    pub to: String,
+    /// Takes frames in.
+    pub receive: Box<dyn Receive>,
+    /// Hands frames over.
+    pub transmit: Box<dyn Transmit>,
+    /// Decides in between.
+    pub port: Port,
+    /// The discipline in the port.
+    pub queue: RunningQueue,
+    /// The second discipline in the port.
+    pub shadow: Option<RunningQueue>,
+    /// What is asked of it.
+    pub commands: CommandsIn,
+    /// How it waits.
+    pub wait: Wait,
+    /// Counts rounds of the loop, for a watchdog.
+    pub alive: Arc<AtomicU64>,
+}
+
+impl Forwarder {
+    /// Forwards until it is told to end.
+    ///
+    /// # Errors
+    /// An interface is gone.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut drain_until = None;
+        loop {
+            self.alive.fetch_add(1, Ordering::Relaxed);
+            let now = clock::now();
+            self.port.run_until(now);
+            let blocked = self.hand_over()?;
+            let taken = if drain_until.is_none() { self.take_in()? } else { 0 };
+            if self.obey() {
+                drain_until.get_or_insert(now + LONGEST_DRAIN);
+            }
+            if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
+                return Ok(());
+            }
+            // What became due while frames were taken in is not to wait.
+            let idle = taken == 0 && self.port.departures().is_empty();
+            if idle || blocked {
+                self.wait(blocked, drain_until)?;
+            }
+        }
+    }
+
+    /// Hands over all departures that the kernel takes. Returns whether it took too few.
+    fn hand_over(&mut self) -> io::Result<bool> {
+        while !self.port.departures().is_empty() {
+            let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
+            let mut count = 0;
+            for (frame, departure) in frames.iter_mut().zip(self.port.departures()) {
+                *frame = self.port.frame(departure.buffer);
+                count += 1;
+            }
+            match self.transmit.send(&frames[..count]) {
+                Ok(sent) => {
+                    self.port.departed(sent, clock::now());
+                    if sent < count {
+                        return Ok(true);
+                    }
+                }
+                // Longer than the MTU, or the interface is down: frames do not wait for better times.
+                Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::NetworkDown) => {
+                    self.port.give_up_first();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes in what is there. Returns how many frames.
+    fn take_in(&mut self) -> io::Result<usize> {
+        let Self { receive, port, .. } = self;
+        let now = clock::now();
+        port.run_until(now);
+        let taken = receive.receive(BATCH, &mut |frame| arrive(port, &frame, now));
+        match taken {
+            Err(error) if error.kind() == ErrorKind::NetworkDown => {
+                clock::wait(&[], now + RETRY_WHEN_DOWN)?;
+                Ok(0)
+            }
+            taken => taken,
+        }
+    }
+
+    /// Waits for a frame, a command, or the next departure.
+    fn wait(&mut self, blocked: bool, drain_until: Option<Time>) -> io::Result<()> {
+        let now = clock::now();
+        let next = if blocked { now + RETRY } else { self.port.next().unwrap_or(Time::NEVER) };
+        let gap = next.since(now);
+        let wake = if next == Time::NEVER { next } else { now + gap.saturating_sub(self.wait.margin(gap)) };
+        let until = wake.min(drain_until.unwrap_or(Time::NEVER)).min(now + LONGEST_WAIT);
+        if drain_until.is_some() {
+            return clock::wait(&[], until).map(|_| ());
+        }
+        clock::wait(&[self.receive.fd(), self.commands.waker.as_fd()], until).map(|_| ())
+    }
+
+    /// Does what was asked meanwhile. Returns whether that is to end.
+    fn obey(&mut self) -> bool {
+        let mut ends = false;
+        while let Ok(Request { command, answer }) = self.commands.requests.try_recv() {
+            let mut woken = [0; 64];
+            let _ = self.commands.waker.read(&mut woken);
+            let done = match command {
+                Command::Snapshot => Answer::Snapshot(Box::new(self.snapshot())),
+                Command::Change(change) => self.change(*change),
+                Command::Bypass(on) => {
+                    self.port.set_bypass(on, clock::now());
+                    Answer::Done
+                }
+                Command::Tap(tap) => {
+                    self.port.remove_taps();
+                    self.port.add_tap(tap);
+                    Answer::Done
+                }
+                Command::Drain => {
+                    ends = true;
+                    Answer::Done
+                }
+            };
+            // Who asked may have given up waiting.
+            let _ = answer.send(done);
+        }
+        ends
+    }
+
+    fn change(&mut self, change: Change) -> Answer {
+        let Change { rate, overhead_bytes, burst, queue, shadow } = change;
+        if let Some(queue) = queue {
+            if self.port.replace_queue(queue.discipline).is_err() {
+                return Answer::Refused(
+                    "too many disciplines that were replaced still hold packets; try again when they have left".into(),
+                );
+            }
+            self.queue = queue.running;
+        }
+        if let Some(rate) = rate {
+            self.port.set_rate(rate);
+        }
+        if let Some(overhead_bytes) = overhead_bytes {
+            self.port.set_overhead(overhead_bytes);
+        }
+        if let Some(burst) = burst {
+            self.port.set_burst(burst);
+        }
+        if let Some(shadow) = shadow {
+            let (running, shadow) = shadow.unzip();
+            self.port.set_shadow(shadow);
+            self.shadow = running;
+        }
+        Answer::Done
+    }
+
+    fn snapshot(&mut self) -> PortSnapshot {
+        let missed_frames = self.receive.dropped_by_kernel();
+        let surroundings = Surroundings {
+            direction: self.direction,
+            from: &self.from,
+            to: &self.to,
+            queue: &self.queue,
+            shadow: self.shadow.as_ref(),
+            missed_frames,
+        };
+        PortSnapshot::of(&self.port, &surroundings)
+    }
+}
+
+/// Gives a frame to its port, or refuses it.
+#[inline]
+fn arrive(port: &mut Port, frame: &ReceivedFrame<'_>, now: Time) {
+    let refused_bytes = frame.wire_bytes + port.overhead_bytes();
+    if frame.checksum_unfinished {
+        port.refuse(Refusal::UnfinishedChecksum, refused_bytes);
+    } else if frame.wire_bytes as usize > frame.bytes.len() {
+        port.refuse(Refusal::TooLong, refused_bytes);
+    } else {
+        port.arrive(frame.bytes, frame.vlan, now);
+    }
+}

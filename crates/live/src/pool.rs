@@ -1,0 +1,120 @@
+//! The buffers in which frames wait: a fixed number of them, taken once, so that memory is bounded and known at start.
+
+/// The number of a buffer of a [`Pool`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer(u32);
+
+/// Buffers of one size.
+pub struct Pool {
+    bytes: Box<[u8]>,
+    buffer_bytes: usize,
+    /// The length of the frame in each buffer.
+    lengths: Box<[u32]>,
+    free: Vec<u32>,
+}
+
+impl Pool {
+    /// This many buffers for frames of up to `buffer_bytes`. The memory is touched now, not when traffic comes.
+    #[must_use]
+    pub fn new(buffers: u32, buffer_bytes: usize) -> Self {
+        // A byte other than zero: zeroed memory is first backed by pages when it is written.
+        let bytes = vec![0xff; buffers as usize * buffer_bytes].into_boxed_slice();
+        let lengths = vec![0; buffers as usize].into_boxed_slice();
+        Self { bytes, buffer_bytes, lengths, free: (0..buffers).rev().collect() }
+    }
+
+    /// Buffers in use.
+    #[must_use]
+    pub fn in_use(&self) -> u32 {
+        (self.lengths.len() - self.free.len()) as u32
+    }
+
+    /// All buffers.
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.lengths.len() as u32
+    }
+
+    /// The longest frame that fits.
+    #[must_use]
+    pub fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// Copies a frame into a free buffer, with `vlan` put back behind its two addresses. `None` if no buffer is free or
+    /// the frame is too long or too short for that.
+    pub fn put(&mut self, frame: &[u8], vlan: Option<[u8; 4]>) -> Option<Buffer> {
+        const ADDRESSES: usize = 12;
+        let tag: &[u8] = vlan.as_ref().map_or(&[], |tag| tag);
+        let len = frame.len() + tag.len();
+        if len > self.buffer_bytes || frame.len() < ADDRESSES {
+            return None;
+        }
+        let index = self.free.pop()?;
+        let begin = index as usize * self.buffer_bytes;
+        let buffer = &mut self.bytes[begin..begin + len];
+        let (addresses, rest) = frame.split_at(ADDRESSES);
+        buffer[..ADDRESSES].copy_from_slice(addresses);
+        buffer[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(tag);
+        buffer[ADDRESSES + tag.len()..].copy_from_slice(rest);
+        self.lengths[index as usize] = len as u32;
+        Some(Buffer(index))
+    }
+
+    /// The frame in a buffer.
+    #[must_use]
+    pub fn frame(&self, Buffer(index): Buffer) -> &[u8] {
+        let begin = index as usize * self.buffer_bytes;
+        &self.bytes[begin..begin + self.lengths[index as usize] as usize]
+    }
+
+    /// The frame in a buffer, to be changed.
+    pub fn frame_mut(&mut self, Buffer(index): Buffer) -> &mut [u8] {
+        let begin = index as usize * self.buffer_bytes;
+        &mut self.bytes[begin..begin + self.lengths[index as usize] as usize]
+    }
+
+    /// The frame has left or was dropped.
+    pub fn free(&mut self, Buffer(index): Buffer) {
+        debug_assert!(!self.free.contains(&index), "a buffer is freed twice");
+        self.free.push(index);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_bounded_and_used_again() {
+        let mut pool = Pool::new(2, 64);
+        let frame = [7; 60];
+        let one = pool.put(&frame, None).unwrap();
+        let two = pool.put(&[8; 14], None).unwrap();
+        assert_eq!((pool.put(&frame, None), pool.in_use()), (None, 2));
+        assert_eq!((pool.frame(one), pool.frame(two)), (&[7; 60][..], &[8; 14][..]));
+        pool.free(one);
+        assert_eq!(pool.in_use(), 1);
+        pool.put(&frame, None).unwrap();
+        assert_eq!(pool.frame(two), &[8; 14]);
+    }
+
+    #[test]
+    fn a_tag_goes_back_behind_the_addresses() {
+        let mut pool = Pool::new(1, 64);
+        let frame: Vec<u8> = (0..20).collect();
+        let buffer = pool.put(&frame, Some([0x81, 0, 0x20, 5])).unwrap();
+        let mut expected = frame.clone();
+        expected.splice(12..12, [0x81, 0, 0x20, 5]);
+        assert_eq!(pool.frame(buffer), expected);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_taken() {
+        let mut pool = Pool::new(1, 64);
+        assert_eq!(pool.put(&[0; 65], None), None);
+        assert_eq!(pool.put(&[0; 61], Some([0; 4])), None);
+        assert_eq!(pool.put(&[0; 11], None), None);
+        assert_eq!(pool.in_use(), 0);
+    }
+}

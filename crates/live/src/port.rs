@@ -1,0 +1,369 @@
+//! The port of one direction: a queue in front of a line with a rate, with its books. Knows no clock: time is an
+//! argument, so that a recorded trace passes it exactly as live traffic does.
+
+use std::collections::VecDeque;
+
+use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Span, Time, Watcher};
+use forebay_replay::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
+use rand_pcg::Pcg64Mcg;
+
+use crate::books::{Books, Refusal};
+use crate::flows::TopFlows;
+use crate::handover::HandoverQueue;
+use crate::packet::LivePacket;
+use crate::pool::{Buffer, Pool};
+use crate::shadow::Shadow;
+
+/// Flows that the table of the largest ones has room for.
+const FLOWS_KEPT: usize = 1024;
+
+/// What a port is made of.
+pub struct PortParts {
+    /// Rate of the line.
+    pub rate: Rate,
+    /// Framing that counts beside each frame, in bytes.
+    pub overhead_bytes: u32,
+    /// At most this much time is caught up after a stall.
+    pub burst: Span,
+    /// The discipline.
+    pub queue: Box<dyn Discipline<LivePacket>>,
+    /// The discipline's random stream.
+    pub rng: Pcg64Mcg,
+    /// The buffers of frames.
+    pub pool: Pool,
+}
+
+/// Who is told what happens to frames, beside the books.
+pub trait Tap: Send {
+    /// A frame has arrived.
+    fn arrived(&mut self, _packet: &LivePacket, _identity: &FlowIdentity) {}
+
+    /// The discipline has dropped a frame.
+    fn dropped(&mut self, _now: Time, _packet: &LivePacket, _frame: &[u8], _reason: DropReason) {}
+
+    /// The discipline has marked a frame.
+    fn marked(&mut self, _now: Time, _packet: &LivePacket, _frame: &[u8], _reason: MarkReason) {}
+
+    /// Whether nobody listens any more.
+    fn is_over(&self) -> bool;
+}
+
+/// A frame that has passed its port.
+#[derive(Clone, Copy, Debug)]
+pub struct Departure {
+    /// Where its bytes are.
+    pub buffer: Buffer,
+    /// When its last bit was due to leave.
+    pub due: Time,
+    /// Its length with framing.
+    pub len_bytes: u32,
+}
+
+/// The port of one direction.
+pub struct Port {
+    line: Line<LivePacket>,
+    queue: HandoverQueue,
+    rng: Pcg64Mcg,
+    rate: Rate,
+    overhead_bytes: u32,
+    burst: Span,
+    arrivals: u64,
+    bypass: bool,
+    shadow: Option<Shadow>,
+    yard: Yard,
+}
+
+/// What the line tells of.
+struct Yard {
+    now: Time,
+    pool: Pool,
+    books: Books,
+    flows: TopFlows,
+    departures: VecDeque<Departure>,
+    taps: Vec<Box<dyn Tap>>,
+}
+
+impl Port {
+    /// An empty port.
+    #[must_use]
+    pub fn new(parts: PortParts) -> Self {
+        let PortParts { rate, overhead_bytes, burst, queue, rng, pool } = parts;
+        let yard = Yard {
+            now: Time::ZERO,
+            departures: VecDeque::with_capacity(pool.capacity() as usize),
+            pool,
+            books: Books::default(),
+            flows: TopFlows::new(FLOWS_KEPT),
+            taps: Vec::new(),
+        };
+        Self {
+            line: Line::new(rate),
+            queue: HandoverQueue::new(queue),
+            rng,
+            rate,
+            overhead_bytes,
+            burst,
+            arrivals: 0,
+            bypass: false,
+            shadow: None,
+            yard,
+        }
+    }
+
+    /// When the line has something to do if nothing arrives.
+    #[must_use]
+    pub fn next(&self) -> Option<Time> {
+        self.line.next()
+    }
+
+    /// Does all that is due at `now` or before. After a stall of more than the burst the line starts again where the
+    /// burst begins: what was missed before that is lost.
+    pub fn run_until(&mut self, now: Time) {
+        let earliest = Time::from_picoseconds(now.picoseconds().saturating_sub(self.burst.picoseconds()));
+        self.line.start_no_earlier(earliest);
+        self.line.run_until(now, &mut self.queue, &mut self.rng, &mut self.yard);
+        if let Some(shadow) = &mut self.shadow {
+            shadow.run_until(now, earliest);
+        }
+    }
+
+    /// A frame arrives at `now`, when all that was due has been done; `vlan` is a tag to be put back. What does not fit
+    /// into a buffer is refused.
+    pub fn arrive(&mut self, frame: &[u8], vlan: Option<[u8; 4]>, now: Time) {
+        let frame_bytes = frame.len() + if vlan.is_some() { 4 } else { 0 };
+        let len_bytes = frame_bytes as u32 + self.overhead_bytes;
+        let Some(buffer) = self.yard.pool.put(frame, vlan) else {
+            let refusal = match frame_bytes {
+                too_short if too_short < 14 => Refusal::TooShort,
+                too_long if too_long > self.yard.pool.buffer_bytes() => Refusal::TooLong,
+                _ => Refusal::NoBuffer,
+            };
+            return self.refuse(refusal, len_bytes);
+        };
+        let headers = dissect(LinkType::Ethernet, self.yard.pool.frame(buffer));
+        let mut packet = LivePacket::new(&headers, frame_bytes, self.overhead_bytes, now, self.arrivals);
+        packet.buffer = Some(buffer);
+        self.take(packet, &headers, now);
+    }
+
+    fn take(&mut self, packet: LivePacket, headers: &Headers, now: Time) {
+        let yard = &mut self.yard;
+        self.arrivals += 1;
+        yard.books.received.add(packet.len_bytes);
+        yard.flows.arrived(packet.key, &headers.flow, packet.len_bytes, now);
+        yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, &headers.flow));
+        if let Some(shadow) = &mut self.shadow {
+            shadow.arrive(packet, now);
+        }
+        if self.bypass {
+            yard.books.bypassed.add(packet.len_bytes);
+            yard.now = now;
+            return yard.sent(packet);
+        }
+        self.line.arrive(packet, now, &mut self.queue, &mut self.rng, yard);
+    }
+
+    /// Counts a frame that was refused.
+    pub fn refuse(&mut self, refusal: Refusal, len_bytes: u32) {
+        self.yard.books.refuse(refusal, len_bytes);
+    }
+
+    /// Frames that are to leave, the first one first. [`Port::departed`] takes them off.
+    #[must_use]
+    pub fn departures(&self) -> &VecDeque<Departure> {
+        &self.yard.departures
+    }
+
+    /// The bytes of a frame.
+    #[must_use]
+    pub fn frame(&self, buffer: Buffer) -> &[u8] {
+        self.yard.pool.frame(buffer)
+    }
+
+    /// The first `count` departures were handed over at `now`.
+    pub fn departed(&mut self, count: usize, now: Time) {
+        let Yard { pool, books, departures, .. } = &mut self.yard;
+        for departure in departures.drain(..count) {
+            books.sent.add(departure.len_bytes);
+            books.record_lateness(now.since(departure.due));
+            pool.free(departure.buffer);
+        }
+    }
+
+    /// The first departure cannot be sent and is given up.
+    pub fn give_up_first(&mut self) {
+        if let Some(departure) = self.yard.departures.pop_front() {
+            self.yard.books.refuse(Refusal::NotSendable, departure.len_bytes);
+            self.yard.pool.free(departure.buffer);
+        }
+    }
+
+    /// Changes the rate of the line from the next transmission on.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.rate = rate;
+        self.line.set_rate(rate);
+    }
+
+    /// Changes how much framing counts, for packets that arrive from now on.
+    pub fn set_overhead(&mut self, overhead_bytes: u32) {
+        self.overhead_bytes = overhead_bytes;
+    }
+
+    /// Changes how much time is caught up after a stall.
+    pub fn set_burst(&mut self, burst: Span) {
+        self.burst = burst;
+    }
+
+    /// Puts another discipline in the place of the current one; what is queued keeps its place.
+    ///
+    /// # Errors
+    /// Gives it back if too many of those replaced before still hold packets.
+    pub fn replace_queue(
+        &mut self,
+        queue: Box<dyn Discipline<LivePacket>>,
+    ) -> Result<(), Box<dyn Discipline<LivePacket>>> {
+        self.queue.replace(queue)
+    }
+
+    /// Lets a second discipline see all arrivals from now on, or none.
+    pub fn set_shadow(&mut self, shadow: Option<Shadow>) {
+        self.shadow = shadow;
+    }
+
+    /// With bypass, arrivals leave at once, behind what was queued, which leaves at once, too.
+    pub fn set_bypass(&mut self, bypass: bool, now: Time) {
+        self.bypass = bypass;
+        if bypass {
+            self.line.flush(now, &mut self.queue, &mut self.rng, &mut self.yard);
+        }
+    }
+
+    /// Adds someone who is told what happens.
+    pub fn add_tap(&mut self, tap: Box<dyn Tap>) {
+        self.yard.taps.push(tap);
+    }
+
+    /// Removes those to whom nobody listens any more.
+    pub fn remove_taps(&mut self) {
+        self.yard.taps.retain(|tap| !tap.is_over());
+    }
+
+    /// Packets queued or in transmission, and those that wait to be handed over.
+    #[must_use]
+    pub fn held_packets(&self) -> u64 {
+        u64::from(self.yard.pool.in_use())
+    }
+
+    /// The rate of the line.
+    #[must_use]
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    /// Framing that counts beside each frame.
+    #[must_use]
+    pub fn overhead_bytes(&self) -> u32 {
+        self.overhead_bytes
+    }
+
+    /// Time that is caught up after a stall.
+    #[must_use]
+    pub fn burst(&self) -> Span {
+        self.burst
+    }
+
+    /// Whether arrivals pass around the queue.
+    #[must_use]
+    pub fn is_bypassed(&self) -> bool {
+        self.bypass
+    }
+
+    /// The queue.
+    #[must_use]
+    pub fn queue(&self) -> &HandoverQueue {
+        &self.queue
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn books(&self) -> &Books {
+        &self.yard.books
+    }
+
+    /// The flows with the most traffic.
+    #[must_use]
+    pub fn flows(&self) -> &TopFlows {
+        &self.yard.flows
+    }
+
+    /// The buffers.
+    #[must_use]
+    pub fn pool(&self) -> &Pool {
+        &self.yard.pool
+    }
+
+    /// The second discipline, if there is one.
+    #[must_use]
+    pub fn shadow(&self) -> Option<&Shadow> {
+        self.shadow.as_ref()
+    }
+
+    /// Checks that no packet was lost but by the discipline.
+    ///
+    /// # Errors
+    /// The books that do not balance.
+    pub fn check(&self) -> Result<(), String> {
+        let Yard { books, pool, departures, .. } = &self.yard;
+        let backlog = self.queue.backlog().packets;
+        let on_line = u64::from(self.line.is_sending());
+        let given_up = books.refused[Refusal::NotSendable as usize].packets;
+        let left = books.sent.packets + given_up + departures.len() as u64;
+        let (received, dropped) = (books.received.packets, books.dropped_packets());
+        let buffers = u64::from(pool.in_use());
+        if received != dropped + backlog + on_line + left || buffers != backlog + on_line + departures.len() as u64 {
+            return Err(format!(
+                "{received} frames received, {dropped} dropped, {backlog} queued, {on_line} on the line, {left} left; \
+                 {buffers} buffers in use"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl Sink<LivePacket> for Yard {
+    fn dropped(&mut self, packet: LivePacket, reason: DropReason, queued: bool) {
+        self.books.drop(reason, packet.len_bytes, queued);
+        self.flows.dropped(packet.key);
+        let Some(buffer) = packet.buffer else { return };
+        for tap in &mut self.taps {
+            tap.dropped(self.now, &packet, self.pool.frame(buffer), reason);
+        }
+        self.pool.free(buffer);
+    }
+
+    fn marked(&mut self, packet: &LivePacket, reason: MarkReason) {
+        self.books.marked[reason as usize] += 1;
+        self.flows.marked(packet.key);
+        let Some(buffer) = packet.buffer else { return };
+        for tap in &mut self.taps {
+            tap.marked(self.now, packet, self.pool.frame(buffer), reason);
+        }
+    }
+}
+
+impl Watcher<LivePacket> for Yard {
+    fn advance(&mut self, now: Time, _: &dyn Discipline<LivePacket>) {
+        self.now = now;
+    }
+
+    fn sent(&mut self, packet: LivePacket) {
+        self.books.record_sojourn(self.now.since(packet.arrived));
+        let Some(buffer) = packet.buffer else { return };
+        if packet.marked
+            && let Some(ip_at) = packet.ip_at
+        {
+            mark_ce(self.pool.frame_mut(buffer), ip_at);
+        }
+        self.departures.push_back(Departure { buffer, due: self.now, len_bytes: packet.len_bytes });
+    }
+}

@@ -1,0 +1,80 @@
+//! A second discipline that sees the same packets and says what it would have done.
+
+use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Time, Watcher};
+use rand_pcg::Pcg64Mcg;
+
+use crate::books::Books;
+use crate::packet::LivePacket;
+
+/// A port without frames: packets pass the discipline and a line of the same rate, and only the books remain.
+pub struct Shadow {
+    line: Line<LivePacket>,
+    queue: Box<dyn Discipline<LivePacket>>,
+    rng: Pcg64Mcg,
+    told: Told,
+}
+
+/// What the line tells of.
+#[derive(Default)]
+struct Told {
+    now: Time,
+    books: Books,
+}
+
+impl Shadow {
+    /// An empty queue in front of a line of `rate`.
+    #[must_use]
+    pub fn new(queue: Box<dyn Discipline<LivePacket>>, rate: Rate, rng: Pcg64Mcg) -> Self {
+        Self { line: Line::new(rate), queue, rng, told: Told::default() }
+    }
+
+    /// Does all that is due; the line starts again no earlier than `earliest`.
+    pub fn run_until(&mut self, now: Time, earliest: Time) {
+        self.line.start_no_earlier(earliest);
+        self.line.run_until(now, &mut *self.queue, &mut self.rng, &mut self.told);
+    }
+
+    /// A packet arrives.
+    pub fn arrive(&mut self, packet: LivePacket, now: Time) {
+        self.told.books.received.add(packet.len_bytes);
+        self.line.arrive(LivePacket { buffer: None, ..packet }, now, &mut *self.queue, &mut self.rng, &mut self.told);
+    }
+
+    /// Changes the rate of the line.
+    pub fn set_rate(&mut self, rate: Rate) {
+        self.line.set_rate(rate);
+    }
+
+    /// The discipline.
+    #[must_use]
+    pub fn queue(&self) -> &dyn Discipline<LivePacket> {
+        &*self.queue
+    }
+
+    /// What it would have done.
+    #[must_use]
+    pub fn books(&self) -> &Books {
+        &self.told.books
+    }
+}
+
+impl Sink<LivePacket> for Told {
+    fn dropped(&mut self, packet: LivePacket, reason: DropReason, queued: bool) {
+        self.books.drop(reason, packet.len_bytes, queued);
+    }
+
+    fn marked(&mut self, _: &LivePacket, reason: MarkReason) {
+        self.books.marked[reason as usize] += 1;
+    }
+}
+
+impl Watcher<LivePacket> for Told {
+    fn advance(&mut self, now: Time, _: &dyn Discipline<LivePacket>) {
+        self.now = now;
+    }
+
+    fn sent(&mut self, packet: LivePacket) {
+        self.books.sent.add(packet.len_bytes);
+        self.books.record_sojourn(self.now.since(packet.arrived));
+    }
+}
