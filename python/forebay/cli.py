@@ -495,7 +495,9 @@ def report(
 
 @app.command()
 def replay(  # noqa: PLR0913 - typer makes an option of each
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file or a record, maybe gzipped.")],
+    capture: Annotated[
+        Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file or a record, maybe gzipped.")
+    ],
     *,
     rate: PortRate,
     queues: ReplayQueues,
@@ -535,6 +537,52 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
         terminal.show(*terminal_tables(result.to_dict(), terminal.output().width))
     if folder is not None:
         terminal.note(f"written to {folder}; `forebay plot {folder}` draws its figures")
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False},
+    epilog="The others are the commands of the program forebay-live: see forebay-live --help.",
+)
+def live(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="CONFIG.toml|COMMAND",
+            help="A configuration, whose disciplines then work between two interfaces; or [bold]top[/], "
+            "[bold]check[/], [bold]show[/], [bold]stats[/], [bold]set[/], [bold]reload[/], [bold]confirm[/], "
+            "[bold]rollback[/], [bold]bypass[/], [bold]capture[/], [bold]record[/], [bold]teardown[/].",
+            show_default=False,
+        ),
+    ],
+) -> None:
+    """Run the same queue disciplines on real traffic between two Linux interfaces."""
+    from .live import start
+
+    if what == "top":
+        watching(context.args, prog_name="forebay live top", standalone_mode=False)
+        return
+    start([what, *context.args])
+
+
+_watching = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+
+@_watching.command()
+def _top(
+    socket: Annotated[
+        Path, typer.Option("--socket", metavar="PATH", help="The control socket of the data plane.")
+    ] = Path("/run/forebay/live.sock"),
+    once: Annotated[bool, typer.Option("--once", help="Print one second of it, and end.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show rates, queues, drops and flows of a data plane that runs, each second anew."""
+    from .live.top import top
+
+    top(socket, once=once, as_json=as_json)
+
+
+watching = typer.main.get_command(_watching)
 
 
 def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
