@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use forebay_qdisc::{Rate, Span};
 use forebay_replay::{ReplayError, ReplayOptions, ReplayResult, ReplayedQueue};
 use forebay_scenario::PortSpec;
+use forebay_scenario::schema::Switch;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -88,7 +89,8 @@ fn open(
     let create = |path: &Option<PathBuf>| -> io::Result<Option<Box<dyn Write>>> {
         path.as_ref().map(|path| Ok(Box::new(BufWriter::new(File::create(path)?)) as Box<dyn Write>)).transpose()
     };
-    let queue = port.queue.build(rate, forebay_replay::salt(seed)).map_err(io::Error::other)?;
+    let queue =
+        port.queue.build_in(&mut Switch::default(), rate, forebay_replay::salt(seed)).map_err(io::Error::other)?;
     Ok(ReplayedQueue {
         name: label.clone(),
         discipline: name.clone(),

@@ -1,12 +1,13 @@
 //! A port alone, as the command line of a replay gives it, checked with the messages of a scenario file.
 
-use forebay_document::{Document, Invalid, Path};
+use forebay_document::{Document, Path};
 use forebay_engine::Packet;
 use forebay_units::Rate;
 
 use crate::ScenarioError;
 use crate::load::SCENARIO;
-use crate::schema::QueueSpec;
+use crate::schema::{QueueSpec, Switch};
+use crate::validate::out_of_bounds;
 
 /// A port: its rate and its queue.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
@@ -31,15 +32,11 @@ impl PortSpec {
             settings.iter().map(|(name, value)| (format!("queue.{queue}.{name}"), value.clone())).collect();
         let document = Document::parse(SCENARIO, "replay", &text, &settings)?;
         let spec: Self = document.read()?;
-        match spec.queue.build::<Packet>(spec.rate, 0) {
-            Ok(_) => Ok(spec),
-            Err(error) => {
-                let name = spec.queue.name();
-                let path = Path::default().key("queue").key(name).key(error.field);
-                let message = format!("{name}: `{}` must {}", error.field, error.bound);
-                Err(document.refused(Invalid::new(path, message, format!("must {}", error.bound))))
-            }
-        }
+        let queue = Path::default().key("queue");
+        spec.queue
+            .check::<Packet>(&Switch::default(), spec.rate)
+            .map_err(|error| document.refused(out_of_bounds(&error, &queue)))?;
+        Ok(spec)
     }
 }
 
@@ -66,6 +63,11 @@ mod tests {
             (refused("20 Mbps", "drop_tail", &[("limt", "7 packets")]), "limit"),
             (refused("20 Mbps", "drop_tail", &[("limit", "0 packets")]), "queue.drop_tail.limit=0 packets"),
             (refused("20 Mbps", "\"\n[", &[]), "queue"),
+            (
+                refused("20 Mbps", "cbq", &[("classes", "[{name=\"a\",queue.red.limit=\"0 packets\"}]")]),
+                "red: `limit` must be",
+            ),
+            (refused("20 Mbps", "python", &[("class", "a:B")]), "python: `class` must be run by `forebay run`"),
         ] {
             assert!(message.contains(expected), "{message}");
         }

@@ -1,6 +1,7 @@
 //! What checks have in common: what they require of a value, and the bounds of names, rates and times.
 
 use forebay_document::{Invalid, Path};
+use forebay_qdisc::config::QueueError;
 use forebay_units::{Rate, Span};
 
 use crate::schema::SpanDistribution;
@@ -63,4 +64,9 @@ pub(super) fn check_fraction(value: f64, below_one: bool, path: &Path) -> Validi
     let holds = if below_one { (0.0..1.0).contains(&value) } else { (0.0..=1.0).contains(&value) };
     let label = if below_one { "expected at least 0 and less than 1" } else { "expected 0 to 1" };
     require(holds, || path.clone(), || format!("`{}` is {value}", path.name()), label)
+}
+
+/// A parameter of the queue at `path` that is outside its bound.
+pub(crate) fn out_of_bounds(error: &QueueError, path: &Path) -> Invalid {
+    Invalid::new(path.below(&error.path), error.to_string(), format!("must {}", error.error.bound))
 }
