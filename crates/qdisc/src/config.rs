@@ -159,8 +159,7 @@ pub trait Surroundings<G> {
     fn flow_table(&mut self, entries: u32) -> Option<SharedFlowTable>;
 
     /// The guest that `guest` describes, for a link or class of `link_rate`; `salt` separates the flow hashes of
-    /// different queues. `classes` are the indices of the classes in which it is, of class-based queueing in class-based
-    /// queueing the outer one first.
+    /// different queues. `classes` are the indices of the classes in which it is, the outermost first.
     ///
     /// # Errors
     /// If it cannot be made.
