@@ -219,10 +219,11 @@ fn make_way(path: &Path) -> Result<(), String> {
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
-        Ok(_) => Err(format!("control socket {name}: another forebay-live answers there; stop it, or name another path")),
-        Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
-            fs::remove_file(path).map_err(|error| format!("control socket {name}: a stale one cannot be removed: {error}"))
+        Ok(_) => {
+            Err(format!("control socket {name}: another forebay-live answers there; stop it, or name another path"))
         }
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
+            .map_err(|error| format!("control socket {name}: a stale one cannot be removed: {error}")),
         Err(error) => Err(format!("control socket {name}: {error}")),
     }
 }
@@ -291,7 +292,9 @@ impl Server {
                 return Reply::Stream(AskedStream { kind: "capture", directions, duration });
             }
             Ok(ControlRequest::Record { direction, duration }) => match *self.directions.asked(direction) {
-                [direction] => return Reply::Stream(AskedStream { kind: "record", directions: vec![direction], duration }),
+                [direction] => {
+                    return Reply::Stream(AskedStream { kind: "record", directions: vec![direction], duration });
+                }
                 _ => Err("a record is of one direction: say \"direction\":\"outbound\" or \"inbound\"".to_owned()),
             },
             Ok(request) => self.obey(request, now),
@@ -379,8 +382,8 @@ impl Server {
         let failed = |error: io::Error| format!("{kind}: {error}");
         let names: Vec<_> = directions.iter().map(|direction| direction.name()).collect();
         let unix_ns = self.clock.unix_ns_at_zero();
-        let mut tapped =
-            if *kind == "capture" { taps::capture(&names, unix_ns) } else { taps::record(now, unix_ns) }.map_err(failed)?;
+        let mut tapped = if *kind == "capture" { taps::capture(&names, unix_ns) } else { taps::record(now, unix_ns) }
+            .map_err(failed)?;
         let socket = client.socket.try_clone().map_err(failed)?;
         let over = Arc::clone(&tapped.over);
         for (&direction, tap) in directions.iter().zip(mem::take(&mut tapped.taps)) {

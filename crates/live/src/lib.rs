@@ -29,3 +29,5 @@ pub mod port;
 pub mod shadow;
 pub mod snapshot;
 pub mod taps;
+#[cfg(test)]
+mod test_direction;

@@ -154,8 +154,13 @@ pub fn capture(directions: &[&str], unix_ns_at_zero: u64) -> io::Result<Tapped> 
         taps.push(Box::new(CaptureTap { interface, sender }));
         tallies.push(tally);
     }
-    let encoder =
-        CaptureEncoder { events: received, writer, tallies: tallies.clone(), unix_ns_at_zero, last_ns: unix_ns_at_zero };
+    let encoder = CaptureEncoder {
+        events: received,
+        writer,
+        tallies: tallies.clone(),
+        unix_ns_at_zero,
+        last_ns: unix_ns_at_zero,
+    };
     Ok(Tapped { taps, tallies, over, encoder: Box::new(encoder) })
 }
 
@@ -176,7 +181,7 @@ impl Encoder for CaptureEncoder {
                 Fate::Dropped(reason) => reason.column().to_owned(),
                 Fate::Marked(reason) => format!("marked_{}", MARK_REASONS[reason as usize].1),
             };
-            let comment = format!("{reason}, queued {sojourn}");
+            let comment = format!("{reason}, queued {:.3} ms", sojourn.seconds() * 1e3);
             let frame = TraceFrame { time_ns, original_bytes: frame.len() as u32, data: &frame, comment: &comment };
             self.writer.frame(interface, &frame)?;
         }

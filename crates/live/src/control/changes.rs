@@ -61,7 +61,9 @@ impl Directions {
     pub fn ask(&self, direction: Direction, command: Command) -> Result<Answer, String> {
         let name = direction.name();
         let Some((_, commands)) = self.0.iter().find(|(other, _)| *other == direction) else {
-            return Err(format!("{name}: this direction has no queue; give it one in the configuration, and start again"));
+            return Err(format!(
+                "{name}: this direction has no queue; give it one in the configuration, and start again"
+            ));
         };
         match commands.ask(command) {
             Ok(Answer::Refused(why)) | Err(why) => Err(format!("{name}: {why}")),

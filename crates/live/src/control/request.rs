@@ -223,7 +223,8 @@ mod tests {
     fn every_command_is_read() {
         let direction = Some(Direction::Inbound);
         let half_minute = Some(Span::from_seconds(30));
-        let settings = vec![("rate".to_owned(), "50 Mbps".to_owned()), ("queue.dbl.max_cells".to_owned(), "8".to_owned())];
+        let settings =
+            vec![("rate".to_owned(), "50 Mbps".to_owned()), ("queue.dbl.max_cells".to_owned(), "8".to_owned())];
         for (line, expected) in [
             (r#"{"command":"show"}"#, ControlRequest::Show),
             (r#"{"command":"stats"}"#, ControlRequest::Stats),
@@ -240,10 +241,7 @@ mod tests {
                 r#"{"command":"bypass","on":false,"direction":"inbound"}"#,
                 ControlRequest::Bypass { on: false, direction },
             ),
-            (
-                r#"{"command":"capture","direction":null}"#,
-                ControlRequest::Capture { direction: None, duration: None },
-            ),
+            (r#"{"command":"capture","direction":null}"#, ControlRequest::Capture { direction: None, duration: None }),
             (
                 r#"{"command":"record","direction":"inbound","duration":"30 s"}"#,
                 ControlRequest::Record { direction, duration: half_minute },

@@ -198,13 +198,7 @@ impl Exposition<'_> {
     }
 
     /// A metric of directions that have a second discipline.
-    fn shadow(
-        &mut self,
-        name: &str,
-        kind: &str,
-        help: &str,
-        each: impl Fn(&mut Self, &[Label<'_>], &ShadowSnapshot),
-    ) {
+    fn shadow(&mut self, name: &str, kind: &str, help: &str, each: impl Fn(&mut Self, &[Label<'_>], &ShadowSnapshot)) {
         self.family(name, kind, help, |samples| {
             for port in samples.ports {
                 if let Some(shadow) = &port.shadow {
