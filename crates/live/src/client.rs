@@ -262,6 +262,8 @@ pub fn stats_text(result: &Value) -> String {
             let (packets, bytes) = (what["packets"].as_u64().unwrap_or(0), what["bytes"].as_u64().unwrap_or(0));
             format!("{packets} packets, {bytes} bytes")
         };
+        let [direction, from, to] = ["direction", "from", "to"].map(|key| plain(&port[key]));
+        text.push_str(&format!("{direction} {from} > {to}\n"));
         let mut put = |key: &str, value: String| text.push_str(&format!("  {key:<26} {value}\n"));
         put("received", count(&port["received"]));
         put("sent", count(&port["sent"]));
@@ -280,10 +282,6 @@ pub fn stats_text(result: &Value) -> String {
             let (p50, p99, most) = (ms("p50_s"), ms("p99_s"), ms("max_s"));
             put(what, format!("median {p50:.3} ms, p99 {p99:.3} ms, longest {most:.3} ms"));
         }
-        let head = format!("{} {} > {}\n", plain(&port["direction"]), plain(&port["from"]), plain(&port["to"]));
-        let at = text.rfind("\n\n").map_or(0, |end| end + 2);
-        text.insert_str(at, &head);
-        text.push('\n');
     }
     for stream in result["streams"].as_array().into_iter().flatten() {
         let (kind, direction) = (plain(&stream["kind"]), plain(&stream["direction"]));

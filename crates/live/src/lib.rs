@@ -42,3 +42,5 @@ pub mod shadow;
 pub mod snapshot;
 pub mod sys;
 pub mod taps;
+#[cfg(test)]
+mod test_direction;

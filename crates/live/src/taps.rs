@@ -181,7 +181,7 @@ impl Encoder for CaptureEncoder {
                 Fate::Dropped(reason) => reason.column().to_owned(),
                 Fate::Marked(reason) => format!("marked_{}", MARK_REASONS[reason as usize].1),
             };
-            let comment = format!("{reason}, queued {sojourn}");
+            let comment = format!("{reason}, queued {:.3} ms", sojourn.seconds() * 1e3);
             let frame = TraceFrame { time_ns, original_bytes: frame.len() as u32, data: &frame, comment: &comment };
             self.writer.frame(interface, &frame)?;
         }
