@@ -1,4 +1,4 @@
-//! Measures what each way of moving packets forwards, with a generator of its own between network namespaces of its own.
+//! Measures what each way of moving packets forwards, with a generator and network namespaces of its own.
 //!
 //! Run the example `forward` next to it through `cargo build --release --examples` first; needs root.
 
