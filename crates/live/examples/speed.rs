@@ -1,4 +1,7 @@
-//! Measures what each way of moving packets forwards, with a generator of its own between network namespaces of its own.
+//! Measures what each way of moving packets forwards, with a generator and network namespaces of its own.
+//!
+//! The generator shares the processors with what it measures, and may be what limits: so it also tells how much of one
+//! processor the forwarder used, and what it would forward with all of it.
 //!
 //! Run the example `forward` next to it through `cargo build --release --examples` first; needs root.
 
@@ -16,22 +19,25 @@ use lab::Lab;
 
 const SECONDS: &str = "4";
 const SETTLE: Duration = Duration::from_millis(800);
+/// Of the times in `/proc/PID/stat`: what every Linux of this century says.
+const TICKS_PER_SECOND: f64 = 100.0;
 const MEASURE: Duration = Duration::from_secs(2);
 
 fn main() -> Result<(), Box<dyn Error>> {
-    println!("{:<10} {:>6} {:>12} {:>12}", "method", "bytes", "offered/s", "forwarded/s");
+    println!("method      bytes    offered/s  forwarded/s  processor  at 100 %/s");
     for method in ["af_packet", "af_xdp", "tap"] {
         for bytes in [60, 1514] {
             let Some(lab) = Lab::new(1500) else { return Ok(()) };
-            let (offered, forwarded) = measure(&lab, method, bytes)?;
-            println!("{method:<10} {:>6} {offered:>12.0} {forwarded:>12.0}", bytes + 4);
+            let [offered, forwarded, used] = measure(&lab, method, bytes)?;
+            let (percent, all) = (used * 100.0, forwarded / used);
+            println!("{method:<10} {:>6} {offered:>12.0} {forwarded:>12.0} {percent:>8.0} % {all:>11.0}", bytes + 4);
         }
     }
     Ok(())
 }
 
-/// Frames of `bytes` bytes a second that were offered and that came out.
-fn measure(lab: &Lab, method: &str, bytes: usize) -> Result<(f64, f64), Box<dyn Error>> {
+/// Frames of `bytes` bytes a second that were offered and that came out, and the forwarder's share of a processor.
+fn measure(lab: &Lab, method: &str, bytes: usize) -> Result<[f64; 3], Box<dyn Error>> {
     // A TAP interface ends in the kernel on its own side of it.
     let tap = method == "tap";
     let (inside, outside) = if tap { ("ta", "tb") } else { ("a1", "b1") };
@@ -43,6 +49,8 @@ fn measure(lab: &Lab, method: &str, bytes: usize) -> Result<(f64, f64), Box<dyn 
         .args([method, inside, outside, SECONDS])
         .stdout(Stdio::null())
         .spawn()?;
+    // `ip` becomes what it executes.
+    let process = forward.id();
     std::thread::sleep(SETTLE / 2);
     let mut generator = lab::open_packet(namespace, from).transmit;
     let stop = AtomicBool::new(false);
@@ -50,10 +58,12 @@ fn measure(lab: &Lab, method: &str, bytes: usize) -> Result<(f64, f64), Box<dyn 
         scope.spawn(|| generate(&mut *generator, bytes, &stop));
         let rates = lab::within(namespace, || {
             std::thread::sleep(SETTLE);
-            let (start, before) = (clock::now(), (counter(from, 9), counter(to, 1)));
+            let look = || [counter(from, 9), counter(to, 1), processor_ticks(process)];
+            let (start, before) = (clock::now(), look());
             std::thread::sleep(MEASURE);
-            let (seconds, after) = (clock::now().since(start).seconds(), (counter(from, 9), counter(to, 1)));
-            ((after.0 - before.0) as f64 / seconds, (after.1 - before.1) as f64 / seconds)
+            let (seconds, after) = (clock::now().since(start).seconds(), look());
+            let rate = |index: usize| (after[index] - before[index]) as f64 / seconds;
+            [rate(0), rate(1), rate(2) / TICKS_PER_SECOND]
         });
         stop.store(true, Ordering::Relaxed);
         rates
@@ -76,4 +86,12 @@ fn counter(name: &str, column: usize) -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
     let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'));
     line.and_then(|line| line.split_ascii_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
+}
+
+/// What a process has used of processors, its own code and the kernel's.
+fn processor_ticks(process: u32) -> u64 {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // Behind the name, which may contain blanks: state, then numbers; user and system time are the 12th and 13th.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum()
 }
