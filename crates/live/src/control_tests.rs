@@ -44,7 +44,7 @@ impl Running {
             socket: folder.join("live.sock"),
             directions: which.iter().copied().zip(directions.iter().map(TestDirection::commands)).collect(),
             configurer: Box::new(configurer),
-            system: json!({ "method": "test" }),
+            system: Box::new(|| json!({ "method": "test" })),
             clock: Arc::clone(&clock) as Arc<dyn Clock>,
             log: Box::new(move |line| heard.lock().unwrap().push(line.to_owned())),
         })
@@ -251,7 +251,7 @@ fn a_stale_socket_is_replaced_and_nothing_else() {
         socket: path,
         directions: Vec::new(),
         configurer: Box::new(TestConfigurer::new()),
-        system: Value::Null,
+        system: Box::new(|| Value::Null),
         clock: Arc::new(TestClock::default()),
         log: Box::new(|_| {}),
     };

@@ -46,13 +46,14 @@ impl<T> Sender<T> {
         }
         let missed = self.tally.missed.load(Ordering::Relaxed);
         match self.events.try_send(event(missed)) {
-            Ok(()) => self.tally.taken.fetch_add(1, Ordering::Relaxed),
-            Err(TrySendError::Full(_)) => self.tally.missed.fetch_add(1, Ordering::Relaxed),
-            Err(TrySendError::Disconnected(_)) => {
-                self.over.store(true, Ordering::Relaxed);
-                return;
+            Ok(()) => {
+                self.tally.taken.fetch_add(1, Ordering::Relaxed);
             }
-        };
+            Err(TrySendError::Full(_)) => {
+                self.tally.missed.fetch_add(1, Ordering::Relaxed);
+            }
+            Err(TrySendError::Disconnected(_)) => self.over.store(true, Ordering::Relaxed),
+        }
     }
 }
 

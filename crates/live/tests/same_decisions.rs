@@ -1,5 +1,7 @@
 //! The live port decides as `forebay replay` does: the same verdict for every packet, under every discipline.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;

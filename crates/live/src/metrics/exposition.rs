@@ -247,6 +247,8 @@ impl Exposition<'_> {
     }
 }
 
-/// The units of a count.
-const UNITS: [(&str, &str, fn(Count) -> u64); 2] =
+/// A unit of a count: its name, how its description begins, and which of the numbers it is.
+type Unit = (&'static str, &'static str, fn(Count) -> u64);
+
+const UNITS: [Unit; 2] =
     [("packets", "Packets", |count| count.packets), ("bytes", "Bytes of packets", |count| count.bytes)];
