@@ -109,6 +109,8 @@ impl Forwarder {
 
     /// Hands over all departures that the kernel takes. Returns whether it took too few.
     fn hand_over(&mut self) -> io::Result<bool> {
+        // What the kernel took earlier and has not begun to send, it begins now. An error is told to the next frames.
+        let _ = self.transmit.send(&[]);
         while !self.port.departures().is_empty() {
             let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
             let mut count = 0;

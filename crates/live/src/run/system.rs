@@ -66,11 +66,15 @@ impl System {
         let offloads = Offloads::turn_off(&checked, Some(restorer)).map_err(input)?;
         let [inside, outside] = [&names.inside, &names.outside].map(|name| Interface::find(name).map_err(input));
         let (inside, outside) = (inside?, outside?);
-        let open = |interface: &Interface| match config.io.method {
-            Method::AfXdp => af_xdp::open(interface, af_xdp::Options::default()).map_err(input),
-            _ => af_packet::open(interface, af_packet::Options::default()).map_err(input),
+        let halves = if config.io.method == Method::AfXdp {
+            let prepare = |interface| af_xdp::prepare(interface, af_xdp::Options::default()).map_err(input);
+            // Both before the first one starts: its frames have to find the way on.
+            let (inside, outside) = (prepare(&inside)?, prepare(&outside)?);
+            [inside.start().map_err(input)?, outside.start().map_err(input)?]
+        } else {
+            let open = |interface| af_packet::open(interface, af_packet::Options::default()).map_err(input);
+            [open(&inside)?, open(&outside)?]
         };
-        let halves = [open(&inside)?, open(&outside)?];
         // An XDP program takes the frames before a bridge could see them.
         let shuts = checked.fail_open.is_some() && config.io.method == Method::AfPacket;
         let entrances = shuts.then(|| Entrances::shut(&checked).map(Arc::new).map_err(input)).transpose()?;
