@@ -54,6 +54,8 @@ $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
 	@# What is built here runs here: the compiler may use all this processor has. Wheels for others must not.
 	@# pip, which maturin calls, lists on standard output all that is there already.
 	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
+	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release --locked --quiet --package forebay-live --bins
+	install target/release/forebay-live $(BIN)/
 	@touch $@
 
 # --- use
@@ -221,7 +223,10 @@ docs: build ## Build the documentation into docs/_build/html
 
 .PHONY: wheel
 wheel: $(VENV)/.installed ## Build a wheel into dist
+	rm -rf dist
 	$(BIN)/maturin build --release --locked --quiet --out dist
+	CARGO_PROFILE_RELEASE_STRIP=true cargo build --release --locked --quiet --package forebay-live --bins
+	$(BIN)/python crates/live/wheel.py dist/*.whl target/release/forebay-live
 	@ls dist/*.whl
 
 .PHONY: wheel-test

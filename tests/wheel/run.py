@@ -56,6 +56,8 @@ WORKS = (
     ["forebay", "report", "run", "compare", "sweep", "--out", "report"],
     ["forebay", "reproduce", "dbl/fig2", "--quick", "--out", "paper"],
     ["python", "-m", "forebay", "list", "disciplines"],
+    ["forebay-live", "--version"],
+    ["forebay", "live", "run", "--help"],
     ["python", "-c", IN_PYTHON],
 )
 REFUSED = (
