@@ -14,11 +14,12 @@ use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict
 use forebay_switching::{MemoryFull, SharedMemory};
 
 use crate::driver::deadlines::Deadlines;
-use crate::driver::node::Lanes;
+use crate::driver::node::{Lanes, word_by_word};
 use crate::driver::ring::Ring;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
+use crate::ethernet::departures::Departure;
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::ethernet::port::{Departure, SwitchPort};
+use crate::ethernet::port::SwitchPort;
 use crate::observe::handed_in::ControlCount;
 use crate::observe::interval::Checkpoints;
 use crate::packet::{Packet, flags};
@@ -59,7 +60,7 @@ pub(crate) struct EthernetSwitch {
     deadlines: Deadlines,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
-    /// Ports with settled frames that are not on the link yet, and the earliest start of these.
+    /// Ports with settled frames that are not on the link yet. None of these begins before `next_begin`.
     holding: Vec<u8>,
     next_begin: Time,
     /// Frames in the forwarding delay.
@@ -110,14 +111,14 @@ impl EthernetSwitch {
     #[inline]
     fn arrive(&mut self, mut packet: Packet, lanes: &mut Lanes) {
         if self.rows.is_control(packet.flow_id()) && (packet.is_ack() || self.rows.is_pause(packet.flow_id())) {
-            return self.arrive_control(packet, lanes);
+            return self.arrive_control(word_by_word(&packet), lanes);
         }
         if self.forwarding_delay == Span::ZERO {
             return self.admit(packet, packet.time, lanes);
         }
         packet.time += self.forwarding_delay;
         self.upkeep_due = self.upkeep_due.min(packet.time);
-        self.delayed.push(packet);
+        self.delayed.push(word_by_word(&packet));
     }
 
     /// PAUSE, or a message to a source, has arrived.
@@ -158,7 +159,7 @@ impl EthernetSwitch {
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
             self.memory.take(input, class, output, len_bytes);
-        } else if !self.take_closely(&packet, output, now, lanes) {
+        } else if !self.take_closely(&word_by_word(&packet), output, now, lanes) {
             return;
         }
         // ACKs are not rate limited.
@@ -167,34 +168,33 @@ impl EthernetSwitch {
             if port.unseen > 0 {
                 port.unseen -= 1;
             } else {
-                packet = self.consult(packet, output, now, lanes);
+                packet = self.consult(word_by_word(&packet), output, now, lanes);
             }
         }
         if is_close {
             self.watch_memory(input, class, now, now, lanes);
         }
         packet.time = now;
-        let port = &mut self.ports[output];
+        let Self { ports, memory, sampled, .. } = self;
+        let port = &mut ports[output];
         if port.managed.is_some() {
-            return self.enqueue(packet, output, now, lanes);
+            return self.enqueue(word_by_word(&packet), output, now, lanes);
         }
         let start = if port.is_open_and_free(now) {
             port.note_alone(now);
             now
         } else {
-            self.release(output, now);
-            let port = &mut self.ports[output];
+            release(port, memory, output, *sampled, now);
             let Some(start) = port.start_on_arrival(now, is_probe) else {
-                return self.wait(packet, output, now, lanes);
+                return self.wait(word_by_word(&packet), output, now, lanes);
             };
             port.note_length(1, now);
             start
         };
-        self.ports[output].let_through(class, input);
+        port.let_through(class, input);
         if is_probe {
-            self.begin_probe(&packet, output, now, lanes);
+            begin_probe(&word_by_word(&packet), port, memory.of_output(output), now, lanes);
         }
-        let port = &mut self.ports[output];
         if !port.settle(&packet, start, class, (!is_probe).then_some(entry.row()), now, lanes) {
             self.keep(output);
         }
@@ -213,12 +213,6 @@ impl EthernetSwitch {
         if port.queues.len() == 1 || port.is_idle() {
             self.look_at(output, now, lanes);
         }
-    }
-
-    #[cold]
-    fn begin_probe(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) {
-        let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(output));
-        self.ports[output].ask_point(now, |point, context| point.forward(message, queue_bytes, context));
     }
 
     #[inline(never)]
@@ -355,7 +349,7 @@ impl EthernetSwitch {
             let Some((packet, start)) = next else { break };
             let is_probe = self.rows.is_control(packet.flow_id());
             if is_probe {
-                self.begin_probe(&packet, number, now, lanes);
+                begin_probe(&packet, &mut self.ports[number], self.memory.of_output(number), now, lanes);
             }
             let (class, row) = (self.class(&packet), self.entry(&packet).row());
             if !self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), now, lanes) {
@@ -392,26 +386,14 @@ impl EthernetSwitch {
         }
     }
 
-    /// Releases the memory of the first departure, if it has ended by `now`.
     #[inline(always)]
     fn release_one(&mut self, number: usize, now: Time) -> Option<Departure> {
-        let port = &mut self.ports[number];
-        if port.first_end() > now {
-            return None;
-        }
-        let ended = port.release()?;
-        if self.sampled {
-            port.integrate_length(self.memory.of_output(number), ended.end);
-        }
-        let Departure { input, class, len_bytes, .. } = ended;
-        self.memory.release(usize::from(input), usize::from(class), number, u32::from(len_bytes));
-        Some(ended)
+        release_one(&mut self.ports[number], &mut self.memory, number, self.sampled, now)
     }
 
-    /// Releases all ended departures. While a feeder waits, they have been released on time.
     #[inline(always)]
     fn release(&mut self, number: usize, now: Time) {
-        while self.release_one(number, now).is_some() {}
+        release(&mut self.ports[number], &mut self.memory, number, self.sampled, now);
     }
 
     #[cold]
@@ -420,6 +402,40 @@ impl EthernetSwitch {
             self.release(number, now);
         }
     }
+}
+
+/// Releases the memory of the first departure of port `number`, if it has ended by `now`.
+#[inline(always)]
+fn release_one(
+    port: &mut SwitchPort,
+    memory: &mut SharedMemory,
+    number: usize,
+    sampled: bool,
+    now: Time,
+) -> Option<Departure> {
+    if port.first_end() > now {
+        return None;
+    }
+    let ended = port.release()?;
+    if sampled {
+        port.integrate_length(memory.of_output(number), ended.end);
+    }
+    let Departure { input, class, len_bytes, .. } = ended;
+    memory.release(usize::from(input), usize::from(class), number, u32::from(len_bytes));
+    Some(ended)
+}
+
+/// Releases all ended departures of port `number`. While a feeder waits, they have been released on time.
+#[inline(always)]
+fn release(port: &mut SwitchPort, memory: &mut SharedMemory, number: usize, sampled: bool, now: Time) {
+    while release_one(port, memory, number, sampled, now).is_some() {}
+}
+
+/// A probe begins at a port whose queue holds `queue_bytes`.
+#[cold]
+fn begin_probe(packet: &Packet, port: &mut SwitchPort, queue_bytes: u64, now: Time, lanes: &mut Lanes) {
+    let message = lanes.messages.get_mut(packet.number());
+    port.ask_point(now, |point, context| point.forward(message, queue_bytes, context));
 }
 
 /// `time` must not be zero.
