@@ -146,8 +146,10 @@ impl Lanes {
 
     #[inline(always)]
     fn put(&mut self, packet: Packet, Step { node, feeder }: Step) {
-        self.agenda.add(node, packet.time);
-        self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
+        let time = packet.time;
+        if self.inboxes[node as usize].push(packet, feeder, &mut self.pool) {
+            self.agenda.add(node, time);
+        }
     }
 
     #[cold]

@@ -41,20 +41,20 @@ pub(crate) struct SwitchPort {
     pub unseen: u64,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
+    pub out: LinkId,
+    pub link: Link,
+    /// The queue under disciplines. Then `queues` is empty.
+    pub managed: Option<Box<ManagedQueues>>,
+    last_data: Time,
     departures: Departures,
     /// Whether this port is in the switch's `holding`.
     pub holds_settled: bool,
-    pub link: Link,
-    last_data: Time,
     pub books: Books,
     pub queues: OutputQueues,
-    /// The queue under disciplines. Then `queues` is empty.
-    pub managed: Option<Box<ManagedQueues>>,
     pub orders: PauseOrders,
     pub obeyed: PauseObeyed,
     /// To sources.
     pub messages: Ring<Packet>,
-    pub out: LinkId,
     pub incoming: LinkId,
     line: Rate,
     pub service: ServiceRate,
@@ -266,7 +266,7 @@ impl SwitchPort {
     }
 
     /// Hands frames that begin before `until` to the link. Returns the next start.
-    #[inline]
+    #[inline(always)]
     pub fn send_until(&mut self, until: Time, lanes: &mut Lanes) -> Time {
         while let Some(packet) = self.departures.send_next(until) {
             self.send(packet, lanes);
