@@ -109,16 +109,27 @@ impl EthernetSwitch {
 
     /// A frame has arrived completely.
     #[inline]
-    fn arrive(&mut self, mut packet: Packet, lanes: &mut Lanes) {
-        if self.rows.is_control(packet.flow_id()) && (packet.is_ack() || self.rows.is_pause(packet.flow_id())) {
-            return self.arrive_control(word_by_word(&packet), lanes);
+    fn arrive(&mut self, packet: Packet, lanes: &mut Lanes) {
+        if self.rows.is_control(packet.flow_id()) || self.forwarding_delay > Span::ZERO {
+            return self.arrive_specially(word_by_word(&packet), lanes);
+        }
+        self.admit(packet, lanes);
+    }
+
+    /// A control frame has arrived, or a frame that is not forwarded at once.
+    #[cold]
+    #[inline(never)]
+    fn arrive_specially(&mut self, mut packet: Packet, lanes: &mut Lanes) {
+        let flow = packet.flow_id();
+        if self.rows.is_control(flow) && (packet.is_ack() || self.rows.is_pause(flow)) {
+            return self.arrive_control(packet, lanes);
         }
         if self.forwarding_delay == Span::ZERO {
-            return self.admit(packet, packet.time, lanes);
+            return self.admit_carefully(packet, packet.time, lanes);
         }
         packet.time += self.forwarding_delay;
         self.upkeep_due = self.upkeep_due.min(packet.time);
-        self.delayed.push(word_by_word(&packet));
+        self.delayed.push(packet);
     }
 
     /// PAUSE, or a message to a source, has arrived.
@@ -149,32 +160,53 @@ impl EthernetSwitch {
         self.look_at(number, now, lanes);
     }
 
-    /// Queues a frame, if there is memory. Inlined to keep the packet in registers: in memory, it would be stored word
-    /// by word and loaded as a whole, which defeats store forwarding.
+    /// Queues a data frame at its arrival, mostly where memory is ample and no congestion point sees it.
     #[inline(always)]
-    fn admit(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
+    fn admit(&mut self, packet: Packet, lanes: &mut Lanes) {
+        let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
+        let (output, len_bytes) = (entry.output(), packet.len_bytes());
+        let unseen = &mut self.ports[output].unseen;
+        if self.sampled || *unseen == 0 || self.memory.is_close(input, len_bytes) {
+            return self.admit_carefully(word_by_word(&packet), packet.time, lanes);
+        }
+        // ACKs are not rate limited.
+        *unseen -= u64::from(!packet.is_ack());
+        self.memory.take(input, class, output, len_bytes);
+        self.join(packet, Some(entry.row()), output, class, lanes);
+    }
+
+    /// Queues a frame of any kind at `now`, if there is memory.
+    #[inline(never)]
+    fn admit_carefully(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let is_probe = self.rows.is_control(packet.flow_id());
         let is_close = self.sampled || self.memory.is_close(input, len_bytes);
         if !is_close {
             self.memory.take(input, class, output, len_bytes);
-        } else if !self.take_closely(&word_by_word(&packet), output, now, lanes) {
+        } else if !self.take_closely(&packet, output, now, lanes) {
             return;
         }
-        // ACKs are not rate limited.
         if !is_probe && !packet.is_ack() {
             let port = &mut self.ports[output];
             if port.unseen > 0 {
                 port.unseen -= 1;
             } else {
-                packet = self.consult(word_by_word(&packet), output, now, lanes);
+                packet = self.consult(packet, output, now, lanes);
             }
         }
         if is_close {
             self.watch_memory(input, class, now, now, lanes);
         }
-        packet.time = now;
+        self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, lanes);
+    }
+
+    /// A frame that has its memory joins the queue of its output at `packet.time`. Probes have no row in the book.
+    /// Inlined to keep the packet in registers: in memory, it would be stored word by word and loaded as a whole, which
+    /// defeats store forwarding.
+    #[inline(always)]
+    fn join(&mut self, packet: Packet, row: Option<u32>, output: usize, class: usize, lanes: &mut Lanes) {
+        let now = packet.time;
         let Self { ports, memory, sampled, .. } = self;
         let port = &mut ports[output];
         if port.managed.is_some() {
@@ -185,17 +217,17 @@ impl EthernetSwitch {
             now
         } else {
             release(port, memory, output, *sampled, now);
-            let Some(start) = port.start_on_arrival(now, is_probe) else {
+            let Some(start) = port.start_on_arrival(now, row.is_none()) else {
                 return self.wait(word_by_word(&packet), output, now, lanes);
             };
             port.note_length(1, now);
             start
         };
-        port.let_through(class, input);
-        if is_probe {
+        port.let_through(class, SwitchPort::input_of(&packet));
+        if row.is_none() {
             begin_probe(&word_by_word(&packet), port, memory.of_output(output), now, lanes);
         }
-        if !port.settle(&packet, start, class, (!is_probe).then_some(entry.row()), now, lanes) {
+        if !port.settle(&packet, start, class, row, now, lanes) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -213,11 +245,6 @@ impl EthernetSwitch {
         if port.queues.len() == 1 || port.is_idle() {
             self.look_at(output, now, lanes);
         }
-    }
-
-    #[inline(never)]
-    fn admit_delayed(&mut self, packet: Packet, now: Time, lanes: &mut Lanes) {
-        self.admit(packet, now, lanes);
     }
 
     /// Takes memory near a limit or for samples, where the exact use matters. Returns false if there is no room.

@@ -47,7 +47,7 @@ impl EthernetSwitch {
             && packet.time <= now
         {
             self.delayed.pop();
-            self.admit_delayed(packet, now, lanes);
+            self.admit_carefully(packet, now, lanes);
         }
         self.plan_upkeep();
     }
@@ -74,13 +74,18 @@ impl EthernetSwitch {
     fn send_until(&mut self, until: Time, lanes: &mut Lanes) {
         let Self { ports, holding, next_begin, .. } = self;
         *next_begin = Time::NEVER;
-        holding.retain(|&number| {
+        let mut place = 0;
+        while let Some(&number) = holding.get(place) {
             let port = &mut ports[usize::from(number)];
             let next = port.send_until(until, lanes);
             *next_begin = next.min(*next_begin);
-            port.holds_settled = next < Time::NEVER;
-            port.holds_settled
-        });
+            if next < Time::NEVER {
+                place += 1;
+            } else {
+                port.holds_settled = false;
+                holding.swap_remove(place);
+            }
+        }
     }
 
     /// Runs ports and upkeep up to `end`.
