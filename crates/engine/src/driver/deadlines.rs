@@ -2,6 +2,8 @@
 
 use forebay_qdisc::Time;
 
+use crate::driver::agenda::set_bits;
+
 /// This many comparisons without branches cost less than another level.
 const GROUP: usize = 16;
 
@@ -85,9 +87,7 @@ impl Deadlines {
 /// The first place with this time; there has to be one.
 #[inline]
 fn place_of(times: &[Time; GROUP], time: Time) -> usize {
-    let equal = times.map(|other| u32::from(other == time));
-    let places = equal.iter().zip(0..).fold(0_u32, |places, (equal, place)| places | equal << place);
-    places.trailing_zeros() as usize
+    set_bits(times.map(|other| other == time)).trailing_zeros() as usize
 }
 
 #[cfg(test)]

@@ -294,8 +294,8 @@ impl Adapter {
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
-            let (frame, sent_at) = self.ingress.take(number, now);
-            self.sending = self.ingress.to_be_heard(now);
+            let (frame, sent_at, is_heard) = self.ingress.take(number, now);
+            self.sending = is_heard.then_some(number);
             self.free_at = sent_at;
             self.send(frame, lanes);
         }

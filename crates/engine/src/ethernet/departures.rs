@@ -14,7 +14,7 @@ pub(crate) struct Departure {
     /// Begin and end of its transmission. The end frees its memory.
     pub start: Time,
     pub end: Time,
-    /// Row in the book. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
+    /// Row in the book of the port. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
     pub row: u32,
     pub len_bytes: u16,
     pub input: u8,

@@ -219,7 +219,7 @@ impl SwitchPort {
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is its row in the book, if any.
+    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is as in [`Departure`].
     /// Returns false if the link does not have it yet.
     #[inline(always)]
     pub fn settle(
@@ -227,7 +227,7 @@ impl SwitchPort {
         packet: &Packet,
         start: Time,
         class: usize,
-        row: Option<u32>,
+        row: u32,
         now: Time,
         lanes: &mut Lanes,
     ) -> bool {
@@ -242,7 +242,7 @@ impl SwitchPort {
             arrived: packet.time,
             start,
             end,
-            row: if self.managed.is_some() { Departure::BOOKED } else { row.unwrap_or(Departure::NOT_BOOKED) },
+            row,
             len_bytes: len_bytes as u16,
             input: Self::input_of(packet) as u8,
             class: class as u8,

@@ -206,7 +206,7 @@ impl EthernetSwitch {
     /// defeats store forwarding.
     #[inline(always)]
     fn join(&mut self, packet: Packet, row: Option<u32>, output: usize, class: usize, lanes: &mut Lanes) {
-        let now = packet.time;
+        let (now, is_probe) = (packet.time, row.is_none());
         let Self { ports, memory, sampled, .. } = self;
         let port = &mut ports[output];
         if port.managed.is_some() {
@@ -217,17 +217,17 @@ impl EthernetSwitch {
             now
         } else {
             release(port, memory, output, *sampled, now);
-            let Some(start) = port.start_on_arrival(now, row.is_none()) else {
+            let Some(start) = port.start_on_arrival(now, is_probe) else {
                 return self.wait(word_by_word(&packet), output, now, lanes);
             };
             port.note_length(1, now);
             start
         };
         port.let_through(class, SwitchPort::input_of(&packet));
-        if row.is_none() {
+        if is_probe {
             begin_probe(&word_by_word(&packet), port, memory.of_output(output), now, lanes);
         }
-        if !port.settle(&packet, start, class, row, now, lanes) {
+        if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, lanes) {
             self.keep(output);
         }
         if self.has_stopped {
@@ -378,8 +378,15 @@ impl EthernetSwitch {
             if is_probe {
                 begin_probe(&packet, &mut self.ports[number], self.memory.of_output(number), now, lanes);
             }
-            let (class, row) = (self.class(&packet), self.entry(&packet).row());
-            if !self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), now, lanes) {
+            let class = self.class(&packet);
+            let row = if self.ports[number].managed.is_some() {
+                Departure::BOOKED
+            } else if is_probe {
+                Departure::NOT_BOOKED
+            } else {
+                self.entry(&packet).row()
+            };
+            if !self.ports[number].settle(&packet, start, class, row, now, lanes) {
                 self.keep(number);
             }
         }
