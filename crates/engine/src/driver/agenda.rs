@@ -51,7 +51,7 @@ impl Agenda {
     }
 }
 
-/// A bit for each value, the first one lowest. As a sum of powers of two the compiler makes it without a shift for each.
+/// A bit for each value, the first one lowest. The compiler gathers powers of two without a shift for each.
 #[inline(always)]
 pub(crate) fn set_bits<const N: usize>(values: [bool; N]) -> u64 {
     values.iter().zip(0..).fold(0, |bits, (&is_set, place)| bits | if is_set { 1_u64 << place } else { 0 })

@@ -51,19 +51,16 @@ impl FewFeeders {
         (self.next, self.links.next) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
     }
 
-    /// Adds a packet, which arrives no earlier than those sent before on its link. Returns whether it arrives first.
+    /// Adds a packet, which arrives no earlier than those sent before on its link.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: usize) -> bool {
+    pub fn push(&mut self, packet: Packet, feeder: usize) {
         let feeder = feeder % Self::FEW;
-        if !push(&mut self.links.rings[feeder], packet) {
-            return false;
+        if push(&mut self.links.rings[feeder], packet) {
+            self.first[feeder] = packet.time;
+            if (packet.time, feeder as u32) < (self.next, self.links.next) {
+                (self.next, self.links.next) = (packet.time, feeder as u32);
+            }
         }
-        self.first[feeder] = packet.time;
-        let is_first = (packet.time, feeder as u32) < (self.next, self.links.next);
-        if is_first {
-            (self.next, self.links.next) = (packet.time, feeder as u32);
-        }
-        is_first
     }
 
     /// Takes the first packet; there has to be one. At one time the lowest link comes first.

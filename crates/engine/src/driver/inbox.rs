@@ -8,6 +8,7 @@ use forebay_qdisc::Time;
 
 use crate::driver::feeders::{FewFeeders, ManyFeeders};
 use crate::driver::granules::Granules;
+use crate::driver::node::word_by_word;
 use crate::driver::pool::Pool;
 use crate::packet::Packet;
 
@@ -37,6 +38,7 @@ pub(crate) struct Outgoing {
 }
 
 impl Outgoing {
+    #[inline(never)]
     fn push(&mut self, packet: Packet, feeder: u32) {
         self.packets.push(packet);
         self.feeders.push(feeder);
@@ -86,27 +88,15 @@ impl Inbox {
         if let Packets::ManyLinks(packets) = &self.packets { packets.next() } else { Time::NEVER }
     }
 
-    /// `feeder` numbers the links that lead here. Returns whether the packet may be the first to arrive.
+    /// `feeder` numbers the links that lead here.
     #[inline(always)]
-    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) -> bool {
+    pub fn push(&mut self, packet: Packet, feeder: u32, pool: &mut Pool) {
         assert!(packet.time >= self.closed_until, "a packet into a closed window");
-        if let Packets::AnyOrder(packets) = &mut self.packets {
-            packets.push(packet, pool);
-            return true;
-        }
-        if let Packets::FewLinks(packets) = &mut self.packets {
-            return packets.push(packet, feeder as usize);
-        }
-        self.push_to_others(&packet, feeder);
-        true
-    }
-
-    #[inline(never)]
-    fn push_to_others(&mut self, packet: &Packet, feeder: u32) {
         match &mut self.packets {
-            Packets::ManyLinks(packets) => packets.push(*packet, feeder as usize),
-            Packets::Elsewhere(packets) => packets.push(*packet, feeder),
-            Packets::FewLinks(_) | Packets::AnyOrder(_) => {}
+            Packets::AnyOrder(packets) => packets.push(packet, pool),
+            Packets::FewLinks(packets) => packets.push(packet, feeder as usize),
+            Packets::ManyLinks(packets) => packets.push(word_by_word(&packet), feeder as usize),
+            Packets::Elsewhere(packets) => packets.push(word_by_word(&packet), feeder),
         }
     }
 

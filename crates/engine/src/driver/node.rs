@@ -126,30 +126,29 @@ impl Lanes {
 
     /// Sends a packet to the next node of its route, where it arrives at `packet.time`.
     #[inline(always)]
-    pub fn send(&mut self, mut packet: Packet) {
+    pub fn send(&mut self, packet: Packet) {
+        let mut packet = word_by_word(&packet);
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet);
+            return self.count_in_flight(word_by_word(&packet));
         }
         let step = self.routes.next(&packet);
         packet.advance();
-        self.put(packet, step);
+        self.put(word_by_word(&packet), step);
     }
 
     /// Sends a packet over `link`, whose end it reaches at `packet.time`.
     #[inline(always)]
     pub fn send_over(&mut self, link: LinkId, packet: Packet) {
         if packet.time > self.measured.to {
-            return self.count_in_flight(packet);
+            return self.count_in_flight(word_by_word(&packet));
         }
-        self.put(packet, self.routes.end_of(link));
+        self.put(word_by_word(&packet), self.routes.end_of(link));
     }
 
     #[inline(always)]
     fn put(&mut self, packet: Packet, Step { node, feeder }: Step) {
-        let time = packet.time;
-        if self.inboxes[node as usize].push(packet, feeder, &mut self.pool) {
-            self.agenda.add(node, time);
-        }
+        self.agenda.add(node, packet.time);
+        self.inboxes[node as usize].push(packet, feeder, &mut self.pool);
     }
 
     #[cold]

@@ -14,7 +14,7 @@ pub(crate) struct Departure {
     /// Begin and end of its transmission. The end frees its memory.
     pub start: Time,
     pub end: Time,
-    /// Row in the book of the port. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
+    /// Row in the book. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
     pub row: u32,
     pub len_bytes: u16,
     pub input: u8,
@@ -140,4 +140,39 @@ impl Departures {
 #[inline(always)]
 fn slot(index: u32) -> usize {
     index as usize % Departures::MOST
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn departure(start: u64) -> Departure {
+        let [arrived, start, end] = [5, start, start + 10].map(Time::from_picoseconds);
+        Departure { arrived, start, end, row: 0, len_bytes: 64, input: 2, class: 0 }
+    }
+
+    #[test]
+    fn frames_are_sent_in_order_and_taken_back_from_the_end_until_they_begin() {
+        let frame = control_frame(0, 0, 0, 0, Time::ZERO);
+        let mut departures = Departures::new();
+        for round in 0..20 {
+            let at = |time: u64| Time::from_picoseconds(1000 * round + time);
+            departures.push_sent(departure(1000 * round));
+            for start in [10, 20, 30] {
+                departures.push(departure(1000 * round + start), &frame);
+            }
+            assert_eq!((departures.len(), departures.next_begin(), departures.first_end()), (4, at(10), at(10)));
+            assert_eq!(departures.send_next(at(11)).map(|packet| packet.time), Some(at(10)));
+            assert!(departures.send_next(at(20)).is_none() && !departures.are_sent());
+            // A frame of which the link does not know may have ended already.
+            assert_eq!(std::iter::from_fn(|| departures.pop()).take(2).last().map(|first| first.start), Some(at(10)));
+            let taken: Vec<Time> =
+                std::iter::from_fn(|| departures.take_back(at(20))).map(|packet| packet.time).collect();
+            assert_eq!(taken, [Time::from_picoseconds(5)]);
+            assert_eq!(departures.pop().map(|first| first.start), Some(at(20)));
+            assert_eq!((departures.len(), departures.first_end(), departures.are_sent()), (0, Time::NEVER, false));
+            assert_eq!(departures.send_next(Time::NEVER).map(|packet| packet.time), Some(at(20)));
+            assert_eq!((departures.are_sent(), departures.next_begin()), (true, Time::NEVER));
+        }
+    }
 }
