@@ -13,6 +13,7 @@ pub(crate) mod assembly;
 pub(crate) mod attached;
 pub(crate) mod class_turns;
 pub(crate) mod control;
+pub(crate) mod departures;
 pub(crate) mod egress;
 pub(crate) mod forwarding;
 pub(crate) mod frames;

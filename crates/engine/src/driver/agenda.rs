@@ -47,9 +47,14 @@ impl Agenda {
     /// Which nodes of a group are due before `end`, a bit for each.
     #[inline]
     pub fn due(&self, group: usize, end: Time) -> u32 {
-        let bits = self.groups[group].map(|time| u32::from(time < end));
-        bits.iter().rev().fold(0, |due, bit| due << 1 | bit)
+        set_bits(self.groups[group].map(|time| time < end)) as u32
     }
+}
+
+/// A bit for each value, the first one lowest. The compiler gathers powers of two without a shift for each.
+#[inline(always)]
+pub(crate) fn set_bits<const N: usize>(values: [bool; N]) -> u64 {
+    values.iter().zip(0..).fold(0, |bits, (&is_set, place)| bits | if is_set { 1_u64 << place } else { 0 })
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use forebay_qdisc::Time;
 
+use crate::driver::agenda::set_bits;
+
 /// This many comparisons without branches cost less than another level.
 const GROUP: usize = 16;
 
@@ -55,33 +57,37 @@ impl Deadlines {
             deadline = times.iter().copied().fold(Time::NEVER, Time::min);
             (group, place) = ((group - 1) / GROUP, (group - 1) % GROUP);
         }
-        self.root[place] = deadline;
+        let before = std::mem::replace(&mut self.root[place], deadline);
+        if before > self.earliest || deadline <= self.earliest {
+            self.earliest = deadline.min(self.earliest);
+            return;
+        }
         self.earliest = self.root.iter().copied().fold(Time::NEVER, Time::min);
     }
 
     /// The part with the earliest deadline, if that is not after `now`.
     #[inline]
     pub fn due(&self, now: Time) -> Option<usize> {
+        (self.earliest <= now && self.earliest < Time::NEVER).then(|| self.first())
+    }
+
+    /// The part with the earliest deadline; there has to be one.
+    pub fn first(&self) -> usize {
         let earliest = self.earliest;
-        if earliest > now || earliest == Time::NEVER {
-            return None;
-        }
         let mut place = place_of(&self.root, earliest);
         let mut group = 0;
         while group < self.last_level {
             group = GROUP * group + place + 1;
             place = place_of(&self.below[group - 1], earliest);
         }
-        Some(GROUP * (group - self.last_level) + place)
+        GROUP * (group - self.last_level) + place
     }
 }
 
 /// The first place with this time; there has to be one.
 #[inline]
 fn place_of(times: &[Time; GROUP], time: Time) -> usize {
-    let equal = times.map(|other| u32::from(other == time));
-    let places = equal.iter().zip(0..).fold(0_u32, |places, (equal, place)| places | equal << place);
-    places.trailing_zeros() as usize
+    set_bits(times.map(|other| other == time)).trailing_zeros() as usize
 }
 
 #[cfg(test)]

@@ -6,14 +6,24 @@ use std::iter;
 use forebay_qdisc::Time;
 
 use crate::driver::deadlines::Deadlines;
+use crate::driver::node::word_by_word;
 use crate::driver::ring::Ring;
 use crate::packet::Packet;
 
 /// Few links, whose first arrivals are compared directly.
 pub(crate) struct FewFeeders {
-    /// The first arrival on each link.
+    /// The first arrival on each link, and the first of all.
     first: [Time; Self::FEW],
-    rings: Vec<Ring<Packet>>,
+    next: Time,
+    links: Box<FewLinks>,
+}
+
+#[derive(Default)]
+#[repr(C, align(64))]
+struct FewLinks {
+    /// The link of the first arrival.
+    next: u32,
+    rings: [Ring<Packet>; FewFeeders::FEW],
 }
 
 pub(crate) struct ManyFeeders {
@@ -24,43 +34,50 @@ pub(crate) struct ManyFeeders {
 impl FewFeeders {
     pub const FEW: usize = 4;
 
-    pub fn new(feeders: usize) -> Self {
-        Self { first: [Time::NEVER; Self::FEW], rings: rings(feeders) }
+    pub fn new() -> Self {
+        Self { first: [Time::NEVER; Self::FEW], next: Time::NEVER, links: Box::default() }
     }
 
-    /// The first arrival ([`Time::NEVER`] without one), and its link.
+    /// The first arrival; [`Time::NEVER`] without one.
     #[inline]
-    pub fn next(&self) -> (Time, usize) {
+    pub fn next(&self) -> Time {
+        self.next
+    }
+
+    #[inline(always)]
+    fn find_next(&mut self) {
         let [a, b, c, d] = self.first;
-        let earlier = |one: (Time, usize), other: (Time, usize)| if other.0 < one.0 { other } else { one };
-        earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)))
+        let earlier = |one: (Time, u32), other: (Time, u32)| if other.0 < one.0 { other } else { one };
+        (self.next, self.links.next) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
     }
 
     /// Adds a packet, which arrives no earlier than those sent before on its link.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, feeder: usize) {
-        if push(&mut self.rings[feeder], packet) {
-            self.first[feeder % Self::FEW] = packet.time;
+        let feeder = feeder % Self::FEW;
+        if push(&mut self.links.rings[feeder], packet) {
+            self.first[feeder] = packet.time;
+            if (packet.time, feeder as u32) < (self.next, self.links.next) {
+                (self.next, self.links.next) = (packet.time, feeder as u32);
+            }
         }
     }
 
-    /// Takes the first packet before `until`. At one time the lowest link comes first.
+    /// Takes the first packet; there has to be one. At one time the lowest link comes first.
     #[inline(always)]
-    pub fn receive(&mut self, until: Time) -> Option<Packet> {
-        let (next, feeder) = self.next();
-        if next >= until {
-            return None;
-        }
-        let ring = &mut self.rings[feeder];
-        let packet = ring.pop();
+    pub fn receive(&mut self) -> Packet {
+        let feeder = self.links.next as usize % Self::FEW;
+        let ring = &mut self.links.rings[feeder];
+        let packet = ring.take(word_by_word);
         self.first[feeder] = ring.of_front(|packet| packet.time, Time::NEVER);
+        self.find_next();
         packet
     }
 }
 
 impl ManyFeeders {
     pub fn new(feeders: usize) -> Self {
-        Self { first: Deadlines::new(feeders), rings: rings(feeders) }
+        Self { first: Deadlines::new(feeders), rings: iter::repeat_with(Ring::default).take(feeders).collect() }
     }
 
     pub fn next(&self) -> Time {
@@ -73,20 +90,14 @@ impl ManyFeeders {
         }
     }
 
-    pub fn receive(&mut self, until: Time) -> Option<Packet> {
-        if self.first.earliest() >= until {
-            return None;
-        }
-        let feeder = self.first.due(until)?;
+    /// Takes the first packet; there has to be one.
+    pub fn receive(&mut self) -> Packet {
+        let feeder = self.first.first();
         let ring = &mut self.rings[feeder];
-        let packet = ring.pop();
+        let packet = ring.take(word_by_word);
         self.first.set(feeder, ring.of_front(|packet| packet.time, Time::NEVER));
         packet
     }
-}
-
-fn rings(feeders: usize) -> Vec<Ring<Packet>> {
-    iter::repeat_with(Ring::default).take(feeders).collect()
 }
 
 /// Returns whether the packet is the first in its ring.

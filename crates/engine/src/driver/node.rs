@@ -28,12 +28,25 @@ pub(crate) trait Node: Send {
     /// `until`, it begins to send nothing more.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time;
 
+    /// Runs, and also returns when the node is due next without an arrival: one call for both.
+    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
+        let silent_until = self.run(until, me, lanes);
+        (silent_until, self.next())
+    }
+
     /// Settles nothing ahead of time: the same results, slower.
     #[cfg(feature = "oracle")]
     fn decide_nothing_ahead(&mut self) {}
 
     /// Brings the books up to `end` and hands them in.
     fn finish(&mut self, end: Time, report: &mut Report);
+}
+
+/// The same packet, copied word by word. A processor waits where words that were just stored are loaded as a whole, and
+/// what is only passed on as a whole is stored at every step.
+#[inline(always)]
+pub(crate) fn word_by_word(packet: &Packet) -> Packet {
+    packet.at(packet.time)
 }
 
 /// The lanes between nodes, and the side tables of the packets there.
@@ -181,12 +194,23 @@ impl Lanes {
         packets
     }
 
-    /// Takes the first arrival before `until` at a node that links lead to.
+    /// A node that links lead to runs until then.
+    #[inline]
+    pub fn close(&mut self, node: NodeId, until: Time) {
+        self.inboxes[node as usize].close(until);
+    }
+
+    /// The first arrival at a node; [`Time::NEVER`] without one.
+    #[inline]
+    pub fn next_arrival(&self, node: NodeId) -> Time {
+        self.inboxes[node as usize].next()
+    }
+
+    /// Takes the first arrival at a node that links lead to; there has to be one.
     #[inline(always)]
-    pub fn receive(&mut self, node: NodeId, until: Time) -> Option<Packet> {
-        let packet = self.inboxes[node as usize].receive(until);
-        self.taken += u64::from(packet.is_some());
-        packet
+    pub fn receive(&mut self, node: NodeId) -> Packet {
+        self.taken += 1;
+        self.inboxes[node as usize].receive()
     }
 
     #[inline]

@@ -199,8 +199,8 @@ impl Stage {
 #[inline]
 fn turn(nodes: &mut [Option<Box<dyn Node>>], id: NodeId, until: Time, lanes: &mut Lanes) -> Time {
     let Some(node) = &mut nodes[id as usize] else { return until };
-    let silent_until = node.run(until, id, lanes);
-    lanes.plan(id, node.next());
+    let (silent_until, next) = node.take_turn(until, id, lanes);
+    lanes.plan(id, next);
     silent_until
 }
 

@@ -13,7 +13,7 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
 
-use crate::driver::node::Lanes;
+use crate::driver::node::{Lanes, word_by_word};
 use crate::driver::ring::Ring;
 use crate::ethernet::attached::{Attached, AttachedParts};
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
@@ -294,8 +294,8 @@ impl Adapter {
         }
         self.ingress.generate(now);
         if let Some(number) = self.ingress.next_queue(self.obeyed.free_classes(now), now) {
-            let (frame, sent_at) = self.ingress.take(number, now);
-            self.sending = self.ingress.to_be_heard(now);
+            let (frame, sent_at, is_heard) = self.ingress.take(number, now);
+            self.sending = is_heard.then_some(number);
             self.free_at = sent_at;
             self.send(frame, lanes);
         }
@@ -303,8 +303,8 @@ impl Adapter {
 
     #[inline(always)]
     fn send(&mut self, frame: Packet, lanes: &mut Lanes) {
-        if let Some(sent) = self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out_link, sent);
+        if let Some(sent) = &self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
+            lanes.send_over(self.out_link, word_by_word(sent));
         }
     }
 

@@ -117,13 +117,14 @@ impl Ingress {
         }
         queue.backlog += 1;
         if queue.backlog == 1 {
-            self.begin(number, now);
+            let eligible_at = queue.eligible_at;
+            self.begin(number, eligible_at, now);
         }
     }
 
+    /// A queue has its first frame.
     #[inline(always)]
-    fn begin(&mut self, number: usize, now: Time) {
-        let eligible_at = self.queues[number].eligible_at;
+    fn begin(&mut self, number: usize, eligible_at: Time, now: Time) {
         if eligible_at <= now {
             self.ready.insert(number);
         } else {
@@ -140,7 +141,8 @@ impl Ingress {
         }
         queue.push(packet);
         if queue.backlog == 1 {
-            self.begin(number, now);
+            let eligible_at = queue.eligible_at;
+            self.begin(number, eligible_at, now);
         }
         true
     }
@@ -179,13 +181,15 @@ impl Ingress {
         }
     }
 
-    /// Begins to send the first frame of a queue. Also returns when it has been sent.
+    /// Begins to send the first frame of a queue. Also returns when it has been sent, and whether the reaction point
+    /// must be told on time.
     #[inline(always)]
-    pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time) {
+    pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time, bool) {
         self.last = number;
         let queue = &mut self.queues[number];
         let frame = queue.send(now, self.line);
         self.sent_at = now + queue.transmission;
+        let is_heard = queue.is_heard() && queue.transmission > Span::ZERO;
         let is_limited = queue.interval > Span::ZERO;
         if queue.backlog == 0 || is_limited {
             self.ready.remove(number);
@@ -193,7 +197,7 @@ impl Ingress {
         if queue.backlog > 0 && is_limited {
             self.hold(number);
         }
-        (frame, self.sent_at)
+        (frame, self.sent_at, is_heard)
     }
 
     #[inline(never)]
@@ -204,7 +208,7 @@ impl Ingress {
     /// The queue whose frame is on the line, if its reaction point must be told on time.
     #[inline]
     pub fn to_be_heard(&self, now: Time) -> Option<usize> {
-        let hears = |queue: &VirtualQueue| self.sent_at > now && queue.book.count.bytes > queue.silent_until;
+        let hears = |queue: &VirtualQueue| self.sent_at > now && queue.is_heard();
         self.queues.get(self.last).is_some_and(hears).then_some(self.last)
     }
 

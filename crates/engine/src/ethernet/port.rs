@@ -6,8 +6,9 @@
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
 use forebay_switching::congestion::{CongestionPoint, Context};
 
-use crate::driver::node::Lanes;
+use crate::driver::node::{Lanes, word_by_word};
 use crate::driver::ring::Ring;
+use crate::ethernet::departures::{Departure, Departures};
 use crate::ethernet::forwarding::ForwardingEntry;
 use crate::ethernet::managed_queues::ManagedQueues;
 use crate::ethernet::output_queues::OutputQueues;
@@ -21,28 +22,6 @@ use crate::spec::LinkId;
 
 mod managed;
 mod observed;
-
-/// What the switch keeps of a frame with a settled departure.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Departure {
-    /// When it joined the queue.
-    pub arrived: Time,
-    /// Begin and end of its transmission. The end frees its memory.
-    pub start: Time,
-    pub end: Time,
-    /// Row in the book. [`Departure::NOT_BOOKED`]: a control frame. [`Departure::BOOKED`]: booked by a discipline.
-    pub row: u32,
-    pub len_bytes: u16,
-    pub input: u8,
-    pub class: u8,
-}
-
-const _: () = assert!(size_of::<Departure>() == 32);
-
-impl Departure {
-    const NOT_BOOKED: u32 = u32::MAX;
-    const BOOKED: u32 = u32::MAX - 1;
-}
 
 /// A port at work. Hot fields first.
 #[repr(C, align(64))]
@@ -62,23 +41,20 @@ pub(crate) struct SwitchPort {
     pub unseen: u64,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
-    /// The frame being sent, and those that follow without a gap.
-    departures: Ring<Departure>,
-    /// The last of `departures`: frames not yet on the link, each with its start.
-    settled: Ring<Packet>,
-    /// Whether this port is in the switch's `holding`.
-    pub holds_settled: bool,
+    pub out: LinkId,
     pub link: Link,
-    last_data: Time,
-    pub books: Books,
-    pub queues: OutputQueues,
     /// The queue under disciplines. Then `queues` is empty.
     pub managed: Option<Box<ManagedQueues>>,
+    last_data: Time,
+    departures: Departures,
+    /// Whether this port is in the switch's `holding`.
+    pub holds_settled: bool,
+    pub books: Books,
+    pub queues: OutputQueues,
     pub orders: PauseOrders,
     pub obeyed: PauseObeyed,
     /// To sources.
     pub messages: Ring<Packet>,
-    pub out: LinkId,
     pub incoming: LinkId,
     line: Rate,
     pub service: ServiceRate,
@@ -110,9 +86,6 @@ pub(crate) struct SwitchPortParts {
 }
 
 impl SwitchPort {
-    /// Settled departures in a FIFO. A small number keeps it cheap to take them back.
-    const DEPTH: u32 = 16;
-
     pub fn new(parts: SwitchPortParts) -> Self {
         Self {
             free_at: Time::ZERO,
@@ -121,11 +94,10 @@ impl SwitchPort {
             service_span: Span::ZERO,
             service_changes_at: Time::ZERO,
             span_is_of_bytes: 0,
-            depth: if parts.queues.is_fifo() && parts.managed.is_none() { Self::DEPTH } else { 1 },
+            depth: if parts.queues.is_fifo() && parts.managed.is_none() { Departures::MOST as u32 } else { 1 },
             unseen: if parts.point.is_some() { 0 } else { u64::MAX },
             longest: 0,
-            departures: Ring::default(),
-            settled: Ring::default(),
+            departures: Departures::new(),
             holds_settled: false,
             link: parts.link,
             last_data: Time::ZERO,
@@ -176,13 +148,13 @@ impl SwitchPort {
             return managed.backlog().packets;
         }
         let is_sending = self.departures.front().is_some_and(|first| first.start <= now);
-        self.queues.len() + self.departures.len() as u64 - u64::from(is_sending)
+        self.queues.len() + u64::from(self.departures.len()) - u64::from(is_sending)
     }
 
     /// Books the queue length after a frame has joined, or before `joining` frames do.
     #[inline]
     pub fn note_length(&mut self, joining: u64, now: Time) {
-        if self.queues.len() + self.departures.len() as u64 + joining > u64::from(self.longest) {
+        if self.queues.len() + u64::from(self.departures.len()) + joining > u64::from(self.longest) {
             self.note(self.waiting(now) + joining, now);
         }
     }
@@ -206,13 +178,13 @@ impl SwitchPort {
     fn next_start(&self, now: Time, may_wait: bool) -> Option<Time> {
         let start = now.max(self.free_at);
         let is_known = start == now || (may_wait && self.depth > 1 && start < self.service_changes_at);
-        (is_known && self.departures.len() < self.depth as usize).then_some(start)
+        (is_known && self.departures.len() < self.depth).then_some(start)
     }
 
     /// Whether an arrival at `now` can begin at once, even before departures are released.
     #[inline]
     pub fn is_open_and_free(&self, now: Time) -> bool {
-        now >= self.free_at.max(self.open_from) && self.departures.len() < self.depth as usize
+        now >= self.free_at.max(self.open_from) && self.departures.len() < self.depth
     }
 
     /// When an arrival at `now` begins, if this can be settled.
@@ -247,7 +219,7 @@ impl SwitchPort {
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is its row in the book, if any.
+    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is as in [`Departure`].
     /// Returns false if the link does not have it yet.
     #[inline(always)]
     pub fn settle(
@@ -255,7 +227,7 @@ impl SwitchPort {
         packet: &Packet,
         start: Time,
         class: usize,
-        row: Option<u32>,
+        row: u32,
         now: Time,
         lanes: &mut Lanes,
     ) -> bool {
@@ -266,40 +238,46 @@ impl SwitchPort {
         let end = start + self.service_span;
         self.free_at = end;
         self.first_end = end.min(self.first_end);
-        self.departures.push(Departure {
+        let departure = Departure {
             arrived: packet.time,
             start,
             end,
-            row: if self.managed.is_some() { Departure::BOOKED } else { row.unwrap_or(Departure::NOT_BOOKED) },
+            row,
             len_bytes: len_bytes as u16,
             input: Self::input_of(packet) as u8,
             class: class as u8,
-        });
-        if start <= now && self.settled.len() == 0 {
+        };
+        if start <= now && self.departures.are_sent() {
+            self.departures.push_sent(departure);
             self.send(packet.at(start), lanes);
             return true;
         }
-        self.settled.push(packet.at(start));
+        if self.departures.are_full() {
+            self.send_until(now + Span::from_picoseconds(1), lanes);
+        }
+        self.departures.push(departure, packet);
         false
     }
 
-    /// Hands frames that begin before `until` to the link. Returns the next start.
+    /// When the first settled frame begins that the link does not have yet.
     #[inline]
+    pub fn next_begin(&self) -> Time {
+        self.departures.next_begin()
+    }
+
+    /// Hands frames that begin before `until` to the link. Returns the next start.
+    #[inline(always)]
     pub fn send_until(&mut self, until: Time, lanes: &mut Lanes) -> Time {
-        while let Some(&packet) = self.settled.front() {
-            if packet.time >= until {
-                return packet.time;
-            }
-            self.settled.pop();
+        while let Some(packet) = self.departures.send_next(until) {
             self.send(packet, lanes);
         }
-        Time::NEVER
+        self.next_begin()
     }
 
     #[inline(always)]
     fn send(&mut self, packet: Packet, lanes: &mut Lanes) {
-        if let Some(sent) = self.link.pass(packet, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out, sent);
+        if let Some(sent) = &self.link.pass(packet, &lanes.measured, &lanes.sacks) {
+            lanes.send_over(self.out, word_by_word(sent));
         }
     }
 
@@ -312,16 +290,12 @@ impl SwitchPort {
     /// Returns settled frames that begin after `now` to the queue.
     #[cold]
     pub fn take_back(&mut self, now: Time) {
-        while let Some(&last) = self.departures.back()
-            && last.start > now
-            && let Some(packet) = self.settled.pop_back()
-        {
-            self.departures.pop_back();
-            self.queues.put_back(packet.arriving(last.arrived, u16::from(last.input)));
+        while let Some(packet) = self.departures.take_back(now) {
+            self.queues.put_back(packet);
         }
         let settled_until = self.departures.back().map_or(Time::ZERO, |last| last.end);
         self.free_at = settled_until.max(self.control_until);
-        self.first_end = self.departures.front().map_or(Time::NEVER, |first| first.end);
+        self.first_end = self.departures.first_end();
     }
 
     /// [`Time::NEVER`] without departures.
@@ -333,7 +307,7 @@ impl SwitchPort {
     #[inline(always)]
     pub fn release(&mut self) -> Option<Departure> {
         let first = self.departures.pop()?;
-        self.first_end = self.departures.of_front(|next| next.end, Time::NEVER);
+        self.first_end = self.departures.first_end();
         self.book(&first);
         Some(first)
     }

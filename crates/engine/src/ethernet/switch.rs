@@ -9,20 +9,22 @@
 //! frames that have not begun are taken back before a control frame and at a PAUSE. Memory is released at once while a
 //! feeder waits for it, otherwise before it is read.
 
-use forebay_qdisc::{DropReason, Ecn, Span, Time};
+use forebay_qdisc::{Ecn, Span, Time};
+use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Arrival, CongestionPointId, Message, Verdict};
-use forebay_switching::{MemoryFull, SharedMemory};
 
 use crate::driver::deadlines::Deadlines;
 use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
+use crate::ethernet::departures::Departure;
 use crate::ethernet::forwarding::ForwardingEntry;
-use crate::ethernet::port::{Departure, SwitchPort};
+use crate::ethernet::port::SwitchPort;
 use crate::observe::handed_in::ControlCount;
 use crate::observe::interval::Checkpoints;
 use crate::packet::{Packet, flags};
 
+mod arrivals;
 mod end;
 mod managed;
 mod turns;
@@ -59,7 +61,7 @@ pub(crate) struct EthernetSwitch {
     deadlines: Deadlines,
     checkpoints: Checkpoints,
     forwarding_delay: Span,
-    /// Ports with settled frames that are not on the link yet, and the earliest start of these.
+    /// Ports with settled frames that are not on the link yet. None of these begins before `next_begin`.
     holding: Vec<u8>,
     next_begin: Time,
     /// Frames in the forwarding delay.
@@ -106,20 +108,6 @@ impl EthernetSwitch {
         self.forwarding[packet.direction_index()]
     }
 
-    /// A frame has arrived completely.
-    #[inline]
-    fn arrive(&mut self, mut packet: Packet, lanes: &mut Lanes) {
-        if self.rows.is_control(packet.flow_id()) && (packet.is_ack() || self.rows.is_pause(packet.flow_id())) {
-            return self.arrive_control(packet, lanes);
-        }
-        if self.forwarding_delay == Span::ZERO {
-            return self.admit(packet, packet.time, lanes);
-        }
-        packet.time += self.forwarding_delay;
-        self.upkeep_due = self.upkeep_due.min(packet.time);
-        self.delayed.push(packet);
-    }
-
     /// PAUSE, or a message to a source, has arrived.
     #[cold]
     fn arrive_control(&mut self, packet: Packet, lanes: &mut Lanes) {
@@ -146,118 +134,6 @@ impl EthernetSwitch {
             port.take_back(now);
         }
         self.look_at(number, now, lanes);
-    }
-
-    /// Queues a frame, if there is memory. Inlined to keep the packet in registers: in memory, it would be stored word
-    /// by word and loaded as a whole, which defeats store forwarding.
-    #[inline(always)]
-    fn admit(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
-        let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
-        let (output, len_bytes) = (entry.output(), packet.len_bytes());
-        let is_probe = self.rows.is_control(packet.flow_id());
-        let is_close = self.sampled || self.memory.is_close(input, len_bytes);
-        if !is_close {
-            self.memory.take(input, class, output, len_bytes);
-        } else if !self.take_closely(&packet, output, now, lanes) {
-            return;
-        }
-        // ACKs are not rate limited.
-        if !is_probe && !packet.is_ack() {
-            let port = &mut self.ports[output];
-            if port.unseen > 0 {
-                port.unseen -= 1;
-            } else {
-                packet = self.consult(packet, output, now, lanes);
-            }
-        }
-        if is_close {
-            self.watch_memory(input, class, now, now, lanes);
-        }
-        packet.time = now;
-        let port = &mut self.ports[output];
-        if port.managed.is_some() {
-            return self.enqueue(packet, output, now, lanes);
-        }
-        let start = if port.is_open_and_free(now) {
-            port.note_alone(now);
-            now
-        } else {
-            self.release(output, now);
-            let port = &mut self.ports[output];
-            let Some(start) = port.start_on_arrival(now, is_probe) else {
-                return self.wait(packet, output, now, lanes);
-            };
-            port.note_length(1, now);
-            start
-        };
-        self.ports[output].let_through(class, input);
-        if is_probe {
-            self.begin_probe(&packet, output, now, lanes);
-        }
-        let port = &mut self.ports[output];
-        if !port.settle(&packet, start, class, (!is_probe).then_some(entry.row()), now, lanes) {
-            self.keep(output);
-        }
-        if self.has_stopped {
-            self.plan(output, now);
-        }
-    }
-
-    /// Queues a frame that cannot be settled yet.
-    #[inline(never)]
-    fn wait(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
-        let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
-        let port = &mut self.ports[output];
-        port.queues.push(class, input, packet);
-        port.note_length(0, now);
-        if port.queues.len() == 1 || port.is_idle() {
-            self.look_at(output, now, lanes);
-        }
-    }
-
-    #[cold]
-    fn begin_probe(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) {
-        let (message, queue_bytes) = (lanes.messages.get_mut(packet.number()), self.memory.of_output(output));
-        self.ports[output].ask_point(now, |point, context| point.forward(message, queue_bytes, context));
-    }
-
-    #[inline(never)]
-    fn admit_delayed(&mut self, packet: Packet, now: Time, lanes: &mut Lanes) {
-        self.admit(packet, now, lanes);
-    }
-
-    /// Takes memory near a limit or for samples, where the exact use matters. Returns false if there is no room.
-    #[inline(never)]
-    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) -> bool {
-        self.release_all(now);
-        if self.sampled {
-            self.ports[output].integrate_length(self.memory.of_output(output), now);
-        }
-        let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
-        let taken = self.memory.admit(input, class, output, packet.len_bytes());
-        if let Err(full) = taken {
-            self.lose(*packet, output, full, now, lanes);
-        }
-        taken.is_ok()
-    }
-
-    #[cold]
-    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, lanes: &mut Lanes) {
-        let reason = match full {
-            MemoryFull::Partition => DropReason::InputPort,
-            MemoryFull::Output => DropReason::Overflow,
-        };
-        self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
-        if self.rows.is_control(packet.flow_id()) {
-            lanes.messages.take(packet.number());
-            self.control.lost += 1;
-            return;
-        }
-        lanes.release(&packet);
-        let row = self.entry(&packet).row() as usize;
-        let book = &mut self.ports[output].books.book;
-        book.arrival_at(row, now);
-        book.drop_at(row, packet.len_bytes(), reason, now);
     }
 
     /// Shows a data frame that has joined the queue to the congestion point. Returns it, perhaps marked.
@@ -355,10 +231,17 @@ impl EthernetSwitch {
             let Some((packet, start)) = next else { break };
             let is_probe = self.rows.is_control(packet.flow_id());
             if is_probe {
-                self.begin_probe(&packet, number, now, lanes);
+                begin_probe(&packet, &mut self.ports[number], self.memory.of_output(number), now, lanes);
             }
-            let (class, row) = (self.class(&packet), self.entry(&packet).row());
-            if !self.ports[number].settle(&packet, start, class, (!is_probe).then_some(row), now, lanes) {
+            let class = self.class(&packet);
+            let row = if self.ports[number].managed.is_some() {
+                Departure::BOOKED
+            } else if is_probe {
+                Departure::NOT_BOOKED
+            } else {
+                self.entry(&packet).row()
+            };
+            if !self.ports[number].settle(&packet, start, class, row, now, lanes) {
                 self.keep(number);
             }
         }
@@ -392,26 +275,14 @@ impl EthernetSwitch {
         }
     }
 
-    /// Releases the memory of the first departure, if it has ended by `now`.
     #[inline(always)]
     fn release_one(&mut self, number: usize, now: Time) -> Option<Departure> {
-        let port = &mut self.ports[number];
-        if port.first_end() > now {
-            return None;
-        }
-        let ended = port.release()?;
-        if self.sampled {
-            port.integrate_length(self.memory.of_output(number), ended.end);
-        }
-        let Departure { input, class, len_bytes, .. } = ended;
-        self.memory.release(usize::from(input), usize::from(class), number, u32::from(len_bytes));
-        Some(ended)
+        release_one(&mut self.ports[number], &mut self.memory, number, self.sampled, now)
     }
 
-    /// Releases all ended departures. While a feeder waits, they have been released on time.
     #[inline(always)]
     fn release(&mut self, number: usize, now: Time) {
-        while self.release_one(number, now).is_some() {}
+        release(&mut self.ports[number], &mut self.memory, number, self.sampled, now);
     }
 
     #[cold]
@@ -420,6 +291,40 @@ impl EthernetSwitch {
             self.release(number, now);
         }
     }
+}
+
+/// Releases the memory of the first departure of port `number`, if it has ended by `now`.
+#[inline(always)]
+fn release_one(
+    port: &mut SwitchPort,
+    memory: &mut SharedMemory,
+    number: usize,
+    sampled: bool,
+    now: Time,
+) -> Option<Departure> {
+    if port.first_end() > now {
+        return None;
+    }
+    let ended = port.release()?;
+    if sampled {
+        port.integrate_length(memory.of_output(number), ended.end);
+    }
+    let Departure { input, class, len_bytes, .. } = ended;
+    memory.release(usize::from(input), usize::from(class), number, u32::from(len_bytes));
+    Some(ended)
+}
+
+/// Releases all ended departures of port `number`. While a feeder waits, they have been released on time.
+#[inline(always)]
+fn release(port: &mut SwitchPort, memory: &mut SharedMemory, number: usize, sampled: bool, now: Time) {
+    while release_one(port, memory, number, sampled, now).is_some() {}
+}
+
+/// A probe begins at a port whose queue holds `queue_bytes`.
+#[cold]
+fn begin_probe(packet: &Packet, port: &mut SwitchPort, queue_bytes: u64, now: Time, lanes: &mut Lanes) {
+    let message = lanes.messages.get_mut(packet.number());
+    port.ask_point(now, |point, context| point.forward(message, queue_bytes, context));
 }
 
 /// `time` must not be zero.

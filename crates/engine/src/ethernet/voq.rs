@@ -116,6 +116,12 @@ impl VirtualQueue {
         backlog > 0 && at < now + self.transmission * u64::from(backlog) && self.backlog < limit
     }
 
+    /// Whether the reaction point must be told on time of the frame sent last.
+    #[inline]
+    pub fn is_heard(&self) -> bool {
+        self.book.count.bytes > self.silent_until
+    }
+
     pub fn push(&mut self, packet: Packet) {
         self.packets.push(packet);
         self.backlog += 1;

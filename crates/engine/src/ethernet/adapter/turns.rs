@@ -130,11 +130,17 @@ impl Node for Adapter {
     }
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        while let Some(packet) = lanes.receive(me, until) {
+        self.take_turn(until, me, lanes).0
+    }
+
+    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
+        lanes.close(me, until);
+        while lanes.next_arrival(me) < until {
+            let packet = lanes.receive(me);
             self.receive(&packet, lanes);
         }
         self.run_until(until - Span::from_picoseconds(1), lanes);
-        self.free_at
+        (self.free_at, self.due)
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

@@ -4,7 +4,8 @@ use forebay_qdisc::Time;
 use forebay_switching::SharedMemory;
 
 use crate::driver::node::{Lanes, Node, NodeId};
-use crate::ethernet::port::{Departure, SwitchPort};
+use crate::ethernet::departures::Departure;
+use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, just_before};
 use crate::observe::interval::Checkpoint;
 use crate::observe::report::Report;
@@ -46,7 +47,7 @@ impl EthernetSwitch {
             && packet.time <= now
         {
             self.delayed.pop();
-            self.admit_delayed(packet, now, lanes);
+            self.admit_carefully(packet, now, lanes);
         }
         self.plan_upkeep();
     }
@@ -63,6 +64,7 @@ impl EthernetSwitch {
     /// Notes that a port has a settled frame that its link does not have yet.
     #[inline]
     pub(super) fn keep(&mut self, number: usize) {
+        self.next_begin = self.next_begin.min(self.ports[number].next_begin());
         if !std::mem::replace(&mut self.ports[number].holds_settled, true) {
             self.holding.push(number as u8);
         }
@@ -72,13 +74,18 @@ impl EthernetSwitch {
     fn send_until(&mut self, until: Time, lanes: &mut Lanes) {
         let Self { ports, holding, next_begin, .. } = self;
         *next_begin = Time::NEVER;
-        holding.retain(|&number| {
+        let mut place = 0;
+        while let Some(&number) = holding.get(place) {
             let port = &mut ports[usize::from(number)];
             let next = port.send_until(until, lanes);
             *next_begin = next.min(*next_begin);
-            port.holds_settled = next < Time::NEVER;
-            port.holds_settled
-        });
+            if next < Time::NEVER {
+                place += 1;
+            } else {
+                port.holds_settled = false;
+                holding.swap_remove(place);
+            }
+        }
     }
 
     /// Runs ports and upkeep up to `end`.
@@ -136,9 +143,15 @@ impl Node for EthernetSwitch {
         self.next_action().min(self.next_begin)
     }
 
-    /// At equal times ports go first, then upkeep, then arrivals.
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
-        while let Some(packet) = lanes.receive(me, until) {
+        self.take_turn(until, me, lanes).0
+    }
+
+    /// At equal times ports go first, then upkeep, then arrivals.
+    fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
+        lanes.close(me, until);
+        while lanes.next_arrival(me) < until {
+            let packet = lanes.receive(me);
             if self.next_action() <= packet.time {
                 self.run_ports_until(packet.time, lanes);
             }
@@ -148,10 +161,10 @@ impl Node for EthernetSwitch {
         if self.next_action() < until {
             self.run_ports_until(just_before(until), lanes);
         }
-        if !self.holding.is_empty() {
+        if self.next_begin < until {
             self.send_until(until, lanes);
         }
-        until
+        (until, self.next())
     }
 
     #[cfg(feature = "oracle")]

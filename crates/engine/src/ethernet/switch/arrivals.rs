@@ -1,0 +1,158 @@
+//! The arrival of a frame at an Ethernet switch: memory, congestion point, and the queue of its output.
+
+use forebay_qdisc::{DropReason, Span, Time};
+use forebay_switching::MemoryFull;
+
+use crate::driver::node::{Lanes, word_by_word};
+use crate::ethernet::departures::Departure;
+use crate::ethernet::port::SwitchPort;
+use crate::ethernet::switch::{EthernetSwitch, begin_probe, release};
+use crate::packet::Packet;
+
+impl EthernetSwitch {
+    /// A frame has arrived completely.
+    #[inline]
+    pub(super) fn arrive(&mut self, packet: Packet, lanes: &mut Lanes) {
+        if self.rows.is_control(packet.flow_id()) || self.forwarding_delay > Span::ZERO {
+            return self.arrive_specially(word_by_word(&packet), lanes);
+        }
+        self.admit(packet, lanes);
+    }
+
+    /// A control frame has arrived, or a frame that is not forwarded at once.
+    #[cold]
+    #[inline(never)]
+    fn arrive_specially(&mut self, mut packet: Packet, lanes: &mut Lanes) {
+        let flow = packet.flow_id();
+        if self.rows.is_control(flow) && (packet.is_ack() || self.rows.is_pause(flow)) {
+            return self.arrive_control(packet, lanes);
+        }
+        if self.forwarding_delay == Span::ZERO {
+            return self.admit_carefully(packet, packet.time, lanes);
+        }
+        packet.time += self.forwarding_delay;
+        self.upkeep_due = self.upkeep_due.min(packet.time);
+        self.delayed.push(packet);
+    }
+
+    /// Queues a data frame at its arrival, mostly where memory is ample and no congestion point sees it.
+    #[inline(always)]
+    fn admit(&mut self, packet: Packet, lanes: &mut Lanes) {
+        let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
+        let (output, len_bytes) = (entry.output(), packet.len_bytes());
+        let unseen = &mut self.ports[output].unseen;
+        if self.sampled || *unseen == 0 || self.memory.is_close(input, len_bytes) {
+            return self.admit_carefully(word_by_word(&packet), packet.time, lanes);
+        }
+        // ACKs are not rate limited.
+        *unseen -= u64::from(!packet.is_ack());
+        self.memory.take(input, class, output, len_bytes);
+        self.join(packet, Some(entry.row()), output, class, lanes);
+    }
+
+    /// Queues a frame of any kind at `now`, if there is memory.
+    #[inline(never)]
+    pub(super) fn admit_carefully(&mut self, mut packet: Packet, now: Time, lanes: &mut Lanes) {
+        let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
+        let (output, len_bytes) = (entry.output(), packet.len_bytes());
+        let is_probe = self.rows.is_control(packet.flow_id());
+        let is_close = self.sampled || self.memory.is_close(input, len_bytes);
+        if !is_close {
+            self.memory.take(input, class, output, len_bytes);
+        } else if !self.take_closely(&packet, output, now, lanes) {
+            return;
+        }
+        if !is_probe && !packet.is_ack() {
+            let port = &mut self.ports[output];
+            if port.unseen > 0 {
+                port.unseen -= 1;
+            } else {
+                packet = self.consult(packet, output, now, lanes);
+            }
+        }
+        if is_close {
+            self.watch_memory(input, class, now, now, lanes);
+        }
+        self.join(packet.at(now), (!is_probe).then_some(entry.row()), output, class, lanes);
+    }
+
+    /// A frame that has its memory joins the queue of its output at `packet.time`. Probes have no row in the book.
+    /// Inlined to keep the packet in registers: in memory, it would be stored word by word and loaded as a whole, which
+    /// defeats store forwarding.
+    #[inline(always)]
+    fn join(&mut self, packet: Packet, row: Option<u32>, output: usize, class: usize, lanes: &mut Lanes) {
+        let (now, is_probe) = (packet.time, row.is_none());
+        let Self { ports, memory, sampled, .. } = self;
+        let port = &mut ports[output];
+        if port.managed.is_some() {
+            return self.enqueue(word_by_word(&packet), output, now, lanes);
+        }
+        let start = if port.is_open_and_free(now) {
+            port.note_alone(now);
+            now
+        } else {
+            release(port, memory, output, *sampled, now);
+            let Some(start) = port.start_on_arrival(now, is_probe) else {
+                return self.wait(word_by_word(&packet), output, now, lanes);
+            };
+            port.note_length(1, now);
+            start
+        };
+        port.let_through(class, SwitchPort::input_of(&packet));
+        if is_probe {
+            begin_probe(&word_by_word(&packet), port, memory.of_output(output), now, lanes);
+        }
+        if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, lanes) {
+            self.keep(output);
+        }
+        if self.has_stopped {
+            self.plan(output, now);
+        }
+    }
+
+    /// Queues a frame that cannot be settled yet.
+    #[inline(never)]
+    fn wait(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
+        let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
+        let port = &mut self.ports[output];
+        port.queues.push(class, input, packet);
+        port.note_length(0, now);
+        if port.queues.len() == 1 || port.is_idle() {
+            self.look_at(output, now, lanes);
+        }
+    }
+
+    /// Takes memory near a limit or for samples, where the exact use matters. Returns false if there is no room.
+    #[inline(never)]
+    fn take_closely(&mut self, packet: &Packet, output: usize, now: Time, lanes: &mut Lanes) -> bool {
+        self.release_all(now);
+        if self.sampled {
+            self.ports[output].integrate_length(self.memory.of_output(output), now);
+        }
+        let (input, class) = (SwitchPort::input_of(packet), self.class(packet));
+        let taken = self.memory.admit(input, class, output, packet.len_bytes());
+        if let Err(full) = taken {
+            self.lose(*packet, output, full, now, lanes);
+        }
+        taken.is_ok()
+    }
+
+    #[cold]
+    fn lose(&mut self, packet: Packet, output: usize, full: MemoryFull, now: Time, lanes: &mut Lanes) {
+        let reason = match full {
+            MemoryFull::Partition => DropReason::InputPort,
+            MemoryFull::Output => DropReason::Overflow,
+        };
+        self.ports[SwitchPort::input_of(&packet)].report.frames_lost += 1;
+        if self.rows.is_control(packet.flow_id()) {
+            lanes.messages.take(packet.number());
+            self.control.lost += 1;
+            return;
+        }
+        lanes.release(&packet);
+        let row = self.entry(&packet).row() as usize;
+        let book = &mut self.ports[output].books.book;
+        book.arrival_at(row, now);
+        book.drop_at(row, packet.len_bytes(), reason, now);
+    }
+}
