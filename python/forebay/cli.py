@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import traceback
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,7 @@ from .catalogue import Kind
 from .document import document_of, json_parts
 from .errors import DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, named
+from .live.command import app as live
 from .options import (
     AllowPython,
     AsJson,
@@ -63,6 +63,7 @@ from .options import (
     UntilRule,
     Utilization,
     Varied,
+    pairs,
 )
 from .scenario import Scenario
 from .seeds import MOST_SEEDS
@@ -82,6 +83,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(live, name="live")
 
 
 def _version(asked: bool) -> None:
@@ -113,7 +115,7 @@ def run(
 ) -> None:
     """Run a scenario and print the results of its flows, queues and links."""
     folder = _folder(out)
-    checked = Scenario.load(scenario, _pairs(overrides), allow_python=allow_python)
+    checked = Scenario.load(scenario, pairs(overrides), allow_python=allow_python)
     if seeds is not None:
         if threads != 1:
             message = "--seeds has one thread for each run\nhint: --jobs N says how many run at a time"
@@ -257,7 +259,7 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     from .runs.workers import Where
 
     where = Where(jobs, dask=dask, may_start_processes=True)
-    options = Options(queues or (), settings, at, _pairs(overrides), seeds, where, as_json, folder, allow_python)
+    options = Options(queues or (), settings, at, pairs(overrides), seeds, where, as_json, folder, allow_python)
     raise typer.Exit(run_command(what, options))
 
 
@@ -301,7 +303,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
         queues=queues,
         at=at,
         settings=settings,
-        overrides=_pairs(overrides),
+        overrides=pairs(overrides),
         seeds=seeds,
         until=until,
         max_seeds=max_seeds,
@@ -355,7 +357,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
         delay_p99=delay_p99,
         queue=queue,
         key=key,
-        overrides=_pairs(overrides),
+        overrides=pairs(overrides),
         seeds=seeds,
         max_seeds=max_seeds,
         least=least,
@@ -399,7 +401,7 @@ def stability(
     from .fluid_model.command import run_command
 
     status = run_command(
-        scenario, queue=queue, overrides=_pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=folder
+        scenario, queue=queue, overrides=pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=folder
     )
     raise typer.Exit(status)
 
@@ -495,7 +497,9 @@ def report(
 
 @app.command()
 def replay(  # noqa: PLR0913 - typer makes an option of each
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file or a record, maybe gzipped.")],
+    capture: Annotated[
+        Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file or a record, maybe gzipped.")
+    ],
     *,
     rate: PortRate,
     queues: ReplayQueues,
@@ -518,7 +522,7 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
             capture,
             rate=rate,
             queue=queues,
-            settings=_pairs(settings),
+            settings=pairs(settings),
             destination=destination,
             seed=1 if seed is None else seed,
             interval=interval,
@@ -535,19 +539,6 @@ def replay(  # noqa: PLR0913 - typer makes an option of each
         terminal.show(*terminal_tables(result.to_dict(), terminal.output().width))
     if folder is not None:
         terminal.note(f"written to {folder}; `forebay plot {folder}` draws its figures")
-
-
-def _pairs(overrides: list[str] | None) -> Mapping[str, str]:
-    pairs: dict[str, str] = {}
-    for text in overrides or ():
-        path, equals, value = text.partition("=")
-        if not equals or not path.strip():
-            message = f"--set {text}: the value is missing\nhint: write --set key.path=value"
-            raise InputError(message)
-        # A later value of the same key wins, and comes last.
-        pairs.pop(path.strip(), None)
-        pairs[path.strip()] = value.strip()
-    return pairs
 
 
 def _folder(out: str | None) -> Path | None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from . import completion
+from .errors import InputError
 from .seeds import LAST_SEED, MOST_SEEDS
 
 
@@ -248,3 +250,17 @@ DropsOut = Annotated[
     Path | None,
     typer.Option("--drops-out", metavar="FILE", help="Write the dropped packets as pcapng, with the reasons."),
 ]
+
+
+def pairs(overrides: list[str] | None) -> Mapping[str, str]:
+    """Return what `--set key=value` says. Raises InputError for one without a value."""
+    pairs: dict[str, str] = {}
+    for text in overrides or ():
+        path, equals, value = text.partition("=")
+        if not equals or not path.strip():
+            message = f"--set {text}: the value is missing\nhint: write --set key.path=value"
+            raise InputError(message)
+        # A later value of the same key wins, and comes last.
+        pairs.pop(path.strip(), None)
+        pairs[path.strip()] = value.strip()
+    return pairs
