@@ -138,23 +138,22 @@ fn forward(argument: &str) -> Result<(), Box<dyn Error>> {
     privileges::drop(&[], Otherwise::Kill)?;
     say("ready");
     let ways = [(inside.receive, outside.transmit), (outside.receive, inside.transmit)];
-    let threads = ways.map(|(mut receive, mut transmit)| {
-        thread::spawn(move || {
-            loop {
-                let mut frames = Vec::new();
-                receive.receive(64, &mut |frame| frames.push(frame.bytes.to_vec())).expect("it goes on receiving");
-                let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
-                if frames.is_empty() {
-                    thread::sleep(Duration::from_micros(200));
-                } else {
-                    transmit.send(&frames).expect("it goes on sending");
+    thread::scope(|scope| {
+        for (mut receive, mut transmit) in ways {
+            scope.spawn(move || {
+                loop {
+                    let mut frames = Vec::new();
+                    receive.receive(64, &mut |frame| frames.push(frame.bytes.to_vec())).expect("it goes on receiving");
+                    let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+                    if frames.is_empty() {
+                        thread::sleep(Duration::from_micros(200));
+                    } else {
+                        transmit.send(&frames).expect("it goes on sending");
+                    }
                 }
-            }
-        })
+            });
+        }
     });
-    for thread in threads {
-        thread.join().map_err(|_| "a thread has ended")?;
-    }
     Ok(())
 }
 
