@@ -159,7 +159,8 @@ fn judge_capabilities(has: Capabilities, needed: &[Capability]) -> Result<(), Ch
     if missing.is_empty() { Ok(()) } else { Err(CheckError::Capabilities { missing }) }
 }
 
-/// Whether the speed that an interface states is a real one: a veth pair says 10 Gb/s and a TAP 10 Mb/s, and neither is.
+/// Whether the speed that an interface states is a real one: a veth pair says 10 Gb/s and a TAP 10 Mb/s, and neither
+/// is.
 fn has_real_speed(link: &Link) -> bool {
     !matches!(link.kind.as_deref(), Some("veth" | "tun" | "dummy" | "bridge"))
 }

@@ -2,18 +2,18 @@
 //!
 //! | what | put back |
 //! |---|---|
-//! | [offloads](Offloads) off at both interfaces | when it is dropped: at any end of the process, kill -9 too with a restorer |
+//! | [offloads](Offloads) off at both interfaces | at any end of the process; at kill -9 by a restorer only |
 //! | the [bridge](Bridge) that takes over | when set-up fails; else it stays, until [`teardown`] |
-//! | the [entrances](Entrances) of both interfaces shut to the bridge | by the kernel, when the process ends in any way |
+//! | the [entrances](Entrances) of both interfaces shut to the bridge | by the kernel, at any end of the process |
 //!
 //! The bridge stays at a clean end: a daemon that is restarted, or fails to start, must not stop the traffic. Who wants
 //! the two interfaces apart again says so: `forebay-live teardown`.
 //!
 //! The order at a start: [`crate::checks::check`], [`Offloads::turn_off`], sockets and rings, [`Entrances::shut`] (for
 //! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
-//! [`crate::privileges::drop`], threads. Frames that came into the rings before the entrances were shut have gone over a
-//! bridge of an earlier start too: they are to be thrown away. At the end the sockets are closed first and the entrances
-//! opened at once after it; what is still queued is sent meanwhile.
+//! [`crate::privileges::drop`], threads. Frames that came into the rings before the entrances were shut have gone over
+//! a bridge of an earlier start too: they are to be thrown away. At the end the sockets are closed first and the
+//! entrances opened at once after it; what is still queued is sent meanwhile.
 
 mod bridge;
 mod offloads;

@@ -224,3 +224,21 @@ fn after_privileges_are_dropped_little_is_left() {
         assert_eq!((lines.as_slice(), part.signal()), (&["works".to_owned()][..], Some(libc::SIGSYS)), "{what}");
     }
 }
+
+#[test]
+fn packet_sockets_that_are_open_forward_without_any_privilege() {
+    let Some(network) = Network::new("open") else { return };
+    network.finish_checksums();
+    let streams = network.streams();
+    let mut forwarder = network.part("forward", "lan0 wan0");
+    forwarder.wait_for("ready");
+    for stream in &streams {
+        network.wait_until("a hundred frames are through", || stream.count_after(Duration::ZERO) >= 100);
+    }
+    forwarder.kill();
+    // Nobody else forwarded them.
+    sleep(Duration::from_millis(50));
+    let ended = clock();
+    sleep(Duration::from_millis(50));
+    assert!(streams.iter().all(|stream| stream.count_after(ended) == 0));
+}

@@ -74,8 +74,8 @@ pub enum CheckError {
     )]
     DifferentMtu { inside: (String, u32), outside: (String, u32) },
     #[error(
-        "interfaces: another Forebay uses `{interface}`: stop that one (`ss -xap | grep forebay-live` shows it), or use \
-         another interface"
+        "interfaces: another Forebay uses `{interface}`: stop that one (`ss -xap | grep forebay-live` shows it), or \
+         use another interface"
     )]
     InUse { interface: String },
     #[error(
@@ -94,8 +94,8 @@ pub enum CheckError {
     )]
     OldKernel { what: &'static str, least: (u32, u32), found: (u32, u32) },
     #[error(
-        "the process lacks {0}: run it as root, or add {0} to `AmbientCapabilities=` of its systemd unit, or give it to \
-         the program with `setcap {1}+ep`",
+        "the process lacks {0}: run it as root, or add {0} to `AmbientCapabilities=` of its systemd unit, or give it \
+         to the program with `setcap {1}+ep`",
         listed(missing, " "), listed(missing, ",").to_lowercase()
     )]
     Capabilities { missing: Vec<Capability> },

@@ -1,8 +1,8 @@
 //! Offloads off while we run, and exactly as they were afterwards.
 //!
-//! An interface with offloads hands over several packets as one, with checksums still to be filled in: a queue would see
-//! one packet for forty. After set-up the process has no privilege left with which to turn them on again, so another
-//! one, which is started before and can do nothing else, does it when this one has ended.
+//! An interface with offloads hands over several packets as one, with checksums still to be filled in: a queue would
+//! see one packet for forty. After set-up the process has no privilege left with which to turn them on again, so
+//! another one, which is started before and can do nothing else, does it when this one has ended.
 
 use std::io::{BufRead, BufReader, Write};
 use std::mem;
@@ -170,8 +170,8 @@ fn finish(mut child: Child) -> Result<(), SetupError> {
 }
 
 /// All that the restorer does: it reads from `input` what is to be restored, gives up every privilege but
-/// `CAP_NET_ADMIN`, says on `output` that it is ready, and restores when `input` ends, as it does when the process at its
-/// other end dies. Signals that end a daemon do not end it: it has to outlive the one it serves.
+/// `CAP_NET_ADMIN`, says on `output` that it is ready, and restores when `input` ends, as it does when the process at
+/// its other end dies. Signals that end a daemon do not end it: it has to outlive the one it serves.
 ///
 /// # Errors
 /// It cannot give up or keep what it should, or an interface is gone. Both interfaces are tried.

@@ -1,7 +1,7 @@
 //! What a network card is asked for over `SIOCETHTOOL`: its features by name, its speed, its receive queues.
 //!
-//! Features are set by their bits (`ETHTOOL_SFEATURES`), not by the older calls for groups of them: `ETHTOOL_STSO` would
-//! turn on at restoring what had been off before.
+//! Features are set by their bits (`ETHTOOL_SFEATURES`), not by the older calls for groups of them: `ETHTOOL_STSO`
+//! would turn on at restoring what had been off before.
 
 #![allow(unsafe_code, reason = "ioctl(2) takes a pointer")]
 
@@ -72,7 +72,8 @@ impl Ethtool {
     /// Asks for features to be on or off: pairs of their number and that. Others are left alone.
     ///
     /// # Errors
-    /// The interface is gone, or the process lacks `CAP_NET_ADMIN`. That a feature did not follow is none: read it back.
+    /// The interface is gone, or the process lacks `CAP_NET_ADMIN`. That a feature did not follow is none: read it
+    /// back.
     pub fn set_features(&self, interface: &str, wanted: &[(u32, bool)]) -> io::Result<()> {
         let Some(blocks) = wanted.iter().map(|(bit, _)| bit / 32 + 1).max() else { return Ok(()) };
         // The kernel wants as many blocks as it has features for.
@@ -124,8 +125,8 @@ impl Ethtool {
         if count[4] > MOST_FEATURES { Err(io::Error::other("too many features")) } else { Ok(count[4]) }
     }
 
-    /// One call. The kernel writes no further than `request` goes: how long an answer is, the request says in itself, or
-    /// it is the number of features, which was asked for first and is a constant of the kernel's build.
+    /// One call. The kernel writes no further than `request` goes: how long an answer is, the request says in itself,
+    /// or it is the number of features, which was asked for first and is a constant of the kernel's build.
     fn call(&self, interface: &str, request: &mut [u32]) -> io::Result<()> {
         let mut name = [0; libc::IFNAMSIZ];
         if interface.is_empty() || interface.len() >= name.len() {
@@ -137,7 +138,8 @@ impl Ethtool {
         let data = libc::__c_anonymous_ifr_ifru { ifru_data: request.as_mut_ptr().cast() };
         let mut argument = libc::ifreq { ifr_name: to_c_chars(name), ifr_ifru: data };
         // SAFETY: `argument` is an ifreq that lives through the call, with a name that ends in a zero byte; its data
-        // points to `request`, borrowed mutably, which is long enough for the answer, as the caller sees to (see above).
+        // points to `request`, borrowed mutably, which is long enough for the answer, as the caller sees to (see
+        // above).
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut argument) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }

@@ -1,7 +1,7 @@
 //! Who this process is and what it may do: capabilities, user and group, no new privileges.
 //!
-//! Capabilities belong to a thread. What is given up here, threads that are started later do not have either; those that
-//! run already keep it.
+//! Capabilities belong to a thread. What is given up here, threads that are started later do not have either; those
+//! that run already keep it.
 
 #![allow(unsafe_code, reason = "capget(2), capset(2) and prctl(2) have no wrapper in std")]
 

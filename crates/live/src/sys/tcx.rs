@@ -1,7 +1,7 @@
 //! A program that drops every frame at an interface's entrance, for as long as this process lives.
 //!
-//! It is attached as a *bpf_link*: the kernel detaches it when the last descriptor of it is closed, so at any end of the
-//! process, kill -9 included. Packet sockets are served before it and go on seeing every frame.
+//! It is attached as a *bpf_link*: the kernel detaches it when the last descriptor of it is closed, so at any end of
+//! the process, kill -9 included. Packet sockets are served before it and go on seeing every frame.
 
 #![allow(unsafe_code, reason = "bpf(2) takes pointers")]
 

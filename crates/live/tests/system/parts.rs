@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use forebay_live::checks::{Method, Wanted, check};
+use forebay_live::io::{Halves, Interface, af_packet};
 use forebay_live::privileges::{self, Otherwise};
 use forebay_live::setup::{Bridge, Entrances, Offloads, Reader};
 use forebay_live::sys::ethtool::Ethtool;
@@ -29,9 +30,11 @@ pub fn run() {
     let result = match variable("FOREBAY_PART").as_str() {
         "check" => check(&wanted(&argument)).map(|_| say("ok")).map_err(Into::into),
         "features" => features(&argument),
+        "checksums" => finish_checksums(&argument),
         "hold" => hold(&argument),
         "send" => send(&argument),
         "receive" => receive(&argument),
+        "forward" => forward(&argument),
         "drop" => drop_privileges(&argument),
         other => panic!("no part `{other}`"),
     };
@@ -63,6 +66,15 @@ fn features(interfaces: &str) -> Result<(), Box<dyn Error>> {
             say(&format!("{interface} {} {} {}", feature.name, feature.active, feature.requested));
         }
     }
+    Ok(())
+}
+
+/// Has an interface's host fill in checksums itself, since raw frames are sent on as they are.
+fn finish_checksums(interface: &str) -> Result<(), Box<dyn Error>> {
+    let ethtool = Ethtool::open()?;
+    let features = ethtool.features(interface)?;
+    let checksums = features.iter().filter(|feature| feature.name.starts_with("tx-checksum-") && feature.changeable);
+    ethtool.set_features(interface, &checksums.map(|feature| (feature.bit, false)).collect::<Vec<_>>())?;
     Ok(())
 }
 
@@ -114,6 +126,35 @@ fn receive(address: &str) -> Result<(), Box<dyn Error>> {
         socket.recv(&mut [0; 64])?;
         say("came");
     }
+}
+
+/// Opens packet sockets, drops all privileges, then forwards both ways.
+fn forward(argument: &str) -> Result<(), Box<dyn Error>> {
+    let wanted = wanted(argument);
+    let open = |name| -> Result<Halves, Box<dyn Error>> {
+        Ok(af_packet::open(&Interface::find(name)?, af_packet::Options::default())?)
+    };
+    let (inside, outside) = (open(&wanted.inside)?, open(&wanted.outside)?);
+    privileges::drop(&[], Otherwise::Kill)?;
+    say("ready");
+    let ways = [(inside.receive, outside.transmit), (outside.receive, inside.transmit)];
+    thread::scope(|scope| {
+        for (mut receive, mut transmit) in ways {
+            scope.spawn(move || {
+                loop {
+                    let mut frames = Vec::new();
+                    receive.receive(64, &mut |frame| frames.push(frame.bytes.to_vec())).expect("it goes on receiving");
+                    let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+                    if frames.is_empty() {
+                        thread::sleep(Duration::from_micros(200));
+                    } else {
+                        transmit.send(&frames).expect("it goes on sending");
+                    }
+                }
+            });
+        }
+    });
+    Ok(())
 }
 
 /// Drops all privileges, then does what is allowed and after it something that is not.
