@@ -15,6 +15,8 @@ use network::{Network, clock};
 
 /// The time in which the bridge has to take over.
 const TAKEOVER: Duration = Duration::from_millis(200);
+/// How often it has to.
+const ROUNDS: usize = 10;
 
 #[test]
 #[ignore = "a part of the other tests, which run it in processes of its own"]
@@ -75,7 +77,7 @@ fn bad_input_is_one_clear_error_and_leaves_the_network_as_it_was() {
     assert_eq!(network.part("check", "lan0 wan0 fail_open=fb-lan0").lines(), ["ok"]);
     for Bad { make, undo, wanted, says } in BAD {
         network.ip_all(make);
-        let before = network.snapshot();
+        let before = network.settled();
         let answer = network.part("check", wanted).lines().join("\n");
         assert!(answer.starts_with("error "), "{wanted}: {answer}");
         for piece in *says {
@@ -105,7 +107,7 @@ fn an_interface_is_used_by_one_forebay_at_a_time() {
     let Some(network) = Network::new("two") else { return };
     let mut first = network.part("hold", "lan0 wan0");
     first.wait_for("ready");
-    let before = network.snapshot();
+    let before = network.settled();
     let answer = network.part("hold", "lan0 wan0").lines().join("\n");
     assert!(answer.starts_with("error interfaces: another Forebay uses `lan0`"), "{answer}");
     assert_eq!(network.snapshot(), before);
@@ -116,7 +118,7 @@ fn an_interface_is_used_by_one_forebay_at_a_time() {
 #[test]
 fn offloads_are_off_while_it_runs_and_as_they_were_after_any_end() {
     let Some(network) = Network::new("off") else { return };
-    let before = network.snapshot();
+    let before = network.settled();
     assert!(before.contains("lan0 tx-tcp-segmentation true"), "{before}");
     for (wanted, ends) in [("lan0 wan0", ["end", "panic", ""]), ("lan0 wan0 here", ["end", "panic", "end"])] {
         for end in ends {
@@ -143,7 +145,7 @@ fn offloads_are_off_while_it_runs_and_as_they_were_after_any_end() {
 #[test]
 fn the_bridge_stays_until_it_is_torn_down_and_is_used_again() {
     let Some(network) = Network::new("bridge") else { return };
-    let before = network.snapshot();
+    let before = network.settled();
     let wanted = "lan0 wan0 fail_open=fb-lan0";
     for _ in 0..2 {
         let mut holder = network.part("hold", wanted);
@@ -174,7 +176,7 @@ fn the_bridge_stays_until_it_is_torn_down_and_is_used_again() {
 #[test]
 fn set_up_that_fails_late_leaves_the_network_as_it_was() {
     let Some(network) = Network::new("late") else { return };
-    let before = network.snapshot();
+    let before = network.settled();
     let answer = network.part("hold", "lan0 wan0 fail_open=fb-lan0 fail").lines().join("\n");
     assert!(answer.contains("error it fails late"), "{answer}");
     network.wait_until("all is as it was", || network.snapshot() == before);
@@ -184,34 +186,33 @@ fn set_up_that_fails_late_leaves_the_network_as_it_was() {
 fn traffic_flows_again_over_the_bridge_when_the_process_is_killed() {
     let Some(network) = Network::new("kill") else { return };
     let streams = network.streams();
-    let mut gaps = Vec::new();
-    for round in 0..10 {
+    let (mut gaps, mut rounds) = (Vec::new(), 0);
+    // A round in which nobody sent for so long, since the processor was busy elsewhere, says nothing.
+    while gaps.len() < 2 * ROUNDS {
+        rounds += 1;
+        assert!(rounds <= 10 * ROUNDS, "this machine is too busy for this test");
         let mut holder = network.part("hold", "lan0 wan0 fail_open=fb-lan0");
         holder.wait_for("ready");
-        // What was on its way has arrived; nothing else does while the entrances are shut.
-        sleep(Duration::from_millis(50));
         let shut = clock();
         sleep(Duration::from_millis(100));
-        for stream in &streams {
-            assert_eq!(stream.first_after(shut), None, "round {round}: the entrances are not shut");
-        }
         let killed = clock();
         holder.kill();
+        let mut found = Vec::new();
         for stream in &streams {
-            network.wait_until("traffic flows again", || stream.first_after(killed).is_some());
-            let gap = stream.first_after(killed).expect("it has come") - killed;
-            assert!(gap < TAKEOVER, "round {round}: {gap:?}");
-            gaps.push(gap);
+            network.wait_until("traffic flows again", || !stream.arrived_since(killed + 2 * TAKEOVER).is_empty());
+            let first = stream.arrived_since(shut)[0];
+            assert!(first >= killed, "round {rounds}: the entrances were not shut");
+            let late: Vec<_> = stream.lost_since(killed + TAKEOVER).iter().map(|sent| *sent - killed).collect();
+            assert!(late.is_empty(), "round {rounds}: lost after the takeover: {late:?}");
+            found.push(first - killed);
         }
-        // It goes on, and all of it passes.
-        let from = clock();
-        sleep(Duration::from_millis(50));
-        for stream in &streams {
-            assert!(stream.count_after(from) >= 20, "round {round}: only {} frames", stream.count_after(from));
+        if found.iter().all(|gap| *gap < TAKEOVER) {
+            gaps.extend(found);
         }
     }
     gaps.sort();
-    println!("traffic stopped for {:?} at least, {:?} in the middle, {:?} at most", gaps[0], gaps[10], gaps[19]);
+    let [least, middle, most] = [0, ROUNDS, 2 * ROUNDS - 1].map(|at| gaps[at]);
+    println!("traffic stopped for {least:?} at least, {middle:?} in the middle, {most:?} at most; {rounds} rounds");
 }
 
 #[test]
@@ -233,12 +234,11 @@ fn packet_sockets_that_are_open_forward_without_any_privilege() {
     let mut forwarder = network.part("forward", "lan0 wan0");
     forwarder.wait_for("ready");
     for stream in &streams {
-        network.wait_until("a hundred frames are through", || stream.count_after(Duration::ZERO) >= 100);
+        network.wait_until("a hundred frames are through", || stream.arrived_since(Duration::ZERO).len() >= 100);
     }
     forwarder.kill();
     // Nobody else forwarded them.
-    sleep(Duration::from_millis(50));
     let ended = clock();
-    sleep(Duration::from_millis(50));
-    assert!(streams.iter().all(|stream| stream.count_after(ended) == 0));
+    sleep(Duration::from_millis(100));
+    assert!(streams.iter().all(|stream| stream.arrived_since(ended).is_empty()));
 }

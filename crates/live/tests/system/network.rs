@@ -1,5 +1,6 @@
 //! Namespaces with a machine in the middle and a host on each side of it.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, ChildStdout, Command, Output, Stdio, id};
@@ -10,14 +11,12 @@ use std::time::Duration;
 /// The address of the host on each side.
 const HOSTS: [(&str, &str, &str); 2] = [("a", "lan0", "10.7.0.1"), ("b", "wan0", "10.7.0.2")];
 
-/// The time since some moment.
+/// The time, by a clock that all processes share.
 pub fn clock() -> Duration {
-    use std::sync::OnceLock;
-    use std::time::Instant;
-    static START: OnceLock<Instant> = OnceLock::new();
+    use std::time::SystemTime;
     #[allow(clippy::disallowed_methods, reason = "a test of how fast something happens")]
-    let now = Instant::now();
-    now - *START.get_or_init(|| now)
+    let now = SystemTime::now();
+    now.duration_since(SystemTime::UNIX_EPOCH).expect("it is later than 1970")
 }
 
 /// In the middle the interfaces `lan0` and `wan0`, each with a host behind it.
@@ -108,6 +107,19 @@ impl Network {
         still + &self.part("features", "lan0 wan0").lines().join("\n")
     }
 
+    /// The same, once the kernel has finished what a command began: it tests addresses and notices carriers later.
+    pub fn settled(&self) -> String {
+        let mut before = self.snapshot();
+        self.wait_until("the network is still", || {
+            thread::sleep(Duration::from_millis(100));
+            let now = self.snapshot();
+            let still = now == before && !now.contains("tentative");
+            before = now;
+            still
+        });
+        before
+    }
+
     /// Starts a part in the middle.
     pub fn part(&self, name: &str, argument: &str) -> Part {
         self.part_through(&[], name, argument)
@@ -128,7 +140,7 @@ impl Network {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("the part starts");
         let output = BufReader::new(child.stdout.take().expect("its output"));
-        Part { child, output }
+        Part { child, output: Some(output) }
     }
 
     /// Has `forebay-live teardown` remove a bridge: whether it did, and what it said.
@@ -146,26 +158,20 @@ impl Network {
         }
     }
 
-    /// A datagram each millisecond in each direction, for as long as they are held.
+    /// A datagram every other millisecond in each direction, for as long as they are held.
     pub fn streams(&self) -> Vec<Stream> {
         let [a, b] = HOSTS;
         let stream = |from: &str, to: &str, address: &str| {
             let mut receive = self.part_at(to, &[], "receive", address);
             receive.wait_for("ready");
-            let times = Arc::new(Mutex::new(Vec::new()));
-            let noted = Arc::clone(&times);
-            thread::spawn(move || {
-                while receive.line().is_some() {
-                    noted.lock().expect("no panic").push(clock());
-                }
-            });
-            Stream { _send: self.part_at(from, &[], "send", address), times }
+            let send = self.part_at(from, &[], "send", address);
+            Stream { sent: Noted::of(send), arrived: Noted::of(receive) }
         };
         vec![stream(a.0, b.0, b.2), stream(b.0, a.0, a.2)]
     }
 
     /// Waits until something holds, though not for ever.
-    pub fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+    pub fn wait_until(&self, what: &str, mut holds: impl FnMut() -> bool) {
         let start = clock();
         while !holds() {
             assert!(clock() - start < Duration::from_secs(10), "{}: not after ten seconds: {what}", self.label);
@@ -189,42 +195,74 @@ fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&stdout).into_owned()
 }
 
-/// Datagrams that arrive.
+/// Datagrams on their way. Each carries the time at which it was sent, so that it does not matter when this program, or
+/// the one that sends or receives, gets the processor.
 pub struct Stream {
-    _send: Part,
-    times: Arc<Mutex<Vec<Duration>>>,
+    sent: Noted,
+    arrived: Noted,
 }
 
 impl Stream {
-    /// When the first one arrived after `time`.
-    pub fn first_after(&self, time: Duration) -> Option<Duration> {
-        self.times.lock().expect("no panic").iter().copied().find(|arrival| *arrival > time)
+    /// Datagrams sent since `time` that have arrived.
+    pub fn arrived_since(&self, time: Duration) -> Vec<Duration> {
+        self.arrived.since(time)
     }
 
-    /// How many have arrived after `time`.
-    pub fn count_after(&self, time: Duration) -> usize {
-        self.times.lock().expect("no panic").iter().filter(|arrival| **arrival > time).count()
+    /// Datagrams sent since `time` that have not arrived, though a later one has.
+    pub fn lost_since(&self, time: Duration) -> Vec<Duration> {
+        let arrived: BTreeSet<Duration> = self.arrived.since(time).into_iter().collect();
+        let Some(last) = arrived.last() else { return Vec::new() };
+        self.sent.since(time).into_iter().filter(|sent| sent < last && !arrived.contains(sent)).collect()
+    }
+}
+
+/// What a part says, times one in a line, as long as it lives.
+struct Noted {
+    times: Arc<Mutex<Vec<Duration>>>,
+    _part: Part,
+}
+
+impl Noted {
+    fn of(mut part: Part) -> Self {
+        let times = Arc::new(Mutex::new(Vec::new()));
+        let (noted, mut output) = (Arc::clone(&times), part.output.take().expect("nobody else listens"));
+        thread::spawn(move || {
+            while let Some(line) = said(&mut output) {
+                let nanoseconds = line.parse().expect("a number");
+                noted.lock().expect("no panic").push(Duration::from_nanos(nanoseconds));
+            }
+        });
+        Self { times, _part: part }
+    }
+
+    fn since(&self, time: Duration) -> Vec<Duration> {
+        self.times.lock().expect("no panic").iter().copied().filter(|noted| *noted >= time).collect()
+    }
+}
+
+/// The next line that a part says; none at its end. What the test runner in it says is left out.
+fn said(output: &mut BufReader<ChildStdout>) -> Option<String> {
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).expect("text") == 0 {
+            return None;
+        }
+        if let Some((_, said)) = line.split_once("> ") {
+            return Some(said.trim_end().to_owned());
+        }
     }
 }
 
 /// A process that is a part of a test.
 pub struct Part {
     child: Child,
-    output: BufReader<ChildStdout>,
+    output: Option<BufReader<ChildStdout>>,
 }
 
 impl Part {
-    /// The next line that it says; none at its end. What the test runner in it says is left out.
+    /// The next line that it says; none at its end.
     pub fn line(&mut self) -> Option<String> {
-        loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).expect("text") == 0 {
-                return None;
-            }
-            if let Some((_, said)) = line.split_once("> ") {
-                return Some(said.trim_end().to_owned());
-            }
-        }
+        said(self.output.as_mut().expect("nobody else listens"))
     }
 
     /// All further lines, to its end.

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::error::Error;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::net::{TcpListener, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::process::Command;
@@ -16,6 +16,8 @@ use forebay_live::setup::{Bridge, Entrances, Offloads, Reader};
 use forebay_live::sys::ethtool::Ethtool;
 use forebay_live::sys::signals::Signals;
 use forebay_units::Rate;
+
+use crate::network::clock;
 
 /// Says a line to the test.
 fn say(line: &str) {
@@ -110,21 +112,35 @@ fn hold(argument: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Ends this process when the test ends, however that was.
+fn end_with_the_test() {
+    thread::spawn(|| {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        std::process::exit(0);
+    });
+}
+
+/// Sends the time every other millisecond, and says it.
 fn send(address: &str) -> Result<(), Box<dyn Error>> {
+    end_with_the_test();
     let socket = UdpSocket::bind("0.0.0.0:0")?;
     loop {
-        // A host that is not reachable now may be later.
-        let _ = socket.send_to(&[0; 64], (address, 9000));
-        thread::sleep(Duration::from_millis(1));
+        let now = clock().as_nanos().to_string();
+        socket.send_to(now.as_bytes(), (address, 9000))?;
+        say(&now);
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
+/// Says what comes.
 fn receive(address: &str) -> Result<(), Box<dyn Error>> {
+    end_with_the_test();
     let socket = UdpSocket::bind((address, 9000))?;
     say("ready");
     loop {
-        socket.recv(&mut [0; 64])?;
-        say("came");
+        let mut buffer = [0; 64];
+        let length = socket.recv(&mut buffer)?;
+        say(std::str::from_utf8(&buffer[..length])?);
     }
 }
 
@@ -136,6 +152,7 @@ fn forward(argument: &str) -> Result<(), Box<dyn Error>> {
     };
     let (inside, outside) = (open(&wanted.inside)?, open(&wanted.outside)?);
     privileges::drop(&[], Otherwise::Kill)?;
+    end_with_the_test();
     say("ready");
     let ways = [(inside.receive, outside.transmit), (outside.receive, inside.transmit)];
     thread::scope(|scope| {
