@@ -132,6 +132,7 @@ class _Replay(TypedDict):
     bytes: int
     packets_unselected: int
     packets_out_of_order: int
+    packets_missed: int
     packets_cut: int
     flows: _Columns
     queues: _Columns

@@ -495,7 +495,7 @@ def report(
 
 @app.command()
 def replay(  # noqa: PLR0913 - typer makes an option of each
-    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file, which may be gzipped.")],
+    capture: Annotated[Path, typer.Argument(metavar="CAPTURE", help="A pcap or pcapng file or a record, maybe gzipped.")],
     *,
     rate: PortRate,
     queues: ReplayQueues,

@@ -30,6 +30,7 @@ const QDISC: &str = "forebay-qdisc";
 const TCP: &str = "forebay-tcp";
 const SWITCHING: &str = "forebay-switching";
 const ENGINE: &str = "forebay-engine";
+const DOCUMENT: &str = "forebay-document";
 const SCENARIO: &str = "forebay-scenario";
 const REPLAY: &str = "forebay-replay";
 const COMPILED: &str = "forebay-compiled";
@@ -42,11 +43,12 @@ const WALLS: &[Wall] = &[
     wall(TCP, true, &[UNITS]),
     wall(SWITCHING, true, &[UNITS]),
     wall(ENGINE, false, &[UNITS, QDISC, TCP, SWITCHING]),
-    wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE]),
+    wall(DOCUMENT, false, &[]),
+    wall(SCENARIO, false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, DOCUMENT]),
     wall(REPLAY, false, &[UNITS, QDISC, ENGINE]),
     wall(COMPILED, false, &[]),
     wall("forebay-py", false, &[UNITS, QDISC, TCP, SWITCHING, ENGINE, SCENARIO, REPLAY, COMPILED]),
-    wall("forebay-live", false, &[UNITS, QDISC, REPLAY]),
+    wall("forebay-live", false, &[UNITS, QDISC, REPLAY, DOCUMENT]),
     wall(TESTKIT, false, &[UNITS, QDISC, TCP, SWITCHING]),
     wall("forebay-torture", false, &[UNITS, ENGINE, REPLAY, SCENARIO]),
     wall("xtask", false, &[SCENARIO]),

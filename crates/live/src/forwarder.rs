@@ -23,6 +23,9 @@ const RETRY: Span = Span::from_microseconds(100);
 /// While an interface is down.
 const RETRY_WHEN_DOWN: Span = Span::from_milliseconds(10);
 
+/// It looks around at least this often, for the watchdog.
+const LONGEST_WAIT: Span = Span::from_milliseconds(100);
+
 /// How long a direction that ends may take to send what is queued.
 const LONGEST_DRAIN: Span = Span::from_seconds(1);
 
@@ -96,7 +99,9 @@ impl Forwarder {
             if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
                 return Ok(());
             }
-            if taken == 0 || blocked {
+            // What became due while frames were taken in is not to wait.
+            let idle = taken == 0 && self.port.departures().is_empty();
+            if idle || blocked {
                 self.wait(blocked, drain_until)?;
             }
         }
@@ -136,7 +141,7 @@ impl Forwarder {
         let taken = receive.receive(BATCH, &mut |frame| arrive(port, &frame, now));
         match taken {
             Err(error) if error.kind() == ErrorKind::NetworkDown => {
-                clock::wait(&[], Some(now + RETRY_WHEN_DOWN))?;
+                clock::wait(&[], now + RETRY_WHEN_DOWN)?;
                 Ok(0)
             }
             taken => taken,
@@ -146,12 +151,10 @@ impl Forwarder {
     /// Waits for a frame, a command, or the next departure.
     fn wait(&mut self, blocked: bool, drain_until: Option<Time>) -> io::Result<()> {
         let now = clock::now();
-        let next = if blocked { Some(now + RETRY) } else { self.port.next() };
-        let wake = next.map(|next| {
-            let gap = next.since(now);
-            now + gap.saturating_sub(self.wait.margin(gap))
-        });
-        let until = wake.into_iter().chain(drain_until).min();
+        let next = if blocked { now + RETRY } else { self.port.next().unwrap_or(Time::NEVER) };
+        let gap = next.since(now);
+        let wake = if next == Time::NEVER { next } else { now + gap.saturating_sub(self.wait.margin(gap)) };
+        let until = wake.min(drain_until.unwrap_or(Time::NEVER)).min(now + LONGEST_WAIT);
         if drain_until.is_some() {
             return clock::wait(&[], until).map(|_| ());
         }

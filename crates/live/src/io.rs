@@ -3,6 +3,13 @@
 //! Both halves belong to one thread each, so nothing here locks. Frames are shown where they lie, in a ring that the
 //! kernel shares with us, and copied once, into a buffer of the [pool](crate::pool).
 
+pub mod af_packet;
+pub mod af_xdp;
+mod interface;
+pub mod tap;
+
+pub use interface::{Interface, OpenError};
+
 use std::io;
 use std::os::fd::BorrowedFd;
 
@@ -26,7 +33,7 @@ pub trait Receive: Send {
     /// Shows up to `most` frames that are there, in their order, without waiting. Returns how many.
     ///
     /// # Errors
-    /// The interface is gone or down.
+    /// The interface is gone or down. That may be told once only, and frames come again when it is up again.
     fn receive(&mut self, most: usize, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> io::Result<usize>;
 
     /// Becomes readable when there are frames.

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use forebay_qdisc::{Rate, Span};
 use forebay_replay::{ReplayError, ReplayOptions, ReplayResult, ReplayedQueue};
 use forebay_scenario::PortSpec;
+use forebay_scenario::schema::Switch;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -88,7 +89,8 @@ fn open(
     let create = |path: &Option<PathBuf>| -> io::Result<Option<Box<dyn Write>>> {
         path.as_ref().map(|path| Ok(Box::new(BufWriter::new(File::create(path)?)) as Box<dyn Write>)).transpose()
     };
-    let queue = port.queue.build(rate, forebay_replay::salt(seed)).map_err(io::Error::other)?;
+    let queue =
+        port.queue.build_in(&mut Switch::default(), rate, forebay_replay::salt(seed)).map_err(io::Error::other)?;
     Ok(ReplayedQueue {
         name: label.clone(),
         discipline: name.clone(),
@@ -131,6 +133,7 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("bytes", result.bytes)?;
     entries.set_item("packets_unselected", result.packets_unselected)?;
     entries.set_item("packets_out_of_order", result.packets_out_of_order)?;
+    entries.set_item("packets_missed", result.packets_missed)?;
     entries.set_item("packets_cut", result.packets_cut)?;
     entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
     entries.set_item("queues", columns(py, result.queues, Form::Arrays)?)?;

@@ -21,6 +21,7 @@
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
+//! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
 //! | all others, with their folders | one discipline each; its tests beside it in `*_tests.rs` or in its folder |
 //!
@@ -48,6 +49,8 @@ mod choke;
 mod class_weight;
 mod cobalt;
 mod codel;
+#[cfg(feature = "config")]
+pub mod config;
 mod csfq;
 pub mod dbl;
 mod discipline;

@@ -139,6 +139,16 @@ impl<'a> Arrivals<'a> {
         self.frames = Some(frames);
     }
 
+    /// Whether they come from a record, which has no bytes.
+    pub fn is_record(&self) -> bool {
+        self.capture.is_record()
+    }
+
+    /// Packets that a record leaves out.
+    pub fn missed(&self) -> u64 {
+        self.capture.missed()
+    }
+
     /// When the replay began, after its first packet: picoseconds since the Unix epoch.
     pub fn start_ps(&self) -> i128 {
         self.start_ps

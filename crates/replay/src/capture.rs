@@ -1,4 +1,4 @@
-//! Reads captures: pcap and pcapng, plain or in gzip, of either byte order, as a stream.
+//! Reads captures, as a stream: pcap and pcapng of either byte order and records of arrivals, plain or in gzip.
 
 use std::cell::RefCell;
 use std::io::{self, BufReader, Chain, Cursor, Read};
@@ -13,6 +13,7 @@ use pcap_parser::{
 
 use crate::dissect::{FlowIdentity, Headers, LinkType, dissect};
 use crate::error::CaptureError;
+use crate::record::{RECORD_MAGIC, RecordReader};
 
 const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
 /// What is read at once, and the usual size of the buffer.
@@ -20,7 +21,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 /// No block is longer: a larger length field is damage. (libpcap writes packets of at most 256 KiB.)
 const MAX_BLOCK_BYTES: usize = 1 << 24;
 /// No packet is longer on the wire, coalesced by the sender's network card or not.
-const MAX_PACKET_BYTES: u32 = 1 << 24;
+pub(crate) const MAX_PACKET_BYTES: u32 = 1 << 24;
 
 /// A packet of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,16 +46,26 @@ pub struct CapturedFrame {
     pub cut: bool,
 }
 
-/// A capture, read packet by packet. Memory does not grow with the file.
+/// A capture or a [record](crate::RecordWriter), read packet by packet. Memory does not grow with the file.
 pub struct CaptureReader<'a> {
-    blocks: Box<dyn PcapReaderIterator + 'a>,
-    read_error: Rc<RefCell<Option<io::Error>>>,
-    buffer_bytes: usize,
-    format: Format,
+    source: Source<'a>,
     packets: u64,
     /// The bytes of the packet read last, if they are kept.
     bytes: Vec<u8>,
     keep_bytes: bool,
+}
+
+enum Source<'a> {
+    Capture(Blocks<'a>),
+    Record(RecordReader<'a>),
+}
+
+/// The blocks of a capture.
+struct Blocks<'a> {
+    blocks: Box<dyn PcapReaderIterator + 'a>,
+    read_error: Rc<RefCell<Option<io::Error>>>,
+    buffer_bytes: usize,
+    format: Format,
 }
 
 /// What the blocks so far say about those to come.
@@ -114,6 +125,62 @@ impl<'a> CaptureReader<'a> {
     }
 
     fn plain<R: Read + 'a>(head: &[u8], reader: R) -> Result<Self, CaptureError> {
+        let source = if head == RECORD_MAGIC {
+            Source::Record(RecordReader::new(reader)?)
+        } else {
+            Source::Capture(Blocks::new(head, reader)?)
+        };
+        Ok(Self { source, packets: 0, bytes: Vec::new(), keep_bytes: false })
+    }
+
+    /// Keeps the bytes of each packet from now on, until the next is read: see [`CaptureReader::bytes`].
+    pub fn keep_bytes(&mut self) {
+        self.keep_bytes = true;
+    }
+
+    /// The bytes that the capture has of the packet read last, for the caller to look at, change or take away; empty
+    /// unless [`CaptureReader::keep_bytes`] was called.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// How many packets have been read.
+    #[must_use]
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    /// How many packets had arrived, up to the one read last, that a record leaves out: its writer was too slow.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        match &self.source {
+            Source::Capture(_) => 0,
+            Source::Record(record) => record.missed(),
+        }
+    }
+
+    /// Whether it is a record of arrivals, which has no bytes of packets.
+    #[must_use]
+    pub fn is_record(&self) -> bool {
+        matches!(self.source, Source::Record(_))
+    }
+
+    /// The next packet; `None` at the end of the file.
+    ///
+    /// # Errors
+    /// What is wrong with the file at this place. There is no going on after an error.
+    pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
+        let frame = match &mut self.source {
+            Source::Capture(blocks) => blocks.next_frame(self.packets, self.keep_bytes.then_some(&mut self.bytes))?,
+            Source::Record(record) => record.next_frame()?,
+        };
+        self.packets += u64::from(frame.is_some());
+        Ok(frame)
+    }
+}
+
+impl<'a> Blocks<'a> {
+    fn new<R: Read + 'a>(head: &[u8], reader: R) -> Result<Self, CaptureError> {
         let read_error = Rc::new(RefCell::new(None));
         let reader = FillingReader { reader, pending: None, error: Rc::clone(&read_error) };
         let place = Place { offset: 0, packets: 0 };
@@ -145,66 +212,37 @@ impl<'a> CaptureReader<'a> {
                 return Err(CaptureError::NotACapture { found });
             }
         };
-        Ok(Self {
-            blocks,
-            read_error,
-            buffer_bytes: BUFFER_BYTES,
-            format,
-            packets: 0,
-            bytes: Vec::new(),
-            keep_bytes: false,
-        })
+        Ok(Self { blocks, read_error, buffer_bytes: BUFFER_BYTES, format })
     }
 
-    /// Keeps the bytes of each packet from now on, until the next is read: see [`CaptureReader::bytes`].
-    pub fn keep_bytes(&mut self) {
-        self.keep_bytes = true;
-    }
-
-    /// The bytes that the capture has of the packet read last, for the caller to look at, change or take away; empty
-    /// unless [`CaptureReader::keep_bytes`] was called.
-    pub fn bytes(&mut self) -> &mut Vec<u8> {
-        &mut self.bytes
-    }
-
-    /// How many packets have been read.
-    #[must_use]
-    pub fn packets(&self) -> u64 {
-        self.packets
-    }
-
-    /// The next packet; `None` at the end of the file.
-    ///
-    /// # Errors
-    /// What is wrong with the file at this place. There is no going on after an error.
-    pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
+    /// The next packet, behind `packets` others; its bytes go into `bytes`.
+    fn next_frame(
+        &mut self,
+        packets: u64,
+        mut bytes: Option<&mut Vec<u8>>,
+    ) -> Result<Option<CapturedFrame>, CaptureError> {
         loop {
-            match self.step()? {
+            let place = Place { offset: self.blocks.consumed() as u64, packets };
+            match self.step(place, bytes.as_deref_mut())? {
                 Step::Block(length, frame) => {
                     self.blocks.consume(length);
                     if frame.is_some() {
-                        self.packets += 1;
                         return Ok(frame);
                     }
                 }
-                Step::Refill => self.refill()?,
-                Step::Grow => self.grow()?,
+                Step::Refill => self.refill(place)?,
+                Step::Grow => self.grow(place)?,
                 Step::End => return Ok(None),
             }
         }
     }
 
-    fn place(&self) -> Place {
-        Place { offset: self.blocks.consumed() as u64, packets: self.packets }
-    }
-
-    fn step(&mut self) -> Result<Step, CaptureError> {
-        let place = self.place();
+    fn step(&mut self, place: Place, bytes: Option<&mut Vec<u8>>) -> Result<Step, CaptureError> {
         let error = match self.blocks.next() {
             Ok((length, block)) => {
-                if self.keep_bytes {
-                    self.bytes.clear();
-                    self.bytes.extend_from_slice(bytes_of(&block));
+                if let Some(bytes) = bytes {
+                    bytes.clear();
+                    bytes.extend_from_slice(bytes_of(&block));
                 }
                 return Ok(Step::Block(length, self.format.take(block, place)?));
             }
@@ -220,7 +258,7 @@ impl<'a> CaptureReader<'a> {
         }
     }
 
-    fn refill(&mut self) -> Result<(), CaptureError> {
+    fn refill(&mut self, place: Place) -> Result<(), CaptureError> {
         let before = self.blocks.data().len();
         let failed = self.blocks.refill().is_err();
         if let Some(source) = self.read_error.take() {
@@ -228,20 +266,20 @@ impl<'a> CaptureReader<'a> {
             return Err(CaptureError::Read { offset, source });
         }
         if failed {
-            return Err(self.place().damaged("the block that starts here is malformed"));
+            return Err(place.damaged("the block that starts here is malformed"));
         }
         if self.blocks.data().len() == before && !self.blocks.reader_exhausted() {
-            return self.grow();
+            return self.grow(place);
         }
         Ok(())
     }
 
-    fn grow(&mut self) -> Result<(), CaptureError> {
+    fn grow(&mut self, place: Place) -> Result<(), CaptureError> {
         self.buffer_bytes *= 2;
         if self.buffer_bytes > MAX_BLOCK_BYTES || !self.blocks.grow(self.buffer_bytes) {
-            return Err(self.place().damaged("a block claims to be longer than 16 MiB"));
+            return Err(place.damaged("a block claims to be longer than 16 MiB"));
         }
-        self.refill()
+        self.refill(place)
     }
 }
 

@@ -18,7 +18,7 @@ pub enum CaptureError {
     Empty,
     /// The first bytes are of no format that is read.
     #[error(
-        "byte 0: {found} is neither pcap nor pcapng, plain or in gzip; \
+        "byte 0: {found} is neither pcap nor pcapng nor a record of `forebay live`, plain or in gzip; \
          decompress or convert the file first, for example with `editcap -F pcapng IN OUT`"
     )]
     NotACapture {
@@ -34,6 +34,17 @@ pub enum CaptureError {
         /// Where the incomplete block begins.
         offset: u64,
         /// Packets before it.
+        packets: u64,
+    },
+    /// The record ends within an entry, as it does when whoever wrote it was killed.
+    #[error(
+        "byte {offset} (arrivals before it: {packets}): the record ends within the entry that starts here; \
+         keep the complete arrivals with `head -c {offset} IN > OUT`"
+    )]
+    RecordTruncated {
+        /// Where the incomplete entry begins.
+        offset: u64,
+        /// Arrivals before it.
         packets: u64,
     },
     /// The bytes make no sense.
@@ -97,6 +108,12 @@ pub enum ReplayError {
     /// A capture of what became of the packets cannot be written.
     #[error("cannot write the capture with the fate of the packets: {0}")]
     Write(#[source] io::Error),
+    /// Captures are asked for of what a record has no bytes of.
+    #[error(
+        "a record of arrivals holds no bytes of packets, so that what passes or is dropped cannot be written as a \
+         capture; leave out --capture-out and --drops-out, or replay a capture"
+    )]
+    NoBytes,
     /// The caller stopped it.
     #[error("stopped before the end of the capture")]
     Stopped,

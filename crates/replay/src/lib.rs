@@ -13,6 +13,9 @@
 //! five-tuple, the class the DSCP, the input port the interface of a pcapng file. From bytes to a flow key it is
 //! [`dissect()`] alone, which knows nothing of captures.
 //!
+//! A record of arrivals, which `forebay live record` writes ([`RecordWriter`] describes the format), is replayed like a
+//! capture; its lengths include the framing that the port counted.
+//!
 //! # Where we differ
 //! A replay is open-loop: the senders do not see what this port drops. TCP flows therefore keep the rate that they had
 //! where the capture was made.
@@ -27,6 +30,7 @@ mod capture;
 mod dissect;
 mod error;
 mod frames;
+mod record;
 #[cfg(test)]
 mod replay_tests;
 mod series;
@@ -47,6 +51,8 @@ pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
 pub use dissect::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
 pub use error::{CaptureError, ReplayError};
+pub use forebay_engine::pcapng::{PcapngWriter, TraceFrame};
+pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
 
 use books::Books;
 use frames::{CaptureOutput, FrameStore, Outputs, SharedFrames};
@@ -104,6 +110,8 @@ pub struct ReplayResult {
     pub packets_unselected: u64,
     /// Packets stamped earlier than the one before them in the file; they were brought into order.
     pub packets_out_of_order: u64,
+    /// Packets that had arrived where a record was made, but were not recorded: the record's reader was too slow.
+    pub packets_missed: u64,
     /// Packets of which the capture's snaplen kept too little to tell their flow: flows between the same addresses, or
     /// all of an EtherType, are one.
     pub packets_cut: u64,
@@ -154,6 +162,9 @@ pub fn replay<'a, R: Read + 'a>(
     let writing = queues.iter().filter(|queue| queue.delivered_to.is_some() || queue.dropped_to.is_some()).count();
     let frames = FrameStore::shared(writing);
     if writing > 0 {
+        if arrivals.is_record() {
+            return Err(ReplayError::NoBytes);
+        }
         arrivals.keep_bytes(SharedFrames::clone(&frames));
     }
     let mut ports = queues
@@ -212,6 +223,7 @@ fn results(
         bytes,
         packets_unselected: arrivals.unselected,
         packets_out_of_order: arrivals.out_of_order,
+        packets_missed: arrivals.missed(),
         packets_cut: arrivals.cut().iter().sum(),
         flows: table::stacked(flow_tables),
         queues: table::stacked(queue_tables),

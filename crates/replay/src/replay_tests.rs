@@ -1,5 +1,7 @@
 //! Captures made by hand, damaged ones, and that of the examples through queues.
 
+use std::io;
+
 use forebay_qdisc::{
     Backlog, Cx, Dbl, DblConfig, DropReason, DropTail, DropTailConfig, Ecn, Fifo, MarkReason, Span, Time, Verdict,
 };
@@ -442,4 +444,40 @@ proptest! {
         }
         let _ = run(&file, 10, QueueSize::Packets(10));
     }
+}
+
+/// The example's packets, recorded and replayed, meet the same fate as those of the capture itself.
+#[test]
+fn a_record_is_replayed_like_its_capture() {
+    let mut capture = CaptureReader::new(EXAMPLE).unwrap();
+    let mut writer = None;
+    while let Some(frame) = capture.next_frame().unwrap() {
+        let CapturedFrame { time_ps, flow, len_bytes, ecn, class, .. } = frame;
+        let time_ns = (time_ps / 1_000) as u64;
+        let writer = writer.get_or_insert_with(|| RecordWriter::new(Vec::new(), time_ns).unwrap());
+        writer.arrival(&RecordedArrival { time_ns, flow, len_bytes, ecn, class }).unwrap();
+    }
+    let mut writer = writer.unwrap();
+    writer.missed(3).unwrap();
+    let record = std::mem::take(writer.output());
+    let options = ReplayOptions { destination: Some("192.0.2.1".parse().unwrap()), ..ReplayOptions::default() };
+    assert!(matches!(
+        replay_one(&record, Rate::megabits(20), "dbl", dbl(1), &options),
+        Err(ReplayError::NoPackets { unselected: 27_777, .. })
+    ));
+    let replayed =
+        |file: &[u8]| replay_one(file, Rate::megabits(20), "dbl", dbl(1), &ReplayOptions::default()).unwrap();
+    let (from_capture, from_record) = (replayed(EXAMPLE), replayed(&record));
+    assert_eq!(from_record.packets_missed, 3);
+    // As text, in which NaN is NaN.
+    assert_eq!(format!("{:?}", from_record.flows), format!("{:?}", from_capture.flows));
+    assert_eq!(format!("{:?}", from_record.series), format!("{:?}", from_capture.series));
+}
+
+#[test]
+fn a_record_has_no_bytes_to_write() {
+    let record = std::mem::take(RecordWriter::new(Vec::new(), 0).unwrap().output());
+    let queue = ReplayedQueue { dropped_to: Some(Box::new(io::sink())), ..unwritten("dbl", dbl(1)) };
+    let error = replay(&record[..], Rate::megabits(1), vec![queue], &ReplayOptions::default(), &mut || true);
+    assert!(error.unwrap_err().to_string().contains("leave out --capture-out and --drops-out"));
 }

@@ -15,7 +15,7 @@ use forebay_units::QueueSize;
 
 use crate::guests::Guests;
 use crate::lan::Lan;
-use crate::layout::{CellsOfLine, FabricLine, Layout, Line, Route, Source};
+use crate::layout::{CellsOfInput, DirectedLink, Layout, PlannedFabric, PlannedFlow, Source};
 use crate::schema::{self, Cells, Fabric, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
 
 /// Links or flows that are added between two calls of the control function.
@@ -41,14 +41,14 @@ pub(crate) fn network(
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
     let mut switches: BTreeMap<usize, Switch<'_>> = BTreeMap::new();
     let watched = watched_flows(&layout, scenario);
-    // Of a million flows lines and routes take hundreds of megabytes: each is gone when it has been added.
-    for (index, line) in std::mem::take(&mut layout.lines).into_iter().enumerate() {
+    // Of a million flows links and routes take hundreds of megabytes: each is gone when it has been added.
+    for (index, link) in std::mem::take(&mut layout.links).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        let switch = switches.entry(line.node).or_insert_with(|| Switch::new(seed, guests));
-        let watched_flows = watched.get(line.name.as_str()).cloned().unwrap_or_default();
-        builder.add_link(link(line, switch, guests, watched_flows, scenario, seed, out)?);
+        let switch = switches.entry(link.node).or_insert_with(|| Switch::new(seed, guests));
+        let watched_flows = watched.get(link.name.as_str()).cloned().unwrap_or_default();
+        builder.add_link(link_spec(link, switch, guests, watched_flows, scenario, seed, out)?);
     }
     for fabric in &layout.fabrics {
         builder.add_fabric(self::fabric(fabric, scenario)?);
@@ -57,11 +57,11 @@ pub(crate) fn network(
     if let Some(lan) = &lan {
         ethernet::add_stations(lan, &layout, &mut builder);
     }
-    for (index, route) in std::mem::take(&mut layout.routes).into_iter().enumerate() {
+    for (index, planned) in std::mem::take(&mut layout.flows).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_flow(flow(route, scenario, lan.as_ref(), seed)?);
+        builder.add_flow(flow(planned, scenario, lan.as_ref(), seed)?);
     }
     go_on()?;
     drop(switches);
@@ -79,8 +79,8 @@ fn probes(scenario: &ScenarioSpec) -> Probes {
     }
 }
 
-fn link(
-    line: Line,
+fn link_spec(
+    link: DirectedLink,
     switch: &mut Switch<'_>,
     guests: Option<&dyn Guests>,
     watched_flows: Vec<u32>,
@@ -88,39 +88,39 @@ fn link(
     seed: u64,
     out: Option<&Path>,
 ) -> Result<LinkSpec, RunError> {
-    let shares_state = line.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
+    let shares_state = link.spec.queue.as_ref().is_some_and(|queue| queue.shares_state());
     let (mut queue, mut class_queues) = (None, Vec::new());
-    if let Some(spec) = &line.spec.queue {
-        let mut salts = stream(seed, &format!("link/{}/salt", line.name));
-        switch.at_link(&line.name);
+    if let Some(spec) = &link.spec.queue {
+        let mut salts = stream(seed, &format!("link/{}/salt", link.name));
+        switch.at_link(&link.name);
         // Validation has built every queue once before, but for its guests.
-        let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", line.name));
-        let mut build = || spec.build_in(switch, line.spec.rate, salts.next_u64()).map_err(refused);
+        let refused = |error| RunError::Guest(format!("the queue `{}`: {error}", link.name));
+        let mut build = || spec.build_in(switch, link.spec.rate, salts.next_u64()).map_err(refused);
         let built = build()?;
         let name = match (&**spec, guests) {
             (QueueSpec::Python(python), Some(guests)) => guests.name(python),
             _ => spec.name().to_owned(),
         };
         queue = Some((name, if shares_state { Queue::Discipline(built.into_discipline()) } else { built }));
-        if line.has_class_queues {
+        if link.has_class_queues {
             class_queues = (1..SharedMemory::CLASSES).map(|_| build()).collect::<Result<_, _>>()?;
         }
     }
-    let trace = scenario.traces.iter().find(|trace| trace.link == line.name);
+    let trace = scenario.traces.iter().find(|trace| trace.link == link.name);
     Ok(LinkSpec {
-        rate: line.spec.rate,
-        propagation: line.propagation,
+        rate: link.spec.rate,
+        propagation: link.propagation,
         queue,
         class_queues,
         shares_state,
-        loss: line.spec.loss,
-        far_input_port: line.far_input_port,
-        fabric: line.fabric,
+        loss: link.spec.loss,
+        far_input_port: link.far_input_port,
+        fabric: link.fabric,
         trace: out
             .zip(trace)
             .map(|(out, trace)| TraceSpec { path: out.join(trace.file_name()), snaplen: trace.snaplen }),
         watched_flows,
-        name: line.name,
+        name: link.name,
     })
 }
 
@@ -134,9 +134,9 @@ fn watched_flows<'a>(layout: &Layout, scenario: &'a ScenarioSpec) -> BTreeMap<&'
     let watched_at = |names: &BTreeSet<&str>| {
         let mut flow = 0;
         let mut watched = Vec::new();
-        for route in &layout.routes {
-            let group = &scenario.flows[route.group];
-            if names.contains(route.name.as_str()) || names.contains(group.name.as_str()) {
+        for planned in &layout.flows {
+            let group = &scenario.flows[planned.group];
+            if names.contains(planned.name.as_str()) || names.contains(group.name.as_str()) {
                 watched.push(flow);
             }
             flow += flows_of(&group.app);
@@ -160,7 +160,7 @@ fn packets(limit: Option<QueueSize>) -> Option<u32> {
     }
 }
 
-fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
+fn fabric(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<FabricSpec, RunError> {
     let ports = fabric.ports;
     let (inputs, cell, speedup) = match &fabric.spec {
         Fabric::Cioq(cioq) => {
@@ -178,9 +178,9 @@ fn fabric(fabric: &FabricLine, scenario: &ScenarioSpec) -> Result<FabricSpec, Ru
     Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
 }
 
-fn flow(route: Route, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, seed: u64) -> Result<FlowSpec, RunError> {
-    let group = &scenario.flows[route.group];
-    let drawn_as = if let Source::Frames(frames) = &route.source { &frames.first } else { &route.name };
+fn flow(planned: PlannedFlow, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, seed: u64) -> Result<FlowSpec, RunError> {
+    let group = &scenario.flows[planned.group];
+    let drawn_as = if let Source::Frames(frames) = &planned.source { &frames.first } else { &planned.name };
     let draw = |what: &str, from: Distribution| match from {
         Distribution::Constant(value) => value,
         drawn => drawn.draw(&mut stream(seed, &format!("flow/{drawn_as}/{what}"))),
@@ -207,29 +207,29 @@ fn flow(route: Route, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, seed: u64)
             header_bytes: 0,
             ecn: group.ecn,
         },
-        schema::Transport::Cells(cells) => cells_transport(cells, &route)?,
-        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &route, lan)?,
+        schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
+        schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, lan)?,
     };
     Ok(FlowSpec {
-        name: route.name,
+        name: planned.name,
         group: group.name.clone(),
         transport,
-        forward: route.forward,
-        backward: route.backward,
-        start: Time::ZERO + start + group.stagger * u64::from(route.index),
+        forward: planned.forward,
+        backward: planned.backward,
+        start: Time::ZERO + start + group.stagger * u64::from(planned.index),
         stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,
     })
 }
 
-fn cells_transport(cells: &Cells, route: &Route) -> Result<Transport, RunError> {
-    let Source::Cells(CellsOfLine { line, share, total, rate }) = route.source else {
-        return Err(RunError::Invariant(format!("`{}`: cells without a line", route.name)));
+fn cells_transport(cells: &Cells, planned: &PlannedFlow) -> Result<Transport, RunError> {
+    let Source::Cells(CellsOfInput { input, share, total, rate }) = planned.source else {
+        return Err(RunError::Invariant(format!("`{}`: cells without an input", planned.name)));
     };
     // A line that is asked for more than it carries is full.
     let load = (cells.load * total).min(1.0);
     Ok(Transport::Cells {
-        line,
+        line: input,
         share,
         arrivals: match cells.burst_cells {
             None => CellArrivals::Bernoulli { load },

@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value};
 
 use crate::schema::{
-    Algorithm, Cells, Chain, DISCIPLINES, Dumbbell, Ethernet, Frames, Graph, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
-    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp, group_of,
+    Algorithm, Cells, Chain, Dumbbell, Ethernet, Frames, Graph, SCHEDULERS, SCHEMES, ScenarioSpec, Star,
+    SwitchTopology, TCP_VARIANTS, Topology, Transport, Udp, disciplines,
 };
 
 /// Something that a scenario can choose by its name.
@@ -129,9 +129,10 @@ macro_rules! example {
 #[must_use]
 pub fn choices() -> Vec<Choice> {
     let documented = |kind: &'static str, algorithms: &[Algorithm]| -> Vec<Choice> {
-        algorithms.iter().map(|algorithm| algorithm_choice(kind, algorithm)).collect()
+        algorithms.iter().map(|algorithm| algorithm_choice(kind, algorithm, None)).collect()
     };
-    let mut choices = documented("discipline", DISCIPLINES);
+    let mut choices: Vec<Choice> =
+        disciplines().map(|(discipline, group)| algorithm_choice("discipline", &discipline, Some(group))).collect();
     choices.extend(documented("scheduler", SCHEDULERS));
     choices.extend(documented("scheme", SCHEMES));
     choices.extend([
@@ -167,13 +168,13 @@ fn place(kind: &str) -> &'static str {
 }
 
 /// An algorithm with a source file of its own.
-fn algorithm_choice(kind: &'static str, algorithm: &Algorithm) -> Choice {
+fn algorithm_choice(kind: &'static str, algorithm: &Algorithm, group: Option<&'static str>) -> Choice {
     let (summary, mut sections) = manual(algorithm.source);
     for (_, text) in sections.iter_mut().filter(|(heading, _)| heading == EXAMPLE) {
         *text = format!("{}\n\n{text}", place(kind));
     }
     let parameters = parameters(algorithm.parameters);
-    Choice { kind, name: algorithm.name.to_owned(), group: group_of(algorithm.name), summary, sections, parameters }
+    Choice { kind, name: algorithm.name.to_owned(), group, summary, sections, parameters }
 }
 
 /// The alternative `name` of `Of`, with the parameters `T`; its text is the longer one of the alternative's and the

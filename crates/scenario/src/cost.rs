@@ -68,7 +68,7 @@ pub fn cost_in(
     guests: Option<&dyn Guests>,
 ) -> Result<Option<Cost>, ParameterError> {
     let spec = scenario.spec();
-    let line = Layout::new(spec, spec.seed).lines.into_iter().find(|line| line.name == link);
+    let line = Layout::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link);
     match line.and_then(|line| line.spec.queue.map(|queue| (queue, line.spec.rate))) {
         Some((queue, rate)) => {
             let mut switch = Switch::new(COST_SEED, guests);
@@ -84,7 +84,7 @@ pub fn cost_in(
 /// # Errors
 /// If the queue cannot be built.
 pub fn cost(queue: &QueueSpec, rate: Rate, workload: &Workload) -> Result<Cost, ParameterError> {
-    Ok(measured(queue.build(rate, salt())?, rate, workload))
+    Ok(measured(queue.build_in(&mut Switch::default(), rate, salt())?, rate, workload))
 }
 
 fn salt() -> u64 {

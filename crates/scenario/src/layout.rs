@@ -18,7 +18,7 @@ use crate::schema::{
 };
 
 /// One direction of a link.
-pub(crate) struct Line {
+pub(crate) struct DirectedLink {
     pub name: String,
     pub spec: LinkSpec,
     /// Propagation delay as drawn.
@@ -34,22 +34,22 @@ pub(crate) struct Line {
 }
 
 /// The fabric of a switch.
-pub(crate) struct FabricLine {
+pub(crate) struct PlannedFabric {
     /// The switch's name.
     pub name: String,
     pub ports: usize,
     pub spec: Fabric,
-    /// The rate of its lines.
+    /// The rate of its links.
     pub line_rate: Rate,
 }
 
-/// A flow that is a part of the cells of a line.
+/// A flow that is a part of the cells of an input.
 #[derive(Clone, Copy)]
-pub(crate) struct CellsOfLine {
-    pub line: u32,
-    /// The part of the line's slots, at a load of 1.
+pub(crate) struct CellsOfInput {
+    pub input: u32,
+    /// The part of the slots of the input link, at a load of 1.
     pub share: f64,
-    /// The sum of these over the flows of the line.
+    /// The sum of these over the flows of the input.
     pub total: f64,
     pub rate: Rate,
 }
@@ -72,14 +72,14 @@ pub(crate) struct FramesOfGenerator {
 pub(crate) enum Source {
     /// It has a source of its own.
     Own,
-    /// Cells of a line.
-    Cells(CellsOfLine),
+    /// Cells of an input.
+    Cells(CellsOfInput),
     /// Frames of a generator.
     Frames(FramesOfGenerator),
 }
 
-/// A flow and the lines that its data and its ACKs take.
-pub(crate) struct Route {
+/// A flow and the links that its data and its ACKs take.
+pub(crate) struct PlannedFlow {
     pub name: String,
     /// Index of the group.
     pub group: usize,
@@ -93,9 +93,9 @@ pub(crate) struct Route {
 /// Lines and routes of a scenario.
 #[derive(Default)]
 pub(crate) struct Layout {
-    pub lines: Vec<Line>,
-    pub routes: Vec<Route>,
-    pub fabrics: Vec<FabricLine>,
+    pub links: Vec<DirectedLink>,
+    pub flows: Vec<PlannedFlow>,
+    pub fabrics: Vec<PlannedFabric>,
     /// The switches of an Ethernet, in the order of the scenario.
     pub ethernet_switches: Vec<Station>,
     /// The nodes of an Ethernet, in the order of their switches.
@@ -104,7 +104,7 @@ pub(crate) struct Layout {
     inputs: Vec<u16>,
 }
 
-/// A full-duplex link as two lines.
+/// A full-duplex link as two directed links.
 #[derive(Clone, Copy)]
 struct Pair {
     there: u32,
@@ -138,16 +138,23 @@ impl Layout {
 
     /// Adds one direction of a link. The delay is drawn from the stream of `delay_name`, so that both directions of a
     /// link can share it.
-    fn line(&mut self, name: String, delay_name: &str, spec: &LinkSpec, (from, to): (usize, usize), seed: u64) -> u32 {
+    fn directed_link(
+        &mut self,
+        name: String,
+        delay_name: &str,
+        spec: &LinkSpec,
+        (from, to): (usize, usize),
+        seed: u64,
+    ) -> u32 {
         let propagation = delay(spec, delay_name, seed);
-        self.line_of(name, spec.clone(), propagation, (from, to))
+        self.link_with_delay(name, spec.clone(), propagation, (from, to))
     }
 
     /// Adds one direction of a link with this propagation delay.
-    fn line_of(&mut self, name: String, spec: LinkSpec, propagation: Span, (from, to): (usize, usize)) -> u32 {
+    fn link_with_delay(&mut self, name: String, spec: LinkSpec, propagation: Span, (from, to): (usize, usize)) -> u32 {
         let far_input_port = self.inputs[to];
         self.inputs[to] = far_input_port.saturating_add(1);
-        self.lines.push(Line {
+        self.links.push(DirectedLink {
             name,
             spec,
             propagation,
@@ -156,7 +163,7 @@ impl Layout {
             fabric: None,
             has_class_queues: false,
         });
-        self.lines.len() as u32 - 1
+        self.links.len() as u32 - 1
     }
 
     /// Adds a full-duplex link between a host and a router. The described queue and loss are those of the data's
@@ -165,8 +172,8 @@ impl Layout {
         let propagation = delay(spec, &name, seed);
         let back = format!("{name}/back");
         Pair {
-            there: self.line_of(name, spec.clone(), propagation, (from, to)),
-            back: self.line_of(back, spec.plain(), propagation, (to, from)),
+            there: self.link_with_delay(name, spec.clone(), propagation, (from, to)),
+            back: self.link_with_delay(back, spec.plain(), propagation, (to, from)),
         }
     }
 
@@ -181,26 +188,27 @@ impl Layout {
 
     fn star(&mut self, star: &Star, groups: &[FlowGroup], seed: u64) {
         let (router, sink) = (self.node(), self.node());
-        let bottleneck = self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &star.bottleneck, (router, sink), seed);
+        let bottleneck =
+            self.directed_link(names::BOTTLENECK.into(), names::BOTTLENECK, &star.bottleneck, (router, sink), seed);
         let reverse_spec = star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain());
         let reverse_delay = if star.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
-        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, (sink, router), seed);
+        let reverse = self.directed_link(names::REVERSE.into(), reverse_delay, &reverse_spec, (sink, router), seed);
         Self::flows(groups, |group, spec, index, name| {
             let host = self.node();
             let link = spec.access.as_ref().unwrap_or(&star.access);
             let access = self.access(names::access(&name), link, host, router, seed);
             let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
-            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+            self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
     fn dumbbell(&mut self, dumbbell: &Dumbbell, groups: &[FlowGroup], seed: u64) {
         let (left, right) = (self.node(), self.node());
         let bottleneck =
-            self.line(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, (left, right), seed);
+            self.directed_link(names::BOTTLENECK.into(), names::BOTTLENECK, &dumbbell.bottleneck, (left, right), seed);
         let reverse_spec = dumbbell.reverse.clone().unwrap_or_else(|| dumbbell.bottleneck.plain());
         let reverse_delay = if dumbbell.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
-        let reverse = self.line(names::REVERSE.into(), reverse_delay, &reverse_spec, (right, left), seed);
+        let reverse = self.directed_link(names::REVERSE.into(), reverse_delay, &reverse_spec, (right, left), seed);
         let sink_access = dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access);
         let hosts = |count: HostCount| if let HostCount::Hosts(hosts) = count { hosts } else { 0 };
         let sources: Vec<Pair> = (0..hosts(dumbbell.sources))
@@ -246,7 +254,7 @@ impl Layout {
             });
             let (forward, backward) =
                 (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
-            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+            self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
@@ -256,8 +264,8 @@ impl Layout {
         let mut pairs = Vec::with_capacity(hops);
         for hop in 0..hops {
             let name = names::hop(hop as u32 + 1);
-            let there = self.line(name.clone(), &name, &chain.link, (nodes[hop], nodes[hop + 1]), seed);
-            let back = self.line(
+            let there = self.directed_link(name.clone(), &name, &chain.link, (nodes[hop], nodes[hop + 1]), seed);
+            let back = self.directed_link(
                 names::hop_back(hop as u32 + 1),
                 &name,
                 &chain.link.plain(),
@@ -277,7 +285,7 @@ impl Layout {
             let hops = &pairs[router..];
             let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
             let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
-            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+            self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
 
@@ -289,18 +297,18 @@ impl Layout {
         let fabric = !matches!(switch.fabric, Fabric::OutputQueued);
         if fabric {
             let (name, spec, line_rate) = (names::SWITCH.to_owned(), switch.fabric.clone(), switch.input.rate);
-            self.fabrics.push(FabricLine { name, ports, spec, line_rate });
+            self.fabrics.push(PlannedFabric { name, ports, spec, line_rate });
         }
         let (mut inputs, mut outputs) = (Vec::new(), Vec::new());
         for (port, &mux) in muxes.iter().enumerate() {
             let name = names::switch_input(port + 1);
-            inputs.push(self.line(name.clone(), &name, &switch.input, (mux, node), seed));
+            inputs.push(self.directed_link(name.clone(), &name, &switch.input, (mux, node), seed));
         }
         for (port, &sink) in sinks.iter().enumerate() {
             let name = names::switch_output(port + 1);
-            let line = self.line(name.clone(), &name, &switch.output, (node, sink), seed);
-            self.lines[line as usize].fabric = fabric.then_some((0, port as u8));
-            outputs.push(line);
+            let directed = self.directed_link(name.clone(), &name, &switch.output, (node, sink), seed);
+            self.links[directed as usize].fabric = fabric.then_some((0, port as u8));
+            outputs.push(directed);
         }
         let pairs: Vec<(usize, usize, f64)> = names::pairs(switch).collect();
         let mut of_input = vec![0.0; ports];
@@ -309,14 +317,14 @@ impl Layout {
         for (group, spec) in groups.iter().enumerate() {
             if matches!(spec.transport, Transport::Cells(_)) {
                 for (index, &(input, output, share)) in pairs.iter().enumerate() {
-                    self.routes.push(Route {
+                    self.flows.push(PlannedFlow {
                         name: names::cell_flow(&spec.name, input, output),
                         group,
                         index: index as u32,
                         forward: vec![inputs[input], outputs[output]],
                         backward: Vec::new(),
-                        source: Source::Cells(CellsOfLine {
-                            line: input as u32,
+                        source: Source::Cells(CellsOfInput {
+                            input: input as u32,
                             share,
                             total: of_input[input],
                             rate: switch.input.rate,
@@ -334,16 +342,16 @@ impl Layout {
                 let Some(access) = spec.access.as_ref().or(switch.access.as_ref()) else { continue };
                 let host = self.node();
                 let access_name = names::access(&name);
-                let there = self.line(access_name.clone(), &access_name, access, (host, muxes[input]), seed);
+                let there = self.directed_link(access_name.clone(), &access_name, access, (host, muxes[input]), seed);
                 let forward = vec![there, inputs[input], outputs[output]];
                 let back_name = names::back(&name);
                 let back_spec = switch.back.clone().unwrap_or_else(|| access.plain());
-                let back = self.line(back_name.clone(), &back_name, &back_spec, (sinks[output], host), seed);
+                let back = self.directed_link(back_name.clone(), &back_name, &back_spec, (sinks[output], host), seed);
                 if switch.back.is_none() {
-                    let way_there = forward.iter().map(|&line| self.lines[line as usize].propagation);
-                    self.lines[back as usize].propagation = way_there.fold(Span::ZERO, |sum, span| sum + span);
+                    let way_there = forward.iter().map(|&link| self.links[link as usize].propagation);
+                    self.links[back as usize].propagation = way_there.fold(Span::ZERO, |sum, span| sum + span);
                 }
-                self.routes.push(Route { name, group, index, forward, backward: vec![back], source: Source::Own });
+                self.flows.push(PlannedFlow { name, group, index, forward, backward: vec![back], source: Source::Own });
             }
         }
     }
@@ -357,10 +365,10 @@ impl Layout {
                 continue;
             };
             let (there, back) = (names::graph_link(&link.from, &link.to), names::graph_link(&link.to, &link.from));
-            let line = self.line(there.clone(), &there, &link.forward(), (from, to), seed);
-            map.add_edge(indices[from], indices[to], (line, link.metric));
-            let line = self.line(back.clone(), &back, &link.backward(), (to, from), seed);
-            map.add_edge(indices[to], indices[from], (line, link.metric));
+            let directed = self.directed_link(there.clone(), &there, &link.forward(), (from, to), seed);
+            map.add_edge(indices[from], indices[to], (directed, link.metric));
+            let directed = self.directed_link(back.clone(), &back, &link.backward(), (to, from), seed);
+            map.add_edge(indices[to], indices[from], (directed, link.metric));
         }
         self.graph_fabrics(graph);
         let is_host = |node: NodeIndex| !graph.nodes[node.index()].kind.forwards();
@@ -375,7 +383,7 @@ impl Layout {
             else {
                 return;
             };
-            self.routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+            self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
 }
@@ -393,13 +401,13 @@ impl Layout {
             let id = self.fabrics.len() as u32;
             let mut line_rate = None;
             let mut ports = 0_u8;
-            for line in self.lines.iter_mut().filter(|line| line.node == node) {
-                line.fabric = Some((id, ports));
-                line_rate = line_rate.max(Some(line.spec.rate));
+            for link in self.links.iter_mut().filter(|link| link.node == node) {
+                link.fabric = Some((id, ports));
+                line_rate = line_rate.max(Some(link.spec.rate));
                 ports += 1;
             }
             let Some(line_rate) = line_rate else { continue };
-            self.fabrics.push(FabricLine { name: spec.name.clone(), ports: ports.into(), spec: fabric, line_rate });
+            self.fabrics.push(PlannedFabric { name: spec.name.clone(), ports: ports.into(), spec: fabric, line_rate });
         }
     }
 }
@@ -452,7 +460,7 @@ impl PairPlacer {
     }
 }
 
-/// The lines of the shortest path, if there is one. Hosts pass no packets on.
+/// The links of the shortest path, if there is one. Hosts pass no packets on.
 fn shortest_path(
     map: &DiGraph<(), (u32, u32)>,
     from: NodeIndex,
@@ -466,9 +474,9 @@ fn shortest_path(
             // Of parallel links the one of the smallest metric, and of those the first.
             map.edges_connecting(step[0], step[1])
                 .map(|edge| *edge.weight())
-                .min_by_key(|&(line, metric)| (metric, line))
+                .min_by_key(|&(link, metric)| (metric, link))
         })
-        .map(|best| best.map(|(line, _)| line))
+        .map(|best| best.map(|(link, _)| link))
         .collect()
 }
 

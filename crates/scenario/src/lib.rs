@@ -6,25 +6,20 @@
 mod build;
 mod catalogue;
 mod cost;
-mod deserialize;
-mod document;
-mod error;
 mod guests;
 pub mod lan;
 mod layout;
 mod load;
 mod memory;
 pub mod names;
-mod overrides;
 mod port_spec;
-mod printable;
 mod run;
 pub mod schema;
 mod validate;
 
 pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
-pub use error::{PathStep, ScenarioError, Words};
+pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
 pub use guests::{Guests, Site, python_classes};
 pub use load::Scenario;
 pub use memory::memory_estimate;

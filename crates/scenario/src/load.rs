@@ -1,12 +1,13 @@
 //! From text to a validated scenario.
 
-use crate::deserialize::deserialize;
-use crate::document::Node;
-use crate::error::{Problem, ScenarioError};
-use crate::overrides;
-use crate::printable::escaped;
+use forebay_document::{Document, Kind, Node, escaped};
+
+use crate::ScenarioError;
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
+
+/// What messages call a scenario.
+pub(crate) const SCENARIO: Kind = Kind { name: "scenario", override_example: "flows.tcp.count=10" };
 
 /// A scenario that has passed validation: it can be built and run.
 #[derive(Clone, Debug)]
@@ -23,24 +24,12 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong, with its place in the text or in the override that brought it in.
     pub fn load(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        Self::read(text, file_name, overrides).map_err(|problem| {
-            match problem.place.text.checked_sub(1).and_then(|index| overrides.get(index)) {
-                Some((path, value)) => ScenarioError::new(problem, "--set", &overrides::text(path, value)),
-                None => ScenarioError::new(problem, file_name, text),
-            }
-        })
-    }
-
-    fn read(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, Problem> {
-        let mut document = Node::parse(text)?;
-        for (index, (path, value)) in overrides.iter().enumerate() {
-            overrides::apply(&mut document, index + 1, path, value)?;
-        }
-        document.check_texts("scenario")?;
-        let spec: ScenarioSpec = deserialize(&document)?;
-        validate(&spec).map_err(|invalid| invalid.placed_in(&document))?;
+        let document = Document::parse(SCENARIO, file_name, text, overrides)?;
+        document.check_texts()?;
+        let spec: ScenarioSpec = document.read()?;
+        validate(&spec).map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
-        Ok(Self { name, spec, document })
+        Ok(Self { name, spec, document: document.into_root() })
     }
 
     /// Its name: as given, or the file's without folder and extension.

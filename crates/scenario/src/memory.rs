@@ -13,7 +13,8 @@ use forebay_units::Rate;
 use crate::load::Scenario;
 use crate::names;
 use crate::schema::{
-    Application, Fabric, Graph, HostCount, LinkSpec, NodeKind, QueueSpec, ScenarioSpec, SeriesKind, Topology, Transport,
+    Application, Fabric, Graph, HostCount, LinkSpec, NodeKind, QueueSpec, ScenarioSpec, SeriesKind, Switch, Topology,
+    Transport,
 };
 
 /// The program with its libraries.
@@ -171,7 +172,7 @@ fn measured(queue: &QueueSpec, rate: Rate) -> (f64, f64) {
     let mut gauges = 0.0;
     let mut count = |_: &'static str, _: f64| gauges += 1.0;
     // Validation has built every queue once before.
-    let state_bytes = match queue.build_without_guests::<Packet>(rate) {
+    let state_bytes = match queue.build_in::<Packet>(&mut Switch::of_stand_ins(), rate, 0) {
         Ok(Queue::Law(law)) => {
             law.gauges(&mut count);
             law.state_bytes()

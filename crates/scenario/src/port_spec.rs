@@ -1,13 +1,13 @@
 //! A port alone, as the command line of a replay gives it, checked with the messages of a scenario file.
 
+use forebay_document::{Document, Path};
 use forebay_engine::Packet;
 use forebay_units::Rate;
 
-use crate::deserialize::deserialize;
-use crate::document::{Node, Path};
-use crate::error::{Problem, ScenarioError};
-use crate::overrides;
-use crate::schema::QueueSpec;
+use crate::ScenarioError;
+use crate::load::SCENARIO;
+use crate::schema::{QueueSpec, Switch};
+use crate::validate::out_of_bounds;
 
 /// A port: its rate and its queue.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
@@ -30,29 +30,13 @@ impl PortSpec {
         let text = format!("rate = {}\nqueue = {}\n", quoted(rate), quoted(queue));
         let settings: Vec<(String, String)> =
             settings.iter().map(|(name, value)| (format!("queue.{queue}.{name}"), value.clone())).collect();
-        Self::read(&text, &settings).map_err(|problem| {
-            match problem.place.text.checked_sub(1).and_then(|index| settings.get(index)) {
-                Some((path, value)) => ScenarioError::new(problem, "--set", &overrides::text(path, value)),
-                None => ScenarioError::new(problem, "replay", &text),
-            }
-        })
-    }
-
-    fn read(text: &str, settings: &[(String, String)]) -> Result<Self, Problem> {
-        let mut document = Node::parse(text)?;
-        for (index, (path, value)) in settings.iter().enumerate() {
-            overrides::apply(&mut document, index + 1, path, value)?;
-        }
-        let spec: Self = deserialize(&document)?;
-        match spec.queue.build::<Packet>(spec.rate, 0) {
-            Ok(_) => Ok(spec),
-            Err(error) => {
-                let name = spec.queue.name();
-                let path = Path::default().key("queue").key(name).key(error.field);
-                let message = format!("{name}: `{}` must {}", error.field, error.bound);
-                Err(Problem::at(document.place_of(&path).clone(), message, format!("must {}", error.bound)))
-            }
-        }
+        let document = Document::parse(SCENARIO, "replay", &text, &settings)?;
+        let spec: Self = document.read()?;
+        let queue = Path::default().key("queue");
+        spec.queue
+            .check::<Packet>(&Switch::default(), spec.rate)
+            .map_err(|error| document.refused(out_of_bounds(&error, &queue)))?;
+        Ok(spec)
     }
 }
 
@@ -79,6 +63,11 @@ mod tests {
             (refused("20 Mbps", "drop_tail", &[("limt", "7 packets")]), "limit"),
             (refused("20 Mbps", "drop_tail", &[("limit", "0 packets")]), "queue.drop_tail.limit=0 packets"),
             (refused("20 Mbps", "\"\n[", &[]), "queue"),
+            (
+                refused("20 Mbps", "cbq", &[("classes", "[{name=\"a\",queue.red.limit=\"0 packets\"}]")]),
+                "red: `limit` must be",
+            ),
+            (refused("20 Mbps", "python", &[("class", "a:B")]), "python: `class` must be run by `forebay run`"),
         ] {
             assert!(message.contains(expected), "{message}");
         }

@@ -12,10 +12,11 @@ mod links;
 mod probes;
 mod switch;
 
+use forebay_document::Path;
 use forebay_units::Span;
 
-use crate::document::Path;
 use crate::schema::{ScenarioSpec, Topology};
+pub(crate) use check::out_of_bounds;
 use check::{LONGEST_RUN, Validity, check_name, require};
 
 /// Checks everything about `spec` that its types do not.

@@ -29,6 +29,7 @@ _FACTS = (
     "packets_unselected",
     "packets_out_of_order",
     "packets_cut",
+    "packets_missed",
 )
 _TABLES = ("queues", "flows")
 
@@ -75,6 +76,8 @@ class ReplayResult:
     `classified_at_s`."""
     all_series: tuple[Series, ...] = field(repr=False)
     """Each queue over time. A value belongs to the interval that begins at its time."""
+    packets_missed: int = 0
+    """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
         """Return the queues over time as one long frame.
@@ -167,7 +170,9 @@ class ReplayResult:
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
-            kept: dict[str, Any] = {name: document[name] for name in _FACTS}
+            # Results of before there were records do not tell what is missing from them.
+            kept: dict[str, Any] = {name: document[name] for name in _FACTS if name != "packets_missed"}
+            kept["packets_missed"] = document.get("packets_missed", 0)
             kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
             return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:

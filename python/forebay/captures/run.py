@@ -41,7 +41,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
     """Replay the packets of a capture through one or several queues, each in front of a port.
 
     Args:
-        capture: A pcap or pcapng file, which may be compressed by gzip.
+        capture: A pcap or pcapng file, or a record of `forebay live record`, which may be compressed by gzip.
         rate: The rate of each port: `"20 Mbps"`.
         queue: The name of a discipline. Several, `["dbl", "red"]` or `"dbl,red"`, see the same packets side by side. A
             name may carry a label and parameters, `"gentle=red:gentle=true"`. A mapping goes from labels to queues:
@@ -138,7 +138,7 @@ def _check_readable(capture: str | PathLike[str]) -> None:
         Path(capture).open("rb").close()
     except OSError as error:
         message = f"cannot read {os.fspath(capture)}: {error.strerror}"
-        message += "\nhint: give a pcap or pcapng file that you may read"
+        message += "\nhint: give a pcap or pcapng file, or a record, that you may read"
         raise InputError(message) from None
 
 

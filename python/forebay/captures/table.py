@@ -51,6 +51,9 @@ def _head(document: Document) -> list[str]:
     if late := document["packets_out_of_order"]:
         were = "1 packet was earlier than the one before it" if late == 1 else f"{late:,} packets were out of order"
         lines.append(f"{were} in the file; all were put in order of time")
+    if missed := document.get("packets_missed"):
+        were = "1 packet is" if missed == 1 else f"{missed:,} packets are"
+        lines.append(f"[yellow]warning:[/yellow] {were} missing from the record: its writer could not keep up")
     if cut := document["packets_cut"]:
         text = f"{cut:,} packets were captured without the headers that identify their flow"
         effect = "flows between the same addresses count as one"

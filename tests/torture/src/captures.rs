@@ -4,7 +4,7 @@ use forebay_replay::{
     CaptureError, CaptureReader, ReplayError, ReplayOptions, ReplayResult, ReplayedQueue, replay, salt,
 };
 use forebay_scenario::Scenario;
-use forebay_scenario::schema::{LinkSpec, Topology};
+use forebay_scenario::schema::{LinkSpec, Switch, Topology};
 
 use crate::dice::Dice;
 use crate::judge::{FILE, Verdict};
@@ -63,7 +63,7 @@ pub fn capture(text: &str, bytes: &[u8]) -> Result<Verdict, String> {
     let options = ReplayOptions::default();
     let read = packets_of(bytes);
     let replayed = || {
-        let Ok(discipline) = queue.build(*rate, salt(options.seed)) else { return Ok(None) };
+        let Ok(discipline) = queue.build_in(&mut Switch::default(), *rate, salt(options.seed)) else { return Ok(None) };
         let (mut delivered, mut dropped) = (Vec::new(), Vec::new());
         let queue = ReplayedQueue {
             name: "queue".into(),

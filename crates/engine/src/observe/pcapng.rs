@@ -5,7 +5,7 @@
 //! the simulator knows. The payload is zeros, with valid lengths and checksums. Frames have no padding and no frame
 //! check sequence. A host's number gives its address 10.x.y.z.
 //!
-//! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC 9293 (TCP),
+//! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3 and 4.6; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC 9293 (TCP),
 //! RFC 7323 (window scale), RFC 2018 (SACK), RFC 2474 and 3168 (DSCP, ECN).
 
 use std::io::{self, Write};
@@ -185,11 +185,38 @@ impl<W: Write> PcapngWriter<W> {
         self.out.write_all(block)
     }
 
-    /// Begins an enhanced packet block, up to the frame.
-    fn begin_packet(&mut self, interface: u32, time_ns: u64, captured: u32, original: u32) -> io::Result<()> {
+    /// Tells how many packets of an interface were left out until `time_ns`, for want of time to write them.
+    ///
+    /// # Errors
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an unknown interface.
+    pub fn left_out(&mut self, interface: u32, time_ns: u64, packets: u64) -> io::Result<()> {
+        self.check_interface(interface)?;
+        let block = &mut self.block;
+        begin_block(block, 5);
+        put_u32(block, interface);
+        put_u32(block, (time_ns >> 32) as u32);
+        put_u32(block, time_ns as u32);
+        put_option(block, 5, &packets.to_le_bytes()); // isb_ifdrop
+        put_option(block, 0, &[]);
+        end_block(block);
+        self.out.write_all(block)
+    }
+
+    /// The output, between two blocks.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.out
+    }
+
+    fn check_interface(&self, interface: u32) -> io::Result<()> {
         if interface >= self.interfaces {
             return Err(invalid(format_args!("interface {interface} of a trace that has {}", self.interfaces)));
         }
+        Ok(())
+    }
+
+    /// Begins an enhanced packet block, up to the frame.
+    fn begin_packet(&mut self, interface: u32, time_ns: u64, captured: u32, original: u32) -> io::Result<()> {
+        self.check_interface(interface)?;
         let block = &mut self.block;
         begin_block(block, 6);
         put_u32(block, interface);

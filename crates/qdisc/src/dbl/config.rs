@@ -7,6 +7,8 @@ use forebay_units::{Bytes, QueueSize, Span};
 
 use super::limit_function::BufferLimitFunction;
 use crate::ParameterError;
+#[cfg(feature = "config")]
+use crate::limit::Limit;
 use crate::limit::check_probability;
 use crate::require;
 
@@ -202,6 +204,13 @@ impl DblConfig {
     #[must_use]
     pub fn preset(preset: DblPreset) -> Self {
         Self { preset, ..Self::default() }
+    }
+
+    /// Checks every field.
+    #[cfg(feature = "config")]
+    pub(crate) fn check(&self) -> Result<(), ParameterError> {
+        self.resolve()?;
+        Limit::new(self.limit, "limit").map(drop)
     }
 
     /// Fills in the preset's values and checks every field but `limit`.

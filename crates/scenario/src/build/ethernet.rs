@@ -9,7 +9,7 @@ use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{PauseConfig, SharedMemoryConfig};
 
 use crate::lan::{Lan, LanSwitch};
-use crate::layout::{FramesOfGenerator, Layout, Route, Source, Station, StationPort};
+use crate::layout::{FramesOfGenerator, Layout, PlannedFlow, Source, Station, StationPort};
 use crate::schema::{self, Frames, Pause, Reaction, Service, ServiceAt, SharedMemorySwitch};
 
 /// Adds the switches and the adapters of `lan`, whose links are there.
@@ -96,10 +96,14 @@ fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
     steps
 }
 
-/// What carries the frames of `route`.
-pub(super) fn frames_transport(frames: &Frames, route: &Route, lan: Option<&Lan<'_>>) -> Result<Transport, RunError> {
-    let (Source::Frames(FramesOfGenerator { generator, share, link, .. }), Some(lan)) = (&route.source, lan) else {
-        return Err(RunError::Invariant(format!("`{}`: frames without a generator", route.name)));
+/// What carries the frames of `planned`.
+pub(super) fn frames_transport(
+    frames: &Frames,
+    planned: &PlannedFlow,
+    lan: Option<&Lan<'_>>,
+) -> Result<Transport, RunError> {
+    let (Source::Frames(FramesOfGenerator { generator, share, link, .. }), Some(lan)) = (&planned.source, lan) else {
+        return Err(RunError::Invariant(format!("`{}`: frames without a generator", planned.name)));
     };
     Ok(Transport::Frames {
         generator: *generator,

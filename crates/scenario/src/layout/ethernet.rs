@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::{FramesOfGenerator, Layout, Pair, Route, Source};
+use super::{FramesOfGenerator, Layout, Pair, PlannedFlow, Source};
 use crate::lan::{Cable, Lan};
 use crate::names;
 use crate::schema::{FlowGroup, LinkSpec, OneOrMany, SpanDistribution, Transport};
@@ -10,15 +10,15 @@ use crate::schema::{FlowGroup, LinkSpec, OneOrMany, SpanDistribution, Transport}
 /// A switch, or a node with its adapter.
 pub(crate) struct Station {
     pub name: String,
-    /// Its ports; the number of one is the `far_input_port` of the line that leads to it.
+    /// Its ports; the number of one is the `far_input_port` of the link that leads to it.
     pub ports: Vec<StationPort>,
 }
 
 /// A port of a [`Station`].
 pub(crate) struct StationPort {
-    /// The line on which it sends.
+    /// The link on which it sends.
     pub out: u32,
-    /// The line on which it receives.
+    /// The link on which it receives.
     pub incoming: u32,
     /// Name of what is at the other end.
     pub faces: String,
@@ -36,7 +36,7 @@ impl Layout {
         stations.extend(lan.nodes.iter().copied().map(station));
         let numbers: BTreeMap<String, usize> =
             stations.iter().map(|station| (station.name.clone(), self.node())).collect();
-        let mut lines: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        let mut links: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         let mut neighbours = vec![Vec::new(); switches];
         let mut switch_of = BTreeMap::new();
         for &Cable { ends: [one, other], rate, delay, queue, .. } in &lan.cables {
@@ -46,15 +46,15 @@ impl Layout {
                 let queue = queue.filter(|_| from < switches).map(|queue| Box::new(queue.clone()));
                 LinkSpec { rate, delay: SpanDistribution::Constant(delay), queue, loss: 0.0 }
             };
-            let there = self.line(name.clone(), &name, &spec(from), (from, to), seed);
-            let back = self.line(back_name.clone(), &back_name, &spec(to), (to, from), seed);
-            for (line, from) in [(there, from), (back, to)] {
+            let there = self.directed_link(name.clone(), &name, &spec(from), (from, to), seed);
+            let back = self.directed_link(back_name.clone(), &back_name, &spec(to), (to, from), seed);
+            for (link, from) in [(there, from), (back, to)] {
                 let switch = lan.switches.get(from);
                 let has_class_queues = switch.is_some_and(|switch| lan.has_class_queues(switch.spec));
-                self.lines[line as usize].has_class_queues = has_class_queues;
+                self.links[link as usize].has_class_queues = has_class_queues;
             }
             join(&mut stations, (from, to), Pair { there, back });
-            lines.extend([((from, to), there), ((to, from), back)]);
+            links.extend([((from, to), there), ((to, from), back)]);
             if from.max(to) < switches {
                 neighbours[from].push(to);
                 neighbours[to].push(from);
@@ -68,21 +68,21 @@ impl Layout {
         let route = |from: &str, to: &str| {
             let (&(source, first), &(sink, last)) = (switch_of.get(from)?, switch_of.get(to)?);
             let hops = [vec![source], path(&trees, first, last)?, vec![sink]].concat();
-            let forward = hops.windows(2).map(|hop| lines.get(&(hop[0], hop[1])).copied()).collect::<Option<_>>()?;
-            let backward = hops.windows(2).rev().map(|hop| lines.get(&(hop[1], hop[0])).copied());
+            let forward = hops.windows(2).map(|hop| links.get(&(hop[0], hop[1])).copied()).collect::<Option<_>>()?;
+            let backward = hops.windows(2).rev().map(|hop| links.get(&(hop[1], hop[0])).copied());
             Some((forward, backward.collect::<Option<_>>()?))
         };
-        self.routes = routes(lan, groups, route);
+        self.flows = routes(lan, groups, route);
         self.adapters = stations.split_off(switches);
         self.ethernet_switches = stations;
     }
 }
 
-/// Gives a port to each of the stations that `lines` join.
-fn join(stations: &mut [Station], (from, to): (usize, usize), lines: Pair) {
+/// Gives a port to each of the stations that `links` join.
+fn join(stations: &mut [Station], (from, to): (usize, usize), links: Pair) {
     let (near, far) = (stations[from].name.clone(), stations[to].name.clone());
-    stations[from].ports.push(StationPort { out: lines.there, incoming: lines.back, faces: far });
-    stations[to].ports.push(StationPort { out: lines.back, incoming: lines.there, faces: near });
+    stations[from].ports.push(StationPort { out: links.there, incoming: links.back, faces: far });
+    stations[to].ports.push(StationPort { out: links.back, incoming: links.there, faces: near });
 }
 
 /// The flows of all groups, of frames those of a generator one after the other.
@@ -90,7 +90,7 @@ fn routes(
     lan: &Lan<'_>,
     groups: &[FlowGroup],
     route: impl Fn(&str, &str) -> Option<(Vec<u32>, Vec<u32>)>,
-) -> Vec<Route> {
+) -> Vec<PlannedFlow> {
     let mut routes = Vec::new();
     let mut number = 0;
     for (group, spec) in groups.iter().enumerate() {
@@ -100,7 +100,7 @@ fn routes(
                 let (Some(from), Some(to)) = (end(&spec.from), end(&spec.to)) else { continue };
                 let Some((forward, backward)) = route(&from, &to) else { continue };
                 let name = spec.flow_name(index);
-                routes.push(Route { name, group, index, forward, backward, source: Source::Own });
+                routes.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
             }
             continue;
         }
@@ -112,7 +112,7 @@ fn routes(
             for &to in &generator.to {
                 let Some((forward, backward)) = route(generator.from, to) else { continue };
                 let source = Source::Frames(FramesOfGenerator { generator: number, share, link, first: first.clone() });
-                routes.push(Route { name: name(to), group, index: index as u32, forward, backward, source });
+                routes.push(PlannedFlow { name: name(to), group, index: index as u32, forward, backward, source });
             }
             number += 1;
         }
@@ -205,11 +205,11 @@ mod tests {
     #[test]
     fn control_frames_go_back_the_way_that_the_data_came() {
         let layout = layout(SQUARE, EVERYBODY);
-        let names = |lines: &[u32]| -> Vec<String> {
-            lines.iter().map(|&line| layout.lines[line as usize].name.clone()).collect()
+        let names = |links: &[u32]| -> Vec<String> {
+            links.iter().map(|&link| layout.links[link as usize].name.clone()).collect()
         };
-        assert_eq!(layout.routes.len(), 20);
-        for route in &layout.routes {
+        assert_eq!(layout.flows.len(), 20);
+        for route in &layout.flows {
             let reversed = names(&route.backward).into_iter().rev().map(|name| {
                 let (from, to) = name.split_once("->").unwrap_or_else(|| panic!("{name}"));
                 names::graph_link(to, from)
@@ -217,7 +217,7 @@ mod tests {
             assert_eq!(names(&route.forward), reversed.collect::<Vec<_>>(), "{}", route.name);
         }
         let of = |name: &str| {
-            let route = layout.routes.iter().find(|route| route.name == name);
+            let route = layout.flows.iter().find(|route| route.name == name);
             names(&route.unwrap_or_else(|| panic!("no `{name}`")).forward)
         };
         assert_eq!(of("all-1-3"), ["1->A", "A->B", "B->C", "C->3"]);
@@ -230,7 +230,7 @@ mod tests {
         let layout = layout(SQUARE, EVERYBODY);
         for station in layout.ethernet_switches.iter().chain(&layout.adapters) {
             for (port, number) in station.ports.iter().zip(0..) {
-                let (out, incoming) = (&layout.lines[port.out as usize], &layout.lines[port.incoming as usize]);
+                let (out, incoming) = (&layout.links[port.out as usize], &layout.links[port.incoming as usize]);
                 assert_eq!(out.name, names::graph_link(&station.name, &port.faces));
                 assert_eq!(incoming.name, names::graph_link(&port.faces, &station.name));
                 assert_eq!(incoming.far_input_port, number, "{}", incoming.name);
@@ -244,11 +244,11 @@ mod tests {
     #[test]
     fn the_flows_of_a_generator_follow_each_other_and_share_it_evenly() {
         let layout = layout(SQUARE, EVERYBODY);
-        for (route, index) in layout.routes.iter().zip(0..) {
+        for (route, index) in layout.flows.iter().zip(0..) {
             let Source::Frames(frames) = &route.source else { panic!("{}", route.name) };
             assert_eq!((frames.generator, route.index), (index / 4, index / 4));
             assert_eq!(frames.share, 0.25);
-            assert_eq!(frames.first, layout.routes[index as usize / 4 * 4].name);
+            assert_eq!(frames.first, layout.flows[index as usize / 4 * 4].name);
         }
     }
 

@@ -30,7 +30,7 @@ pub use flows::{
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub use python::PythonQueue;
-pub(crate) use queue::{DISCIPLINES, group_of};
+pub(crate) use queue::disciplines;
 pub use queue::{QueueSpec, Switch};
 pub use scenario::ScenarioSpec;
 pub(crate) use switch::SCHEDULERS;

@@ -1,35 +1,10 @@
-//! What checks have in common: a value that is refused with its path, and the bounds of names, rates and times.
+//! What checks have in common: what they require of a value, and the bounds of names, rates and times.
 
+use forebay_document::{Invalid, Path};
+use forebay_qdisc::config::QueueError;
 use forebay_units::{Rate, Span};
 
-use crate::document::{Node, Path};
-use crate::error::Problem;
 use crate::schema::SpanDistribution;
-
-/// A value that is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Invalid {
-    path: Path,
-    message: String,
-    label: String,
-    help: Option<String>,
-}
-
-impl Invalid {
-    pub fn new(path: Path, message: impl Into<String>, label: impl Into<String>) -> Self {
-        Self { path, message: message.into(), label: label.into(), help: None }
-    }
-
-    pub fn with_help(mut self, help: impl Into<Option<String>>) -> Self {
-        self.help = help.into();
-        self
-    }
-
-    /// The problem with its place in `document`.
-    pub fn placed_in(self, document: &Node) -> Problem {
-        Problem::at(document.place_of(&self.path).clone(), self.message, self.label).with_help(self.help)
-    }
-}
 
 pub(super) type Validity = Result<(), Invalid>;
 
@@ -89,4 +64,9 @@ pub(super) fn check_fraction(value: f64, below_one: bool, path: &Path) -> Validi
     let holds = if below_one { (0.0..1.0).contains(&value) } else { (0.0..=1.0).contains(&value) };
     let label = if below_one { "expected at least 0 and less than 1" } else { "expected 0 to 1" };
     require(holds, || path.clone(), || format!("`{}` is {value}", path.name()), label)
+}
+
+/// A parameter of the queue at `path` that is outside its bound.
+pub(crate) fn out_of_bounds(error: &QueueError, path: &Path) -> Invalid {
+    Invalid::new(path.below(&error.path), error.to_string(), format!("must {}", error.error.bound))
 }

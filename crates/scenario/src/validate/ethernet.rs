@@ -1,15 +1,15 @@
 //! The topology `ethernet`: who is joined to what, and rates that change.
 
+use forebay_document::{Invalid, Path, did_you_mean};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_units::Span;
 use petgraph::unionfind::UnionFind;
 
-use super::check::{Invalid, LONGEST_RUN, Validity, check_name, check_rate, check_span, require};
+use super::check::{LONGEST_RUN, Validity, check_name, check_rate, check_span, require};
 use super::frames::known_node;
 use super::lan::check_constant;
-use crate::document::Path;
-use crate::error::did_you_mean;
 use crate::lan::Lan;
 use crate::schema::{Ethernet, OTHERS, Service, ServiceAt, SpanDistribution};
 

@@ -1,14 +1,15 @@
 //! Groups of flows.
 
+use forebay_document::{Invalid, Path};
+
 use std::collections::BTreeMap;
 
 use forebay_tcp::TcpConfig;
 use forebay_units::{Bytes, Span};
 
-use super::check::{DAY, Invalid, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
+use super::check::{DAY, LONGEST_RUN, Validity, check_fraction, check_name, check_rate, check_span, require};
 use super::graph::Reach;
 use super::{frames, switch};
-use crate::document::Path;
 use crate::names;
 use crate::schema::{
     Application, Enters, FlowGroup, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Topology,

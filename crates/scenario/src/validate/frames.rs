@@ -1,14 +1,14 @@
 //! Flows across an Ethernet of either topology: frames, where flows begin and end, and what nodes send in all.
 
+use forebay_document::{Invalid, Path, did_you_mean};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_switching::SHORTEST_FRAME;
 use forebay_units::Span;
 
-use super::check::{Invalid, Validity, check_rate, require};
+use super::check::{Validity, check_rate, require};
 use super::lan::{check_constant, rates};
-use crate::document::Path;
-use crate::error::did_you_mean;
 use crate::lan::Lan;
 use crate::names;
 use crate::schema::{Application, FlowGroup, FrameOnOff, Frames, OTHERS, OneOrMany, ScenarioSpec, Transport};

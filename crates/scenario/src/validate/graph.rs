@@ -1,15 +1,15 @@
 //! The nodes and links of a free graph, and what reaches what.
 
+use forebay_document::{Invalid, Path, did_you_mean};
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_switching::MAX_PORTS;
 use petgraph::unionfind::UnionFind;
 
-use super::check::{Invalid, Validity, check_name, require};
+use super::check::{Validity, check_name, require};
 use super::ethernet::{MOST_PORTS, MOST_STATIONS, check_station};
 use super::switch;
-use crate::document::Path;
-use crate::error::did_you_mean;
 use crate::names;
 use crate::schema::{Adapter, Graph, Node, NodeKind, ScenarioSpec, SpanDistribution};
 

@@ -1,16 +1,17 @@
 //! What holds for Ethernets of either topology: memory and its watermarks, schemes and disciplines, and the frames that
 //! are sent.
 
+use forebay_document::{Invalid, Path};
+
 use std::collections::BTreeSet;
 
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement};
 use forebay_switching::{OutputLimit, ParameterError, PauseConfig, SharedMemory, SharedMemoryConfig, headroom};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 
-use super::check::{DAY, Invalid, Validity, check_span, require};
-use crate::document::Path;
+use super::check::{DAY, Validity, check_span, require};
 use crate::lan::{Cable, Lan, LanSwitch};
-use crate::layout::{Layout, Line};
+use crate::layout::{DirectedLink, Layout};
 use crate::schema::{Arbiter, Pause, Reaction, ScenarioSpec, SharedMemorySwitch, SpanDistribution, Transport};
 
 /// Packets of endpoints name a congestion point in ten bits, of which 0 is none.
@@ -95,24 +96,24 @@ pub(super) fn control_frames(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) ->
         return Ok(());
     };
     let layout = Layout::new(spec, 0);
-    let mut frames_on = vec![0_u64; layout.lines.len()];
-    for route in &layout.routes {
-        let to_destination = route.forward.iter().filter(|_| messages.to_destination);
-        to_destination.chain(&route.backward).for_each(|line| frames_on[*line as usize] += 1);
+    let mut frames_on = vec![0_u64; layout.links.len()];
+    for planned in &layout.flows {
+        let to_destination = planned.forward.iter().filter(|_| messages.to_destination);
+        to_destination.chain(&planned.backward).for_each(|link| frames_on[*link as usize] += 1);
     }
-    let busy = |frames: u64, line: &Line| {
-        line.spec.rate.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)))
+    let busy = |frames: u64, link: &DirectedLink| {
+        link.spec.rate.transmission_time(frames.saturating_mul(u64::from(CONTROL_FRAME_BYTES)))
     };
-    let busiest = frames_on.iter().zip(&layout.lines).max_by_key(|(frames, line)| busy(**frames, line));
-    let Some((&frames, line)) = busiest else { return Ok(()) };
-    let busy = busy(frames, line);
+    let busiest = frames_on.iter().zip(&layout.links).max_by_key(|(frames, link)| busy(**frames, link));
+    let Some((&frames, link)) = busiest else { return Ok(()) };
+    let busy = busy(frames, link);
     if messages.interval >= busy * 2 {
         return Ok(());
     }
     let (name, interval, field) = (scheme.name(), messages.interval, messages.field);
     let message = format!(
         "{name}: {frames} control frames in each {interval} on the link `{}`, where they take {busy}",
-        line.name
+        link.name
     );
     let at = path.key("congestion_management").key(name).key(field);
     Err(Invalid::new(at, message, "expected an interval of at least twice that")

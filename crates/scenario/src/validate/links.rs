@@ -1,12 +1,11 @@
 //! Links and their queues.
 
-use forebay_qdisc::{CbqConfig, ParameterError};
-use forebay_units::{QueueSize, Rate};
+use forebay_document::{Invalid, Path};
+use forebay_units::QueueSize;
 
-use super::check::{DAY, Invalid, Validity, check_fraction, check_rate, check_span, require};
-use crate::document::Path;
+use super::check::{DAY, Validity, check_fraction, check_rate, check_span, out_of_bounds, require};
 use crate::schema::{
-    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, SpanDistribution, Topology, Transport,
+    HostCount, LinkSpec, QueueSpec, ScenarioSpec, SizeDistribution, SpanDistribution, Switch, Topology, Transport,
 };
 
 const MOST_HOSTS: u32 = 1 << 20;
@@ -119,11 +118,9 @@ fn link(spec: &LinkSpec, largest: u64, path: &Path) -> Validity {
 }
 
 fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Validity {
-    if let Err(error) = queue.build_without_guests::<forebay_engine::Packet>(link.rate) {
-        let (path, name) = at_fault(queue, link.rate, path, error);
-        let message = format!("{name}: `{}` must {}", error.field, error.bound);
-        return Err(Invalid::new(path, message, format!("must {}", error.bound)));
-    }
+    queue
+        .check::<forebay_engine::Packet>(&Switch::of_stand_ins(), link.rate)
+        .map_err(|error| out_of_bounds(&error, path))?;
     let path = path.key(queue.name());
     match queue.limit() {
         Some(QueueSize::Bytes(limit)) if limit < largest => {
@@ -132,23 +129,4 @@ fn queue(queue: &QueueSpec, link: &LinkSpec, largest: u64, path: &Path) -> Valid
         }
         _ => Ok(()),
     }
-}
-
-/// Where `error` is: in the queue's own configuration, in one of its classes, or in the queue of one. Gives the path of
-/// the field and the name of the discipline that it belongs to.
-fn at_fault(queue: &QueueSpec, rate: Rate, path: &Path, error: ParameterError) -> (Path, &'static str) {
-    let path = path.key(queue.name());
-    let QueueSpec::Cbq(cbq) = queue else { return (path.key(error.field), queue.name()) };
-    for (index, class) in cbq.classes.iter().enumerate() {
-        let at = path.key("classes").index(index);
-        let rate = cbq.class_rate(index, rate);
-        if let Err(error) = class.queue.build_without_guests::<forebay_engine::Packet>(rate) {
-            return at_fault(&class.queue, rate, &at.key("queue"), error);
-        }
-        let alone = QueueSpec::Cbq(CbqConfig { classes: vec![class.clone()], default_class: None });
-        if alone.build_without_guests::<forebay_engine::Packet>(rate).is_err() {
-            return (at.key(error.field), queue.name());
-        }
-    }
-    (path.key(error.field), queue.name())
 }

@@ -1,13 +1,13 @@
 //! Time series and traces.
 
+use forebay_document::{Invalid, Path, did_you_mean};
+
 use std::collections::BTreeSet;
 use std::path::{Component, Path as FilePath};
 
 use forebay_units::Span;
 
-use super::check::{Invalid, Validity, require};
-use crate::document::Path;
-use crate::error::did_you_mean;
+use super::check::{Validity, require};
 use crate::names;
 use crate::schema::{FlowGauges, Probes, ScenarioSpec, SeriesKind};
 

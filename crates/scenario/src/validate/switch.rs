@@ -1,10 +1,10 @@
 //! Switches: their ports, their fabric, and the load that is put on them.
 
+use forebay_document::{Invalid, Path};
 use forebay_switching::{LoadError, LoadPattern, MAX_PORTS, SchedulerConfig, Speedup};
 use forebay_units::{Bytes, QueueSize};
 
-use super::check::{Invalid, Validity, require};
-use crate::document::Path;
+use super::check::{Validity, require};
 use crate::schema::{Cells, Cioq, Fabric, FlowGroup, InputQueued, ScenarioSpec, SwitchTopology, Transport};
 
 /// Checks the topology around one switch, but for its links. It comes before everything that asks for names of flows.

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use crate::document::{Entry, Node, Place, Value};
+use crate::document::Kind;
 use crate::error::{Problem, did_you_mean, list_names};
+use crate::tree::{Entry, Node, Place, Value};
 
-/// Deeper than any scenario; keeps a path of ten thousand dots from overflowing the stack.
+/// Deeper than any file; keeps a path of ten thousand dots from overflowing the stack.
 const DEEPEST: usize = 32;
 
 /// The text of an override, as errors show it.
@@ -16,9 +17,9 @@ pub(crate) fn text(path: &str, value: &str) -> String {
 /// Sets what stands at `path` to `value`, read as a TOML value if it is one and else as text. Elements of a list are
 /// named by their `name` (links of a graph by "from->to") or by their number from 0. `number` is that of the override,
 /// from 1.
-pub(crate) fn apply(root: &mut Node, number: usize, path: &str, value: &str) -> Result<(), Problem> {
+pub(crate) fn apply(root: &mut Node, kind: Kind, number: usize, path: &str, value: &str) -> Result<(), Problem> {
     let place = |span: Range<usize>| Place { text: number, span };
-    let keys = split(path, &place)?;
+    let keys = split(path, kind, &place)?;
     let offset = path.len() + 1;
     let shifted = |span: Range<usize>| place(span.start + offset..span.end + offset);
     let node = Node::parse_value(value, &shifted)
@@ -30,7 +31,7 @@ pub(crate) fn apply(root: &mut Node, number: usize, path: &str, value: &str) -> 
 type Key = (String, Place);
 
 /// Splits at dots; a part in double quotes may hold dots itself.
-fn split(path: &str, place: &dyn Fn(Range<usize>) -> Place) -> Result<Vec<Key>, Problem> {
+fn split(path: &str, kind: Kind, place: &dyn Fn(Range<usize>) -> Place) -> Result<Vec<Key>, Problem> {
     let mut keys = Vec::new();
     let mut start = 0;
     let mut quoted = false;
@@ -44,7 +45,7 @@ fn split(path: &str, place: &dyn Fn(Range<usize>) -> Place) -> Result<Vec<Key>, 
                 if key.is_empty() {
                     let message = "an override must be written as key.path=value".to_owned();
                     return Err(Problem::at(place(span), message, "a key is missing here")
-                        .with_help("for example flows.tcp.count=10".to_owned()));
+                        .with_help(format!("for example {}", kind.override_example)));
                 }
                 keys.push((key.to_owned(), place(span)));
                 start = position + 1;
@@ -53,7 +54,7 @@ fn split(path: &str, place: &dyn Fn(Range<usize>) -> Place) -> Result<Vec<Key>, 
         }
     }
     if keys.len() > DEEPEST {
-        return Err(Problem::at(place(0..path.len()), "no scenario is that deep".into(), "too many dots"));
+        return Err(Problem::at(place(0..path.len()), format!("no {} is that deep", kind.name), "too many dots"));
     }
     Ok(keys)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a scenario: one clear message with its place, what was expected there, and the nearest valid
+//! What is wrong with a document: one clear message with its place, what was expected there, and the nearest valid
 //! name.
 
 use std::fmt;
@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 
-use crate::document::{Node, Place};
 use crate::printable::{escaped, substituted};
+use crate::tree::{Node, PathStep, Place};
 
 /// Something wrong, with its place if that is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,12 +31,12 @@ impl Problem {
     }
 }
 
-/// Why a scenario was refused: what is wrong, where, what was expected, and what may have been meant.
+/// Why a document was refused: what is wrong, where, what was expected, and what may have been meant.
 ///
-/// Its `Display` is one line, `file:line:column: message`; [`ScenarioError::render`] shows the text with the offending
+/// Its `Display` is one line, `file:line:column: message`; [`DocumentError::render`] shows the text with the offending
 /// part underlined.
 #[derive(Clone, Debug)]
-pub struct ScenarioError {
+pub struct DocumentError {
     /// What is wrong.
     pub message: String,
     /// Name of the text: the file's, or `--set` for an override.
@@ -70,17 +70,8 @@ pub struct Words {
     pub help: Option<String>,
 }
 
-/// A step of the way from the root of a TOML text to a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PathStep {
-    /// A key of a table.
-    Key(String),
-    /// An element of a list, from 0.
-    Index(usize),
-}
-
-impl ScenarioError {
-    /// Shows what another reader of a TOML file found wrong at `path`, as a scenario's errors are shown. The last key
+impl DocumentError {
+    /// Shows what another reader of a TOML file found wrong at `path`. The last key
     /// itself is underlined if `at_key`, else its value; of what is not there, the nearest thing above it. A text that
     /// is not TOML yields that error instead.
     #[must_use]
@@ -139,17 +130,17 @@ fn within_one_line(span: Range<usize>, text: &str) -> Range<usize> {
     start..line_end
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for DocumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}: {}", self.file, self.line, self.column, self.message)
     }
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for DocumentError {}
 
 /// The message alone, for the rendered form, which shows the place by itself.
 #[derive(Debug)]
-struct Bare<'a>(&'a ScenarioError);
+struct Bare<'a>(&'a DocumentError);
 
 impl fmt::Display for Bare<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -173,7 +164,7 @@ impl Diagnostic for Bare<'_> {
     }
 }
 
-impl Diagnostic for ScenarioError {
+impl Diagnostic for DocumentError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
         self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
@@ -188,7 +179,8 @@ impl Diagnostic for ScenarioError {
 }
 
 /// "did you mean `min_threshold`?", if one of `names` is near to what was written.
-pub(crate) fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+#[must_use]
+pub fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(written, names).map(|name| format!("did you mean `{name}`?"))
 }
 

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::error::{PathStep, Problem};
+use crate::error::Problem;
 use crate::printable::unprintable;
 
 /// Where something stands: in which text, and from which byte to which.
@@ -21,12 +21,12 @@ pub(crate) struct Place {
 
 /// A value and its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Node {
-    pub value: Value,
-    pub place: Place,
+pub struct Node {
+    pub(crate) value: Value,
+    pub(crate) place: Place,
 }
 
-/// A TOML value. Dates are text: no key of a scenario takes one.
+/// A TOML value. Dates are text: no key takes one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
     Text(String),
@@ -46,45 +46,58 @@ pub(crate) struct Entry {
     pub node: Node,
 }
 
-/// A step of a [`Path`].
+/// A step of the way from the root of a TOML text to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum PathStep {
+    /// A key of a table.
     Key(String),
+    /// An element of a list, from 0.
     Index(usize),
 }
 
 /// The way from the root to a value: `topology.star.bottleneck.rate`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Path(Vec<Step>);
+pub struct Path(Vec<PathStep>);
 
 impl Path {
     /// This path and one key more; a dot in `key` makes it several.
+    #[must_use]
     pub fn key(&self, key: &str) -> Self {
         let mut steps = self.0.clone();
-        steps.extend(key.split('.').map(|part| Step::Key(part.to_owned())));
+        steps.extend(key.split('.').map(|part| PathStep::Key(part.to_owned())));
         Self(steps)
     }
 
     /// This path and an element of the list there.
+    #[must_use]
     pub fn index(&self, index: usize) -> Self {
         let mut steps = self.0.clone();
-        steps.push(Step::Index(index));
+        steps.push(PathStep::Index(index));
         Self(steps)
     }
 
-    /// The last key, for messages.
+    /// This path and one as in an override, `"cbq.classes.1.queue.red.limit"`, in which elements of lists have numbers,
+    /// from 0.
+    #[must_use]
+    pub fn below(&self, keys: &str) -> Self {
+        let step = |part: &str| part.parse().map_or_else(|_| PathStep::Key(part.to_owned()), PathStep::Index);
+        Self(self.0.iter().cloned().chain(keys.split('.').map(step)).collect())
+    }
+
+    /// The last key, for messages; at the root nothing.
+    #[must_use]
     pub fn name(&self) -> &str {
-        let key = |step: &'_ Step| matches!(step, Step::Key(_));
-        match self.0.iter().rfind(|step| key(step)) {
-            Some(Step::Key(name)) => name,
-            _ => "scenario",
+        let is_key = |step: &&PathStep| matches!(step, PathStep::Key(_));
+        match self.0.iter().rev().find(is_key) {
+            Some(PathStep::Key(name)) => name,
+            _ => "",
         }
     }
 }
 
 impl Node {
-    /// Reads the whole text of a scenario file.
-    pub fn parse(text: &str) -> Result<Self, Problem> {
+    /// Reads the whole text of a file.
+    pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
         let root = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
             Problem::at(Place { text: 0, span }, format!("this is not TOML: {}", error.message()), "here")
@@ -94,7 +107,7 @@ impl Node {
     }
 
     /// Reads one value, as on the right of a `=`; `place` gives the place of a span of `text`.
-    pub fn parse_value(text: &str, place: &dyn Fn(Range<usize>) -> Place) -> Option<Self> {
+    pub(crate) fn parse_value(text: &str, place: &dyn Fn(Range<usize>) -> Place) -> Option<Self> {
         DeValue::parse(text).ok().and_then(|value| Self::value(value, place).ok())
     }
 
@@ -135,14 +148,14 @@ impl Node {
 
     /// The place of what stands at `path`, or else of the nearest thing above it that there is: a default has no place
     /// of its own.
-    pub fn place_of(&self, path: &Path) -> &Place {
+    pub(crate) fn place_of(&self, path: &Path) -> &Place {
         let mut node = self;
         for step in &path.0 {
             let below = match (&node.value, step) {
-                (Value::Table(entries), Step::Key(key)) => {
+                (Value::Table(entries), PathStep::Key(key)) => {
                     entries.iter().find(|entry| entry.key == *key).map(|entry| &entry.node)
                 }
-                (Value::List(nodes), Step::Index(index)) => nodes.get(*index),
+                (Value::List(nodes), PathStep::Index(index)) => nodes.get(*index),
                 _ => None,
             };
             match below {
@@ -156,7 +169,7 @@ impl Node {
     }
 
     /// The place of the value at `path`, or of its key, or else of the nearest thing above it that there is.
-    pub fn place_at(&self, path: &[PathStep], at_key: bool) -> &Place {
+    pub(crate) fn place_at(&self, path: &[PathStep], at_key: bool) -> &Place {
         let (mut node, mut place) = (self, &self.place);
         for (index, step) in path.iter().enumerate() {
             let below = match (&node.value, step) {
@@ -175,13 +188,14 @@ impl Node {
     }
 
     /// The tree as TOML text, with all overrides.
+    #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).unwrap_or_default()
     }
 
     /// Checks that every text in the value of `key` can be printed: names stand in tables, messages and file names. A
     /// description may have several lines.
-    pub fn check_texts(&self, key: &str) -> Result<(), Problem> {
+    pub(crate) fn check_texts(&self, key: &str) -> Result<(), Problem> {
         match &self.value {
             Value::Text(text) => {
                 let breaks: &[char] = if key == "description" { &['\n', '\r', '\t'] } else { &[] };

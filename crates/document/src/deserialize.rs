@@ -1,5 +1,5 @@
-//! A serde deserializer over the tree of [`crate::document`]: every error gets the place of the very key or value that
-//! it is about, in the words of a scenario's author rather than in serde's.
+//! A serde deserializer over the tree of [`crate::tree`]: every error gets the place of the very key or value that
+//! it is about, in the words of the file's author rather than in serde's.
 //!
 //! Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name, `queue = "red"`, stands for
 //! that key with an empty table.
@@ -12,12 +12,13 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use crate::document::{Entry, Node, Place, Value};
 use crate::error::{Problem, did_you_mean, list_names};
+use crate::tree::{Entry, Node, Place, Value};
 
-/// Reads the tree as `T`.
-pub(crate) fn deserialize<'de, T: serde::Deserialize<'de>>(root: &'de Node) -> Result<T, Problem> {
-    T::deserialize(Field { value: &root.value, place: &root.place, name: "" }).map_err(Fault::into_problem)
+/// Reads the tree as `T`; messages call the whole of it `root_name`.
+pub(crate) fn deserialize<'de, T: serde::Deserialize<'de>>(root: &'de Node, root_name: &str) -> Result<T, Problem> {
+    let field = Field { value: &root.value, place: &root.place, name: "" };
+    T::deserialize(field).map_err(|fault| fault.into_problem(root_name))
 }
 
 /// A value under its name.
@@ -62,9 +63,9 @@ impl Fault {
         self
     }
 
-    fn into_problem(self) -> Problem {
+    fn into_problem(self, root_name: &str) -> Problem {
         let (place, name) = self.at.unwrap_or_default();
-        let name = if name.is_empty() { "the scenario".to_owned() } else { format!("`{name}`") };
+        let name = if name.is_empty() { root_name.to_owned() } else { format!("`{name}`") };
         match self.kind {
             Kind::Invalid(why) => {
                 let label = self.expected.map_or_else(|| "not valid".into(), |expected| format!("expected {expected}"));

@@ -13,7 +13,8 @@ pub(crate) fn unprintable(text: &str) -> Option<char> {
 }
 
 /// `text` with what cannot be printed as `\u{1b}`. Ends of lines stay.
-pub(crate) fn escaped(text: &str) -> String {
+#[must_use]
+pub fn escaped(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c == '\n' || is_printable(c) {

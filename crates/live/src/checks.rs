@@ -1,0 +1,318 @@
+//! What must hold before anything is touched.
+//!
+//! Every check only reads. The one thing that is taken is the [claim](claim) on both interfaces, which ends with the
+//! process.
+
+mod claim;
+mod error;
+
+use std::fs;
+use std::io;
+
+use forebay_units::Rate;
+
+pub use claim::Claim;
+pub use error::{CheckError, Side};
+
+use crate::sys::ethtool::Ethtool;
+use crate::sys::identity::{self, Capabilities, Capability};
+use crate::sys::netlink::{Address, Link, Netlink};
+
+/// How frames come in and go out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Packet sockets.
+    AfPacket,
+    /// AF_XDP sockets.
+    AfXdp,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The interface `interfaces.inside`.
+    pub inside: String,
+    /// The interface `interfaces.outside`.
+    pub outside: String,
+    /// The rate from inside to outside.
+    pub outbound: Option<Rate>,
+    /// The rate from outside to inside.
+    pub inbound: Option<Rate>,
+    /// How frames come in and go out.
+    pub method: Method,
+    /// The name of the bridge that takes over when this process dies; see [`bridge_name`].
+    pub fail_open: Option<String>,
+    /// A thread is to have a real-time priority.
+    pub realtime: bool,
+    /// Memory is to be locked.
+    pub lock_memory: bool,
+}
+
+/// The longest name of an interface.
+const LONGEST_NAME: usize = libc::IFNAMSIZ - 1;
+
+/// What the bridge is called where nobody says: `fb-` and the name of the inside interface, as far as there is room.
+pub fn bridge_name(inside: &str) -> String {
+    format!("fb-{inside}").chars().take(LONGEST_NAME).collect()
+}
+
+/// What a bridge of ours is marked with, so that no other is ever touched.
+pub fn bridge_mark(inside: &str, outside: &str) -> String {
+    format!("{BRIDGE_MARK}{inside} and {outside}")
+}
+
+/// How the mark of every bridge of ours begins.
+pub const BRIDGE_MARK: &str = "forebay-live: fail-open of ";
+
+/// An interface that may be used.
+#[derive(Debug)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Its number.
+    pub index: u32,
+    /// The longest payload of a frame.
+    pub mtu: u32,
+    /// Its address.
+    pub address: [u8; 6],
+    /// Its speed in Mb/s, where it knows one.
+    pub speed: Option<u32>,
+    /// Nobody else of us uses it, for as long as this is held.
+    _claim: Claim,
+}
+
+/// What was found, for those who set up.
+#[derive(Debug)]
+pub struct Checked {
+    /// The inside interface.
+    pub inside: Port,
+    /// The outside interface.
+    pub outside: Port,
+    /// How frames come in and go out.
+    pub method: Method,
+    /// The name of the bridge that takes over.
+    pub fail_open: Option<String>,
+}
+
+impl Checked {
+    /// Both interfaces.
+    pub const fn ports(&self) -> [&Port; 2] {
+        [&self.inside, &self.outside]
+    }
+}
+
+/// What the kernel says, before anybody judges it.
+struct Machine {
+    links: Vec<Link>,
+    addresses: Vec<Address>,
+    kernel: (u32, u32),
+    capabilities: Capabilities,
+    root: bool,
+}
+
+/// Whether all holds that is needed.
+///
+/// # Errors
+/// The first thing that does not hold.
+pub fn check(wanted: &Wanted) -> Result<Checked, CheckError> {
+    let machine = Machine::read().map_err(|source| CheckError::Unreadable { source })?;
+    let [inside, outside] = machine.judge(wanted)?;
+    let ethtool = Ethtool::open().map_err(|source| CheckError::Unreadable { source })?;
+    let speeds = [inside, outside].map(|link| has_real_speed(link).then(|| ethtool.speed(&link.name)).flatten());
+    check_speed("outbound.rate", wanted.outbound, outside, speeds[1])?;
+    check_speed("inbound.rate", wanted.inbound, inside, speeds[0])?;
+    if wanted.method == Method::AfXdp {
+        for link in [inside, outside] {
+            let queues = ethtool.receive_queues(&link.name).unwrap_or(link.receive_queues);
+            if queues > 1 {
+                return Err(CheckError::ReceiveQueues { interface: link.name.clone(), queues });
+            }
+        }
+    }
+    let port = |link: &Link, speed| -> Result<Port, CheckError> {
+        Ok(Port {
+            name: link.name.clone(),
+            index: link.index,
+            mtu: link.mtu,
+            address: link.address.unwrap_or_default(),
+            speed,
+            _claim: Claim::of(&link.name, link.index)?,
+        })
+    };
+    let (inside, outside) = (port(inside, speeds[0])?, port(outside, speeds[1])?);
+    Ok(Checked { inside, outside, method: wanted.method, fail_open: wanted.fail_open.clone() })
+}
+
+/// Whether this process has these capabilities.
+///
+/// # Errors
+/// It lacks some.
+pub fn check_capabilities(needed: &[Capability]) -> Result<(), CheckError> {
+    let has = identity::effective().map_err(|source| CheckError::Unreadable { source })?;
+    judge_capabilities(has, needed)
+}
+
+fn judge_capabilities(has: Capabilities, needed: &[Capability]) -> Result<(), CheckError> {
+    // The older, wider capability stands in for the newer one.
+    let held = |wanted: Capability| has.has(wanted) || wanted == Capability::Bpf && has.has(Capability::SysAdmin);
+    let missing: Vec<Capability> = needed.iter().copied().filter(|wanted| !held(*wanted)).collect();
+    if missing.is_empty() { Ok(()) } else { Err(CheckError::Capabilities { missing }) }
+}
+
+/// Whether the speed that an interface states is a real one: a veth pair says 10 Gb/s and a TAP 10 Mb/s, and neither is.
+fn has_real_speed(link: &Link) -> bool {
+    !matches!(link.kind.as_deref(), Some("veth" | "tun" | "dummy" | "bridge"))
+}
+
+fn check_speed(key: &'static str, rate: Option<Rate>, link: &Link, speed: Option<u32>) -> Result<(), CheckError> {
+    match (rate, speed.map(|megabits| Rate::megabits(megabits.into()))) {
+        (Some(rate), Some(speed)) if rate > speed => {
+            Err(CheckError::AboveSpeed { key, rate, interface: link.name.clone(), speed })
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Machine {
+    fn read() -> io::Result<Self> {
+        let mut netlink = Netlink::open()?;
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease")?;
+        Ok(Self {
+            links: netlink.links()?,
+            addresses: netlink.addresses()?,
+            kernel: kernel_version(&release).unwrap_or_default(),
+            capabilities: identity::effective()?,
+            root: identity::user() == 0,
+        })
+    }
+
+    /// Everything that can be said from what was read: both interfaces, inside first.
+    fn judge(&self, wanted: &Wanted) -> Result<[&Link; 2], CheckError> {
+        if wanted.inside == wanted.outside {
+            return Err(CheckError::Same { interface: wanted.inside.clone() });
+        }
+        let inside = self.judge_interface(Side::Inside, &wanted.inside, wanted)?;
+        let outside = self.judge_interface(Side::Outside, &wanted.outside, wanted)?;
+        if inside.mtu != outside.mtu {
+            let of = |link: &Link| (link.name.clone(), link.mtu);
+            return Err(CheckError::DifferentMtu { inside: of(inside), outside: of(outside) });
+        }
+        if let Some(name) = &wanted.fail_open {
+            self.judge_bridge(name, wanted)?;
+        }
+        self.judge_kernel(wanted)?;
+        judge_capabilities(self.capabilities, &self.needed(wanted))?;
+        Ok([inside, outside])
+    }
+
+    fn judge_interface(&self, side: Side, name: &str, wanted: &Wanted) -> Result<&Link, CheckError> {
+        let interface = name.to_owned();
+        let Some(link) = self.links.iter().find(|link| link.name == name) else {
+            return Err(CheckError::NoSuchInterface { side, interface, nearest: self.nearest(name) });
+        };
+        if link.is_loopback() {
+            return Err(CheckError::Loopback { side, interface });
+        }
+        if link.address.is_none() {
+            return Err(CheckError::NotEthernet { side, interface });
+        }
+        if let Some(master) = link.master {
+            self.judge_master(side, name, master, wanted)?;
+        }
+        if !link.is_up() {
+            return Err(CheckError::Down { side, interface });
+        }
+        // A link-local IPv6 address is there by itself, and nothing is cut off with it.
+        let cut_off = |address: &&Address| match address.ip {
+            std::net::IpAddr::V4(_) => true,
+            std::net::IpAddr::V6(ip) => !ip.is_unicast_link_local(),
+        };
+        let own = self.addresses.iter().filter(|address| address.interface == link.index).find(cut_off);
+        if let Some(Address { ip, prefix, .. }) = own {
+            return Err(CheckError::HasAddress { side, interface, address: format!("{ip}/{prefix}") });
+        }
+        Ok(link)
+    }
+
+    /// Whether the interface that ours is a port of is our own bridge.
+    fn judge_master(&self, side: Side, name: &str, master: u32, wanted: &Wanted) -> Result<(), CheckError> {
+        let interface = name.to_owned();
+        let master = self.links.iter().find(|link| link.index == master);
+        let Some(master) = master else {
+            return Err(CheckError::ForeignPort { side, interface, master: "another interface".into() });
+        };
+        let bridge = master.name.clone();
+        let ours = master.alias.as_deref().is_some_and(|alias| alias.starts_with(BRIDGE_MARK));
+        match (ours, &wanted.fail_open) {
+            (true, Some(expected)) if *expected == bridge => Ok(()),
+            (true, Some(expected)) => {
+                Err(CheckError::OtherBridge { side, interface, bridge, expected: expected.clone() })
+            }
+            (true, None) => Err(CheckError::BridgeLeft { side, interface, bridge }),
+            (false, _) => Err(CheckError::ForeignPort { side, interface, master: bridge }),
+        }
+    }
+
+    /// Whether the bridge's name can be had, or is that of the one that we made before.
+    fn judge_bridge(&self, name: &str, wanted: &Wanted) -> Result<(), CheckError> {
+        let valid = !name.is_empty()
+            && name.len() <= LONGEST_NAME
+            && !matches!(name, "." | "..")
+            && !name.contains(|c: char| c == '/' || c == ':' || c.is_whitespace());
+        if !valid {
+            return Err(CheckError::BridgeName { bridge: name.into() });
+        }
+        let mark = bridge_mark(&wanted.inside, &wanted.outside);
+        match self.links.iter().find(|link| link.name == name) {
+            Some(link) if link.alias.as_ref() != Some(&mark) => {
+                let other = link.alias.as_deref().and_then(|alias| alias.strip_prefix(BRIDGE_MARK));
+                Err(CheckError::BridgeTaken { bridge: name.into(), of: other.map(str::to_owned) })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn judge_kernel(&self, wanted: &Wanted) -> Result<(), CheckError> {
+        let (what, least) = match (wanted.method, &wanted.fail_open) {
+            (Method::AfXdp, _) => ("`io.method = \"af_xdp\"`", (5, 9)),
+            (Method::AfPacket, Some(_)) => ("`io.fail_open` with `io.method = \"af_packet\"`", (6, 6)),
+            (Method::AfPacket, None) => return Ok(()),
+        };
+        if self.kernel >= least { Ok(()) } else { Err(CheckError::OldKernel { what, least, found: self.kernel }) }
+    }
+
+    fn needed(&self, wanted: &Wanted) -> Vec<Capability> {
+        let mut needed = vec![Capability::NetRaw, Capability::NetAdmin];
+        if wanted.method == Method::AfXdp || wanted.fail_open.is_some() {
+            needed.push(Capability::Bpf);
+        }
+        if wanted.realtime {
+            needed.push(Capability::SysNice);
+        }
+        if wanted.lock_memory {
+            needed.push(Capability::IpcLock);
+        }
+        // To be root no longer.
+        if self.root {
+            needed.extend([Capability::Setgid, Capability::Setuid]);
+        }
+        needed
+    }
+
+    /// The interface whose name is most like `name`, if it is like it at all.
+    fn nearest(&self, name: &str) -> Option<String> {
+        let usable = self.links.iter().filter(|link| !link.is_loopback());
+        let likeness = usable.map(|link| (strsim::jaro_winkler(&link.name, name), &link.name));
+        let best = likeness.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        (best.0 > 0.7).then(|| best.1.clone())
+    }
+}
+
+/// The first two numbers of a release such as `6.18.44-generic`.
+fn kernel_version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.trim().split(|c: char| !c.is_ascii_digit());
+    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests;

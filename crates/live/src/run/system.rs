@@ -1,0 +1,115 @@
+//! What is set up around the directions: interfaces, offloads, the bridge that takes over; and what is in force of it.
+
+use std::process::Command;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Failure, broken, input};
+use crate::checks::{self, Checked, Wanted};
+use crate::config::{LiveConfig, Method};
+use crate::io::{Halves, Interface, af_packet, af_xdp, tap};
+use crate::setup::{Bridge, Entrances, Offloads, Reader};
+
+/// What is held while frames are forwarded.
+pub(super) struct System {
+    longest_frame: usize,
+    /// None with TAP interfaces, which are made for this and gone at the end.
+    around: Option<Around>,
+}
+
+/// What is around interfaces that were there before.
+struct Around {
+    checked: Arc<Checked>,
+    offloads: Offloads,
+    entrances: Option<Arc<Entrances>>,
+    bridge: Option<Bridge>,
+}
+
+/// What must hold before anything is touched; nothing is known of TAP interfaces, which are still to be made.
+pub(super) fn check(config: &LiveConfig) -> Result<Option<Checked>, Failure> {
+    let method = match config.io.method {
+        Method::AfPacket => checks::Method::AfPacket,
+        Method::AfXdp => checks::Method::AfXdp,
+        Method::Tap if config.io.fail_open => {
+            return Err(input("`io.fail_open`: a TAP interface is gone with its process; use another `io.method`"));
+        }
+        Method::Tap => return Ok(None),
+    };
+    let names = &config.interfaces;
+    let realtime = config.directions().any(|(_, direction)| direction.priority.is_some());
+    let rate = |name| config.direction(name).map(|direction| direction.rate);
+    let bridge = || config.io.bridge.clone().unwrap_or_else(|| checks::bridge_name(&names.inside));
+    let wanted = Wanted {
+        inside: names.inside.clone(),
+        outside: names.outside.clone(),
+        outbound: rate("outbound"),
+        inbound: rate("inbound"),
+        method,
+        fail_open: config.io.fail_open.then(bridge),
+        realtime,
+        lock_memory: realtime,
+    };
+    checks::check(&wanted).map(Some).map_err(input)
+}
+
+impl System {
+    /// Sets up all but the end of it, [`System::settle`]; returns the interfaces, inside first.
+    pub fn set_up(config: &LiveConfig, restorer: Command) -> Result<(Self, [Halves; 2]), Failure> {
+        let names = &config.interfaces;
+        let Some(checked) = check(config)? else {
+            let open = |name: &str| tap::open(name, tap::Options::default()).map_err(input);
+            let ((inside, one), (outside, other)) = (open(&names.inside)?, open(&names.outside)?);
+            let longest_frame = inside.longest_frame().max(outside.longest_frame());
+            return Ok((Self { longest_frame, around: None }, [one, other]));
+        };
+        let offloads = Offloads::turn_off(&checked, Some(restorer)).map_err(input)?;
+        let [inside, outside] = [&names.inside, &names.outside].map(|name| Interface::find(name).map_err(input));
+        let (inside, outside) = (inside?, outside?);
+        let open = |interface: &Interface| match config.io.method {
+            Method::AfXdp => af_xdp::open(interface, af_xdp::Options::default()).map_err(input),
+            _ => af_packet::open(interface, af_packet::Options::default()).map_err(input),
+        };
+        let halves = [open(&inside)?, open(&outside)?];
+        // An XDP program takes the frames before a bridge could see them.
+        let shuts = checked.fail_open.is_some() && config.io.method == Method::AfPacket;
+        let entrances = shuts.then(|| Entrances::shut(&checked).map(Arc::new).map_err(input)).transpose()?;
+        let bridge = Bridge::ensure(&checked).map_err(input)?;
+        let around = Around { checked: Arc::new(checked), offloads, entrances, bridge };
+        Ok((Self { longest_frame: inside.longest_frame(), around: Some(around) }, halves))
+    }
+
+    /// The longest frame that either interface carries, with a VLAN tag.
+    pub const fn longest_frame(&self) -> usize {
+        self.longest_frame
+    }
+
+    /// What is in force, asked of the kernel at each call.
+    pub fn read_back(&self, config: &LiveConfig) -> Result<Box<dyn FnMut() -> Value + Send>, Failure> {
+        let asked = json!({ "interfaces": config.interfaces, "io": config.io, "seed": config.control.seed });
+        let Some(Around { checked, entrances, .. }) = &self.around else {
+            return Ok(Box::new(move || json!({ "configured": asked })));
+        };
+        let mut reader = Reader::open().map_err(broken)?;
+        let (checked, entrances) = (Arc::clone(checked), entrances.clone());
+        Ok(Box::new(move || {
+            let found = reader.read(&checked, entrances.as_deref());
+            let in_force = found.map_or_else(|error| json!({ "error": error.to_string() }), |found| json!(found));
+            json!({ "configured": asked, "in_force": in_force })
+        }))
+    }
+
+    /// Set-up has succeeded: the bridge stays, whatever comes.
+    pub fn settle(&mut self) {
+        if let Some(bridge) = self.around.as_mut().and_then(|around| around.bridge.as_mut()) {
+            bridge.keep();
+        }
+    }
+
+    /// Opens the entrances, restores the offloads. The sockets have been closed.
+    pub fn tear_down(self) -> Result<(), Failure> {
+        let Some(Around { offloads, entrances, .. }) = self.around else { return Ok(()) };
+        drop(entrances);
+        offloads.restore().map_err(broken)
+    }
+}

@@ -1,0 +1,89 @@
+//! What is set up, and put back.
+//!
+//! | what | put back |
+//! |---|---|
+//! | [offloads](Offloads) off at both interfaces | when it is dropped: at any end of the process, kill -9 too with a restorer |
+//! | the [bridge](Bridge) that takes over | when set-up fails; else it stays, until [`teardown`] |
+//! | the [entrances](Entrances) of both interfaces shut to the bridge | by the kernel, when the process ends in any way |
+//!
+//! The bridge stays at a clean end: a daemon that is restarted, or fails to start, must not stop the traffic. Who wants
+//! the two interfaces apart again says so: `forebay-live teardown`.
+//!
+//! The order at a start: [`crate::checks::check`], [`Offloads::turn_off`], sockets and rings, [`Entrances::shut`] (for
+//! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
+//! [`crate::privileges::drop`], threads. Frames that came into the rings before the entrances were shut have gone over a
+//! bridge of an earlier start too: they are to be thrown away. At the end the sockets are closed first and the entrances
+//! opened at once after it; what is still queued is sent meanwhile.
+
+mod bridge;
+mod offloads;
+mod read_back;
+
+use std::io;
+
+use thiserror::Error;
+
+pub use bridge::{Bridge, Teardown, teardown};
+pub use offloads::{Offloads, run_restorer};
+pub use read_back::{InForce, PortInForce, Reader};
+
+use crate::checks::{CheckError, Checked};
+use crate::privileges::PrivilegeError;
+use crate::sys::tcx::TcxDrop;
+
+/// Something could not be set up. What had been until then is put back.
+#[derive(Debug, Error)]
+#[allow(missing_docs, reason = "the message says what each field is")]
+pub enum SetupError {
+    #[error("cannot {what} of `{interface}`: {source}")]
+    Offloads { interface: String, what: &'static str, source: io::Error },
+    #[error(
+        "`{interface}` does not let `{feature}` be turned off, so that it hands over several packets as one: use \
+         another interface"
+    )]
+    StillOn { interface: String, feature: String },
+    #[error("cannot start the process that restores the offloads: {source}")]
+    Restorer { source: io::Error },
+    #[error("the process that restores the offloads did not get ready: {said}")]
+    RestorerNotReady { said: String },
+    #[error("cannot {what} the bridge `{bridge}`: {source}")]
+    Bridge { what: &'static str, bridge: String, source: io::Error },
+    #[error("there is no fail-open bridge `{bridge}`: `ip -d link show type bridge` shows those that are there")]
+    NoBridge { bridge: String },
+    #[error("`{bridge}` was not made by Forebay, and stays: remove it with `ip link del {bridge}` if it is yours")]
+    ForeignBridge { bridge: String },
+    #[error(
+        "cannot keep the frames of `{interface}` from the bridge with a BPF program: {source}; this needs Linux 6.6, \
+         CAP_BPF and CAP_NET_ADMIN, or set `io.fail_open = false`"
+    )]
+    Entrance { interface: String, source: io::Error },
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    #[error(transparent)]
+    Privileges(#[from] PrivilegeError),
+}
+
+/// The entrances of both interfaces are shut to the bridge while this is held; packet sockets go on seeing every frame.
+#[derive(Debug)]
+pub struct Entrances {
+    shut: [TcxDrop; 2],
+}
+
+impl Entrances {
+    /// Shuts both.
+    ///
+    /// # Errors
+    /// The kernel is older than 6.6, or a capability is missing.
+    pub fn shut(checked: &Checked) -> Result<Self, SetupError> {
+        let [inside, outside] = checked.ports().map(|port| {
+            let at_port = |source| SetupError::Entrance { interface: port.name.clone(), source };
+            TcxDrop::attach(port.index).map_err(at_port)
+        });
+        Ok(Self { shut: [inside?, outside?] })
+    }
+
+    /// Whether the kernel says that both are shut.
+    pub fn are_shut(&self, checked: &Checked) -> bool {
+        self.shut.iter().zip(checked.ports()).all(|(shut, port)| shut.attached_to() == Some(port.index))
+    }
+}

@@ -1,0 +1,35 @@
+//! Calls of the kernel: all unsafe code of this crate, each call behind a function that cannot be used wrongly.
+//!
+//! Each file wraps one interface of the kernel in safe functions that return [`std::io::Error`]; who calls them says
+//! which interface or file was meant.
+
+mod bpf;
+pub mod clock;
+pub mod ethtool;
+pub mod identity;
+pub mod interface;
+mod mapping;
+pub mod namespace;
+pub mod netlink;
+mod netlink_message;
+pub(crate) mod packet_ring;
+pub mod realtime;
+pub mod seccomp;
+pub mod signals;
+pub(crate) mod socket;
+pub mod tcx;
+pub(crate) mod tun;
+pub(crate) mod xdp;
+mod xdp_ring;
+
+use std::io;
+
+/// What a system call that returns -1 and sets `errno` returned.
+fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// The size of `T` as the calls of sockets want it.
+const fn size<T>() -> libc::socklen_t {
+    size_of::<T>() as libc::socklen_t
+}

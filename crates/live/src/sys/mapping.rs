@@ -1,0 +1,154 @@
+//! Memory shared with the kernel.
+#![allow(unsafe_code, reason = "mmap, and memory that the kernel writes")]
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A range of memory that the kernel reads and writes as well; unmapped when dropped.
+///
+/// Which part belongs to whom at a time is an agreement that this type does not know: words by which both sides agree
+/// are read and written atomically, and what the agreement gives to us is read and written through `unsafe` functions.
+pub(super) struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+}
+
+// SAFETY: the memory belongs to the process, not to a thread; all access goes through the functions below.
+unsafe impl Send for Mapping {}
+// SAFETY: by a shared reference words are accessed atomically only; the rest is behind `unsafe` functions whose callers
+// promise to be alone.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `bytes` of what `fd` offers at `offset`.
+    pub(super) fn of(fd: BorrowedFd<'_>, bytes: usize, offset: libc::off_t) -> io::Result<Self> {
+        Self::map(bytes, libc::MAP_SHARED | libc::MAP_POPULATE, fd.as_raw_fd(), offset)
+    }
+
+    /// Maps `bytes` of new memory, zero, at a page's start.
+    pub(super) fn anonymous(bytes: usize) -> io::Result<Self> {
+        Self::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
+    }
+
+    fn map(bytes: usize, flags: libc::c_int, fd: libc::c_int, offset: libc::off_t) -> io::Result<Self> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: no address is asked for, so that nothing that is mapped already is replaced.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, fd, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = NonNull::new(start.cast()).ok_or_else(|| io::Error::other("mmap returned address 0"))?;
+        Ok(Self { start, bytes })
+    }
+
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub(super) fn address(&self) -> u64 {
+        self.start.as_ptr() as u64
+    }
+
+    /// Where `bytes` bytes at `at` lie.
+    ///
+    /// # Panics
+    /// They are not inside: offsets come from the layout that the kernel accepted and are checked before.
+    fn place(&self, at: usize, bytes: usize) -> *mut u8 {
+        assert!(
+            at.checked_add(bytes).is_some_and(|end| end <= self.bytes),
+            "outside the memory shared with the kernel"
+        );
+        // SAFETY: `at` is inside the mapping, as just checked.
+        unsafe { self.start.as_ptr().add(at) }
+    }
+
+    /// The word at `at`, by which both sides agree.
+    pub(super) fn word(&self, at: usize) -> &AtomicU32 {
+        let place = self.place(at, size_of::<u32>()).cast::<u32>();
+        assert!(place.is_aligned(), "a word shared with the kernel lies across its boundary");
+        // SAFETY: in the mapping and aligned; the kernel reads and writes it by single accesses, and nobody of us makes
+        // a reference to it that is not atomic.
+        unsafe { AtomicU32::from_ptr(place) }
+    }
+
+    /// The bytes at `at`.
+    ///
+    /// # Safety
+    /// Neither the kernel nor anybody else writes them while the slice lives.
+    pub(super) unsafe fn slice(&self, at: usize, bytes: usize) -> &[u8] {
+        let place = self.place(at, bytes);
+        // SAFETY: in the mapping, initialised by the kernel, and by the caller's promise not written.
+        unsafe { std::slice::from_raw_parts(place, bytes) }
+    }
+
+    /// Copies `from` to `at`.
+    ///
+    /// # Safety
+    /// Neither the kernel nor anybody else reads or writes there at the same time.
+    pub(super) unsafe fn write(&self, at: usize, from: &[u8]) {
+        let place = self.place(at, from.len());
+        // SAFETY: in the mapping, alone there by the caller's promise, and no slice outside a mapping overlaps it.
+        unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), place, from.len()) };
+    }
+
+    /// The value of type `T` at `at`.
+    ///
+    /// # Safety
+    /// Neither the kernel nor anybody else writes there at the same time, and every pattern of bits is a `T`.
+    pub(super) unsafe fn read<T: Copy>(&self, at: usize) -> T {
+        let place = self.place(at, size_of::<T>()).cast::<T>();
+        // SAFETY: in the mapping, not written meanwhile and a `T` by the caller's promise; alignment is not assumed.
+        unsafe { place.read_unaligned() }
+    }
+
+    /// Puts `value` at `at`.
+    ///
+    /// # Safety
+    /// As [`Mapping::write`].
+    pub(super) unsafe fn put<T: Copy>(&self, at: usize, value: T) {
+        let place = self.place(at, size_of::<T>()).cast::<T>();
+        // SAFETY: in the mapping and alone there by the caller's promise; alignment is not assumed.
+        unsafe { place.write_unaligned(value) };
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `map` with this length; every reference into it borrowed from `self`.
+        unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// Reads the word before what it announces.
+pub(super) fn acquire(word: &AtomicU32) -> u32 {
+    word.load(Ordering::Acquire)
+}
+
+/// Writes the word after what it announces.
+pub(super) fn release(word: &AtomicU32, value: u32) {
+    word.store(value, Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let mapping = Mapping::anonymous(4096).unwrap();
+        release(mapping.word(8), 7);
+        assert_eq!(acquire(mapping.word(8)), 7);
+        // SAFETY: nobody else knows this memory.
+        unsafe { mapping.write(100, b"abc") };
+        // SAFETY: as above.
+        assert_eq!(unsafe { mapping.slice(99, 5) }, b"\0abc\0");
+    }
+
+    #[test]
+    #[should_panic(expected = "outside")]
+    fn nothing_outside_is_reached() {
+        Mapping::anonymous(4096).unwrap().word(4094);
+    }
+}

@@ -1,0 +1,208 @@
+//! The live port decides as `forebay replay` does: the same verdict for every packet, under every discipline.
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+
+use forebay_live::packet::LivePacket;
+use forebay_live::pool::Pool;
+use forebay_live::port::{Port, PortParts, Tap};
+use forebay_qdisc::config::{NoGuest, QueueSpec};
+use forebay_qdisc::{DropReason, Rate, Span, Time};
+use forebay_replay::{CaptureReader, CapturedPacket, ReplayOptions, ReplayedQueue, dice, replay, salt};
+use proptest::prelude::*;
+
+const SEED: u64 = 7;
+
+/// A frame at a time in nanoseconds.
+#[derive(Clone, Debug)]
+struct Arrival {
+    at_ns: u64,
+    frame: Vec<u8>,
+}
+
+/// A UDP packet of one of some flows. Its number is its payload.
+fn frame(number: u32, flow: u8, payload_bytes: usize, ecn: u8) -> Vec<u8> {
+    let ip_bytes = 20 + 8 + payload_bytes;
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+    let mut ip = vec![0x45, ecn, 0, 0, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, flow, 10, 0, 1, 1];
+    ip[2..4].copy_from_slice(&(ip_bytes as u16).to_be_bytes());
+    let sum: u32 = ip.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    ip[10..12].copy_from_slice(&(!(folded as u16)).to_be_bytes());
+    frame.extend(ip);
+    frame.extend([0, flow, 0, 9, 0, 0, 0, 0]);
+    frame[38..40].copy_from_slice(&((8 + payload_bytes) as u16).to_be_bytes());
+    frame.extend(number.to_be_bytes());
+    frame.resize(14 + ip_bytes, 0);
+    frame
+}
+
+fn number(frame: &[u8]) -> u32 {
+    u32::from_be_bytes(frame[42..46].try_into().unwrap())
+}
+
+/// Bursts of packets that offer about 1.5 times the rate of 10 Mb/s.
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
+    let packet = (0_u8..6, 0_usize..1400, 0_u64..1_400_000, prop::sample::select(vec![0_u8, 0, 1, 2]));
+    prop::collection::vec(packet, 50..400).prop_map(|packets| {
+        let mut at_ns = 0;
+        let arrival = |(number, (flow, payload, gap_ns, ecn)): (u32, (u8, usize, u64, u8))| {
+            // Every fourth packet comes right behind the one before.
+            at_ns += if number % 4 == 0 { 0 } else { gap_ns };
+            // One flow sends half of all packets.
+            Arrival { at_ns, frame: frame(number, flow.saturating_sub(3), payload + 4, ecn) }
+        };
+        (0..).zip(packets).map(arrival).collect()
+    })
+}
+
+/// What became of packets, in order: what left, with its bytes, and what was dropped.
+#[derive(Debug, Default, PartialEq)]
+struct Verdicts {
+    left: Vec<(u64, Vec<u8>)>,
+    dropped: Vec<(u64, u32)>,
+}
+
+/// A file in memory.
+#[derive(Clone, Default)]
+struct Memory(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// The times in nanoseconds and the bytes of its packets.
+    fn packets(&self) -> Vec<(u64, Vec<u8>)> {
+        let bytes = self.0.borrow();
+        let mut reader = CaptureReader::new(&bytes[..]).unwrap();
+        reader.keep_bytes();
+        let mut packets = Vec::new();
+        while let Some(frame) = reader.next_frame().unwrap() {
+            packets.push(((frame.time_ps / 1000) as u64, reader.bytes().clone()));
+        }
+        packets
+    }
+}
+
+/// A pcap file with nanoseconds.
+fn capture(arrivals: &[Arrival]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for word in [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1] {
+        file.extend(word.to_le_bytes());
+    }
+    for Arrival { at_ns, frame } in arrivals {
+        let (seconds, fraction) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
+        for word in [seconds as u32, fraction as u32, frame.len() as u32, frame.len() as u32] {
+            file.extend(word.to_le_bytes());
+        }
+        file.extend(frame);
+    }
+    file
+}
+
+fn replayed(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
+    let (delivered, dropped) = (Memory::default(), Memory::default());
+    let queue = ReplayedQueue {
+        name: "queue".into(),
+        discipline: spec.name().into(),
+        queue: spec.build::<CapturedPacket>(rate, salt(SEED)).unwrap().into_discipline(),
+        delivered_to: Some(Box::new(delivered.clone())),
+        dropped_to: Some(Box::new(dropped.clone())),
+    };
+    let options = ReplayOptions { seed: SEED, ..ReplayOptions::default() };
+    let file = capture(arrivals);
+    replay(&file[..], rate, vec![queue], &options, &mut || true).unwrap();
+    let of_number = |(at, frame): (u64, Vec<u8>)| (at, number(&frame));
+    Verdicts { left: delivered.packets(), dropped: dropped.packets().into_iter().map(of_number).collect() }
+}
+
+/// Tells of drops.
+struct Drops(Arc<Mutex<Vec<(u64, u32)>>>);
+
+impl Tap for Drops {
+    fn dropped(&mut self, now: Time, _: &LivePacket, frame: &[u8], _: DropReason) {
+        self.0.lock().unwrap().push((now.picoseconds() / 1000, number(frame)));
+    }
+
+    fn is_over(&self) -> bool {
+        false
+    }
+}
+
+fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts {
+    let mut port = Port::new(PortParts {
+        rate,
+        overhead_bytes: 0,
+        burst: Span::from_seconds(1_000_000),
+        queue: spec.build::<LivePacket>(rate, salt(SEED)).unwrap().into_discipline(),
+        rng: dice(SEED),
+        pool: Pool::new(2048, 1514),
+    });
+    let drops = Arc::new(Mutex::new(Vec::new()));
+    port.add_tap(Box::new(Drops(Arc::clone(&drops))));
+    let mut left = Vec::new();
+    let hand_over = |port: &mut Port, left: &mut Vec<(u64, Vec<u8>)>| {
+        let departures = port.departures().iter();
+        left.extend(departures.map(|one| (one.due.picoseconds() / 1000, port.frame(one.buffer).to_vec())));
+        let (count, last) = (port.departures().len(), port.departures().back().map_or(Time::ZERO, |one| one.due));
+        port.departed(count, last);
+        port.check().unwrap();
+    };
+    for Arrival { at_ns, frame } in arrivals {
+        let now = Time::ZERO + Span::from_nanoseconds(*at_ns);
+        port.run_until(now);
+        port.arrive(frame, None, now);
+        hand_over(&mut port, &mut left);
+    }
+    while let Some(next) = port.next() {
+        port.run_until(next);
+        hand_over(&mut port, &mut left);
+    }
+    assert_eq!(port.held_packets(), 0);
+    let dropped = drops.lock().unwrap().clone();
+    Verdicts { left, dropped }
+}
+
+/// Every discipline that needs no parameters, with its defaults, and class-based queueing.
+fn specs() -> Vec<QueueSpec<NoGuest>> {
+    let classes = r#"{"cbq": {"default_class": "rest", "classes": [{"name": "urgent", "classes": [46], "queue": {"drop_tail": {}}}, {"name": "rest", "queue": {"fq_codel": {}}}]}}"#;
+    let of_name = |name: &str| serde_json::from_str(&format!(r#"{{"{name}": {{}}}}"#)).ok();
+    let mut specs: Vec<QueueSpec<NoGuest>> =
+        QueueSpec::<NoGuest>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();
+    specs.push(serde_json::from_str(classes).unwrap());
+    specs
+}
+
+#[test]
+fn no_discipline_is_left_out() {
+    let without_defaults = ["cbq", "python"];
+    let tried: Vec<&str> = specs().iter().map(QueueSpec::name).collect();
+    for discipline in QueueSpec::<NoGuest>::DISCIPLINES {
+        assert!(tried.contains(&discipline.name) || without_defaults.contains(&discipline.name), "{}", discipline.name);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_trace_gets_the_verdicts_of_a_replay(arrivals in arrivals()) {
+        let rate = Rate::megabits(10);
+        let mut dropping = 0;
+        for spec in specs() {
+            let (replayed, live) = (replayed(&spec, rate, &arrivals), live(&spec, rate, &arrivals));
+            dropping += usize::from(!live.dropped.is_empty());
+            prop_assert_eq!(replayed, live, "{}", spec.name());
+        }
+        prop_assert!(dropping > 0 || arrivals.len() < 200, "nothing was dropped");
+    }
+}

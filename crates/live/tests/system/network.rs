@@ -1,0 +1,256 @@
+//! Namespaces with a machine in the middle and a host on each side of it.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ChildStdout, Command, Output, Stdio, id};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+/// The address of the host on each side.
+const HOSTS: [(&str, &str, &str); 2] = [("a", "lan0", "10.7.0.1"), ("b", "wan0", "10.7.0.2")];
+
+/// The time since some moment.
+pub fn clock() -> Duration {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    #[allow(clippy::disallowed_methods, reason = "a test of how fast something happens")]
+    let now = Instant::now();
+    now - *START.get_or_init(|| now)
+}
+
+/// In the middle the interfaces `lan0` and `wan0`, each with a host behind it.
+pub struct Network {
+    label: &'static str,
+}
+
+impl Network {
+    /// Makes it; none, and the reason is printed, where this process may not.
+    pub fn new(label: &'static str) -> Option<Self> {
+        let made = Self { label };
+        let first = Command::new("ip").args(["netns", "add", &made.namespace("m")]).output();
+        match first {
+            Ok(Output { status, .. }) if status.success() => (),
+            Ok(Output { stderr, .. }) => {
+                let reason = String::from_utf8_lossy(&stderr);
+                println!("skipped: no network namespace can be made here: {}", reason.trim());
+                return None;
+            }
+            Err(error) => {
+                println!("skipped: no `ip` here: {error}");
+                return None;
+            }
+        }
+        // No address is still being tested for duplicates when it is looked at.
+        let quiet = "/proc/sys/net/ipv6/conf/default/accept_dad";
+        made.run("m", &["sh", "-c", &format!("test ! -e {quiet} || echo 0 > {quiet}")]);
+        for (host, port, address) in HOSTS {
+            let namespace = made.namespace(host);
+            run(Command::new("ip").args(["netns", "add", &namespace]));
+            made.ip(&format!("link add {port} type veth peer name host0 netns {namespace}"));
+            made.ip(&format!("link set {port} up"));
+            let number = &address[address.len() - 1..];
+            for command in [
+                format!("link set host0 address 02:00:00:00:00:0{number}"),
+                "link set host0 up".into(),
+                format!("addr add {address}/24 dev host0"),
+            ] {
+                made.ip_at(host, &command);
+            }
+            for other in ["1", "2"].iter().filter(|other| **other != number) {
+                // No question has to pass before the first frame does.
+                let address = format!("10.7.0.{other}");
+                made.ip_at(host, &format!("neigh add {address} lladdr 02:00:00:00:00:0{other} dev host0"));
+            }
+        }
+        made.wait_until("the links are up", || made.ip("link show dev wan0").contains("state UP"));
+        thread::sleep(Duration::from_millis(100));
+        Some(made)
+    }
+
+    fn namespace(&self, place: &str) -> String {
+        format!("fb-{}-{}-{place}", self.label, id())
+    }
+
+    /// Runs `ip` in the middle, and returns what it says.
+    pub fn ip(&self, command: &str) -> String {
+        self.ip_at("m", command)
+    }
+
+    fn ip_at(&self, place: &str, command: &str) -> String {
+        let arguments: Vec<&str> = command.split_whitespace().collect();
+        run(Command::new("ip").args(["-n", &self.namespace(place)]).args(arguments))
+    }
+
+    /// Runs several commands of `ip` in the middle.
+    pub fn ip_all(&self, commands: &str) {
+        for command in commands.split(';').filter(|command| !command.trim().is_empty()) {
+            self.ip(command);
+        }
+    }
+
+    fn run(&self, place: &str, command: &[&str]) -> String {
+        run(Command::new("ip").args(["netns", "exec", &self.namespace(place)]).args(command))
+    }
+
+    /// All that can be seen of the network in the middle, but for clocks.
+    pub fn snapshot(&self) -> String {
+        let text = self.ip("-d addr") + &self.ip("-d link");
+        let mut still = String::new();
+        let mut words = text.split_inclusive([' ', '\n']);
+        while let Some(word) = words.next() {
+            still.push_str(word);
+            if word.trim_end().ends_with("_timer") {
+                words.next();
+            }
+        }
+        still + &self.part("features", "lan0 wan0").lines().join("\n")
+    }
+
+    /// Starts a part in the middle.
+    pub fn part(&self, name: &str, argument: &str) -> Part {
+        self.part_through(&[], name, argument)
+    }
+
+    /// Starts a part in the middle by another program.
+    pub fn part_through(&self, through: &[&str], name: &str, argument: &str) -> Part {
+        self.part_at("m", through, name, argument)
+    }
+
+    fn part_at(&self, place: &str, through: &[&str], name: &str, argument: &str) -> Part {
+        let own = std::env::current_exe().expect("the name of this program");
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace(place)]).args(through).arg(own);
+        command.args(["--exact", "part", "--ignored", "--nocapture", "--test-threads=1"]);
+        command.env("FOREBAY_PART", name).env("FOREBAY_ARGUMENT", argument);
+        // A panic may be part of the test.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the part starts");
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        Part { child, output }
+    }
+
+    /// Has `forebay-live teardown` remove a bridge: whether it did, and what it said.
+    pub fn teardown(&self, bridge: &str) -> (bool, String) {
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace("m"), env!("CARGO_BIN_EXE_forebay-live"), "teardown", bridge]);
+        let output = command.output().expect("it starts");
+        (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    /// A datagram each millisecond in each direction, for as long as they are held.
+    pub fn streams(&self) -> Vec<Stream> {
+        let [a, b] = HOSTS;
+        let stream = |from: &str, to: &str, address: &str| {
+            let mut receive = self.part_at(to, &[], "receive", address);
+            receive.wait_for("ready");
+            let times = Arc::new(Mutex::new(Vec::new()));
+            let noted = Arc::clone(&times);
+            thread::spawn(move || {
+                while receive.line().is_some() {
+                    noted.lock().expect("no panic").push(clock());
+                }
+            });
+            Stream { _send: self.part_at(from, &[], "send", address), times }
+        };
+        vec![stream(a.0, b.0, b.2), stream(b.0, a.0, a.2)]
+    }
+
+    /// Waits until something holds, though not for ever.
+    pub fn wait_until(&self, what: &str, holds: impl Fn() -> bool) {
+        let start = clock();
+        while !holds() {
+            assert!(clock() - start < Duration::from_secs(10), "{}: not after ten seconds: {what}", self.label);
+            thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Network {
+    fn drop(&mut self) {
+        for place in ["m", "a", "b"] {
+            // One that is not there needs no deleting.
+            let _ = Command::new("ip").args(["netns", "del", &self.namespace(place)]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+fn run(command: &mut Command) -> String {
+    let Output { status, stdout, stderr } = command.output().expect("the program is there");
+    assert!(status.success(), "{command:?}: {}", String::from_utf8_lossy(&stderr));
+    String::from_utf8_lossy(&stdout).into_owned()
+}
+
+/// Datagrams that arrive.
+pub struct Stream {
+    _send: Part,
+    times: Arc<Mutex<Vec<Duration>>>,
+}
+
+impl Stream {
+    /// When the first one arrived after `time`.
+    pub fn first_after(&self, time: Duration) -> Option<Duration> {
+        self.times.lock().expect("no panic").iter().copied().find(|arrival| *arrival > time)
+    }
+
+    /// How many have arrived after `time`.
+    pub fn count_after(&self, time: Duration) -> usize {
+        self.times.lock().expect("no panic").iter().filter(|arrival| **arrival > time).count()
+    }
+}
+
+/// A process that is a part of a test.
+pub struct Part {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Part {
+    /// The next line that it says; none at its end. What the test runner in it says is left out.
+    pub fn line(&mut self) -> Option<String> {
+        loop {
+            let mut line = String::new();
+            if self.output.read_line(&mut line).expect("text") == 0 {
+                return None;
+            }
+            if let Some((_, said)) = line.split_once("> ") {
+                return Some(said.trim_end().to_owned());
+            }
+        }
+    }
+
+    /// All further lines, to its end.
+    pub fn lines(&mut self) -> Vec<String> {
+        std::iter::from_fn(|| self.line()).collect()
+    }
+
+    /// Waits for it to say this next.
+    pub fn wait_for(&mut self, expected: &str) {
+        assert_eq!(self.line().as_deref(), Some(expected));
+    }
+
+    /// Says something to it.
+    pub fn say(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().expect("its input"), "{line}").expect("it listens");
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it can be killed");
+        self.child.wait().expect("it has ended");
+    }
+
+    /// The signal that ended it.
+    pub fn signal(&mut self) -> Option<i32> {
+        self.child.wait().expect("it has ended").signal()
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
