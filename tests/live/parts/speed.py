@@ -36,7 +36,7 @@ def bare(lab: Lab, method: str) -> Iterator[None]:
     """The example that forwards and does nothing else."""
     _, core = cores()
     pin = [] if core is None else ["taskset", "-c", str(core)]
-    process = lab.start("forebay", *pin, str(EXAMPLES / "forward"), "lan0", "wan0", method)
+    process = lab.start("forebay", *pin, str(EXAMPLES / "forward"), method, "lan0", "wan0")
     time.sleep(0.5)
     if process.poll() is not None:
         raise LabError(f"the example `forward` ended with status {process.returncode}")
