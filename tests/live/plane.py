@@ -118,8 +118,10 @@ class Plane:
 
     def stats(self, way: str = "outbound") -> Table:
         """What a direction tells of itself."""
-        found: Table = self.ask({"command": "stats"})[way]
-        return found
+        for found in self.ask({"command": "stats"})["directions"]:
+            if found["direction"] == way:
+                return dict(found)
+        raise LabError(f"forebay-live has no direction {way}")
 
     def drained(self, way: str = "outbound", patience_s: float = 20) -> Table:
         """What a direction tells of itself, once it holds nothing any more."""

@@ -41,10 +41,10 @@ def merged(base: Table, changes: Table) -> Table:
     return found
 
 
-def tagged_port(lab: Lab) -> None:
-    """A VLAN interface on `wan0`: it states the speed of what it stands on, 10 Gb/s."""
-    lab.ip("forebay", "link", "add", "link", "wan0", "name", "wan0.7", "type", "vlan", "id", "7")
-    lab.ip("forebay", "link", "set", "wan0.7", "up")
+def upper_port(lab: Lab) -> None:
+    """An interface on `wan0` that states the speed of what it stands on, 10 Gb/s."""
+    lab.ip("forebay", "link", "add", "link", "wan0", "name", "wan7", "type", "macvlan")
+    lab.ip("forebay", "link", "set", "wan7", "up")
 
 
 def foreign_bridge(lab: Lab) -> None:
@@ -61,15 +61,15 @@ def cases(folder: Path) -> list[Case]:
     # Everything else stays, so that the missing capability is what is wrong.
     without = ("setpriv", "--bounding-set=-net_admin,-net_raw", "--inh-caps=-net_admin,-net_raw")
     return [
-        Case("an interface that is not there", ("wan7", "no interface"), {"interfaces": {"outside": "wan7"}}),
+        Case("an interface that is not there", ("wan9", "no interface"), {"interfaces": {"outside": "wan9"}}),
         Case("an interface that is down", ("lan0", "down"),
              prepare=lambda lab: lab.ip("forebay", "link", "set", "lan0", "down")),
         Case("an interface that another Forebay uses", ("lan0", "forebay"), running=True),
         Case("an interface with an address", ("wan0", "10.9.9.9"),
              prepare=lambda lab: lab.ip("forebay", "address", "add", "10.9.9.9/24", "dev", "wan0")),
         Case("an interface in a foreign bridge", ("wan0", "br7"), prepare=foreign_bridge),
-        Case("a rate above the link's", ("outbound.rate", "wan0.7"), {"interfaces": {"outside": "wan0.7"},
-             "outbound": {"rate": "20 Gbps"}}, prepare=tagged_port),
+        Case("a rate above the link's", ("outbound.rate", "wan7"), {"interfaces": {"outside": "wan7"},
+             "outbound": {"rate": "20 Gbps"}}, prepare=upper_port),
         Case("different MTUs", ("mtu",), prepare=lambda lab: lab.ip("forebay", "link", "set", "lan0", "mtu", "1400")),
         Case("no capability", ("cap_net_admin",), runner=without, needs="setpriv"),
         Case("an old kernel", ("kernel", "5.4"), {"io": {"fail_open": True}}, runner=("sh", "-c", old, "sh")),
