@@ -34,10 +34,14 @@ def available(lab: Lab) -> list[str]:
     return found
 
 
-def bridge(lab: Lab) -> None:
-    """Join both ports by a bridge."""
-    # Where the kernel's firewall also sees what is bridged, each frame would pay for it.
-    subprocess.run(lab.within("forebay", "sysctl", "-qw", NO_FIREWALL), capture_output=True, check=False)
+def bridge(lab: Lab, firewall: bool = True) -> None:
+    """Join both ports by a bridge.
+
+    Where the kernel's firewall sees what is bridged, frames no longer belong to their sender's socket. Otherwise a
+    sender of this machine notices its packets in our queue and waits for them, as no sender elsewhere could.
+    """
+    if not firewall:
+        subprocess.run(lab.within("forebay", "sysctl", "-qw", NO_FIREWALL), capture_output=True, check=False)
     lab.ip("forebay", "link", "add", "br0", "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
     for port in ("lan0", "wan0"):
         lab.ip("forebay", "link", "set", port, "master", "br0")

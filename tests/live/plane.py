@@ -134,6 +134,13 @@ class Plane:
         raise LabError(f"{way} still holds {found['buffers_in_use']} frames after {patience_s:g} s")
 
 
+def inline(queue: Table) -> str:
+    """A queue as the text of a setting."""
+    [(name, parameters)] = queue.items()
+    keys = ", ".join(f"{key} = {json.dumps(value)}" for key, value in parameters.items())
+    return f"{{ {name} = {{ {keys} }} }}"
+
+
 def packets(counts: Table) -> int:
     """Packets of all reasons together."""
     return sum(count["packets"] for count in counts.values())

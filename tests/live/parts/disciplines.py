@@ -118,6 +118,10 @@ def run(options: Options) -> Outcome:
         modelled = simulate(name, QUEUES[name], rtt_s, times)
         theirs = in_kernel(name, times)
         check(outcome, real)
+        for measured in filter(None, (real, theirs)):
+            offered = measured.notes["offered_mbps"]
+            if offered < 95:
+                outcome.notes.append(f"{name}, {measured.where}: only {offered:.0f} Mb/s of the flood were offered")
         outcome.notes += differences(real, modelled)
         for measured in filter(None, (real, modelled, theirs)):
             found.append(measured)

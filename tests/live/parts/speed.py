@@ -62,7 +62,7 @@ def port(lab: Lab, method: str) -> Iterator[None]:
 @contextmanager
 def bridged(lab: Lab, qdisc: str) -> Iterator[None]:
     """The kernel's bridge, with a shaper and a queue discipline of its own if one is named."""
-    kernel.bridge(lab)
+    kernel.bridge(lab, firewall=False)
     if qdisc:
         limit = () if qdisc == "fq_codel" else ("limit", "1000")
         kernel.shape(lab, (qdisc, *limit), "9gbit")
@@ -123,7 +123,7 @@ def ratios(outcome: Outcome, rates: dict[str, list[float]], frame_bytes: int) ->
 def run(options: Options) -> Outcome:
     """Measure all of them in turns."""
     outcome = Outcome("speed")
-    rounds, span_s = (1, 1.0) if options.quick else (5, 3.0)
+    rounds, span_s = options.count(5, 1), 1.0 if options.quick else 3.0
     chosen = ways()
     table = outcome.sheet(f"Forwarded from one generator, {rounds} rounds of {span_s:g} s in turns", COLUMNS)
     if not (EXAMPLES / "forward").exists():
