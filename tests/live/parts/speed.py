@@ -69,18 +69,20 @@ def bridged(lab: Lab, qdisc: str) -> Iterator[None]:
     yield
 
 
-def measure(way: Callable[[Lab, str], object], argument: str, frame_bytes: int, span_s: float) -> float:
-    """Packets per second at the server, from a generator that sends as fast as it can."""
+def measure(way: Callable[[Lab, str], object], argument: str, frame_bytes: int, span_s: float) -> tuple[float, float]:
+    """Packets per second at the server, and offered, from a generator that sends as fast as it can."""
     with Lab() as lab, way(lab, argument):  # type: ignore[attr-defined]
         core, _ = cores()
         worker = lab.worker("client", "generate", interface="c0", frame_bytes=frame_bytes, cpu=core)
         time.sleep(SETTLING_S)
         begin, first = time.monotonic(), lab.counters("server", "s0").rx_packets
+        first_sent = lab.counters("client", "c0").tx_packets
         time.sleep(span_s)
         last = lab.counters("server", "s0").rx_packets
+        last_sent = lab.counters("client", "c0").tx_packets
         seconds = time.monotonic() - begin
         end(worker)
-    return (last - first) / seconds
+    return (last - first) / seconds, (last_sent - first_sent) / seconds
 
 
 def ways() -> dict[str, tuple[Callable[[Lab, str], object], str]]:
@@ -131,12 +133,15 @@ def run(options: Options) -> Outcome:
     for frame_bytes in (60, 1514):
         rates: dict[str, list[float]] = {name: [] for name in chosen}
         broken: set[str] = set()
+        bound: dict[str, int] = {}
         for _ in range(rounds):
             for name, (way, argument) in chosen.items():
                 if name in broken:
                     continue
                 try:
-                    rates[name].append(measure(way, argument, frame_bytes, span_s))
+                    rate, offered = measure(way, argument, frame_bytes, span_s)
+                    rates[name].append(rate)
+                    bound[name] = bound.get(name, 0) + (rate > 0.98 * offered)
                 except LabError as error:
                     broken.add(name)
                     outcome.notes.append(f"{name}, {frame_bytes} B: {error}")
@@ -146,5 +151,9 @@ def run(options: Options) -> Outcome:
                 spread = f"{min(found):,.0f}", f"{max(found):,.0f}"
                 table.add(f"{frame_bytes} B", name, f"{middle:,.0f}", *spread, f"{8e-9 * frame_bytes * middle:.2f}")
         outcome.numbers[f"{frame_bytes} B"] = rates
+        limited = [name for name, times in bound.items() if times]
+        if limited:
+            text = "all that was sent arrived, so that the generator was the limit and the ratio says nothing"
+            outcome.notes.append(f"{frame_bytes} B: {text}: {', '.join(limited)}")
         ratios(outcome, rates, frame_bytes)
     return outcome
