@@ -105,7 +105,7 @@ def changed(
     """Packets at a rate, and changes at the same time."""
     rng = random.Random(seed)
     patience_s = 30 + changes / 20
-    with Lab() as lab, Plane(lab, direction("dbl", "1 Gbps"), io={"buffers": BUFFERS}) as plane:
+    with Lab() as lab, Plane(lab, direction(queues[0], "1 Gbps"), io={"buffers": BUFFERS}) as plane:
         until_s = time.monotonic() + patience_s
         settings = {"interface": "c0", "rate_pps": rate_pps, "until_s": until_s, "batch": 16, "flows": 256}
         worker = lab.worker("client", "generate", **settings)
