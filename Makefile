@@ -214,6 +214,12 @@ cross: ## Compare the digests of debug, release and native builds, and of one fo
 validate: build ## Compare with ns-2 where it is installed
 	$(BIN)/python tests/validation/run.py
 
+# The last of these skips with a reason where it may not make network namespaces.
+.PHONY: live-test
+live-test: build ## The data plane with real traffic between network namespaces; needs root; PARTS="disciplines speed"
+	cargo build --release --locked --quiet --package forebay-live --bins --examples
+	$(BIN)/python -m tests.live.run $(PARTS) $(if $(QUICK),--quick)
+
 # --- publish
 
 .PHONY: docs

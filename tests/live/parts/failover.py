@@ -1,0 +1,105 @@
+"""Kill the data plane under traffic, ten times: how long nothing arrives; and what a clean restart loses."""
+
+import time
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from tests.live.lab import SERVER_ADDRESS, Lab, LabError, end
+from tests.live.outcome import Options, Outcome, Sheet
+from tests.live.plane import Plane, Table, direction
+
+RATE_PPS = 1000
+BACKGROUND_PPS = 15_000
+WINDOW_S = 1.0
+LONGEST_MS = 200
+COLUMNS = ("method", "what", "times", "longest gap, ms", "median gap, ms", "lost, packets", "twice, packets")
+
+
+@dataclass
+class Arrivals:
+    """Which numbers have arrived, and when."""
+
+    times_s: list[float]
+    numbers: list[int]
+
+    def gap_ms(self, when_s: float) -> float:
+        """The longest time without an arrival from then on, for as long as we look."""
+        within = [time_s for time_s in self.times_s if when_s - 0.01 <= time_s <= when_s + WINDOW_S]
+        edges = [when_s, *within, when_s + WINDOW_S]
+        return 1e3 * max(after - before for before, after in pairwise(edges))
+
+    def lost(self, when_s: float) -> int:
+        """How many are missing around then."""
+        found = {number for time_s, number in self.near(when_s)}
+        return max(found) - min(found) + 1 - len(found) if found else 0
+
+    def twice(self, when_s: float) -> int:
+        """How many have arrived more than once around then."""
+        found = [number for _, number in self.near(when_s)]
+        return len(found) - len(set(found))
+
+    def near(self, when_s: float) -> list[tuple[float, int]]:
+        """What arrived around then."""
+        pairs = zip(self.times_s, self.numbers, strict=True)
+        return [(time_s, number) for time_s, number in pairs if when_s - 0.1 <= time_s <= when_s + WINDOW_S]
+
+
+def events(plane: Plane, rounds: int) -> dict[str, list[float]]:
+    """Kill and start again, several times; at the end a clean end and a start. Returns when what happened."""
+    found: dict[str, list[float]] = {"kill -9": [], "start after it": [], "SIGTERM": [], "start after that": []}
+    for round_number in range(rounds + 1):
+        time.sleep(WINDOW_S + 0.1)
+        last = round_number == rounds
+        if last:
+            found["SIGTERM"].append(time.monotonic())
+            plane.stop()
+        else:
+            found["kill -9"].append(plane.kill())
+        time.sleep(WINDOW_S + 0.1)
+        found["start after that" if last else "start after it"].append(time.monotonic())
+        plane.start()
+    time.sleep(WINDOW_S + 0.1)
+    return found
+
+
+def measure(outcome: Outcome, sheet: Sheet, io: Table, label: str, rounds: int) -> None:
+    """All of it with one method."""
+    with Lab() as lab, Plane(lab, direction("dbl", "500 Mbps"), io={"fail_open": True, **io}) as plane:
+        until_s = time.monotonic() + 2 * (rounds + 2) * (WINDOW_S + 2)
+        receiver = lab.worker("server", "numbered_receive", port=5003, until_s=until_s)
+        goal: dict[str, Any] = {"address": SERVER_ADDRESS, "port": 5003, "payload_bytes": 200}
+        sender = lab.worker("client", "numbered_send", rate_pps=RATE_PPS, until_s=until_s, **goal)
+        background = lab.worker("client", "generate", interface="c0", rate_pps=BACKGROUND_PPS, batch=8)
+        found = events(plane, rounds)
+        end(background)
+        end(sender)
+        noted = end(receiver)
+    arrivals = Arrivals(noted["times_s"], noted["numbers"])
+    for what, times_s in found.items():
+        gaps = sorted(arrivals.gap_ms(when_s) for when_s in times_s)
+        lost = [arrivals.lost(when_s) for when_s in times_s]
+        twice = [arrivals.twice(when_s) for when_s in times_s]
+        outcome.numbers[f"{label}: {what}"] = {"gaps_ms": gaps, "lost": lost, "twice": twice}
+        spread = f"{min(lost)} to {max(lost)}", f"{min(twice)} to {max(twice)}"
+        sheet.add(label, what, len(times_s), f"{gaps[-1]:.0f}", f"{gaps[len(gaps) // 2]:.0f}", *spread)
+        if what == "kill -9":
+            good = sum(gap <= LONGEST_MS for gap in gaps)
+            claim = f"{label}: traffic flows again within {LONGEST_MS} ms of kill -9"
+            outcome.claim(claim, good == len(gaps), f"{good} times of {len(gaps)}")
+
+
+def run(options: Options) -> Outcome:
+    """Kill it."""
+    outcome = Outcome("failover")
+    title = f"{RATE_PPS} numbered packets a second beside {BACKGROUND_PPS}, through a bridge when the process is gone"
+    sheet = outcome.sheet(title, COLUMNS)
+    rounds = options.count(10, 3)
+    measure(outcome, sheet, {}, "packet sockets", rounds)
+    if not options.quick:
+        try:
+            measure(outcome, sheet, {"method": "af_xdp"}, "AF_XDP", rounds)
+        except LabError as error:
+            outcome.notes.append(f"AF_XDP was not measured: {error}")
+            outcome.claim("AF_XDP with fail_open runs", False, str(error)[:200])
+    return outcome
