@@ -18,6 +18,8 @@ pub struct BuiltQueue {
     pub running: RunningQueue,
     /// Itself.
     pub discipline: Box<dyn Discipline<LivePacket>>,
+    /// Packets that it may hold.
+    pub most_packets: u64,
 }
 
 /// A change of a port. What is `None` stays.

@@ -146,6 +146,9 @@ const SHORTEST_FRAME_BYTES: u64 = 42;
 /// Frames that wait to be handed over, beside those that a discipline holds.
 const BUFFERS_BESIDE: u64 = 1024;
 
+/// Enough for every discipline with its defaults: 25 MB of full frames.
+const FEWEST_BY_DEFAULT: u64 = 16_384;
+
 const FEWEST_BUFFERS: u64 = 64;
 const MOST_BUFFERS: u64 = 1 << 20;
 
@@ -222,8 +225,10 @@ impl LiveConfig {
     /// Frames that a direction holds at most.
     #[must_use]
     pub fn buffers(&self, direction: Option<&Direction>) -> u32 {
-        let needed = direction.map_or(BUFFERS_BESIDE, Direction::buffers_needed);
-        self.io.buffers.unwrap_or(needed.min(MOST_BUFFERS) as u32)
+        let held = direction.map_or(0, |direction| direction.most_packets(&direction.queue));
+        // Twice as many as are held: a change may leave one discipline full while another one fills up.
+        let wanted = (2 * held + BUFFERS_BESIDE).clamp(FEWEST_BY_DEFAULT, MOST_BUFFERS);
+        self.io.buffers.unwrap_or(if direction.is_none() { BUFFERS_BESIDE } else { wanted } as u32)
     }
 }
 
@@ -258,7 +263,7 @@ impl Direction {
     /// The first parameter outside its bound.
     pub fn build(&self, queue: &Queue, seed: u64) -> Result<BuiltQueue, ParameterError> {
         let discipline = queue.build::<LivePacket>(self.rate, salt(seed))?.into_discipline();
-        Ok(BuiltQueue { running: running(queue), discipline })
+        Ok(BuiltQueue { running: running(queue), discipline, most_packets: self.most_packets(queue) })
     }
 
     /// Builds the second discipline, if there is one.
@@ -267,20 +272,24 @@ impl Direction {
     /// The first parameter outside its bound.
     pub fn build_shadow(&self, seed: u64) -> Result<Option<(RunningQueue, Shadow)>, ParameterError> {
         let Some(queue) = &self.shadow else { return Ok(None) };
-        let BuiltQueue { running, discipline } = self.build(queue, seed)?;
+        let BuiltQueue { running, discipline, .. } = self.build(queue, seed)?;
         Ok(Some((running, Shadow::new(discipline, self.rate, dice(seed)))))
     }
 
     /// Buffers for all that the discipline may hold.
     #[must_use]
     pub fn buffers_needed(&self) -> u64 {
-        let held = match self.queue.limit() {
+        self.most_packets(&self.queue).saturating_add(BUFFERS_BESIDE)
+    }
+
+    /// Packets that a discipline may hold.
+    fn most_packets(&self, queue: &Queue) -> u64 {
+        match queue.limit() {
             Some(QueueSize::Packets(packets)) => packets,
             Some(QueueSize::Bytes(bytes)) => bytes / (SHORTEST_FRAME_BYTES + self.overhead.0),
             // The queues of classes have limits of their own.
             None => 8 * BUFFERS_BESIDE,
-        };
-        held.saturating_add(BUFFERS_BESIDE)
+        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! The loop of one direction: takes frames in, lets its port decide, and hands over what is due. One thread each.
 
 use std::io::{self, ErrorKind, Read};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -54,6 +55,29 @@ impl Wait {
     }
 }
 
+/// In the end, the rings are emptied in this many batches at most: traffic may never pause.
+const MOST_LAST_BATCHES: usize = 64;
+
+/// An interface that was let go.
+struct Nowhere {
+    fd: UnixStream,
+    dropped: u64,
+}
+
+impl Receive for Nowhere {
+    fn receive(&mut self, _: usize, _: &mut dyn FnMut(ReceivedFrame<'_>)) -> io::Result<usize> {
+        Ok(0)
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+
+    fn dropped_by_kernel(&mut self) -> u64 {
+        self.dropped
+    }
+}
+
 /// What a direction is made of.
 pub struct Forwarder {
     /// `outbound` or `inbound`.
@@ -93,7 +117,7 @@ impl Forwarder {
             self.port.run_until(now);
             let blocked = self.hand_over()?;
             let taken = if drain_until.is_none() { self.take_in()? } else { 0 };
-            if self.obey() {
+            if self.obey()? {
                 drain_until.get_or_insert(now + LONGEST_DRAIN);
             }
             if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
@@ -164,7 +188,7 @@ impl Forwarder {
     }
 
     /// Does what was asked meanwhile. Returns whether that is to end.
-    fn obey(&mut self) -> bool {
+    fn obey(&mut self) -> io::Result<bool> {
         let mut ends = false;
         while let Ok(Request { command, answer }) = self.commands.requests.try_recv() {
             let mut woken = [0; 64];
@@ -182,6 +206,7 @@ impl Forwarder {
                     Answer::Done
                 }
                 Command::Drain => {
+                    self.stop_receiving()?;
                     ends = true;
                     Answer::Done
                 }
@@ -189,12 +214,32 @@ impl Forwarder {
             // Who asked may have given up waiting.
             let _ = answer.send(done);
         }
-        ends
+        Ok(ends)
+    }
+
+    /// Takes in what has come until now, and lets go of the interface: what takes over has it from here on.
+    fn stop_receiving(&mut self) -> io::Result<()> {
+        for _ in 0..MOST_LAST_BATCHES {
+            if self.take_in()? == 0 {
+                break;
+            }
+        }
+        let nowhere = Nowhere { fd: self.commands.waker.try_clone()?, dropped: self.receive.dropped_by_kernel() };
+        self.receive = Box::new(nowhere);
+        Ok(())
     }
 
     fn change(&mut self, change: Change) -> Answer {
         let Change { rate, overhead_bytes, burst, queue, shadow } = change;
         if let Some(queue) = queue {
+            // All that is held stays, and the new discipline may fill up: every frame has to have its buffer.
+            if self.port.held_packets() + queue.most_packets > u64::from(self.port.pool().capacity()) {
+                return Answer::Refused(
+                    "what is queued leaves too few buffers for another discipline; try again when it has left, or set \
+                     a larger `io.buffers` and start again"
+                        .into(),
+                );
+            }
             if self.port.replace_queue(queue.discipline).is_err() {
                 return Answer::Refused(
                     "too many disciplines that were replaced still hold packets; try again when they have left".into(),

@@ -14,6 +14,9 @@ use crate::packet::LivePacket;
 use crate::pool::{Buffer, Pool};
 use crate::shadow::Shadow;
 
+const ETHERNET_HEADER_BYTES: usize = 14;
+const VLAN_TAG_BYTES: usize = 4;
+
 /// Flows that the table of the largest ones has room for.
 const FLOWS_KEPT: usize = 1024;
 
@@ -29,7 +32,7 @@ pub struct PortParts {
     pub queue: Box<dyn Discipline<LivePacket>>,
     /// The discipline's random stream.
     pub rng: Pcg64Mcg,
-    /// The buffers of frames.
+    /// The buffers of frames: of the MTU, an Ethernet header and a VLAN tag.
     pub pool: Pool,
 }
 
@@ -132,13 +135,17 @@ impl Port {
     pub fn arrive(&mut self, frame: &[u8], vlan: Option<[u8; 4]>, now: Time) {
         let frame_bytes = frame.len() + if vlan.is_some() { 4 } else { 0 };
         let len_bytes = frame_bytes as u32 + self.overhead_bytes;
-        let Some(buffer) = self.yard.pool.put(frame, vlan) else {
-            let refusal = match frame_bytes {
-                too_short if too_short < 14 => Refusal::TooShort,
-                too_long if too_long > self.yard.pool.buffer_bytes() => Refusal::TooLong,
-                _ => Refusal::NoBuffer,
-            };
-            return self.refuse(refusal, len_bytes);
+        let tagged = vlan.is_some() || matches!(frame.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
+        // A buffer has room for a tag beside the MTU.
+        let longest = self.yard.pool.buffer_bytes() - if tagged { 0 } else { VLAN_TAG_BYTES };
+        let buffer = match frame_bytes {
+            too_short if too_short < ETHERNET_HEADER_BYTES => Err(Refusal::TooShort),
+            too_long if too_long > longest => Err(Refusal::TooLong),
+            _ => self.yard.pool.put(frame, vlan).ok_or(Refusal::NoBuffer),
+        };
+        let buffer = match buffer {
+            Ok(buffer) => buffer,
+            Err(refusal) => return self.refuse(refusal, len_bytes),
         };
         let headers = dissect(LinkType::Ethernet, self.yard.pool.frame(buffer));
         let mut packet = LivePacket::new(&headers, frame_bytes, self.overhead_bytes, now, self.arrivals);

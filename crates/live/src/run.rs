@@ -109,9 +109,12 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     log("ready");
     let ended = running.watch(&mut signals, &notifier, log);
     let _ = notifier.stopping();
+    // Whoever asks what is in force holds the entrances, too.
     running.control.stop();
-    let drained = running.drain();
     let _ = controlling.join();
+    running.stop_receiving();
+    system.open_entrances();
+    let drained = running.join();
     if let Some((handle, thread)) = metrics {
         handle.stop();
         let _ = thread.join();
@@ -181,7 +184,7 @@ fn port(
         port.set_bypass(true, Time::ZERO);
         return Ok((port, RunningQueue { discipline: "none".into(), parameters: serde_json::Value::Null }, None));
     };
-    let BuiltQueue { running, discipline } = described.build(&described.queue, seed).map_err(input)?;
+    let BuiltQueue { running, discipline, .. } = described.build(&described.queue, seed).map_err(input)?;
     let mut port = Port::new(PortParts {
         rate: described.rate,
         overhead_bytes: described.overhead.0 as u32,
@@ -290,12 +293,16 @@ impl Running {
         }
     }
 
-    /// Ends all directions. Returns what they ended with.
-    fn drain(self) -> Result<(), Failure> {
+    /// Has all directions take in nothing more. They go on sending what is queued.
+    fn stop_receiving(&self) {
         for (_, commands) in &self.directions {
-            // One that has ended already says so below.
+            // One that has ended already says so when it is joined.
             let _ = commands.ask(Asked::Drain);
         }
+    }
+
+    /// Waits for the end of all directions. Returns what they ended with.
+    fn join(self) -> Result<(), Failure> {
         let mut result = Ok(());
         for Direct { name, thread, .. } in self.threads {
             let ended = match thread.join() {

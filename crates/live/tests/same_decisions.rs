@@ -147,7 +147,7 @@ fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts
         burst: Span::from_seconds(1_000_000),
         queue: spec.build::<LivePacket>(rate, salt(SEED)).unwrap().into_discipline(),
         rng: dice(SEED),
-        pool: Pool::new(2048, 1514),
+        pool: Pool::new(2048, 1518),
     });
     let drops = Arc::new(Mutex::new(Vec::new()));
     port.add_tap(Box::new(Drops(Arc::clone(&drops))));

@@ -10,6 +10,7 @@ use crate::checks::{self, Checked, Wanted};
 use crate::config::{LiveConfig, Method};
 use crate::io::{Halves, Interface, af_packet, af_xdp, tap};
 use crate::setup::{Bridge, Entrances, Offloads, Reader};
+use crate::sys::realtime;
 
 /// What is held while frames are forwarded.
 pub(super) struct System {
@@ -36,6 +37,7 @@ pub(super) fn check(config: &LiveConfig) -> Result<Option<Checked>, Failure> {
         }
         Method::Tap => return Ok(None),
     };
+    check_processors(config)?;
     let names = &config.interfaces;
     let realtime = config.directions().any(|(_, direction)| direction.priority.is_some());
     let rate = |name| config.direction(name).map(|direction| direction.rate);
@@ -51,6 +53,21 @@ pub(super) fn check(config: &LiveConfig) -> Result<Option<Checked>, Failure> {
         lock_memory: realtime,
     };
     checks::check(&wanted).map(Some).map_err(input)
+}
+
+/// Whether every direction can have the core that it wants.
+fn check_processors(config: &LiveConfig) -> Result<(), Failure> {
+    let usable = realtime::processors().map_err(broken)?;
+    for (name, direction) in config.directions() {
+        if let Some(cpu) = direction.cpu.filter(|&cpu| !usable.contains(&(cpu as usize))) {
+            let usable: Vec<String> = usable.iter().map(usize::to_string).collect();
+            return Err(input(format!(
+                "`{name}.cpu`: there is no core {cpu} to run on; there are {}",
+                usable.join(", ")
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl System {
@@ -110,10 +127,15 @@ impl System {
         }
     }
 
-    /// Opens the entrances, restores the offloads. The sockets have been closed.
+    /// Lets the bridge have the frames that come from now on.
+    pub fn open_entrances(&mut self) {
+        if let Some(around) = &mut self.around {
+            around.entrances = None;
+        }
+    }
+
+    /// Restores the offloads. The sockets have been closed.
     pub fn tear_down(self) -> Result<(), Failure> {
-        let Some(Around { offloads, entrances, .. }) = self.around else { return Ok(()) };
-        drop(entrances);
-        offloads.restore().map_err(broken)
+        self.around.map_or(Ok(()), |around| around.offloads.restore().map_err(broken))
     }
 }
