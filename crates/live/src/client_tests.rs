@@ -55,9 +55,9 @@ fn tables_say_what_runs() {
     let shown = json!({
         "system": { "method": "af_packet" }, "directions": [direction], "undone_unless_confirmed_in_s": 12.2
     });
-    let expected = "system\n  method               af_packet\noutbound\n  from                 lan0\n  rate                 \
-                    8 Mbps\n  queue                dbl\n    max_cells          8\n    limit              100 packets\nthe \
-                    last change is undone in 12 s unless it is confirmed\n";
+    let expected = "system\n  method               af_packet\noutbound\n  from                 lan0\n\
+                    \x20 rate                 8 Mbps\n  queue                dbl\n    max_cells          8\n\
+                    \x20   limit              100 packets\nthe last change is undone in 12 s unless it is confirmed\n";
     assert_eq!(show_text(&shown), expected);
     let span = json!({ "p50_s": 0.001, "p99_s": 0.002, "max_s": 0.0025 });
     let count = |packets: u64| json!({ "packets": packets, "bytes": packets * 100 });

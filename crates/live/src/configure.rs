@@ -95,8 +95,8 @@ impl Configuration {
         let needed = wanted.buffers_needed();
         if needed > u64::from(buffers) {
             return Err(format!(
-                "{name}: `{}` may hold more frames than the {buffers} buffers there are; set `io.buffers = {needed}` and \
-                 start again, or lower its `limit`",
+                "{name}: `{}` may hold more frames than the {buffers} buffers there are; set \
+                 `io.buffers = {needed}` and start again, or lower its `limit`",
                 wanted.queue.name()
             ));
         }

@@ -2,9 +2,9 @@
 //!
 //! A request is an object on a line of at most 64 KB; its reply is a line, too: `{"ok":true,"result":…}` or
 //! `{"ok":false,"error":"…"}`. `request.rs` has the requests, `changes.rs` what changes and comes back unless it is
-//! confirmed. After the reply to `capture` or `record` the connection carries the bytes of a file, until either side ends
-//! it (`stream.rs`): whoever asks writes the file, with their rights and not with ours. To end one, a client closes
-//! its half of the connection and reads the rest.
+//! confirmed. After the reply to `capture` or `record` the connection carries the bytes of a file, until either side
+//! ends it (`stream.rs`): whoever asks writes the file, with their rights and not with ours. To end one, a client
+//! closes its half of the connection and reads the rest.
 //!
 //! Nothing here needs a privilege once the socket is [bound](Control::bind).
 

@@ -1,8 +1,8 @@
 //! What a scraper asks for: all counters in Prometheus' text format, over HTTP on a loopback address.
 //!
-//! HTTP is spoken as far as a scraper needs it: `GET` and `HEAD` of `/metrics` (and `/`), one request a connection, with
-//! limits on what is read and how long that may take. There is no TLS and no login, and so no other address than a
-//! loopback one: what is to be seen from elsewhere goes through an exporter's proxy.
+//! HTTP is spoken as far as a scraper needs it: `GET` and `HEAD` of `/metrics` (and `/`), one request a connection,
+//! with limits on what is read and how long that may take. There is no TLS and no login, and so no other address than
+//! a loopback one: what is to be seen from elsewhere goes through an exporter's proxy.
 
 mod exposition;
 
@@ -189,7 +189,8 @@ fn response(status: &str, content_type: &str, body: &str, with_body: bool) -> St
     let allow = if status.starts_with("405") { "Allow: GET, HEAD\r\n" } else { "" };
     let body = if with_body { body } else { "" };
     format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{allow}Connection: close\r\n\r\n\
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n\
+         {allow}Connection: close\r\n\r\n\
          {body}"
     )
 }

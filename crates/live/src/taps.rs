@@ -1,8 +1,9 @@
 //! Who listens to a port: a capture of drops and marks, and a record of arrivals.
 //!
 //! A tap runs on the thread that forwards packets, and so never waits: it puts what it has seen into a channel of fixed
-//! size, and counts what finds no room. Nobody sleeps on the other end of the channel ([`Encoder`] is asked a few hundred
-//! times a second), so that sending never wakes a thread, which would cost a call of the kernel for each packet.
+//! size, and counts what finds no room. Nobody sleeps on the other end of the channel ([`Encoder`] is asked a few
+//! hundred times a second), so that sending never wakes a thread, which would cost a call of the kernel for each
+//! packet.
 
 use std::io;
 use std::sync::Arc;
@@ -59,7 +60,8 @@ impl<T> Sender<T> {
 
 /// Turns what a tap sends into the bytes of a file.
 pub trait Encoder: Send {
-    /// Takes what is there into [`Encoder::bytes`], as long as these are fewer than `most`. Returns whether anything was.
+    /// Takes what is there into [`Encoder::bytes`], as long as these are fewer than `most`. Returns whether anything
+    /// was.
     ///
     /// # Errors
     /// What cannot be written.

@@ -176,7 +176,11 @@ fn live(spec: &QueueSpec<NoGuest>, rate: Rate, arrivals: &[Arrival]) -> Verdicts
 
 /// Every discipline that needs no parameters, with its defaults, and class-based queueing.
 fn specs() -> Vec<QueueSpec<NoGuest>> {
-    let classes = r#"{"cbq": {"default_class": "rest", "classes": [{"name": "urgent", "classes": [46], "queue": {"drop_tail": {}}}, {"name": "rest", "queue": {"fq_codel": {}}}]}}"#;
+    let classes = concat!(
+        r#"{"cbq": {"default_class": "rest", "classes": ["#,
+        r#"{"name": "urgent", "classes": [46], "queue": {"drop_tail": {}}}, "#,
+        r#"{"name": "rest", "queue": {"fq_codel": {}}}]}}"#
+    );
     let of_name = |name: &str| serde_json::from_str(&format!(r#"{{"{name}": {{}}}}"#)).ok();
     let mut specs: Vec<QueueSpec<NoGuest>> =
         QueueSpec::<NoGuest>::DISCIPLINES.iter().filter_map(|one| of_name(one.name)).collect();

@@ -36,13 +36,13 @@
 //! | varint | length in bytes, framing included, 1 to 2^24 |
 //!
 //! An identity begins with its kind: 0 is followed by the EtherType (2 bytes, little-endian); 1 by the IP protocol (1
-//! byte), the sender's address and port, the receiver's address and port; 2 by the IP protocol, the sender's address and
-//! the receiver's. An address is its IP version (1 byte, 4 or 6) and its 4 or 16 bytes in network order; a port has 2
-//! bytes, little-endian.
+//! byte), the sender's address and port, the receiver's address and port; 2 by the IP protocol, the sender's address
+//! and the receiver's. An address is its IP version (1 byte, 4 or 6) and its 4 or 16 bytes in network order; a port
+//! has 2 bytes, little-endian.
 //!
-//! With the top bit set a tag is one of two: `80`, followed by a varint: so many packets have arrived here that were not
-//! recorded. `81`: flows are forgotten, and numbered from 0 again. The writer does so before it would have more than
-//! 65 536, so that neither side needs more memory than for these.
+//! With the top bit set a tag is one of two: `80`, followed by a varint: so many packets have arrived here that were
+//! not recorded. `81`: flows are forgotten, and numbered from 0 again. The writer does so before it would have more
+//! than 65 536, so that neither side needs more memory than for these.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -109,7 +109,8 @@ def attempt(lab: Lab, case: Case, folder: Path) -> tuple[int, str, bool]:
         status, errors = done.returncode, done.stderr
     except subprocess.TimeoutExpired as expired:
         status, errors = -1, f"it runs: {(expired.stderr or b'').decode()}"
-    return status, errors, lab.network("forebay") == before
+    # The folder is another one in each run.
+    return status, errors.replace(f"{folder}/", ""), lab.network("forebay") == before
 
 
 def judge(outcome: Outcome, sheet: Sheet, case: Case, found: tuple[int, str, bool]) -> None:

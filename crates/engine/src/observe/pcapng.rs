@@ -5,8 +5,8 @@
 //! the simulator knows. The payload is zeros, with valid lengths and checksums. Frames have no padding and no frame
 //! check sequence. A host's number gives its address 10.x.y.z.
 //!
-//! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3 and 4.6; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC 9293 (TCP),
-//! RFC 7323 (window scale), RFC 2018 (SACK), RFC 2474 and 3168 (DSCP, ECN).
+//! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3 and 4.6; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC
+//! 9293 (TCP), RFC 7323 (window scale), RFC 2018 (SACK), RFC 2474 and 3168 (DSCP, ECN).
 
 use std::io::{self, Write};
 

@@ -229,7 +229,10 @@ mod tests {
             (r#"{"command":"show"}"#, ControlRequest::Show),
             (r#"{"command":"stats"}"#, ControlRequest::Stats),
             (
-                r#"{"command":"set","direction":"outbound","settings":{"rate":"50 Mbps","queue.dbl.max_cells":8},"confirm":"30 s"}"#,
+                concat!(
+                    r#"{"command":"set","direction":"outbound","#,
+                    r#""settings":{"rate":"50 Mbps","queue.dbl.max_cells":8},"confirm":"30 s"}"#
+                ),
                 ControlRequest::Set { direction: Direction::Outbound, settings, confirm: half_minute },
             ),
             (r#"{"command":"reload"}"#, ControlRequest::Reload { confirm: None }),
@@ -289,7 +292,9 @@ mod tests {
         fn any_object_is_a_request_or_an_error(
             command in prop::sample::select(COMMANDS.iter().map(|(name, _)| *name).collect::<Vec<_>>()),
             key in prop::sample::select(vec!["direction", "settings", "confirm", "on", "duration"]),
-            value in prop::sample::select(vec!["null", "1", "true", "\"outbound\"", "\"5 s\"", "{\"a\":1}", "[[]]", "-1e9"]),
+            value in prop::sample::select(
+                vec!["null", "1", "true", "\"outbound\"", "\"5 s\"", "{\"a\":1}", "[[]]", "-1e9"]
+            ),
         ) {
             let _ = parse_request(&format!(r#"{{"command":"{command}","{key}":{value}}}"#));
         }

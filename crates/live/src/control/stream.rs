@@ -150,8 +150,8 @@ impl Stream {
             }
         }
         // What the taps saw before the end.
-        let mut ended = false;
-        for _ in 0..LAST_ROUNDS {
+        let (mut ended, mut without_progress) = (false, 0);
+        while without_progress < LAST_ROUNDS {
             let any = self.encoder.fill(MOST_PENDING_BYTES)?;
             if !any && !ended {
                 self.encoder.end()?;
@@ -161,7 +161,10 @@ impl Stream {
             if ended && self.encoder.bytes().is_empty() {
                 return Ok(());
             }
-            if !wrote {
+            if wrote || any {
+                without_progress = 0;
+            } else {
+                without_progress += 1;
                 thread::sleep(ROUND);
             }
         }

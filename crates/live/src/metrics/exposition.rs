@@ -20,7 +20,8 @@ pub fn render(ports: &[PortSnapshot]) -> String {
     });
     text.histogram(
         "forebay_release_lateness_seconds",
-        "Time from when the last bit was due to leave until the kernel had the frame. Late frames are the host's doing, \
+        "Time from when the last bit was due to leave until the kernel had the frame. Late frames are the host's \
+         doing, \
          not the discipline's.",
         |port| &port.lateness,
     );
