@@ -219,19 +219,22 @@ def programs(tmp_path: Path) -> Path:
     "words",
     [
         ["lab.toml"],
-        ["lab.toml", "--verbose"],
+        ["lab.toml", "--set", "outbound.rate=50 Mbps"],
+        ["run", "lab.toml"],
         ["check", "lab.toml"],
         ["set", "outbound", "rate=50 Mbps", "--confirm", "30s"],
         ["show", "--json", "--socket", "here"],
         ["record", "night.fbr", "--duration", "8h"],
         ["capture", "--help"],
-        ["teardown"],
+        ["teardown", "fb-lan0"],
     ],
 )
 def test_words_are_passed_on(programs: Path, words: list[str]) -> None:
     status, out, err = passed_on(programs / "python", words, os.environ["PATH"])
     assert (status, err) == (7, "")
-    assert out.splitlines() == [f"<{word}>" for word in words]
+    # A configuration alone is one to run.
+    expected = ["run", *words] if words[0] == "lab.toml" else words
+    assert out.splitlines() == [f"<{word}>" for word in expected]
 
 
 def test_the_program_is_looked_for_in_path_behind(programs: Path, tmp_path: Path) -> None:

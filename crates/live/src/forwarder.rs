@@ -194,7 +194,10 @@ impl Forwarder {
             let mut woken = [0; 64];
             let _ = self.commands.waker.read(&mut woken);
             let done = match command {
-                Command::Snapshot => Answer::Snapshot(Box::new(self.snapshot())),
+                Command::Snapshot => {
+                    self.port.remove_taps();
+                    Answer::Snapshot(Box::new(self.snapshot()))
+                }
                 Command::Change(change) => self.change(*change),
                 Command::Bypass(on) => {
                     self.port.set_bypass(on, clock::now());

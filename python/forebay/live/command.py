@@ -30,7 +30,7 @@ _PASSED_ON = {
     "capture": "Write drops and marks as pcapng, with the reasons as comments.",
     "record": "Write arrivals as a record that `forebay replay` takes.",
     "ping": "Ask whether it answers.",
-    "teardown": "Undo what a killed forebay-live has left behind.",
+    "teardown": "Remove the bridge that has taken over where forebay-live ended.",
 }
 
 
@@ -85,7 +85,7 @@ _AS_THEY_ARE = {"ignore_unknown_options": True, "allow_extra_args": True, "help_
 @app.command(name="run", hidden=True, context_settings=_AS_THEY_ARE)
 def _run(context: typer.Context) -> None:
     """Run a configuration."""
-    become(list(context.args))
+    become(["run", *context.args])
 
 
 def _pass_on(name: str, text: str) -> None:

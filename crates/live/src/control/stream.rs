@@ -100,6 +100,8 @@ impl Streams {
         let (tallies, over) = (tapped.tallies, Arc::clone(&tapped.over));
         let stream = Stream { client, encoder: tapped.encoder, over: tapped.over };
         let told = Arc::clone(&ended);
+        // Whoever has the reply finds the stream in the statistics: these wait until it is listed.
+        let mut streams = self.lock();
         thread::Builder::new().name(kind.to_owned()).spawn(move || {
             let over = Arc::clone(&stream.over);
             // Whatever went wrong: the client has gone, and its connection says so.
@@ -107,7 +109,6 @@ impl Streams {
             over.store(true, Ordering::Relaxed);
             told.store(true, Ordering::Relaxed);
         })?;
-        let mut streams = self.lock();
         if streams.len() >= REMEMBERED
             && let Some(oldest) = streams.iter().position(|stream| stream.ended.load(Ordering::Relaxed))
         {
@@ -152,8 +153,10 @@ impl Stream {
         // What the taps saw before the end.
         let (mut ended, mut without_progress) = (false, 0);
         while without_progress < LAST_ROUNDS {
+            // With too much pending nothing is taken, whatever is still there.
+            let has_room = self.encoder.bytes().len() < MOST_PENDING_BYTES;
             let any = self.encoder.fill(MOST_PENDING_BYTES)?;
-            if !any && !ended {
+            if has_room && !any && !ended {
                 self.encoder.end()?;
                 ended = true;
             }
