@@ -51,7 +51,7 @@ pub struct Wanted {
 /// The longest name of an interface.
 const LONGEST_NAME: usize = libc::IFNAMSIZ - 1;
 
-/// What the bridge is called where nobody says: `fb-` and the name of the inside interface, as far as there is room.
+/// The default name of the bridge: `fb-` and the name of the inside interface, cut to the longest name.
 pub fn bridge_name(inside: &str) -> String {
     format!("fb-{inside}").chars().take(LONGEST_NAME).collect()
 }
@@ -77,7 +77,7 @@ pub struct Port {
     pub address: [u8; 6],
     /// Its speed in Mb/s, where it knows one.
     pub speed: Option<u32>,
-    /// Nobody else of us uses it, for as long as this is held.
+    /// Keeps other Forebays from the interface while it is held.
     _claim: Claim,
 }
 

@@ -139,7 +139,7 @@ impl ControlClient {
     /// Connects.
     ///
     /// # Errors
-    /// Nobody answers there, or we may not ask; with the remedy.
+    /// No Forebay answers there, or permission is missing; with the remedy.
     pub fn connect(socket: &Path) -> Result<Self, String> {
         let failed = |error: std::io::Error| {
             let remedy = match error.kind() {

@@ -42,7 +42,7 @@ fn every_command_line_is_a_request() {
 }
 
 #[test]
-fn nobody_there_is_one_error_with_its_remedy() {
+fn a_socket_without_a_listener_is_one_error_with_its_remedy() {
     let error = ControlClient::connect(Path::new("/nowhere/live.sock")).err().unwrap();
     assert!(error.contains("/nowhere/live.sock") && error.contains("is forebay-live running?"), "{error}");
 }

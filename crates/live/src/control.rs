@@ -123,10 +123,10 @@ impl ControlHandle {
 }
 
 impl Control {
-    /// Opens the socket, for its owner and group. A socket that nobody answers at is replaced.
+    /// Opens the socket, for its owner and group. A stale socket is replaced.
     ///
     /// # Errors
-    /// Somebody answers there, something else is there, or the system refuses; with the remedy.
+    /// Another Forebay answers there, the path is no socket, or the system refuses; with the remedy.
     pub fn bind(parts: ControlParts) -> Result<(Self, ControlHandle), String> {
         let ControlParts { socket: path, directions, configurer, system, clock, log } = parts;
         let refused = |error: io::Error| format!("control socket {}: {error}", path.display());
@@ -164,7 +164,7 @@ impl Control {
             self.wait();
         }
         self.asked.streams.end();
-        // Nobody can reach it any more; without the right to remove it, the next start does.
+        // The socket is closed. Without permission to remove the file, the next start removes it.
         let _ = fs::remove_file(&self.path);
     }
 
@@ -207,7 +207,7 @@ impl Control {
     }
 }
 
-/// Removes a socket at which nobody answers.
+/// Removes a stale socket.
 fn make_way(path: &Path) -> Result<(), String> {
     let name = path.display();
     match fs::symlink_metadata(path) {
@@ -403,7 +403,7 @@ impl Server {
         })
     }
 
-    /// Undoes what nobody has confirmed.
+    /// Undoes a change that was not confirmed in time.
     fn keep_time(&mut self, now: Time) {
         if self.changes.next().is_some_and(|until| now >= until) {
             match self.changes.roll_back(&self.directions, now) {

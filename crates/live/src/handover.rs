@@ -43,12 +43,6 @@ impl HandoverQueue {
         Ok(())
     }
 
-    /// The discipline that arrivals go to.
-    #[must_use]
-    pub fn current(&self) -> &dyn Discipline<LivePacket> {
-        &*self.current
-    }
-
     /// Packets that wait in disciplines which were replaced.
     #[must_use]
     pub fn draining_packets(&self) -> u64 {

@@ -40,11 +40,6 @@ impl Shadow {
         self.line.arrive(LivePacket { buffer: None, ..packet }, now, &mut *self.queue, &mut self.rng, &mut self.told);
     }
 
-    /// Changes the rate of the line.
-    pub fn set_rate(&mut self, rate: Rate) {
-        self.line.set_rate(rate);
-    }
-
     /// The discipline.
     #[must_use]
     pub fn queue(&self) -> &dyn Discipline<LivePacket> {

@@ -12,7 +12,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use super::CheckError;
 
-/// An interface that nobody else of us uses while this is held.
+/// Keeps other Forebays from an interface while it is held.
 #[derive(Debug)]
 pub struct Claim {
     _socket: UnixDatagram,

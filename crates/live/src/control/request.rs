@@ -92,7 +92,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
     ("ping", &[]),
 ];
 
-/// Shorter, nobody can confirm; longer, nobody remembers.
+/// Less is too short to confirm by hand, more is likely forgotten.
 const CONFIRM_WITHIN: (Span, Span) = (Span::from_seconds(1), Span::from_seconds(3600));
 
 /// Reads a request.

@@ -56,7 +56,7 @@ impl Bridge {
 impl Drop for Bridge {
     fn drop(&mut self) {
         if let (Some(index), Ok(mut netlink)) = (self.made, Netlink::open()) {
-            // Nobody is there to be told.
+            // An error has no recipient here.
             let _ = netlink.delete(index);
         }
     }

@@ -133,7 +133,7 @@ impl Offloads {
 
 impl Drop for Offloads {
     fn drop(&mut self) {
-        // Nobody is there to be told.
+        // An error has no recipient here.
         let _ = self.restore_now();
     }
 }
