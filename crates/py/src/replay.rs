@@ -47,20 +47,27 @@ pub(crate) fn replay<'py>(
         .map(|(_, name, settings, ..)| PortSpec::load(rate, name, settings))
         .collect::<Result<Vec<_>, _>>()
         .map_err(|error| scenario_error(py, &error))?;
-    let refused = |reason: io::Error| os_error(&reason, &capture.display().to_string());
-    let file = File::open(&capture).map_err(refused)?;
-    let size = file.metadata().map_err(refused)?.len();
+    let name_of_capture = capture.display().to_string();
     let options = ReplayOptions { destination, seed, interval };
+    // A pipe is opened here too, for its other end may not be there yet.
     let replaying = move |reins: &Reins| {
-        let Some(rate) = ports.first().map(|port| port.rate) else { return Ok(None) };
+        let Some(rate) = ports.first().map(|port| port.rate) else { return Ok(Ok(None)) };
+        let file = File::open(&capture)?;
+        let size = file.metadata()?.len();
         let replayed =
             queues.iter().zip(&ports).map(|(queue, port)| open(queue, port, rate, seed)).collect::<io::Result<_>>();
         let read = Cell::new(0);
         let reader = BufReader::new(Counting { inner: file, read: &read });
-        let mut control = || reins.go_on(read.get() as f64 / size.max(1) as f64);
-        forebay_replay::replay(reader, rate, replayed.map_err(ReplayError::Write)?, &options, &mut control).map(Some)
+        // How much a pipe will give is not known.
+        let part = |read: u64| if size == 0 { 0.0 } else { read as f64 / size as f64 };
+        let mut control = || reins.go_on(part(read.get()));
+        Ok(replayed
+            .map_err(ReplayError::Write)
+            .and_then(|queues| forebay_replay::replay(reader, rate, queues, &options, &mut control))
+            .map(Some))
     };
-    match interruptibly(py, progress.as_ref(), replaying)? {
+    let refused = |reason: io::Error| os_error(&reason, &name_of_capture);
+    match interruptibly(py, progress.as_ref(), replaying)?.map_err(refused)? {
         Ok(Some(result)) => entries(py, result),
         Ok(None) => Err(PyValueError::new_err("there is no queue to replay through")),
         Err(error @ (ReplayError::Invariant(_) | ReplayError::Stopped)) => {
