@@ -37,7 +37,7 @@ pub use e2cm::E2cmConfig;
 pub use ecm::{EcmConfig, SelfIncrease, SevereMessage};
 pub use fecn::FecnConfig;
 pub use qcn::{QcnConfig, QcnProbabilisticSampling, QcnVariant};
-pub use sampling::{Sampling, SamplingInterval};
+pub use sampling::{Sampler, Sampling, SamplingInterval};
 
 /// Bytes of a control frame on the wire: every message fits into the smallest Ethernet frame.
 pub const CONTROL_FRAME_BYTES: u32 = 64;
@@ -143,14 +143,8 @@ pub type GaugeVisitor<'a> = dyn FnMut(&'static str, f64) + 'a;
 
 /// The part of a scheme at an output queue of a switch.
 pub trait CongestionPoint: Send {
-    /// A data frame has joined the queue.
+    /// A data frame has joined the queue, and the scheme's [`Sampler`] has taken it.
     fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict;
-
-    /// How many of the next frames need not be shown to [`CongestionPoint::arrived`], which would give
-    /// [`Verdict::Pass`] and change nothing else: they count as shown. To be asked after each call of it.
-    fn take_unseen(&mut self) -> u64 {
-        0
-    }
 
     /// A control frame of a flow leaves by this port, the way its data go: the port may write into it.
     fn forward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
@@ -175,15 +169,17 @@ pub trait ReactionPoint: Send {
     /// A message about the flow has come.
     fn receive(&mut self, message: &Message, context: &mut Context<'_>);
 
-    /// Data frames of this many bytes in all have been sent, the last one to its last bit: returns what is to be sent
-    /// right behind it.
-    fn sent(&mut self, sent_bytes: u64, context: &mut Context<'_>) -> Option<Message>;
+    /// After how many more bytes of the flow's data its byte counter expires: as soon as more than that have been sent,
+    /// [`ReactionPoint::sent`] is to be called. `u64::MAX` for never. What [`ReactionPoint::poll_at`] is for time.
+    fn byte_counter(&self) -> u64 {
+        u64::MAX
+    }
 
-    /// With this many bytes, [`ReactionPoint::sent`] returns nothing and changes nothing that the other methods return.
-    /// Calls for no more than that in all may come late and as one, at the latest before the next call of another
-    /// method.
-    fn silent_bytes(&self) -> u64 {
-        0
+    /// Data frames of this many bytes in all have been sent since the last call, the last one to its last bit: returns
+    /// what is to be sent right behind it. To be called when the byte counter expires, and ahead of any call of
+    /// [`ReactionPoint::receive`] and [`ReactionPoint::expire`].
+    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
+        None
     }
 
     /// When [`ReactionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
@@ -208,18 +204,15 @@ pub trait ReactionPoint: Send {
 
 /// The part of a scheme at the destination of a flow.
 pub trait Reflector: Send {
-    /// Data frames of this many bytes in all have left the destination's buffer, the last one now, and marked ones
-    /// among them or not: returns what is to be told to the source.
-    fn delivered(&mut self, delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message>;
-
-    /// Whether [`Reflector::delivered`] may give something or change [`Reflector::poll_at`]. If not, calls may come
-    /// late and as one, at the latest before the next call of another method.
-    fn answers_data(&self) -> bool {
-        true
+    /// A data frame has left the destination's buffer, marked or not: returns what is to be told to the source. Only
+    /// where [`CongestionManagement::answers_data`].
+    fn delivered(&mut self, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+        None
     }
 
-    /// A control frame of the flow has left the destination's buffer: returns the answer.
-    fn reflect(&mut self, _message: &Message, _context: &mut Context<'_>) -> Option<Message> {
+    /// A control frame of the flow has left the destination's buffer, behind data of this many bytes since the flow
+    /// began: returns the answer.
+    fn reflect(&mut self, _message: &Message, _delivered_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
 
@@ -346,6 +339,26 @@ impl CongestionManagement {
                 Some(PeriodicMessages { field: "interval", interval, to_destination: false })
             }
             Self::Ecm(_) | Self::E2cm(_) | Self::Qcn(_) | Self::Dcqcn(_) => None,
+        }
+    }
+
+    /// Which of the data frames that join its queue a congestion point sees.
+    #[must_use]
+    pub fn sampler(&self) -> Sampler {
+        match self {
+            Self::Ecm(config) => Sampler::new(config.sampling),
+            Self::E2cm(config) => Sampler::new(config.ecm.sampling),
+            // QCN samples too; how often depends on its feedback.
+            Self::Qcn(_) | Self::Fecn(_) | Self::Dbp(_) | Self::Dcqcn(_) => Sampler::every(),
+        }
+    }
+
+    /// Whether destinations answer data frames, and not control frames and the clock alone.
+    #[must_use]
+    pub fn answers_data(&self) -> bool {
+        match self {
+            Self::Dbp(_) | Self::Dcqcn(_) => true,
+            Self::Ecm(_) | Self::E2cm(_) | Self::Qcn(_) | Self::Fecn(_) => false,
         }
     }
 

@@ -11,7 +11,7 @@
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
-use forebay_switching::congestion::{CONTROL_FRAME_BYTES, Message};
+use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement, Message};
 
 use crate::driver::node::{Lanes, word_by_word};
 use crate::driver::ring::Ring;
@@ -109,11 +109,13 @@ impl Adapter {
         for (destination, number) in destinations.iter().zip(0..) {
             numbers[destination.flow as usize] = number;
         }
+        let answers_data =
+            attached.is_some() || spec.congestion.as_ref().is_some_and(CongestionManagement::answers_data);
         let ingress = Ingress::new(sources, generators, spec.voq_limit, spec.rate_limiters, out_rate);
         let mut adapter = Self {
             classes: ingress.classes(),
             ingress,
-            egress: Egress::new(destinations, attached.is_some(), spec.egress_bytes, in_rate, spec.service),
+            egress: Egress::new(destinations, answers_data, spec.egress_bytes, in_rate, spec.service),
             orders: PauseOrders::new(spec.flow_control, in_rate),
             obeyed: PauseObeyed::new(pause_by_class, out_rate, spec.reaction),
             messages: Ring::default(),
@@ -184,7 +186,7 @@ impl Adapter {
             self.egress.reflect(number, &probe, frame.time)
         } else {
             self.egress.deliver(number, frame);
-            self.egress.tell_delivered(number, frame.time)
+            self.egress.tell_delivered(number, frame)
         };
         if let Some(answer) = answer {
             self.tell_source(number, answer, frame.time, lanes);

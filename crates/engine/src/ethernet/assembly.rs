@@ -263,7 +263,7 @@ impl Ethernet {
                 obeyed: PauseObeyed::new(self.pause_by_class, *rate, spec.reaction),
                 managed,
                 queues: OutputQueues::new(spec.arbiter, spec.ports.len(), classes, spec.strict_priority),
-                point: spec.congestion.as_ref().map(|scheme| scheme.congestion_point(point, *rate)),
+                point: spec.congestion.as_ref().map(|it| (it.congestion_point(point, *rate), it.sampler())),
                 books,
                 name: name.clone(),
             }))

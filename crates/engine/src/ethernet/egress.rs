@@ -3,7 +3,7 @@
 //! The node takes frames in FIFO order at its service rate. The flow's destination sees a frame when it leaves the
 //! buffer.
 
-use forebay_qdisc::{Rate, Span, Time};
+use forebay_qdisc::{Ecn, Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{Context, Message, Reflector};
 use rand_pcg::Pcg64Mcg;
@@ -35,9 +35,6 @@ struct End {
     flow: FlowId,
     class: u8,
     book: ReceiveBook,
-    /// Bytes and marks that the reflector has been told of.
-    heard_bytes: u64,
-    heard_marks: u64,
     reflector: Option<Box<dyn Reflector>>,
     rng: Pcg64Mcg,
 }
@@ -66,13 +63,11 @@ pub(crate) struct Egress {
 impl Egress {
     pub fn new(
         destinations: Vec<DestinationFlow>,
-        has_endpoints: bool,
+        answers_data: bool,
         capacity_bytes: u64,
         line: Rate,
         service: Vec<ServiceStep>,
     ) -> Self {
-        let mut reflectors = destinations.iter().filter_map(|destination| destination.reflector.as_ref());
-        let answers_data = has_endpoints || reflectors.any(|reflector| reflector.answers_data());
         let mut polls = Deadlines::new(destinations.len());
         for (number, destination) in destinations.iter().enumerate() {
             polls.set(number, destination.reflector.as_ref().map_or(Time::NEVER, |reflector| reflector.poll_at()));
@@ -82,8 +77,6 @@ impl Egress {
             flow,
             class,
             book,
-            heard_bytes: 0,
-            heard_marks: 0,
             reflector,
             rng,
         };
@@ -181,14 +174,12 @@ impl Egress {
         book.count.payload += u64::from(frame.len_bytes());
     }
 
-    /// Tells the reflector what was delivered since the last call. Returns its message to the source.
-    pub fn tell_delivered(&mut self, number: usize, now: Time) -> Option<Message> {
-        let End { book, heard_bytes, heard_marks, reflector, rng, .. } = &mut self.ends[number];
-        let delivered_bytes = book.count.bytes - std::mem::replace(heard_bytes, book.count.bytes);
-        let marked = book.count.marked > std::mem::replace(heard_marks, book.count.marked);
-        let reflector = reflector.as_mut().filter(|_| delivered_bytes > 0)?;
-        let mut context = Context { now, capacity: self.service.current(), rng };
-        let message = reflector.delivered(delivered_bytes, marked, &mut context);
+    /// Shows the reflector a data frame. Returns its message to the source.
+    pub fn tell_delivered(&mut self, number: usize, frame: &Packet) -> Option<Message> {
+        let End { reflector, rng, .. } = &mut self.ends[number];
+        let reflector = reflector.as_mut()?;
+        let mut context = Context { now: frame.time, capacity: self.service.current(), rng };
+        let message = reflector.delivered(frame.ecn() == Ecn::CongestionExperienced, &mut context);
         self.polls.set(number, reflector.poll_at());
         message
     }
@@ -196,10 +187,10 @@ impl Egress {
     /// Shows the reflector a control frame that has left the buffer. Returns its answer.
     pub fn reflect(&mut self, number: usize, message: &Message, now: Time) -> Option<Message> {
         self.probes -= 1;
-        self.tell_delivered(number, now);
-        let End { reflector, rng, .. } = &mut self.ends[number];
+        let End { book, reflector, rng, .. } = &mut self.ends[number];
         let reflector = reflector.as_mut()?;
-        let answer = reflector.reflect(message, &mut Context { now, capacity: self.service.current(), rng });
+        let mut context = Context { now, capacity: self.service.current(), rng };
+        let answer = reflector.reflect(message, book.count.bytes, &mut context);
         self.polls.set(number, reflector.poll_at());
         answer
     }
@@ -207,7 +198,6 @@ impl Egress {
     /// Calls the next reflector due by `now`. Returns the flow's index and the message to its source.
     pub fn poll(&mut self, now: Time) -> Option<(usize, Option<Message>)> {
         let number = self.polls.due(now)?;
-        self.tell_delivered(number, now);
         let End { reflector, rng, .. } = &mut self.ends[number];
         let reflector = reflector.as_mut()?;
         let capacity = self.service.at(now);

@@ -258,7 +258,7 @@ impl Ingress {
         let queue = &mut self.queues[number];
         let Some(reaction) = &queue.reaction else { return };
         self.polls.set(number, reaction.poll_at());
-        queue.silent_until = queue.heard_bytes.saturating_add(reaction.silent_bytes());
+        queue.counter_expires = queue.heard_bytes.saturating_add(reaction.byte_counter());
         let rate_bps = reaction.rate_bps();
         if rate_bps.is_none() && queue.rate_bps.is_none() {
             return;

@@ -4,7 +4,7 @@
 //! begins. Until then it can be taken back.
 
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
-use forebay_switching::congestion::{CongestionPoint, Context};
+use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 
 use crate::driver::node::{Lanes, word_by_word};
 use crate::driver::ring::Ring;
@@ -37,11 +37,11 @@ pub(crate) struct SwitchPort {
     span_is_of_bytes: u32,
     /// Maximum of settled departures. One where a later frame may go first.
     depth: u32,
-    /// How many of the next frames the congestion point need not see.
-    pub unseen: u64,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
     pub out: LinkId,
+    /// Which frames the congestion point sees.
+    sampler: Sampler,
     pub link: Link,
     /// The queue under disciplines. Then `queues` is empty.
     pub managed: Option<Box<ManagedQueues>>,
@@ -80,13 +80,15 @@ pub(crate) struct SwitchPortParts {
     pub obeyed: PauseObeyed,
     pub queues: OutputQueues,
     pub managed: Option<Box<ManagedQueues>>,
-    pub point: Option<Box<dyn CongestionPoint>>,
+    /// With the sampler of the scheme.
+    pub point: Option<(Box<dyn CongestionPoint>, Sampler)>,
     pub books: Books,
     pub name: String,
 }
 
 impl SwitchPort {
     pub fn new(parts: SwitchPortParts) -> Self {
+        let (point, sampler) = parts.point.unzip();
         Self {
             free_at: Time::ZERO,
             first_end: Time::NEVER,
@@ -95,7 +97,6 @@ impl SwitchPort {
             service_changes_at: Time::ZERO,
             span_is_of_bytes: 0,
             depth: if parts.queues.is_fifo() && parts.managed.is_none() { Departures::MOST as u32 } else { 1 },
-            unseen: if parts.point.is_some() { 0 } else { u64::MAX },
             longest: 0,
             departures: Departures::new(),
             holds_settled: false,
@@ -113,7 +114,8 @@ impl SwitchPort {
             service: parts.service,
             last_control: Time::ZERO,
             control_until: Time::ZERO,
-            point: parts.point,
+            point,
+            sampler: sampler.unwrap_or_else(Sampler::none),
             length_integral: (0, Time::ZERO),
             report: PortReport::default(),
             name: parts.name,
@@ -124,6 +126,18 @@ impl SwitchPort {
     #[cfg(feature = "oracle")]
     pub fn settle_nothing_ahead(&mut self) {
         self.depth = 1;
+    }
+
+    /// Whether the congestion point does not see the next data frame, whichever that is.
+    #[inline]
+    pub fn passes_over(&self) -> bool {
+        self.sampler.passes_over()
+    }
+
+    /// Whether the congestion point is to see the next data frame, which has this length.
+    #[inline]
+    pub fn samples(&mut self, len_bytes: u32) -> bool {
+        self.sampler.samples(len_bytes, &mut self.books.rng)
     }
 
     pub fn ask_point<T>(

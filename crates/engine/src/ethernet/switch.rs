@@ -143,11 +143,8 @@ impl EthernetSwitch {
         let limited_by = self.tag(&packet).checked_sub(1).map(CongestionPointId);
         let port = &mut self.ports[output];
         let arrival = Arrival { len_bytes: packet.len_bytes(), queue_bytes: self.memory.of_output(output), limited_by };
-        let (verdict, unseen) = port
-            .ask_point(now, |point, context| (point.arrived(arrival, context), point.take_unseen()))
-            .unwrap_or((Verdict::Pass, u64::MAX));
-        port.unseen = unseen;
-        match verdict {
+        let verdict = port.ask_point(now, |point, context| point.arrived(arrival, context));
+        match verdict.unwrap_or(Verdict::Pass) {
             Verdict::Pass => packet,
             Verdict::Tell(message) => {
                 self.tell(message, &packet, now, lanes);

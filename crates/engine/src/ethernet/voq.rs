@@ -50,8 +50,8 @@ pub(crate) struct VirtualQueue {
     /// Of `frame`.
     pub transmission: Span,
     pub book: SendBook,
-    /// Above this count of bytes in the book, the reaction point must be told of each frame on time.
-    pub silent_until: u64,
+    /// Above this count of bytes in the book, the byte counter of the reaction point has expired.
+    pub counter_expires: u64,
     limiter: RateLimiter,
     /// Bytes that the reaction point has been told of.
     pub heard_bytes: u64,
@@ -94,7 +94,7 @@ impl VirtualQueue {
             backlog: 0,
             has_packets: matches!(supply, Supply::Endpoint),
             heard_bytes: 0,
-            silent_until: u64::MAX,
+            counter_expires: u64::MAX,
             eligible_at: Time::ZERO,
             interval: Span::ZERO,
             limiter: RateLimiter::default(),
@@ -119,7 +119,7 @@ impl VirtualQueue {
     /// Whether the reaction point must be told on time of the frame sent last.
     #[inline]
     pub fn is_heard(&self) -> bool {
-        self.book.count.bytes > self.silent_until
+        self.book.count.bytes > self.counter_expires
     }
 
     pub fn push(&mut self, packet: Packet) {

@@ -213,7 +213,7 @@ impl DbpDestination {
 }
 
 impl Reflector for DbpDestination {
-    fn delivered(&mut self, _delivered_bytes: u64, _marked: bool, context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, _marked: bool, context: &mut Context<'_>) -> Option<Message> {
         self.last_data = context.now;
         if self.report_at < Time::NEVER {
             return None;
@@ -357,14 +357,6 @@ impl ReactionPoint for DbpSource {
             self.rate_bps = (rate_bps < self.line_bps).then(|| rate_bps.max(self.minimum_bps));
             self.silent_at = context.now.saturating_add(self.patience);
         }
-    }
-
-    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
-        None
-    }
-
-    fn silent_bytes(&self) -> u64 {
-        u64::MAX
     }
 
     fn poll_at(&self) -> Time {

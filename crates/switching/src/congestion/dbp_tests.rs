@@ -37,10 +37,10 @@ fn reports_begin_with_the_first_frame_and_end_when_the_source_has_rested() {
     // The node takes 3 Gb/s of the 10 Gb/s that come.
     let capacity = Rate::megabits(3000);
     let begin = milliseconds(5);
-    let first = destination.delivered(1500, false, &mut Context { now: begin, capacity, rng: &mut rng });
+    let first = destination.delivered(false, &mut Context { now: begin, capacity, rng: &mut rng });
     assert_eq!(first, Some(report(3e9)));
     assert!(destination.poll_at() < begin + Span::from_microseconds(100));
-    let again = destination.delivered(1500, false, &mut Context { now: begin, capacity, rng: &mut rng });
+    let again = destination.delivered(false, &mut Context { now: begin, capacity, rng: &mut rng });
     assert_eq!(again, None, "one report an interval, however many frames");
     let mut times = Vec::new();
     while destination.poll_at() < Time::NEVER {
@@ -52,7 +52,7 @@ fn reports_begin_with_the_first_frame_and_end_when_the_source_has_rested() {
     assert!(times.windows(2).all(|pair| pair[1].since(pair[0]) == Span::from_microseconds(100)));
     assert_eq!(times.len(), 200, "20 ms of reports");
     let now = milliseconds(50);
-    assert!(destination.delivered(1500, false, &mut Context { now, capacity, rng: &mut rng }).is_some());
+    assert!(destination.delivered(false, &mut Context { now, capacity, rng: &mut rng }).is_some());
 }
 
 #[test]
@@ -60,10 +60,10 @@ fn a_source_that_has_rested_for_just_the_expiry_is_reported_to_once_more() {
     let (ms, mut rng) = (Span::from_milliseconds, rng(1));
     let config = DbpConfig { interval: Some(ms(1)), expiry: Some(ms(2)), ..DbpConfig::default() };
     let mut destination = config.reflector(LINE).unwrap();
-    destination.delivered(1500, false, &mut context(Time::ZERO, &mut rng));
+    destination.delivered(false, &mut context(Time::ZERO, &mut rng));
     let last_data = destination.poll_at();
     assert!(destination.expire(&mut context(last_data, &mut rng)).is_some());
-    destination.delivered(1500, false, &mut context(last_data, &mut rng));
+    destination.delivered(false, &mut context(last_data, &mut rng));
     for (after, reports) in [(1, true), (2, true), (3, false)] {
         let now = last_data + ms(after);
         assert_eq!(destination.poll_at(), now);

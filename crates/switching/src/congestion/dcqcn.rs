@@ -188,7 +188,7 @@ impl NotificationPoint {
 }
 
 impl Reflector for NotificationPoint {
-    fn delivered(&mut self, _delivered_bytes: u64, marked: bool, context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, marked: bool, context: &mut Context<'_>) -> Option<Message> {
         self.is_marked |= marked;
         self.notify(context.now)
     }
@@ -324,7 +324,7 @@ mod tests {
         let mut dice = rng(1);
         let mut deliver = |point: &mut NotificationPoint, microseconds, marked| {
             let mut context = Context { now: at(microseconds), capacity: LINE, rng: &mut dice };
-            point.delivered(1500, marked, &mut context)
+            point.delivered(marked, &mut context)
         };
         assert_eq!(deliver(&mut point, 10, false), None);
         assert_eq!(deliver(&mut point, 20, true), Some(Message::Cnp));
@@ -481,7 +481,7 @@ mod tests {
                         None => point.expire(&mut context),
                         Some(marked) => {
                             waiting = waiting.or(marked.then_some(now));
-                            point.delivered(1500, marked, &mut context)
+                            point.delivered(marked, &mut context)
                         }
                     };
                     if told.is_some() {

@@ -138,7 +138,7 @@ impl E2cmConfig {
     }
 
     pub(crate) fn reflector(&self, _line: Rate) -> Option<Box<dyn Reflector>> {
-        Some(Box::new(E2cmReflector { last_probe: None, received_bytes: 0 }))
+        Some(Box::new(E2cmReflector { last_probe: None, delivered_bytes: 0 }))
     }
 }
 
@@ -241,7 +241,7 @@ impl ReactionPoint for E2cmReactionPoint {
         Some(Message::Probe { sent: context.now })
     }
 
-    fn silent_bytes(&self) -> u64 {
+    fn byte_counter(&self) -> u64 {
         if self.is_probing() { self.probe_interval_bytes - 1 - self.sent_bytes } else { u64::MAX }
     }
 
@@ -266,27 +266,18 @@ impl ReactionPoint for E2cmReactionPoint {
 #[derive(Clone, Debug)]
 struct E2cmReflector {
     last_probe: Option<Time>,
-    /// Of the flow, since the last probe.
-    received_bytes: u64,
+    /// Of the flow, at the last probe.
+    delivered_bytes: u64,
 }
 
 impl Reflector for E2cmReflector {
-    fn delivered(&mut self, delivered_bytes: u64, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
-        self.received_bytes += delivered_bytes;
-        None
-    }
-
-    fn answers_data(&self) -> bool {
-        false
-    }
-
-    fn reflect(&mut self, message: &Message, context: &mut Context<'_>) -> Option<Message> {
+    fn reflect(&mut self, message: &Message, delivered_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
         let Message::Probe { sent } = *message else { return None };
         let now = context.now;
+        let received_bytes = delivered_bytes - core::mem::replace(&mut self.delivered_bytes, delivered_bytes);
         let elapsed = self.last_probe.map(|last| now.since(last)).filter(|&elapsed| elapsed > Span::ZERO);
-        let throughput = elapsed.map(|elapsed| self.received_bytes as f64 / elapsed.seconds());
+        let throughput = elapsed.map(|elapsed| received_bytes as f64 / elapsed.seconds());
         self.last_probe = Some(now);
-        self.received_bytes = 0;
         Some(Message::ProbeReport { latency: now.since(sent), throughput })
     }
 }

@@ -50,7 +50,7 @@ use alloc::boxed::Box;
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
-use super::sampling::{Sampler, Sampling};
+use super::sampling::Sampling;
 use super::{
     Arrival, CongestionPoint, CongestionPointId, Context, GaugeVisitor, Message, ReactionPoint, Reflector, Verdict,
 };
@@ -158,7 +158,6 @@ impl EcmConfig {
         EcmCongestionPoint {
             id,
             feedback: QueueFeedback::new(self.set_point, self.weight),
-            sampler: Sampler::new(self.sampling),
             severe_message: self.severe_message,
             severe_threshold_bytes: self.severe_threshold.0,
             last_queue_bytes: 0,
@@ -262,7 +261,6 @@ impl Gains {
 pub(crate) struct EcmCongestionPoint {
     id: CongestionPointId,
     feedback: QueueFeedback,
-    sampler: Sampler,
     severe_message: SevereMessage,
     severe_threshold_bytes: u64,
     /// The queue at the last sample.
@@ -271,10 +269,8 @@ pub(crate) struct EcmCongestionPoint {
 }
 
 impl CongestionPoint for EcmCongestionPoint {
-    fn arrived(&mut self, frame: Arrival, context: &mut Context<'_>) -> Verdict {
-        if !self.sampler.samples(frame.len_bytes, context.rng) {
-            return Verdict::Pass;
-        }
+    /// Of the frames that [`EcmConfig::sampling`] takes.
+    fn arrived(&mut self, frame: Arrival, _context: &mut Context<'_>) -> Verdict {
         let queue_bytes = frame.queue_bytes;
         let offset = self.feedback.offset(queue_bytes as f64);
         let delta = self.feedback.delta(queue_bytes as f64 - self.last_queue_bytes as f64);
@@ -297,10 +293,6 @@ impl CongestionPoint for EcmCongestionPoint {
         } else {
             Verdict::Pass
         }
-    }
-
-    fn take_unseen(&mut self) -> u64 {
-        self.sampler.take_unsampled()
     }
 
     /// The feedback at the last sample, told or not.
@@ -421,14 +413,6 @@ impl ReactionPoint for EcmReactionPoint {
             // Those of other schemes, and of E2CM's own.
             _ => {}
         }
-    }
-
-    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
-        None
-    }
-
-    fn silent_bytes(&self) -> u64 {
-        u64::MAX
     }
 
     fn poll_at(&self) -> Time {

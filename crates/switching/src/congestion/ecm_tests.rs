@@ -64,9 +64,8 @@ fn reaction_point() -> EcmReactionPoint {
     EcmConfig::default().reaction_point(LINE, Time::ZERO)
 }
 
-/// A congestion point that samples every frame, and has seen a queue of this many bytes last.
+/// A congestion point that has seen a queue of this many bytes last.
 fn sampled_at(queue_bytes: u64, config: EcmConfig) -> EcmCongestionPoint {
-    let config = EcmConfig { sampling: Sampling::Probability(1.0), ..config };
     let mut point = config.congestion_point(HERE, LINE);
     arrive(&mut point, queue_bytes, None);
     point

@@ -231,14 +231,6 @@ impl ReactionPoint for FecnSource {
         }
     }
 
-    fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
-        None
-    }
-
-    fn silent_bytes(&self) -> u64 {
-        u64::MAX
-    }
-
     fn poll_at(&self) -> Time {
         self.discovery_at
     }
@@ -263,15 +255,7 @@ impl ReactionPoint for FecnSource {
 struct FecnDestination;
 
 impl Reflector for FecnDestination {
-    fn delivered(&mut self, _delivered_bytes: u64, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
-        None
-    }
-
-    fn answers_data(&self) -> bool {
-        false
-    }
-
-    fn reflect(&mut self, message: &Message, _context: &mut Context<'_>) -> Option<Message> {
+    fn reflect(&mut self, message: &Message, _delivered_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         match *message {
             Message::RateDiscovery { rate_bps } => Some(Message::RateReport { rate_bps }),
             _ => None,
@@ -318,7 +302,7 @@ mod tests {
         port.forward(&mut message, 0, &mut context(start, &mut rng));
         assert_eq!(message, Message::RateDiscovery { rate_bps: 1e9 }, "C / N0");
         let mut destination = FecnConfig::default().reflector(LINE).unwrap();
-        let report = destination.reflect(&message, &mut context(start, &mut rng)).unwrap();
+        let report = destination.reflect(&message, 0, &mut context(start, &mut rng)).unwrap();
         assert_eq!(report, Message::RateReport { rate_bps: 1e9 });
         for (reported, rate) in [(2.5e9, 2.5e9), (0.0, 1e6), (1e12, 1e10)] {
             source.receive(&Message::RateReport { rate_bps: reported }, &mut context(second, &mut rng));

@@ -31,12 +31,13 @@ pub(crate) struct Outcome {
 pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, duration: Span) -> Outcome {
     let frame_time = line.transmission_time(u64::from(FRAME_BYTES));
     let mut dice = rng(11);
-    let mut point = scheme.congestion_point(CongestionPointId(0), line);
+    let (mut point, mut sampler) = (scheme.congestion_point(CongestionPointId(0), line), scheme.sampler());
     let mut flows: Vec<(Box<dyn ReactionPoint>, RateLimiter, Time)> =
         (0..sources).map(|_| (scheme.reaction_point(line, Time::ZERO), RateLimiter::default(), Time::ZERO)).collect();
     let mut reflectors: Vec<_> = (0..sources).map(|_| scheme.reflector(line)).collect();
     let mut queue: VecDeque<(usize, bool, Option<Message>)> = VecDeque::new();
     let mut messages: VecDeque<(Time, usize, Message)> = VecDeque::new();
+    let mut delivered_bytes = alloc::vec![0; sources];
     let (mut sent, mut delivered, mut seen, mut sum) = (alloc::vec![0_u64; sources], 0_u64, 0_u64, 0_u64);
 
     // Time goes by in frames of the output.
@@ -48,10 +49,11 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
         let mut context = Context { now, capacity: line, rng: &mut dice };
         if let Some((flow, marked, probe)) = queue.pop_front() {
             delivered += u64::from(counts);
-            let answer =
-                reflectors[flow].as_mut().and_then(|to| to.delivered(u64::from(FRAME_BYTES), marked, &mut context));
+            delivered_bytes[flow] += u64::from(FRAME_BYTES);
+            let answer = reflectors[flow].as_mut().and_then(|to| to.delivered(marked, &mut context));
             messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
-            let answer = probe.and_then(|probe| reflectors[flow].as_mut()?.reflect(&probe, &mut context));
+            let answer =
+                probe.and_then(|probe| reflectors[flow].as_mut()?.reflect(&probe, delivered_bytes[flow], &mut context));
             messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
         }
         for (flow, reflector) in reflectors.iter_mut().enumerate() {
@@ -80,7 +82,8 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
             let probe = reaction.sent(u64::from(FRAME_BYTES), &mut context);
             let queue_bytes = (queue.len() as u64 + 1) * u64::from(FRAME_BYTES);
             let frame = Arrival { len_bytes: FRAME_BYTES, queue_bytes, limited_by: reaction.associated() };
-            let verdict = point.arrived(frame, &mut context);
+            let is_sample = sampler.samples(FRAME_BYTES, context.rng);
+            let verdict = if is_sample { point.arrived(frame, &mut context) } else { Verdict::Pass };
             queue.push_back((flow, verdict == Verdict::Mark, probe));
             if let Verdict::Tell(message) = verdict {
                 messages.push_back((now + FEEDBACK_DELAY, flow, message));

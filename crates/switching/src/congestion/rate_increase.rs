@@ -179,8 +179,8 @@ impl RateIncrease {
         self.timer_at = now.saturating_add(self.rules.cycle_time);
     }
 
-    /// This many bytes may be sent before a cycle ends.
-    pub fn silent_bytes(&self) -> u64 {
+    /// This many bytes may be sent before a cycle ends: the byte counter.
+    pub fn bytes_left(&self) -> u64 {
         if self.is_limiting() { self.bytes_left } else { u64::MAX }
     }
 
@@ -263,8 +263,8 @@ impl<A: Answer> ReactionPoint for RecoveringRate<A> {
         None
     }
 
-    fn silent_bytes(&self) -> u64 {
-        self.rate.silent_bytes()
+    fn byte_counter(&self) -> u64 {
+        self.rate.bytes_left()
     }
 
     fn poll_at(&self) -> Time {

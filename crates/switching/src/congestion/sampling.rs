@@ -1,4 +1,4 @@
-//! Which frames a congestion point samples: each with a probability, or one in this many bytes.
+//! Which frames a queue shows its congestion point: all, each with a probability, or one in this many bytes.
 
 use forebay_units::Bytes;
 use rand_core::Rng;
@@ -112,13 +112,22 @@ impl Dice {
     }
 }
 
-/// Says of each frame whether it is sampled.
+/// Says of each data frame of a queue whether its congestion point is to see it.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sampler {
+#[repr(C)]
+pub struct Sampler {
+    /// This many frames are known not to be samples.
+    unsampled: u64,
+    rule: Rule,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rule {
+    None,
+    Every,
     Probability {
         dice: Dice,
-        /// What the dice have said already: this many frames are no samples, and then one is.
-        unsampled: u64,
+        /// What the dice have said already: behind the unsampled frames comes a sample.
         then_one_is: bool,
     },
     Interval {
@@ -130,39 +139,61 @@ pub(super) enum Sampler {
 }
 
 impl Sampler {
+    /// Samples no frame: for a queue without a congestion point.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { unsampled: u64::MAX, rule: Rule::None }
+    }
+
+    /// Samples all frames.
+    #[must_use]
+    pub fn every() -> Self {
+        Self { unsampled: 0, rule: Rule::Every }
+    }
+
+    /// Samples as a scheme's parameters say.
+    #[must_use]
     pub fn new(sampling: Sampling) -> Self {
-        match sampling {
+        let rule = match sampling {
             Sampling::Probability(probability) => {
-                Self::Probability { dice: Dice::new(probability), unsampled: 0, then_one_is: false }
+                Rule::Probability { dice: Dice::new(probability), then_one_is: false }
             }
             // The first interval is the mean: there are no dice yet.
             Sampling::Interval(SamplingInterval { bytes, jitter }) => {
-                Self::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
+                Rule::Interval { mean_bytes: bytes.0 as f64, jitter, left_bytes: bytes.0 as f64 }
             }
-        }
+        };
+        Self { unsampled: 0, rule }
     }
 
-    /// How many of the next frames are known not to be samples; they count as seen.
-    pub fn take_unsampled(&mut self) -> u64 {
-        match self {
-            Self::Probability { unsampled, .. } => core::mem::take(unsampled),
-            Self::Interval { .. } => 0,
-        }
+    /// Whether the next frame is known not to be a sample, whatever its length.
+    #[inline]
+    #[must_use]
+    pub fn passes_over(&self) -> bool {
+        self.unsampled > 0
     }
 
     /// Whether the next frame is a sample.
+    #[inline]
     pub fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
-        match self {
-            Self::Probability { unsampled: unsampled @ 1.., .. } => {
-                *unsampled -= 1;
-                false
-            }
-            Self::Probability { dice, unsampled, then_one_is } => {
+        if self.unsampled > 0 {
+            self.unsampled -= 1;
+            return false;
+        }
+        self.decide(len_bytes, rng)
+    }
+
+    #[inline(never)]
+    fn decide(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
+        match &mut self.rule {
+            Rule::None => false,
+            Rule::Every => true,
+            Rule::Probability { dice, then_one_is } => {
                 let sampled = core::mem::take(then_one_is) || dice.throw(1, rng).1;
-                (*unsampled, *then_one_is) = dice.throw(MOST_UNSAMPLED, rng);
+                (self.unsampled, *then_one_is) = dice.throw(MOST_UNSAMPLED, rng);
                 sampled
             }
-            Self::Interval { mean_bytes, jitter, left_bytes } => {
+            Rule::Interval { mean_bytes, jitter, left_bytes } => {
                 *left_bytes -= f64::from(len_bytes);
                 let due = *left_bytes <= 0.0;
                 if due {
@@ -192,23 +223,24 @@ mod tests {
     }
 
     #[test]
-    fn dice_thrown_ahead_say_the_same_whether_or_not_the_frames_between_samples_are_shown() {
+    fn dice_thrown_ahead_say_the_same_as_one_throw_for_each_frame() {
         for probability in [0.5, 0.02, 0.000_2, 1.0] {
-            let (mut all, mut few) =
-                (Sampler::new(Sampling::Probability(probability)), Sampler::new(Sampling::Probability(probability)));
-            let (mut dice, mut one, mut other) = (rng(3), rng(3), rng(3));
-            let mut unseen = 0;
+            let mut sampler = Sampler::new(Sampling::Probability(probability));
+            let (mut dice, mut ahead) = (rng(3), rng(3));
             for frame in 0..20_000 {
-                let sampled = uniform(&mut dice) < probability;
-                assert_eq!(all.samples(1500, &mut one), sampled, "{probability} {frame}");
-                if unseen > 0 {
-                    unseen -= 1;
-                    assert!(!sampled, "{probability} {frame}");
-                } else {
-                    assert_eq!(few.samples(1500, &mut other), sampled, "{probability} {frame}");
-                    unseen = few.take_unsampled();
-                }
+                let (passes_over, sampled) = (sampler.passes_over(), uniform(&mut dice) < probability);
+                assert_eq!(sampler.samples(1500, &mut ahead), sampled, "{probability} {frame}");
+                assert!(!(passes_over && sampled), "{probability} {frame}");
             }
+        }
+    }
+
+    #[test]
+    fn a_queue_shows_every_frame_or_none() {
+        let (mut every, mut none, mut rng) = (Sampler::every(), Sampler::none(), rng(4));
+        for _ in 0..1000 {
+            assert!(!every.passes_over() && every.samples(64, &mut rng));
+            assert!(none.passes_over() && !none.samples(64, &mut rng));
         }
     }
 

@@ -69,30 +69,6 @@ fn what_is_sent_by_the_clock_is_what_was_asked_for() {
     }
 }
 
-/// The contract of [`CongestionPoint::take_unseen`].
-#[test]
-fn frames_that_need_not_be_shown_make_no_difference() {
-    for scheme in CongestionManagement::every() {
-        let [mut prompt, mut sparing] = [(); 2].map(|()| scheme.congestion_point(CongestionPointId(0), LINE));
-        let (mut dice, mut sparing_dice) = (rng(7), rng(7));
-        let mut unseen = 0;
-        for frame in 0..10_000_u64 {
-            // The queue rises to 1.5 MB and falls again.
-            let queue_bytes = 1500 * (frame % 2000).min(2000 - frame % 2000);
-            let arrival = Arrival { len_bytes: 1500, queue_bytes, limited_by: None };
-            let verdict = prompt.arrived(arrival, &mut context(Time::ZERO, &mut dice));
-            if unseen > 0 {
-                unseen -= 1;
-                assert_eq!(verdict, Verdict::Pass, "{scheme:?}");
-            } else {
-                let sparing_verdict = sparing.arrived(arrival, &mut context(Time::ZERO, &mut sparing_dice));
-                assert_eq!(sparing_verdict, verdict, "{scheme:?}");
-                unseen = sparing.take_unseen();
-            }
-        }
-    }
-}
-
 /// Checks that a part is due later than now whenever it has been called: `due` calls it at a time, if given one, and
 /// says when it is due next.
 fn assert_timer_moves_on(what: &str, mut due: impl FnMut(Option<Time>) -> Time) {
@@ -131,24 +107,33 @@ fn a_part_that_has_been_called_is_due_later_or_never() {
     }
 }
 
-/// The contract of [`Reflector::answers_data`].
 #[test]
-fn a_reflector_answers_data_only_if_it_says_so() {
-    for (name, expected) in [("e2cm", false), ("fecn", false), ("dbp", true), ("dcqcn", true)] {
-        let mut reflector = find(name).reflector(LINE).unwrap();
-        let (says_so, polled_at) = (reflector.answers_data(), reflector.poll_at());
-        let mut dice = rng(1);
-        let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
-        let answer = (0..3).find_map(|_| reflector.delivered(1500, true, &mut context));
-        let answers = answer.is_some() || reflector.poll_at() != polled_at;
-        assert_eq!((answers, says_so), (expected, expected), "{name}");
+fn the_schemes_whose_destinations_answer_data_say_so() {
+    for scheme in CongestionManagement::every() {
+        let answers = scheme.reflector(LINE).is_some_and(|mut reflector| {
+            let (polled_at, mut dice) = (reflector.poll_at(), rng(1));
+            let answer = reflector.delivered(true, &mut context(Time::ZERO, &mut dice));
+            answer.is_some() || reflector.poll_at() != polled_at
+        });
+        assert_eq!(scheme.answers_data(), answers, "{scheme:?}");
+    }
+}
+
+#[test]
+fn ecm_sees_what_its_sampling_takes_and_the_others_see_all() {
+    for scheme in CongestionManagement::every() {
+        let (mut sampler, mut dice) = (scheme.sampler(), rng(1));
+        let seen = (0..1000).filter(|_| sampler.samples(1500, &mut dice)).count();
+        // Binomial: 20 with a standard deviation of 4.4.
+        let expected = if matches!(scheme.name(), "ecm" | "e2cm") { 3..=37 } else { 1000..=1000 };
+        assert!(expected.contains(&seen), "{scheme:?}: {seen}");
     }
 }
 
 proptest! {
-    /// The contract of [`ReactionPoint::silent_bytes`].
+    /// The contract of [`ReactionPoint::byte_counter`].
     #[test]
-    fn what_is_only_counted_may_be_told_late_and_as_one(
+    fn between_expiries_of_the_byte_counter_sent_bytes_may_be_told_as_one(
         steps in prop::collection::vec((1_u64..200, 64_u64..9000, messages()), 1..400)
     ) {
         for scheme in CongestionManagement::every() {
@@ -160,7 +145,7 @@ proptest! {
                 let told = prompt.0.sent(*len_bytes, &mut Context { now, capacity: LINE, rng: &mut prompt.1 });
                 untold += len_bytes;
                 let is_due = prompt.0.poll_at() <= now;
-                if untold > late.0.silent_bytes() || message.is_some() || is_due {
+                if untold > late.0.byte_counter() || message.is_some() || is_due {
                     let mut context = Context { now, capacity: LINE, rng: &mut late.1 };
                     prop_assert_eq!(late.0.sent(core::mem::take(&mut untold), &mut context), told, "{:?}", scheme);
                 } else {

@@ -40,12 +40,14 @@ impl EthernetSwitch {
     fn admit(&mut self, packet: Packet, lanes: &mut Lanes) {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
-        let unseen = &mut self.ports[output].unseen;
-        if self.sampled || *unseen == 0 || self.memory.is_close(input, len_bytes) {
+        let port = &mut self.ports[output];
+        if self.sampled || !port.passes_over() || self.memory.is_close(input, len_bytes) {
             return self.admit_carefully(word_by_word(&packet), packet.time, lanes);
         }
         // ACKs are not rate limited.
-        *unseen -= u64::from(!packet.is_ack());
+        if !packet.is_ack() {
+            port.samples(len_bytes);
+        }
         self.memory.take(input, class, output, len_bytes);
         self.join(packet, Some(entry.row()), output, class, lanes);
     }
@@ -62,13 +64,8 @@ impl EthernetSwitch {
         } else if !self.take_closely(&packet, output, now, lanes) {
             return;
         }
-        if !is_probe && !packet.is_ack() {
-            let port = &mut self.ports[output];
-            if port.unseen > 0 {
-                port.unseen -= 1;
-            } else {
-                packet = self.consult(packet, output, now, lanes);
-            }
+        if !is_probe && !packet.is_ack() && self.ports[output].samples(len_bytes) {
+            packet = self.consult(packet, output, now, lanes);
         }
         if is_close {
             self.watch_memory(input, class, now, now, lanes);

@@ -159,10 +159,10 @@ impl Network {
         let flow = &mut self.flows[frame.flow];
         let Some(reflector) = &mut flow.reflector else { return };
         let answer = if let Some(message) = &frame.message {
-            reflector.reflect(message, &mut context)
+            reflector.reflect(message, flow.delivered_bytes, &mut context)
         } else {
             flow.delivered_bytes += u64::from(DATA_BYTES);
-            reflector.delivered(u64::from(DATA_BYTES), false, &mut context)
+            reflector.delivered(false, &mut context)
         };
         self.report(frame.flow, answer);
     }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use forebay_qdisc::Ecn;
 use forebay_switching::PauseConfig;
-use forebay_switching::congestion::{CongestionPointId, Context, ReactionPoint, Reflector};
+use forebay_switching::congestion::{CongestionPointId, Context, DcqcnConfig, ReactionPoint, Reflector};
 use forebay_units::Bytes;
 
 use super::super::*;
@@ -59,6 +59,11 @@ impl ReactionPoint for Obedient {
         }
     }
 
+    /// Every frame.
+    fn byte_counter(&self) -> u64 {
+        0
+    }
+
     fn sent(&mut self, _sent_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
         self.log.lock().unwrap().push(("sent", context.now));
         self.sent += 1;
@@ -88,11 +93,11 @@ impl ReactionPoint for Obedient {
 pub(super) struct Mirror;
 
 impl Reflector for Mirror {
-    fn delivered(&mut self, _delivered_bytes: u64, marked: bool, _context: &mut Context<'_>) -> Option<Message> {
+    fn delivered(&mut self, marked: bool, _context: &mut Context<'_>) -> Option<Message> {
         marked.then_some(Message::Cnp)
     }
 
-    fn reflect(&mut self, message: &Message, context: &mut Context<'_>) -> Option<Message> {
+    fn reflect(&mut self, message: &Message, _delivered_bytes: u64, context: &mut Context<'_>) -> Option<Message> {
         let Message::Probe { sent } = *message else { return None };
         Some(Message::ProbeReport { latency: context.now.since(sent), throughput: None })
     }
@@ -118,7 +123,8 @@ impl Setup {
                 flow_control: FlowControl::Pause(PauseConfig { high: Bytes(4500), low: Bytes(1500) }),
                 reaction: Span::ZERO,
                 service: Vec::new(),
-                congestion: None,
+                // Its destinations answer data.
+                congestion: Some(CongestionManagement::Dcqcn(DcqcnConfig::default())),
             },
             arrivals: FrameArrivals { load: 1.0, constant: true, on_off: None },
             reaction: Obedient {
