@@ -134,7 +134,7 @@ impl Link {
     /// the link loses it.
     #[inline(always)]
     pub fn pass(&mut self, packet: Packet, measured: &MeasuredInterval, sacks: &SackTable) -> Option<Packet> {
-        if self.observed && !self.enter_observed(packet.words(), measured) {
+        if self.observed && !self.enter_observed(&packet.word_by_word(), measured) {
             return None;
         }
         let start = packet.time.max(self.free_at);
@@ -165,7 +165,7 @@ impl Link {
         if self.observed
             && let Some(observed) = &mut self.record.observed
         {
-            observed.sent(packet.words(), end, self.memo_span, measured, sacks);
+            observed.sent(&packet.word_by_word(), end, self.memo_span, measured, sacks);
         }
         packet
     }
@@ -193,11 +193,10 @@ impl Link {
     /// A packet enters an observed link: whether it is not lost there.
     #[cold]
     #[inline(never)]
-    fn enter_observed(&mut self, words: [u64; 4], measured: &MeasuredInterval) -> bool {
+    fn enter_observed(&mut self, packet: &Packet, measured: &MeasuredInterval) -> bool {
         let Some(observed) = &mut self.record.observed else { return true };
-        let packet = Packet::of_words(words);
         observed.take_samples(packet.time, self.free_at);
-        !observed.loses(&packet, measured)
+        !observed.loses(packet, measured)
     }
 
     #[cold]
@@ -290,14 +289,14 @@ impl Observed {
 
     #[cold]
     #[inline(never)]
-    fn sent(&mut self, words: [u64; 4], end: Time, transmission: Span, measured: &MeasuredInterval, sacks: &SackTable) {
+    fn sent(&mut self, packet: &Packet, end: Time, transmission: Span, measured: &MeasuredInterval, sacks: &SackTable) {
         if let Some(series) = &mut self.utilization {
             series.planned += transmission;
         }
         if let Some(tracer) = &mut self.tracer
             && end <= measured.to
         {
-            tracer.record(&Packet::of_words(words), end, sacks);
+            tracer.record(packet, end, sacks);
         }
     }
 }

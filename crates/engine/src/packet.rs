@@ -269,16 +269,11 @@ impl Packet {
         Self { time, ..*self }
     }
 
-    /// Its words, for rare code that is not inlined. A packet that is itself handed to such code has to lie in memory
-    /// all the way.
+    /// The same packet, copied word by word. A processor waits where words that were just stored are loaded as a whole,
+    /// and a packet that is handed as it is to code that is not inlined has to lie in memory all the way.
     #[inline(always)]
-    pub(crate) const fn words(&self) -> [u64; 4] {
-        [self.time.picoseconds(), self.stamp, self.identity, self.header]
-    }
-
-    /// The packet of these [words](Packet::words).
-    pub(crate) const fn of_words([time, stamp, identity, header]: [u64; 4]) -> Self {
-        Self { time: Time::from_picoseconds(time), stamp, identity, header }
+    pub(crate) const fn word_by_word(&self) -> Self {
+        self.at(self.time)
     }
 
     /// The same packet with its ECN codepoint set to CE.

@@ -6,7 +6,6 @@ use std::iter;
 use forebay_qdisc::Time;
 
 use crate::driver::deadlines::Deadlines;
-use crate::driver::node::word_by_word;
 use crate::driver::ring::Ring;
 use crate::packet::Packet;
 
@@ -68,7 +67,7 @@ impl FewFeeders {
     pub fn receive(&mut self) -> Packet {
         let feeder = self.links.next as usize % Self::FEW;
         let ring = &mut self.links.rings[feeder];
-        let packet = ring.take(word_by_word);
+        let packet = ring.take(Packet::word_by_word);
         self.first[feeder] = ring.of_front(|packet| packet.time, Time::NEVER);
         self.find_next();
         packet
@@ -94,7 +93,7 @@ impl ManyFeeders {
     pub fn receive(&mut self) -> Packet {
         let feeder = self.first.first();
         let ring = &mut self.rings[feeder];
-        let packet = ring.take(word_by_word);
+        let packet = ring.take(Packet::word_by_word);
         self.first.set(feeder, ring.of_front(|packet| packet.time, Time::NEVER));
         packet
     }

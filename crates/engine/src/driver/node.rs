@@ -42,13 +42,6 @@ pub(crate) trait Node: Send {
     fn finish(&mut self, end: Time, report: &mut Report);
 }
 
-/// The same packet, copied word by word. A processor waits where words that were just stored are loaded as a whole, and
-/// what is only passed on as a whole is stored at every step.
-#[inline(always)]
-pub(crate) fn word_by_word(packet: &Packet) -> Packet {
-    packet.at(packet.time)
-}
-
 /// The lanes between nodes, and the side tables of the packets there.
 pub(crate) struct Lanes {
     pub routes: Routes,

@@ -13,7 +13,7 @@ use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CONTROL_FRAME_BYTES, CongestionManagement, Message};
 
-use crate::driver::node::{Lanes, word_by_word};
+use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
 use crate::ethernet::attached::{Attached, AttachedParts};
 use crate::ethernet::control::{ControlRows, PauseFrame, control_frame};
@@ -306,7 +306,7 @@ impl Adapter {
     #[inline(always)]
     fn send(&mut self, frame: Packet, lanes: &mut Lanes) {
         if let Some(sent) = &self.uplink.pass(frame, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out_link, word_by_word(sent));
+            lanes.send_over(self.out_link, sent.word_by_word());
         }
     }
 

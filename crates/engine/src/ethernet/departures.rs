@@ -2,7 +2,6 @@
 
 use forebay_qdisc::Time;
 
-use crate::driver::node::word_by_word;
 use crate::ethernet::control::control_frame;
 use crate::packet::Packet;
 
@@ -124,7 +123,7 @@ impl Departures {
         if self.next_begin() >= until {
             return None;
         }
-        let packet = word_by_word(&self.packets[slot(self.unsent)]);
+        let packet = self.packets[slot(self.unsent)].word_by_word();
         self.unsent = self.unsent.wrapping_add(1);
         Some(packet)
     }

@@ -6,7 +6,7 @@
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
 use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 
-use crate::driver::node::{Lanes, word_by_word};
+use crate::driver::node::Lanes;
 use crate::driver::ring::Ring;
 use crate::ethernet::departures::{Departure, Departures};
 use crate::ethernet::forwarding::ForwardingEntry;
@@ -291,7 +291,7 @@ impl SwitchPort {
     #[inline(always)]
     fn send(&mut self, packet: Packet, lanes: &mut Lanes) {
         if let Some(sent) = &self.link.pass(packet, &lanes.measured, &lanes.sacks) {
-            lanes.send_over(self.out, word_by_word(sent));
+            lanes.send_over(self.out, sent.word_by_word());
         }
     }
 

@@ -3,7 +3,7 @@
 use forebay_qdisc::{DropReason, Span, Time};
 use forebay_switching::MemoryFull;
 
-use crate::driver::node::{Lanes, word_by_word};
+use crate::driver::node::Lanes;
 use crate::ethernet::departures::Departure;
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::{EthernetSwitch, begin_probe, release};
@@ -14,7 +14,7 @@ impl EthernetSwitch {
     #[inline]
     pub(super) fn arrive(&mut self, packet: Packet, lanes: &mut Lanes) {
         if self.rows.is_control(packet.flow_id()) || self.forwarding_delay > Span::ZERO {
-            return self.arrive_specially(word_by_word(&packet), lanes);
+            return self.arrive_specially(packet.word_by_word(), lanes);
         }
         self.admit(packet, lanes);
     }
@@ -42,7 +42,7 @@ impl EthernetSwitch {
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let port = &mut self.ports[output];
         if self.sampled || !port.passes_over() || self.memory.is_close(input, len_bytes) {
-            return self.admit_carefully(word_by_word(&packet), packet.time, lanes);
+            return self.admit_carefully(packet.word_by_word(), packet.time, lanes);
         }
         // ACKs are not rate limited.
         if !packet.is_ack() {
@@ -82,7 +82,7 @@ impl EthernetSwitch {
         let Self { ports, memory, sampled, .. } = self;
         let port = &mut ports[output];
         if port.managed.is_some() {
-            return self.enqueue(word_by_word(&packet), output, now, lanes);
+            return self.enqueue(packet.word_by_word(), output, now, lanes);
         }
         let start = if port.is_open_and_free(now) {
             port.note_alone(now);
@@ -90,14 +90,14 @@ impl EthernetSwitch {
         } else {
             release(port, memory, output, *sampled, now);
             let Some(start) = port.start_on_arrival(now, is_probe) else {
-                return self.wait(word_by_word(&packet), output, now, lanes);
+                return self.wait(packet.word_by_word(), output, now, lanes);
             };
             port.note_length(1, now);
             start
         };
         port.let_through(class, SwitchPort::input_of(&packet));
         if is_probe {
-            begin_probe(&word_by_word(&packet), port, memory.of_output(output), now, lanes);
+            begin_probe(&packet.word_by_word(), port, memory.of_output(output), now, lanes);
         }
         if !port.settle(&packet, start, class, row.unwrap_or(Departure::NOT_BOOKED), now, lanes) {
             self.keep(output);
