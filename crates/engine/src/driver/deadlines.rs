@@ -58,7 +58,7 @@ impl Deadlines {
             (group, place) = ((group - 1) / GROUP, (group - 1) % GROUP);
         }
         let before = std::mem::replace(&mut self.root[place], deadline);
-        if before > self.earliest || deadline <= self.earliest {
+        if (before > self.earliest) | (deadline <= self.earliest) {
             self.earliest = deadline.min(self.earliest);
             return;
         }

@@ -1,6 +1,7 @@
 //! Packets on their way to a node that links lead to: each link has a FIFO, and the node takes the earliest of their
 //! first packets.
 
+use std::hint::select_unpredictable;
 use std::iter;
 
 use forebay_qdisc::Time;
@@ -54,12 +55,12 @@ impl FewFeeders {
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, feeder: usize) {
         let feeder = feeder % Self::FEW;
-        if push(&mut self.links.rings[feeder], packet) {
-            self.first[feeder] = packet.time;
-            if (packet.time, feeder as u32) < (self.next, self.links.next) {
-                (self.next, self.links.next) = (packet.time, feeder as u32);
-            }
-        }
+        push(&mut self.links.rings[feeder], packet);
+        // Without branches, which would often be mispredicted. Behind another packet nothing changes.
+        self.first[feeder] = packet.time.min(self.first[feeder]);
+        let (one, other) = ((packet.time, feeder as u32), (self.next, self.links.next));
+        let is_first = (one.0 < other.0) | ((one.0 == other.0) & (one.1 < other.1));
+        (self.next, self.links.next) = select_unpredictable(is_first, one, other);
     }
 
     /// Takes the first packet; there has to be one. At one time the lowest link comes first.

@@ -113,7 +113,7 @@ impl Egress {
     /// Whether the next departure must be processed on time, even if no neighbour waits for room.
     #[inline]
     pub fn is_timely(&self) -> bool {
-        self.answers_data || self.probes > 0
+        self.answers_data | (self.probes > 0)
     }
 
     #[inline]

@@ -191,14 +191,14 @@ impl SwitchPort {
     #[inline]
     fn next_start(&self, now: Time, may_wait: bool) -> Option<Time> {
         let start = now.max(self.free_at);
-        let is_known = start == now || (may_wait && self.depth > 1 && start < self.service_changes_at);
-        (is_known && self.departures.len() < self.depth).then_some(start)
+        let is_known = (start == now) | (may_wait & (self.depth > 1) & (start < self.service_changes_at));
+        (is_known & (self.departures.len() < self.depth)).then_some(start)
     }
 
     /// Whether an arrival at `now` can begin at once, even before departures are released.
     #[inline]
     pub fn is_open_and_free(&self, now: Time) -> bool {
-        now >= self.free_at.max(self.open_from) && self.departures.len() < self.depth
+        (now >= self.free_at.max(self.open_from)) & (self.departures.len() < self.depth)
     }
 
     /// When an arrival at `now` begins, if this can be settled.

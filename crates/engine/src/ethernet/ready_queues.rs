@@ -1,5 +1,7 @@
 //! Which virtual output queues may send.
 
+use std::hint::select_unpredictable;
+
 /// The ready queues, one bit each.
 #[derive(Debug)]
 pub(crate) struct ReadyQueues {
@@ -37,7 +39,7 @@ impl ReadyQueues {
         // The common case: at most 64 queues.
         if let [word] = self.words[..] {
             let ahead = if from < Self::BITS { word >> from << from } else { 0 };
-            let first = if ahead != 0 { ahead } else { word }.trailing_zeros() as usize;
+            let first = select_unpredictable(ahead != 0, ahead, word).trailing_zeros() as usize;
             if accepts(first) {
                 return Some(first);
             }

@@ -113,7 +113,7 @@ impl VirtualQueue {
     #[inline]
     pub fn has_room_until(&self, at: Time, limit: u32, now: Time) -> bool {
         let backlog = self.backlog.min(Self::AHEAD);
-        backlog > 0 && at < now + self.transmission * u64::from(backlog) && self.backlog < limit
+        (backlog > 0) & (at < now + self.transmission * u64::from(backlog)) & (self.backlog < limit)
     }
 
     /// Whether the reaction point must be told on time of the frame sent last.
