@@ -104,6 +104,19 @@ pub struct Forwarder {
     pub alive: Arc<AtomicU64>,
 }
 
+/// What happened in one turn of the loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// When it began.
+    pub began: Time,
+    /// Frames that came in.
+    pub taken: usize,
+    /// The kernel took fewer frames than were due.
+    pub blocked: bool,
+    /// It was told to end.
+    pub ends: bool,
+}
+
 impl Forwarder {
     /// Forwards until it is told to end.
     ///
@@ -112,15 +125,11 @@ impl Forwarder {
     pub fn run(mut self) -> io::Result<()> {
         let mut drain_until = None;
         loop {
-            self.alive.fetch_add(1, Ordering::Relaxed);
-            let now = clock::now();
-            self.port.run_until(now);
-            let blocked = self.hand_over()?;
-            let taken = if drain_until.is_none() { self.take_in()? } else { 0 };
-            if self.obey()? {
-                drain_until.get_or_insert(now + LONGEST_DRAIN);
+            let Turn { began, taken, blocked, ends } = self.turn()?;
+            if ends {
+                drain_until.get_or_insert(began + LONGEST_DRAIN);
             }
-            if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
+            if drain_until.is_some_and(|until| self.port.held_packets() == 0 || began >= until) {
                 return Ok(());
             }
             // What became due while frames were taken in is not to wait.
@@ -129,6 +138,20 @@ impl Forwarder {
                 self.wait(blocked, drain_until)?;
             }
         }
+    }
+
+    /// One turn of the loop, without waiting: hands over what is due, takes in one batch, does what was asked.
+    ///
+    /// # Errors
+    /// An interface is gone.
+    pub fn turn(&mut self) -> io::Result<Turn> {
+        self.alive.fetch_add(1, Ordering::Relaxed);
+        let began = clock::now();
+        self.port.run_until(began);
+        let blocked = self.hand_over()?;
+        let taken = self.take_in()?;
+        let ends = self.obey()?;
+        Ok(Turn { began, taken, blocked, ends })
     }
 
     /// Hands over all departures that the kernel takes. Returns whether it took too few.
