@@ -35,7 +35,7 @@ use serde_json::{Value, json};
 const FRAMES: usize = 3072;
 const AT_ONCE: usize = 64;
 /// More than are on their way at the same time, so that DBL has no flow to limit.
-const FLOWS: usize = 1024;
+const FLOWS: usize = 64;
 const LONGEST_FRAME: usize = 1518;
 /// The rate is above all that is reached, so that the line never lets a frame wait.
 const CONFIG: &str = r#"
