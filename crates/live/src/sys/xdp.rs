@@ -259,9 +259,8 @@ impl Sending {
 
     /// Copies frames into free chunks and hands them to the kernel; returns how many.
     fn put(&mut self, frames: &[&[u8]]) -> usize {
-        if self.free.len() < frames.len() {
-            self.reclaim();
-        }
+        // Each time, so that the same few chunks are used again and again, which the processor's cache still has.
+        self.reclaim();
         let room = self.send.room(MOST_AT_ONCE as u32);
         let mut count = 0;
         for frame in frames.iter().take(room as usize) {
