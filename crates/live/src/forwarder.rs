@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_units::{Span, Time};
 
-use crate::books::Refusal;
+use crate::books::{Count, Refusal};
 use crate::command::{Answer, Change, Command, CommandsIn, Request};
 use crate::io::{Receive, ReceivedFrame, Transmit};
 use crate::port::Port;
@@ -118,11 +118,11 @@ pub struct Turn {
 }
 
 impl Forwarder {
-    /// Forwards until it is told to end.
+    /// Forwards until it is told to end. Returns what it could not send within a second after that.
     ///
     /// # Errors
     /// An interface is gone.
-    pub fn run(mut self) -> io::Result<()> {
+    pub fn run(mut self) -> io::Result<Count> {
         let mut drain_until = None;
         loop {
             let Turn { began, taken, blocked, ends } = self.turn()?;
@@ -130,7 +130,7 @@ impl Forwarder {
                 drain_until.get_or_insert(began + LONGEST_DRAIN);
             }
             if drain_until.is_some_and(|until| self.port.held_packets() == 0 || began >= until) {
-                return Ok(());
+                return Ok(self.port.give_up_all(began));
             }
             // What became due while frames were taken in is not to wait.
             let idle = taken == 0 && self.port.departures().is_empty();
@@ -314,5 +314,76 @@ fn arrive(port: &mut Port, frame: &ReceivedFrame<'_>, now: Time) {
         port.refuse(Refusal::TooLong, refused_bytes);
     } else {
         port.arrive(frame.bytes, frame.vlan, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::{DropTail, DropTailConfig, Fifo, Rate};
+    use forebay_replay::dice;
+
+    use super::*;
+    use crate::command;
+    use crate::pool::Pool;
+    use crate::port::PortParts;
+
+    /// Frames that are there at once; what is sent is gone.
+    struct Wire {
+        fd: UnixStream,
+        frames: usize,
+    }
+
+    impl Receive for Wire {
+        fn receive(&mut self, most: usize, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> io::Result<usize> {
+            let count = most.min(self.frames);
+            self.frames -= count;
+            let frame = ReceivedFrame { bytes: &[0; 101], vlan: None, wire_bytes: 101, checksum_unfinished: false };
+            (0..count).for_each(|_| take(frame));
+            Ok(count)
+        }
+
+        fn fd(&self) -> BorrowedFd<'_> {
+            self.fd.as_fd()
+        }
+
+        fn dropped_by_kernel(&mut self) -> u64 {
+            0
+        }
+    }
+
+    impl Transmit for Wire {
+        fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+            Ok(frames.len())
+        }
+
+        fn fd(&self) -> BorrowedFd<'_> {
+            self.fd.as_fd()
+        }
+    }
+
+    #[test]
+    fn what_a_direction_does_not_send_in_the_end_is_counted() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let (commands, asked) = command::commands().unwrap();
+        // Five minutes a frame.
+        let rate = Rate::new(3).unwrap();
+        let queue = Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig::default(), rate, 0).unwrap())));
+        let pool = Pool::new(64, 1518);
+        let forwarder = Forwarder {
+            direction: "outbound",
+            from: "lan0".into(),
+            to: "wan0".into(),
+            receive: Box::new(Wire { fd: one, frames: 7 }),
+            transmit: Box::new(Wire { fd: other, frames: 0 }),
+            port: Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: dice(1), pool }),
+            queue: RunningQueue { discipline: "drop_tail".into(), parameters: serde_json::Value::Null },
+            shadow: None,
+            commands: asked,
+            wait: Wait::default(),
+            alive: Arc::default(),
+        };
+        let thread = std::thread::spawn(|| forwarder.run());
+        assert!(matches!(commands.ask(Command::Drain), Ok(Answer::Done)));
+        assert_eq!(thread.join().unwrap().unwrap(), Count { packets: 7, bytes: 7 * 125 });
     }
 }
