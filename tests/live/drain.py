@@ -86,7 +86,7 @@ def ratios(outcome: Outcome, samples: Samples) -> None:
         for above, below, wanted in RATIOS:
             pairs = zip(samples[frame_bytes, above], samples[frame_bytes, below], strict=True)
             middle, lowest, highest = spread(per_cpu_second(one) / per_cpu_second(other) for one, other in pairs)
-            verdict = ("", "") if wanted is None else (f"{wanted:g}", "yes" if middle >= wanted else "**no**")
+            verdict = ("", "") if wanted is None else (f"{wanted:g}", "yes" if middle >= wanted else "no")
             cells = [f"{ratio:.2f}" for ratio in (middle, lowest, highest)]
             table.add(f"{frame_bytes} B", above, below, *cells, *verdict)
             outcome.numbers[f"drained, {frame_bytes} B: {above} / {below}"] = middle

@@ -89,7 +89,7 @@ pub enum Method {
     /// A packet socket with a ring: on every interface and kernel.
     #[default]
     AfPacket,
-    /// XDP sockets in copy mode: faster.
+    /// XDP sockets in copy mode: less work for each frame.
     AfXdp,
     /// TAP interfaces that are made for this: to teach and to test.
     Tap,
@@ -312,9 +312,8 @@ mod tests {
     #[test]
     fn a_discipline_written_in_python_is_refused_and_not_offered() {
         let refused = |queue: &str| {
-            let text = format!(
-                "interfaces = {{ inside = 'lan0', outside = 'wan0' }}\noutbound = {{ rate = '1 Gbps', queue = {queue} }}"
-            );
+            let interfaces = "interfaces = { inside = 'lan0', outside = 'wan0' }";
+            let text = format!("{interfaces}\noutbound = {{ rate = '1 Gbps', queue = {queue} }}");
             LiveConfig::load(&text, "live.toml", &[]).unwrap_err().render(false)
         };
         let error = refused("'dbll'");
