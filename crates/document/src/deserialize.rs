@@ -12,13 +12,14 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use crate::document::Kind as FileKind;
 use crate::error::{Problem, did_you_mean, list_names};
 use crate::tree::{Entry, Node, Place, Value};
 
-/// Reads the tree as `T`; messages call the whole of it `root_name`.
-pub(crate) fn deserialize<'de, T: serde::Deserialize<'de>>(root: &'de Node, root_name: &str) -> Result<T, Problem> {
+/// Reads the tree as `T`, in a file of this kind.
+pub(crate) fn deserialize<'de, T: serde::Deserialize<'de>>(root: &'de Node, kind: FileKind) -> Result<T, Problem> {
     let field = Field { value: &root.value, place: &root.place, name: "" };
-    T::deserialize(field).map_err(|fault| fault.into_problem(root_name))
+    T::deserialize(field).map_err(|fault| fault.into_problem(kind))
 }
 
 /// A value under its name.
@@ -63,9 +64,12 @@ impl Fault {
         self
     }
 
-    fn into_problem(self, root_name: &str) -> Problem {
+    fn into_problem(self, kind: FileKind) -> Problem {
         let (place, name) = self.at.unwrap_or_default();
-        let name = if name.is_empty() { root_name.to_owned() } else { format!("`{name}`") };
+        let name = if name.is_empty() { format!("the {}", kind.name) } else { format!("`{name}`") };
+        let offered = |names: &[&'static str]| -> Vec<&'static str> {
+            names.iter().copied().filter(|name| !kind.not_offered.contains(name)).collect()
+        };
         match self.kind {
             Kind::Invalid(why) => {
                 let label = self.expected.map_or_else(|| "not valid".into(), |expected| format!("expected {expected}"));
@@ -83,17 +87,15 @@ impl Fault {
                 Problem::at(place, format!("unknown key `{key}`"), format!("{name} has no such key")).with_help(help)
             }
             Kind::UnknownName { name: written, names } => {
-                let label = format!(
-                    "expected {}{}",
-                    if names.len() > 1 { "one of " } else { "" },
-                    list_names(names.iter().copied())
-                );
+                let names = offered(names);
+                let one_of = if names.len() > 1 { "one of " } else { "" };
+                let label = format!("expected {one_of}{}", list_names(names.iter().copied()));
                 let message = format!("unknown name `{written}` for {name}");
-                Problem::at(place, message, label).with_help(did_you_mean(&written, names.iter().copied()))
+                Problem::at(place, message, label).with_help(did_you_mean(&written, names))
             }
             Kind::Missing(key) => Problem::at(place, format!("missing key `{key}`"), format!("{name} needs `{key}`")),
             Kind::NotOne { given, names } => {
-                let one_of = list_names(names.iter().copied());
+                let one_of = list_names(offered(names));
                 if given.is_empty() {
                     return Problem::at(place, format!("{name} is empty"), format!("expected one of {one_of}"));
                 }

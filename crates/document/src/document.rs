@@ -13,6 +13,8 @@ pub struct Kind {
     pub name: &'static str,
     /// An override that changes such a file: `"flows.tcp.count=10"`.
     pub override_example: &'static str,
+    /// Names that its type has and such a file cannot use: messages do not offer them.
+    pub not_offered: &'static [&'static str],
 }
 
 /// A TOML text with overrides, every value of which knows its place.
@@ -81,8 +83,7 @@ impl<'t> Document<'t> {
     /// # Errors
     /// The first key or value that does not fit.
     pub fn read<'de, T: serde::Deserialize<'de>>(&'de self) -> Result<T, DocumentError> {
-        let name = format!("the {}", self.source.kind.name);
-        deserialize(&self.root, &name).map_err(|problem| self.source.shown(problem))
+        deserialize(&self.root, self.source.kind).map_err(|problem| self.source.shown(problem))
     }
 
     /// The error about a value that was read and is refused: it shows the value's place, in the file or in the override
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
     use crate::tree::Path;
 
-    const MENU: Kind = Kind { name: "menu", override_example: "soup=cold" };
+    const MENU: Kind = Kind { name: "menu", override_example: "soup=cold", not_offered: &[] };
 
     #[derive(Debug, PartialEq, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -174,5 +175,27 @@ mod tests {
         assert_eq!(at("dishes.0.soup.spoons"), "--set:1:22: no");
         assert_eq!(at("dishes.1.soup.spoons"), "menu.toml:2:29: no");
         assert_eq!(at("dishes.1.soup.bowl"), "menu.toml:2:18: no", "nearest above");
+    }
+
+    #[test]
+    fn names_that_a_file_cannot_use_are_not_offered() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Drink {
+            Water,
+            Wine,
+            Whey,
+        }
+        let kind = Kind { not_offered: &["wine"], ..MENU };
+        let refused = |text| {
+            let read = Document::parse(kind, "menu.toml", text, &[]).unwrap().read::<Drink>();
+            read.unwrap_err().render(false)
+        };
+        let error = refused("wyne = {}");
+        assert!(error.contains("`water`, `whey`") && !error.contains("wine"), "{error}");
+        let error = refused("water = {}\nwhey = {}");
+        assert!(error.contains("`water`, `whey`") && !error.contains("wine"), "{error}");
+        let read = Document::parse(kind, "menu.toml", "whey = {}", &[]).unwrap().read().unwrap();
+        assert!(matches!(read, Drink::Whey));
     }
 }

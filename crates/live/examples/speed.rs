@@ -58,7 +58,7 @@ fn measure(lab: &Lab, method: &str, bytes: usize) -> Result<[f64; 3], Box<dyn Er
         scope.spawn(|| generate(&mut *generator, bytes, &stop));
         let rates = lab::within(namespace, || {
             std::thread::sleep(SETTLE);
-            let look = || [counter(from, 9), counter(to, 1), processor_ticks(process)];
+            let look = || [lab::counter(from, 9), lab::counter(to, 1), processor_ticks(process)];
             let (start, before) = (clock::now(), look());
             std::thread::sleep(MEASURE);
             let (seconds, after) = (clock::now().since(start).seconds(), look());
@@ -79,13 +79,6 @@ fn generate(transmit: &mut dyn Transmit, bytes: usize, stop: &AtomicBool) {
             return;
         }
     }
-}
-
-/// Number `column` behind the interface's name in the table of this thread's network namespace: 1 received, 9 sent.
-fn counter(name: &str, column: usize) -> u64 {
-    let text = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'));
-    line.and_then(|line| line.split_ascii_whitespace().nth(column)?.parse().ok()).unwrap_or(0)
 }
 
 /// What a process has used of processors, its own code and the kernel's.

@@ -20,7 +20,7 @@ impl Count {
     }
 }
 
-/// Why a frame was refused before any queue saw it.
+/// Why a frame was refused: before any queue saw it, or when it was to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Longer than the interface's MTU allows: several packets that the kernel has put together, or a jumbo frame.
@@ -33,12 +33,14 @@ pub enum Refusal {
     NoBuffer,
     /// The interface behind the port would not send it.
     NotSendable,
+    /// It was still here when the direction ended, a second after it had been told to.
+    Unsent,
 }
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::TooLong, Self::TooShort, Self::UnfinishedChecksum, Self::NoBuffer, Self::NotSendable];
+    pub const ALL: [Self; 6] =
+        [Self::TooLong, Self::TooShort, Self::UnfinishedChecksum, Self::NoBuffer, Self::NotSendable, Self::Unsent];
 
     /// Its name in metrics and on the control socket.
     #[must_use]
@@ -49,6 +51,7 @@ impl Refusal {
             Self::UnfinishedChecksum => "unfinished_checksum",
             Self::NoBuffer => "no_buffer",
             Self::NotSendable => "not_sendable",
+            Self::Unsent => "unsent",
         }
     }
 }
@@ -79,7 +82,7 @@ pub struct Books {
     pub dropped_after_enqueue: u64,
     /// Marked by the discipline, by [`MARK_REASONS`].
     pub marked: [u64; MARK_REASONS.len()],
-    /// Refused before the queue, by [`Refusal::ALL`].
+    /// Refused, by [`Refusal::ALL`].
     pub refused: [Count; Refusal::ALL.len()],
     /// Passed around the queue, by bypass.
     pub bypassed: Count,

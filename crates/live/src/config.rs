@@ -89,7 +89,7 @@ pub enum Method {
     /// A packet socket with a ring: on every interface and kernel.
     #[default]
     AfPacket,
-    /// XDP sockets in copy mode: faster.
+    /// XDP sockets in copy mode: less work for each frame.
     AfXdp,
     /// TAP interfaces that are made for this: to teach and to test.
     Tap,
@@ -138,7 +138,8 @@ impl Default for Control {
 /// Where the control socket is unless the configuration says otherwise.
 pub const DEFAULT_SOCKET: &str = "/run/forebay/live.sock";
 
-const KIND: Kind = Kind { name: "configuration", override_example: "outbound.rate=50 Mbps" };
+/// A discipline written in Python would need an interpreter in the data plane.
+const KIND: Kind = Kind { name: "configuration", override_example: "outbound.rate=50 Mbps", not_offered: &["python"] };
 
 /// The shortest frame that a sender hands over, without padding and frame check sequence.
 const SHORTEST_FRAME_BYTES: u64 = 42;
@@ -302,4 +303,22 @@ fn running(queue: &Queue) -> RunningQueue {
 
 fn refused(path: &Path, error: &QueueError) -> Invalid {
     Invalid::new(path.below(&error.path), error.to_string(), format!("must {}", error.error.bound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_discipline_written_in_python_is_refused_and_not_offered() {
+        let refused = |queue: &str| {
+            let interfaces = "interfaces = { inside = 'lan0', outside = 'wan0' }";
+            let text = format!("{interfaces}\noutbound = {{ rate = '1 Gbps', queue = {queue} }}");
+            LiveConfig::load(&text, "live.toml", &[]).unwrap_err().render(false)
+        };
+        let error = refused("'dbll'");
+        assert!(error.contains("`dbl`") && error.contains("`cbq`") && !error.contains("python"), "{error}");
+        let error = refused("{ python = 'module:Class' }");
+        assert!(error.contains("a discipline written in Python cannot be used here"), "{error}");
+    }
 }

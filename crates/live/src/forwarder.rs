@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use forebay_units::{Span, Time};
 
-use crate::books::Refusal;
+use crate::books::{Count, Refusal};
 use crate::command::{Answer, Change, Command, CommandsIn, Request};
 use crate::io::{Receive, ReceivedFrame, Transmit};
 use crate::port::Port;
@@ -104,24 +104,33 @@ pub struct Forwarder {
     pub alive: Arc<AtomicU64>,
 }
 
+/// What happened in one turn of the loop.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// When it began.
+    pub began: Time,
+    /// Frames that came in.
+    pub taken: usize,
+    /// The kernel took fewer frames than were due.
+    pub blocked: bool,
+    /// It was told to end.
+    pub ends: bool,
+}
+
 impl Forwarder {
-    /// Forwards until it is told to end.
+    /// Forwards until it is told to end. Returns what it could not send within a second after that.
     ///
     /// # Errors
     /// An interface is gone.
-    pub fn run(mut self) -> io::Result<()> {
+    pub fn run(mut self) -> io::Result<Count> {
         let mut drain_until = None;
         loop {
-            self.alive.fetch_add(1, Ordering::Relaxed);
-            let now = clock::now();
-            self.port.run_until(now);
-            let blocked = self.hand_over()?;
-            let taken = if drain_until.is_none() { self.take_in()? } else { 0 };
-            if self.obey()? {
-                drain_until.get_or_insert(now + LONGEST_DRAIN);
+            let Turn { began, taken, blocked, ends } = self.turn()?;
+            if ends {
+                drain_until.get_or_insert(began + LONGEST_DRAIN);
             }
-            if drain_until.is_some_and(|until| self.port.held_packets() == 0 || now >= until) {
-                return Ok(());
+            if drain_until.is_some_and(|until| self.port.held_packets() == 0 || began >= until) {
+                return Ok(self.port.give_up_all(began));
             }
             // What became due while frames were taken in is not to wait.
             let idle = taken == 0 && self.port.departures().is_empty();
@@ -129,6 +138,20 @@ impl Forwarder {
                 self.wait(blocked, drain_until)?;
             }
         }
+    }
+
+    /// One turn of the loop, without waiting: hands over what is due, takes in one batch, does what was asked.
+    ///
+    /// # Errors
+    /// An interface is gone.
+    pub fn turn(&mut self) -> io::Result<Turn> {
+        self.alive.fetch_add(1, Ordering::Relaxed);
+        let began = clock::now();
+        self.port.run_until(began);
+        let blocked = self.hand_over()?;
+        let taken = self.take_in()?;
+        let ends = self.obey()?;
+        Ok(Turn { began, taken, blocked, ends })
     }
 
     /// Hands over all departures that the kernel takes. Returns whether it took too few.
@@ -291,5 +314,76 @@ fn arrive(port: &mut Port, frame: &ReceivedFrame<'_>, now: Time) {
         port.refuse(Refusal::TooLong, refused_bytes);
     } else {
         port.arrive(frame.bytes, frame.vlan, now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_qdisc::{DropTail, DropTailConfig, Fifo, Rate};
+    use forebay_replay::dice;
+
+    use super::*;
+    use crate::command;
+    use crate::pool::Pool;
+    use crate::port::PortParts;
+
+    /// Frames that are there at once; what is sent is gone.
+    struct Wire {
+        fd: UnixStream,
+        frames: usize,
+    }
+
+    impl Receive for Wire {
+        fn receive(&mut self, most: usize, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> io::Result<usize> {
+            let count = most.min(self.frames);
+            self.frames -= count;
+            let frame = ReceivedFrame { bytes: &[0; 101], vlan: None, wire_bytes: 101, checksum_unfinished: false };
+            (0..count).for_each(|_| take(frame));
+            Ok(count)
+        }
+
+        fn fd(&self) -> BorrowedFd<'_> {
+            self.fd.as_fd()
+        }
+
+        fn dropped_by_kernel(&mut self) -> u64 {
+            0
+        }
+    }
+
+    impl Transmit for Wire {
+        fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize> {
+            Ok(frames.len())
+        }
+
+        fn fd(&self) -> BorrowedFd<'_> {
+            self.fd.as_fd()
+        }
+    }
+
+    #[test]
+    fn what_a_direction_does_not_send_in_the_end_is_counted() {
+        let (one, other) = UnixStream::pair().unwrap();
+        let (commands, asked) = command::commands().unwrap();
+        // Five minutes a frame.
+        let rate = Rate::new(3).unwrap();
+        let queue = Box::new(Fifo::new(Box::new(DropTail::new(&DropTailConfig::default(), rate, 0).unwrap())));
+        let pool = Pool::new(64, 1518);
+        let forwarder = Forwarder {
+            direction: "outbound",
+            from: "lan0".into(),
+            to: "wan0".into(),
+            receive: Box::new(Wire { fd: one, frames: 7 }),
+            transmit: Box::new(Wire { fd: other, frames: 0 }),
+            port: Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: dice(1), pool }),
+            queue: RunningQueue { discipline: "drop_tail".into(), parameters: serde_json::Value::Null },
+            shadow: None,
+            commands: asked,
+            wait: Wait::default(),
+            alive: Arc::default(),
+        };
+        let thread = std::thread::spawn(|| forwarder.run());
+        assert!(matches!(commands.ask(Command::Drain), Ok(Answer::Done)));
+        assert_eq!(thread.join().unwrap().unwrap(), Count { packets: 7, bytes: 7 * 125 });
     }
 }

@@ -7,7 +7,7 @@ use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Span, 
 use forebay_replay::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
 use rand_pcg::Pcg64Mcg;
 
-use crate::books::{Books, Refusal};
+use crate::books::{Books, Count, Refusal};
 use crate::flows::TopFlows;
 use crate::handover::HandoverQueue;
 use crate::packet::LivePacket;
@@ -199,10 +199,20 @@ impl Port {
 
     /// The first departure cannot be sent and is given up.
     pub fn give_up_first(&mut self) {
-        if let Some(departure) = self.yard.departures.pop_front() {
-            self.yard.books.refuse(Refusal::NotSendable, departure.len_bytes);
-            self.yard.pool.free(departure.buffer);
+        self.yard.give_up(Refusal::NotSendable);
+    }
+
+    /// The direction ends at `now`: all that is still held is given up. Returns how much that was.
+    pub fn give_up_all(&mut self, now: Time) -> Count {
+        let mut at = now;
+        // Packets that a shaper holds become due later, at most one at each of these times.
+        for _ in 0..=self.held_packets() {
+            self.line.flush(at, &mut self.queue, &mut self.rng, &mut self.yard);
+            let Some(next) = self.line.next() else { break };
+            at = next;
         }
+        while self.yard.give_up(Refusal::Unsent) {}
+        self.yard.books.refused[Refusal::Unsent as usize]
     }
 
     /// Changes the rate of the line from the next transmission on.
@@ -323,7 +333,8 @@ impl Port {
         let Yard { books, pool, departures, .. } = &self.yard;
         let backlog = self.queue.backlog().packets;
         let on_line = u64::from(self.line.is_sending());
-        let given_up = books.refused[Refusal::NotSendable as usize].packets;
+        let given_up: u64 =
+            [Refusal::NotSendable, Refusal::Unsent].iter().map(|&why| books.refused[why as usize].packets).sum();
         let left = books.sent.packets + given_up + departures.len() as u64;
         let (received, dropped) = (books.received.packets, books.dropped_packets());
         let buffers = u64::from(pool.in_use());
@@ -334,6 +345,16 @@ impl Port {
             ));
         }
         Ok(())
+    }
+}
+
+impl Yard {
+    /// Gives the first departure up. Returns whether there was one.
+    fn give_up(&mut self, why: Refusal) -> bool {
+        let Some(departure) = self.departures.pop_front() else { return false };
+        self.books.refuse(why, departure.len_bytes);
+        self.pool.free(departure.buffer);
+        true
     }
 }
 
@@ -372,5 +393,39 @@ impl Watcher<LivePacket> for Yard {
             mark_ce(self.pool.frame_mut(buffer), ip_at);
         }
         self.departures.push_back(Departure { buffer, due: self.now, len_bytes: packet.len_bytes });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use forebay_replay::dice;
+
+    use super::*;
+    use crate::config::LiveConfig;
+    use crate::test_direction::frame;
+
+    #[test]
+    fn what_a_shaper_holds_is_given_up_as_well() {
+        const TEXT: &str = "
+            interfaces = { inside = 'lan0', outside = 'wan0' }
+            outbound.rate = '1 Gbps'
+            outbound.queue.cbq.classes = [{ name = 'all', classes = [0], rate = '8 kbps', queue.drop_tail = {} }]
+        ";
+        let config = LiveConfig::load(TEXT, "live.toml", &[]).unwrap();
+        let direction = config.outbound.unwrap();
+        let queue = direction.build(&direction.queue, 1).unwrap().discipline;
+        let (rate, pool) = (direction.rate, Pool::new(64, 1518));
+        let mut port = Port::new(PortParts { rate, overhead_bytes: 24, burst: Span::ZERO, queue, rng: dice(1), pool });
+        for number in 0..20 {
+            port.arrive(&frame(number, 1000), None, Time::ZERO);
+        }
+        let now = Time::ZERO + Span::from_seconds(1);
+        port.run_until(now);
+        let left = port.departures().len();
+        port.departed(left, now);
+        let given_up = port.give_up_all(now);
+        assert!((1..5).contains(&left), "the shaper lets {left} leave");
+        assert_eq!((given_up.packets as usize, port.held_packets()), (20 - left, 0));
+        port.check().unwrap();
     }
 }

@@ -17,6 +17,7 @@ use forebay_qdisc::{Discipline, DropTail, DropTailConfig, Fifo, Rate, Span, Time
 use forebay_replay::dice;
 
 use self::system::System;
+use crate::books::Count;
 use crate::command::{self, BuiltQueue, Command as Asked, Commands};
 use crate::config::{Direction as Described, LiveConfig};
 use crate::configure::Configuration;
@@ -114,7 +115,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     let _ = controlling.join();
     running.stop_receiving();
     system.open_entrances();
-    let drained = running.join();
+    let drained = running.join(log);
     if let Some((handle, thread)) = metrics {
         handle.stop();
         let _ = thread.join();
@@ -245,7 +246,7 @@ struct Running {
 struct Direct {
     name: &'static str,
     alive: Arc<AtomicU64>,
-    thread: JoinHandle<io::Result<()>>,
+    thread: JoinHandle<io::Result<Count>>,
 }
 
 impl Running {
@@ -302,11 +303,17 @@ impl Running {
     }
 
     /// Waits for the end of all directions. Returns what they ended with.
-    fn join(self) -> Result<(), Failure> {
+    fn join(self, log: fn(&str)) -> Result<(), Failure> {
         let mut result = Ok(());
         for Direct { name, thread, .. } in self.threads {
             let ended = match thread.join() {
-                Ok(Ok(())) => Ok(()),
+                Ok(Ok(Count { packets: 0, .. })) => Ok(()),
+                Ok(Ok(Count { packets, bytes })) => {
+                    log(&format!(
+                        "{name}: {packets} packets ({bytes} bytes) were still queued after a second and are lost"
+                    ));
+                    Ok(())
+                }
                 Ok(Err(error)) => Err(broken(format!("{name}: {error}"))),
                 Err(_) => Err(broken(format!("{name}: it panicked; please report that"))),
             };

@@ -55,7 +55,7 @@ pub struct PortSnapshot {
     pub dropped: BTreeMap<&'static str, Count>,
     /// What the discipline marked, by reason.
     pub marked: BTreeMap<&'static str, u64>,
-    /// Frames that no queue saw, by reason.
+    /// Frames that no queue saw, or that could not leave, by reason.
     pub refused: BTreeMap<&'static str, Count>,
     /// Frames that the kernel dropped because we did not fetch them in time.
     pub missed_frames: u64,

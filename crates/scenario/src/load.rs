@@ -7,7 +7,7 @@ use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 
 /// What messages call a scenario.
-pub(crate) const SCENARIO: Kind = Kind { name: "scenario", override_example: "flows.tcp.count=10" };
+pub(crate) const SCENARIO: Kind = Kind { name: "scenario", override_example: "flows.tcp.count=10", not_offered: &[] };
 
 /// A scenario that has passed validation: it can be built and run.
 #[derive(Clone, Debug)]

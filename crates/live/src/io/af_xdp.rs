@@ -1,5 +1,5 @@
 //! AF_XDP sockets in copy mode: a program of six instructions at the interface hands every frame to us before the rest
-//! of the kernel sees it. Faster than packet sockets, on every driver.
+//! of the kernel sees it. On every driver; less work for each frame than packet sockets are.
 //!
 //! Two things are not told here that packet sockets tell. A VLAN tag that the driver took out of the frame is lost, and
 //! a checksum left to the network card is not seen: receive VLAN offload has to be off at the interface, and

@@ -35,7 +35,7 @@ fn packets(text: &mut Exposition<'_>) {
     text.count("sent", "that left", |port| port.sent);
     text.count("bypassed", "that passed around the queue", |port| port.bypassed);
     text.reasons("dropped", "that the discipline dropped", |port| &port.dropped);
-    text.reasons("refused", "that were refused before the queue", |port| &port.refused);
+    text.reasons("refused", "that were refused before the queue, or could not leave", |port| &port.refused);
     text.family("forebay_marked_packets_total", "counter", "Packets that the discipline marked CE.", |samples| {
         for port in samples.ports {
             for (reason, &marked) in &port.marked {

@@ -1,5 +1,5 @@
-//! The little of bpf(2) that redirecting frames to an AF_XDP socket takes: a map, a program of six instructions, a
-//! link.
+//! The little of bpf(2) that is used here: programs of a few instructions, links that attach them to an interface, and
+//! the map by which a program finds an AF_XDP socket.
 #![allow(unsafe_code, reason = "bpf with a structure of arguments")]
 
 use std::io;
@@ -10,8 +10,6 @@ const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
 const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
-const BPF_PROG_TYPE_XDP: u32 = 6;
-const BPF_XDP: u32 = 37;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
 /// What the program answers for a frame that no socket takes: the kernel goes on with it.
 const XDP_PASS: i32 = 2;
@@ -19,7 +17,7 @@ const XDP_PASS: i32 = 2;
 /// An instruction: `struct bpf_insn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-struct Instruction {
+pub(super) struct Instruction {
     code: u8,
     /// Destination in the low half, source in the high one.
     registers: u8,
@@ -27,8 +25,52 @@ struct Instruction {
     immediate: i32,
 }
 
+impl Instruction {
+    /// `r0 = value`
+    pub(super) const fn result(value: i32) -> Self {
+        instruction(0xb7, 0, 0, 0, value)
+    }
+
+    /// `return r0`
+    pub(super) const EXIT: Self = instruction(0x95, 0, 0, 0, 0);
+}
+
 const fn instruction(code: u8, destination: u8, source: u8, offset: i16, immediate: i32) -> Instruction {
     Instruction { code, registers: destination | source << 4, offset, immediate }
+}
+
+/// Where a program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Before the rest of the kernel sees a frame, in the mode that every driver has.
+    Xdp,
+    /// At the interface's entrance, behind packet sockets. Linux 6.6.
+    TcxIngress,
+}
+
+impl Place {
+    /// BPF_PROG_TYPE_XDP or BPF_PROG_TYPE_SCHED_CLS.
+    const fn program_type(self) -> u32 {
+        match self {
+            Self::Xdp => 6,
+            Self::TcxIngress => 3,
+        }
+    }
+
+    /// BPF_XDP or BPF_TCX_INGRESS.
+    const fn attach_type(self) -> u32 {
+        match self {
+            Self::Xdp => 37,
+            Self::TcxIngress => 46,
+        }
+    }
+
+    const fn flags(self) -> u32 {
+        match self {
+            Self::Xdp => XDP_FLAGS_SKB_MODE,
+            Self::TcxIngress => 0,
+        }
+    }
 }
 
 /// `return bpf_redirect_map(&sockets, frame->rx_queue_index, XDP_PASS);`
@@ -46,13 +88,12 @@ fn redirect_instructions(sockets: BorrowedFd<'_>) -> [Instruction; 6] {
         instruction(0xb7, 3, 0, 0, XDP_PASS),
         // r0 = bpf_redirect_map(r1, r2, r3)
         instruction(0x85, 0, 0, 0, REDIRECT_MAP),
-        // return r0
-        instruction(0x95, 0, 0, 0, 0),
+        Instruction::EXIT,
     ]
 }
 
 /// A map of sockets by the queue whose frames they take, for queue 0 alone.
-pub(crate) fn socket_map() -> io::Result<OwnedFd> {
+pub(super) fn socket_map() -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Arguments {
         kind: u32,
@@ -67,7 +108,7 @@ pub(crate) fn socket_map() -> io::Result<OwnedFd> {
 }
 
 /// Lets `map` send the frames of queue 0 to `socket`.
-pub(crate) fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
+pub(super) fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Result<()> {
     #[repr(C)]
     struct Arguments {
         map: u32,
@@ -91,7 +132,13 @@ pub(crate) fn put_socket(map: BorrowedFd<'_>, socket: BorrowedFd<'_>) -> io::Res
 }
 
 /// Loads the program that sends frames to the sockets of `map`.
-pub(crate) fn redirect_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+pub(super) fn redirect_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    load(Place::Xdp, b"forebay", &redirect_instructions(map))
+}
+
+/// Loads a program for `place`. `name` is shown by the kernel's tools.
+pub(super) fn load(place: Place, name: &[u8], instructions: &[Instruction]) -> io::Result<OwnedFd> {
+    const NAME_BYTES: usize = 16;
     #[repr(C)]
     struct Arguments {
         kind: u32,
@@ -103,13 +150,16 @@ pub(crate) fn redirect_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         log: u64,
         kernel_version: u32,
         flags: u32,
-        name: [u8; 16],
+        name: [u8; NAME_BYTES],
         interface: u32,
         attach_type: u32,
     }
-    let instructions = redirect_instructions(map);
+    // Zero at the end is asked for.
+    let mut padded = [0; NAME_BYTES];
+    let shown = name.len().min(NAME_BYTES - 1);
+    padded[..shown].copy_from_slice(&name[..shown]);
     let arguments = Arguments {
-        kind: BPF_PROG_TYPE_XDP,
+        kind: place.program_type(),
         instruction_count: instructions.len() as u32,
         instructions: instructions.as_ptr() as u64,
         license: c"MIT".as_ptr() as u64,
@@ -118,18 +168,17 @@ pub(crate) fn redirect_program(map: BorrowedFd<'_>) -> io::Result<OwnedFd> {
         log: 0,
         kernel_version: 0,
         flags: 0,
-        // Zero at the end is asked for.
-        name: *b"forebay\0\0\0\0\0\0\0\0\0",
+        name: padded,
         interface: 0,
-        attach_type: BPF_XDP,
+        attach_type: place.attach_type(),
     };
     // SAFETY: the structure of this command; the instructions and the license live until the call is over.
     unsafe { call_for_fd(BPF_PROG_LOAD, &arguments) }
 }
 
-/// Attaches an XDP program to the interface `index`, in the mode that every driver has, as long as the link is open:
-/// the kernel closes it when the process dies.
-pub(crate) fn attach(program: BorrowedFd<'_>, index: u32) -> io::Result<OwnedFd> {
+/// Attaches a program that was loaded for `place` to the interface `index`, as long as the link is open: the kernel
+/// closes it at any end of the process, kill -9 included. The link holds the program.
+pub(super) fn attach(place: Place, program: BorrowedFd<'_>, index: u32) -> io::Result<OwnedFd> {
     #[repr(C)]
     struct Arguments {
         program: u32,
@@ -138,7 +187,7 @@ pub(crate) fn attach(program: BorrowedFd<'_>, index: u32) -> io::Result<OwnedFd>
         flags: u32,
     }
     let program = program.as_raw_fd().cast_unsigned();
-    let arguments = Arguments { program, interface: index, attach_type: BPF_XDP, flags: XDP_FLAGS_SKB_MODE };
+    let arguments = Arguments { program, interface: index, attach_type: place.attach_type(), flags: place.flags() };
     // SAFETY: the structure of this command, without an address.
     unsafe { call_for_fd(BPF_LINK_CREATE, &arguments) }
 }
@@ -155,7 +204,7 @@ unsafe fn call<T>(command: libc::c_long, arguments: &T) -> io::Result<libc::c_in
     super::checked(result as libc::c_int)
 }
 
-/// As [`call`], for a command that opens something.
+/// As [`call`], for a command that opens something. bpf(2) sets close-on-exec, so that no other program keeps it open.
 ///
 /// # Safety
 /// As [`call`]; the command returns a new file descriptor.
@@ -171,6 +220,12 @@ mod tests {
     use std::os::fd::AsFd;
 
     use super::*;
+
+    #[test]
+    fn a_result_is_its_value_and_the_exit() {
+        assert_eq!(Instruction::result(2), Instruction { code: 0xb7, registers: 0, offset: 0, immediate: 2 });
+        assert_eq!(Instruction::EXIT, Instruction { code: 0x95, registers: 0, offset: 0, immediate: 0 });
+    }
 
     #[test]
     fn an_instruction_is_eight_bytes_and_the_map_is_named_in_the_second() {

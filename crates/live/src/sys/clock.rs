@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::OnceLock;
 
-use forebay_units::Time;
+use forebay_units::{Span, Time};
 
 const PICOSECONDS_PER_NANOSECOND: u64 = 1_000;
 const NANOSECONDS_PER_SECOND: u64 = 1_000_000_000;
@@ -25,11 +25,22 @@ pub fn now() -> Time {
     Time::from_picoseconds(nanoseconds.saturating_sub(start).saturating_mul(PICOSECONDS_PER_NANOSECOND))
 }
 
+/// The processor time that this thread has used so far, its own code and the kernel's for it.
+#[must_use]
+pub fn thread_time() -> Span {
+    Span::from_nanoseconds(read(libc::CLOCK_THREAD_CPUTIME_ID))
+}
+
 /// Nanoseconds of CLOCK_MONOTONIC.
 fn monotonic() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds of a clock that every Linux has.
+fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writing; the call cannot fail with this clock and a valid pointer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    // SAFETY: `time` is valid for writing; the call cannot fail with such a clock and a valid pointer.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     // Neither is ever negative.
     time.tv_sec as u64 * NANOSECONDS_PER_SECOND + time.tv_nsec as u64
 }
@@ -121,8 +132,6 @@ mod tests {
     use std::io::Write;
     use std::os::fd::AsFd;
 
-    use forebay_units::Span;
-
     use super::*;
 
     #[test]
@@ -136,6 +145,14 @@ mod tests {
         assert!(ready.has(0) && !ready.has(1) && !ready.has(99));
         let ready = wait_for(&[reader.as_fd()], &[writer.as_fd()], now()).unwrap();
         assert!(ready.has(0) && ready.has(1));
+    }
+
+    #[test]
+    fn a_thread_that_sleeps_uses_no_processor() {
+        let (start, used) = (now(), thread_time());
+        wait(&[], start + Span::from_milliseconds(50)).unwrap();
+        assert!(thread_time() - used < Span::from_milliseconds(25));
+        while thread_time() == used {}
     }
 
     #[test]

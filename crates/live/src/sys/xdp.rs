@@ -164,7 +164,8 @@ impl Receiving {
         let map = bpf::socket_map().map_err(|error| ("bpf(BPF_MAP_CREATE)", error))?;
         bpf::put_socket(map.as_fd(), self.socket.as_fd()).map_err(|error| ("bpf(BPF_MAP_UPDATE_ELEM)", error))?;
         let program = bpf::redirect_program(map.as_fd()).map_err(|error| ("bpf(BPF_PROG_LOAD)", error))?;
-        let link = bpf::attach(program.as_fd(), index).map_err(|error| ("bpf(BPF_LINK_CREATE)", error))?;
+        let link =
+            bpf::attach(bpf::Place::Xdp, program.as_fd(), index).map_err(|error| ("bpf(BPF_LINK_CREATE)", error))?;
         // The link holds the program, and the program the map.
         self.link = Some(link);
         Ok(())
@@ -259,9 +260,8 @@ impl Sending {
 
     /// Copies frames into free chunks and hands them to the kernel; returns how many.
     fn put(&mut self, frames: &[&[u8]]) -> usize {
-        if self.free.len() < frames.len() {
-            self.reclaim();
-        }
+        // Each time, so that the same few chunks are used again and again, which the processor's cache still has.
+        self.reclaim();
         let room = self.send.room(MOST_AT_ONCE as u32);
         let mut count = 0;
         for frame in frames.iter().take(room as usize) {

@@ -1,0 +1,193 @@
+//! Measures how fast a direction forwards by itself: its receive ring is filled first, then nobody sends, and the clock
+//! runs while it forwards what is there. So no generator takes a part of the processor or limits the rate.
+//!
+//! `drain ROUNDS [METHOD [WHAT [BYTES]]]` makes network namespaces of its own, and needs root. In each round every
+//! method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare` (the
+//! example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
+//!
+//! Prints a JSON object for each measurement. `nanoseconds` is by the clock, `cpu_nanoseconds` the processor's time of
+//! the one thread that does everything; `fill_nanoseconds` is the generator's time before, which contains the kernel's
+//! way from the wire into the ring.
+
+mod bare;
+#[path = "../tests/lab/mod.rs"]
+mod lab;
+
+use std::error::Error;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use bare::Way;
+use forebay_live::command::{self, Commands};
+use forebay_live::config::LiveConfig;
+use forebay_live::forwarder::{Forwarder, Wait};
+use forebay_live::io::{Halves, Transmit};
+use forebay_live::pool::Pool;
+use forebay_live::port::{Port, PortParts};
+use forebay_live::snapshot::RunningQueue;
+use forebay_live::sys::{clock, realtime};
+use forebay_qdisc::Time;
+use forebay_replay::dice;
+use lab::Lab;
+use serde_json::{Value, json};
+
+/// Less than a ring holds.
+const FRAMES: usize = 3072;
+const AT_ONCE: usize = 64;
+/// More than are on their way at the same time, so that DBL has no flow to limit.
+const FLOWS: usize = 64;
+const LONGEST_FRAME: usize = 1518;
+/// The rate is above all that is reached, so that the line never lets a frame wait.
+const CONFIG: &str = r#"
+interfaces = { inside = "a1", outside = "b1" }
+outbound = { rate = "1 Tbps", queue = "dbl" }
+"#;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rounds: usize = arguments.first().ok_or("drain ROUNDS [METHOD [WHAT [BYTES]]]")?.parse()?;
+    let wanted = |place: usize, name: &str| arguments.get(place).is_none_or(|only| only == name);
+    if let Some(&last) = realtime::processors()?.last() {
+        realtime::pin(last)?;
+    }
+    let mut drains = Vec::new();
+    for method in ["af_packet", "af_xdp"].into_iter().filter(|method| wanted(1, method)) {
+        let Some(lab) = Lab::new(1500) else { return Ok(()) };
+        drains.push(Drain::new(lab, method)?);
+    }
+    for round in 0..rounds {
+        for bytes in [60, 1514].into_iter().filter(|bytes| wanted(3, &bytes.to_string())) {
+            let frames: Vec<Vec<u8>> = (0..FLOWS).map(|flow| udp_frame(flow as u16, bytes)).collect();
+            for drain in &mut drains {
+                for what in ["bare", "none", "dbl"].into_iter().filter(|what| wanted(2, what)) {
+                    let mut found = drain.measure(what, &frames)?;
+                    found["round"] = json!(round);
+                    found["bytes"] = json!(bytes);
+                    println!("{found}");
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One method between the interfaces of a lab of its own.
+struct Drain {
+    method: &'static str,
+    lab: Lab,
+    generator: Box<dyn Transmit>,
+    forwarder: Forwarder,
+    /// The port that is not in the forwarder now.
+    other: Port,
+    _commands: Commands,
+}
+
+impl Drain {
+    fn new(lab: Lab, method: &'static str) -> Result<Self, Box<dyn Error>> {
+        let open = |name| lab::within(&lab.middle, || bare::open(method, name).map_err(|error| error.to_string()));
+        let (inside, outside): (Halves, Halves) = (open("a1")?, open("b1")?);
+        let generator = lab.end("a0").transmit;
+        let (_commands, commands) = command::commands()?;
+        let config = LiveConfig::load(CONFIG, "drain", &[]).map_err(|error| error.render(false))?;
+        let forwarder = Forwarder {
+            direction: "outbound",
+            from: "a1".into(),
+            to: "b1".into(),
+            receive: inside.receive,
+            transmit: outside.transmit,
+            port: port(&config)?,
+            queue: RunningQueue { discipline: "dbl".into(), parameters: Value::Null },
+            shadow: None,
+            commands,
+            wait: Wait::default(),
+            alive: Arc::new(AtomicU64::new(0)),
+        };
+        let mut other = port(&config)?;
+        other.set_bypass(true, Time::ZERO);
+        Ok(Self { method, lab, generator, forwarder, other, _commands })
+    }
+
+    /// Fills the ring, and measures how long it takes until all that was in it has gone.
+    fn measure(&mut self, what: &str, frames: &[Vec<u8>]) -> Result<Value, Box<dyn Error>> {
+        if (what == "none") != self.forwarder.port.is_bypassed() {
+            std::mem::swap(&mut self.forwarder.port, &mut self.other);
+        }
+        // What has come by itself since the last time.
+        while self.forwarder.receive.receive(AT_ONCE, &mut |_| {})? > 0 {}
+        let missed = self.forwarder.receive.dropped_by_kernel();
+        let arrived = self.arrived();
+        let (filling, used) = (clock::now(), clock::thread_time());
+        fill(&mut *self.generator, frames)?;
+        let (fill, fill_cpu) = (clock::now().since(filling), clock::thread_time() - used);
+        let (begin, used) = (clock::now(), clock::thread_time());
+        let forwarded = if what == "bare" { self.drain_bare()? } else { self.drain_port()? };
+        let (span, cpu) = (clock::now().since(begin), clock::thread_time() - used);
+        Ok(json!({
+            "method": self.method,
+            "what": what,
+            "filled": FRAMES,
+            "missed": self.forwarder.receive.dropped_by_kernel() - missed,
+            "forwarded": forwarded,
+            "arrived": self.arrived() - arrived,
+            "nanoseconds": span.picoseconds() / 1000,
+            "cpu_nanoseconds": cpu.picoseconds() / 1000,
+            "fill_nanoseconds": fill.picoseconds() / 1000,
+            "fill_cpu_nanoseconds": fill_cpu.picoseconds() / 1000,
+        }))
+    }
+
+    fn drain_bare(&mut self) -> std::io::Result<u64> {
+        let mut way = Way::default();
+        while way.step(&mut *self.forwarder.receive, &mut *self.forwarder.transmit)? > 0 {}
+        Ok(way.sent)
+    }
+
+    /// Returns how many frames the port sent: one that it dropped or refused was not forwarded.
+    fn drain_port(&mut self) -> Result<u64, Box<dyn Error>> {
+        let before = self.forwarder.port.books().sent.packets;
+        while self.forwarder.turn()?.taken > 0 || self.forwarder.port.held_packets() > 0 {}
+        Ok(self.forwarder.port.books().sent.packets - before)
+    }
+
+    /// Frames that have reached the far end.
+    fn arrived(&self) -> u64 {
+        lab::within(&self.lab.ends, || lab::counter("b0", 1))
+    }
+}
+
+fn port(config: &LiveConfig) -> Result<Port, Box<dyn Error>> {
+    let direction = config.outbound.as_ref().ok_or("no direction")?;
+    let queue = direction.build(&direction.queue, 1).map_err(|error| error.to_string())?.discipline;
+    Ok(Port::new(PortParts {
+        rate: direction.rate,
+        overhead_bytes: direction.overhead.0 as u32,
+        burst: direction.burst,
+        queue,
+        rng: dice(1),
+        pool: Pool::new(config.buffers(Some(direction)), LONGEST_FRAME),
+    }))
+}
+
+/// Sends all frames of a round, one after another of `frames`.
+fn fill(generator: &mut dyn Transmit, frames: &[Vec<u8>]) -> std::io::Result<()> {
+    let mut sent = 0;
+    while sent < FRAMES {
+        let start = sent % FLOWS;
+        let batch: Vec<&[u8]> = frames[start..(start + AT_ONCE).min(FLOWS)].iter().map(|frame| &frame[..]).collect();
+        sent += generator.send(&batch)?;
+    }
+    Ok(())
+}
+
+/// A UDP packet in an Ethernet frame of `bytes` bytes; each flow has a port of its own.
+fn udp_frame(flow: u16, bytes: usize) -> Vec<u8> {
+    let ip_bytes = bytes as u16 - 14;
+    let mut frame = vec![0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, 0];
+    frame.extend(ip_bytes.to_be_bytes());
+    frame.extend([0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.extend((1024 + flow).to_be_bytes());
+    frame.extend(9_u16.to_be_bytes());
+    frame.extend((ip_bytes - 20).to_be_bytes());
+    frame.resize(bytes, 0);
+    frame
+}
