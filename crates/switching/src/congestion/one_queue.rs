@@ -37,8 +37,8 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
     let mut reflectors: Vec<_> = (0..sources).map(|_| scheme.reflector(line)).collect();
     let mut queue: VecDeque<(usize, bool, Option<Message>)> = VecDeque::new();
     let mut messages: VecDeque<(Time, usize, Message)> = VecDeque::new();
-    let mut delivered_bytes = alloc::vec![0; sources];
-    let (mut sent, mut delivered, mut seen, mut sum) = (alloc::vec![0_u64; sources], 0_u64, 0_u64, 0_u64);
+    let [mut sent, mut delivered_bytes] = [(); 2].map(|()| alloc::vec![0_u64; sources]);
+    let (mut delivered, mut seen, mut sum) = (0_u64, 0_u64, 0_u64);
 
     // Time goes by in frames of the output.
     let frames = duration.picoseconds() / frame_time.picoseconds();
@@ -50,21 +50,18 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
         if let Some((flow, marked, probe)) = queue.pop_front() {
             delivered += u64::from(counts);
             delivered_bytes[flow] += u64::from(FRAME_BYTES);
-            let answer = reflectors[flow].as_mut().and_then(|to| to.delivered(marked, &mut context));
-            messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
-            let answer =
-                probe.and_then(|probe| reflectors[flow].as_mut()?.reflect(&probe, delivered_bytes[flow], &mut context));
-            messages.extend(answer.map(|message| (now + FEEDBACK_DELAY, flow, message)));
+            if let Some(to) = &mut reflectors[flow] {
+                let answer = to.delivered(marked, &mut context);
+                let report = probe.and_then(|probe| to.reflect(&probe, delivered_bytes[flow], &mut context));
+                messages.extend([answer, report].into_iter().flatten().map(|it| (now + FEEDBACK_DELAY, flow, it)));
+            }
         }
         for (flow, reflector) in reflectors.iter_mut().enumerate() {
             let Some(reflector) = reflector.as_mut().filter(|reflector| reflector.poll_at() <= now) else { continue };
             messages.extend(reflector.expire(&mut context).map(|message| (now + FEEDBACK_DELAY, flow, message)));
         }
-        while let Some(&(at, flow, message)) = messages.front()
-            && at <= now
-        {
+        while let Some((_, flow, message)) = messages.pop_front_if(|(at, ..)| *at <= now) {
             flows[flow].0.receive(&message, &mut context);
-            messages.pop_front();
         }
         for (flow, (reaction, limiter, free_at)) in flows.iter_mut().enumerate() {
             if reaction.poll_at() <= now {
@@ -82,10 +79,9 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
             let probe = reaction.sent(u64::from(FRAME_BYTES), &mut context);
             let queue_bytes = (queue.len() as u64 + 1) * u64::from(FRAME_BYTES);
             let frame = Arrival { len_bytes: FRAME_BYTES, queue_bytes, limited_by: reaction.associated() };
-            let is_sample = sampler.samples(FRAME_BYTES, context.rng);
-            let verdict = if is_sample { point.arrived(frame, &mut context) } else { Verdict::Pass };
-            queue.push_back((flow, verdict == Verdict::Mark, probe));
-            if let Verdict::Tell(message) = verdict {
+            let verdict = sampler.samples(FRAME_BYTES, context.rng).then(|| point.arrived(frame, &mut context));
+            queue.push_back((flow, verdict == Some(Verdict::Mark), probe));
+            if let Some(Verdict::Tell(message)) = verdict {
                 messages.push_back((now + FEEDBACK_DELAY, flow, message));
             }
             if counts {
