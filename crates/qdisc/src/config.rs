@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use forebay_units::QueueSize;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::dbl::{FlowTableScope, SharedFlowTable};
@@ -58,14 +58,7 @@ macro_rules! disciplines {
                 .filter(|(_, seam)| *seam != "classes")
                 .map(|(name, _)| name)
                 .collect();
-            let bare = json_schema!({
-                "type": "string",
-                "enum": names,
-                "description": "The name alone: with its defaults.",
-            });
-            if let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) {
-                alternatives.push(bare.to_value());
-            }
+            forebay_units::allow_bare_names(schema, &names);
         }
 
         impl<G> QueueSpec<G> {

@@ -393,7 +393,7 @@ impl CongestionManagement {
 
 #[cfg(feature = "config")]
 fn bare_names(schema: &mut schemars::Schema) {
-    crate::bare_names::allow(schema, NAMES);
+    forebay_units::allow_bare_names(schema, NAMES);
 }
 
 #[cfg(test)]

@@ -20,8 +20,6 @@
 
 extern crate alloc;
 
-#[cfg(feature = "config")]
-mod bare_names;
 pub mod congestion;
 mod input_fifos;
 mod islip;

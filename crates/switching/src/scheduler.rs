@@ -82,7 +82,7 @@ schedulers! {
 
 #[cfg(feature = "config")]
 fn bare_names(schema: &mut schemars::Schema) {
-    crate::bare_names::allow(schema, NAMES);
+    forebay_units::allow_bare_names(schema, NAMES);
 }
 
 /// The number of iterations of an iterative scheduler: `configured`, or enough that a matching is maximal nearly

@@ -34,15 +34,7 @@ pub enum CongestionControl {
 /// Adds the bare names of the alternatives with parameters to the JSON Schema.
 #[cfg(feature = "config")]
 fn allow_bare_names(schema: &mut schemars::Schema) {
-    let Some(alternatives) = schema.get_mut("oneOf").and_then(|value| value.as_array_mut()) else { return };
-    alternatives.push(
-        schemars::json_schema!({
-            "type": "string",
-            "enum": ["bic", "cubic"],
-            "description": "The name alone: with its defaults.",
-        })
-        .to_value(),
-    );
+    forebay_units::allow_bare_names(schema, &["bic", "cubic"]);
 }
 
 /// Growth of the window at the start and after a timeout.

@@ -8,6 +8,8 @@
 
 extern crate alloc;
 
+#[cfg(feature = "config")]
+mod bare_names;
 mod draw;
 mod parameter;
 pub mod parse;
@@ -15,6 +17,8 @@ mod rate;
 mod size;
 mod time;
 
+#[cfg(feature = "config")]
+pub use bare_names::allow_bare_names;
 pub use draw::uniform;
 pub use parameter::{ParameterError, require};
 pub use parse::ParseError;

@@ -130,14 +130,14 @@ impl SwitchPort {
 
     /// Whether the congestion point does not see the next data frame, whichever that is.
     #[inline]
-    pub fn passes_over(&self) -> bool {
-        self.sampler.passes_over()
+    pub fn skips_next(&self) -> bool {
+        self.sampler.skips_next()
     }
 
-    /// Whether the congestion point is to see the next data frame, which has this length.
+    /// Counts a data frame. Returns whether the congestion point is to see it.
     #[inline]
-    pub fn samples(&mut self, len_bytes: u32) -> bool {
-        self.sampler.samples(len_bytes, &mut self.books.rng)
+    pub fn sample_frame(&mut self, len_bytes: u32) -> bool {
+        self.sampler.sample(len_bytes, &mut self.books.rng)
     }
 
     pub fn ask_point<T>(

@@ -79,7 +79,7 @@ pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, dur
             let probe = reaction.sent(u64::from(FRAME_BYTES), &mut context);
             let queue_bytes = (queue.len() as u64 + 1) * u64::from(FRAME_BYTES);
             let frame = Arrival { len_bytes: FRAME_BYTES, queue_bytes, limited_by: reaction.associated() };
-            let verdict = sampler.samples(FRAME_BYTES, context.rng).then(|| point.arrived(frame, &mut context));
+            let verdict = sampler.sample(FRAME_BYTES, context.rng).then(|| point.arrived(frame, &mut context));
             queue.push_back((flow, verdict == Some(Verdict::Mark), probe));
             if let Some(Verdict::Tell(message)) = verdict {
                 messages.push_back((now + FEEDBACK_DELAY, flow, message));

@@ -166,16 +166,16 @@ impl Sampler {
         Self { unsampled: 0, rule }
     }
 
-    /// Whether the next frame is known not to be a sample, whatever its length.
+    /// Whether the next frame is known to be no sample, whatever its length.
     #[inline]
     #[must_use]
-    pub fn passes_over(&self) -> bool {
+    pub fn skips_next(&self) -> bool {
         self.unsampled > 0
     }
 
-    /// Whether the next frame is a sample.
+    /// Counts a frame. Returns whether it is a sample.
     #[inline]
-    pub fn samples(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
+    pub fn sample(&mut self, len_bytes: u32, rng: &mut dyn Rng) -> bool {
         if self.unsampled > 0 {
             self.unsampled -= 1;
             return false;
@@ -217,7 +217,7 @@ mod tests {
     fn frames_are_sampled_with_the_probability_given() {
         let mut sampler = Sampler::new(Sampling::Probability(0.02));
         let mut rng = rng(1);
-        let samples = (0..100_000).filter(|_| sampler.samples(1500, &mut rng)).count();
+        let samples = (0..100_000).filter(|_| sampler.sample(1500, &mut rng)).count();
         // Binomial: 2000 with a standard deviation of 44.
         assert!((1_820..=2_180).contains(&samples), "{samples}");
     }
@@ -228,9 +228,9 @@ mod tests {
             let mut sampler = Sampler::new(Sampling::Probability(probability));
             let (mut dice, mut ahead) = (rng(3), rng(3));
             for frame in 0..20_000 {
-                let (passes_over, sampled) = (sampler.passes_over(), uniform(&mut dice) < probability);
-                assert_eq!(sampler.samples(1500, &mut ahead), sampled, "{probability} {frame}");
-                assert!(!(passes_over && sampled), "{probability} {frame}");
+                let (skipped, sampled) = (sampler.skips_next(), uniform(&mut dice) < probability);
+                assert_eq!(sampler.sample(1500, &mut ahead), sampled, "{probability} {frame}");
+                assert!(!(skipped && sampled), "{probability} {frame}");
             }
         }
     }
@@ -239,8 +239,8 @@ mod tests {
     fn a_queue_shows_every_frame_or_none() {
         let (mut every, mut none, mut rng) = (Sampler::every(), Sampler::none(), rng(4));
         for _ in 0..1000 {
-            assert!(!every.passes_over() && every.samples(64, &mut rng));
-            assert!(none.passes_over() && !none.samples(64, &mut rng));
+            assert!(!every.skips_next() && every.sample(64, &mut rng));
+            assert!(none.skips_next() && !none.sample(64, &mut rng));
         }
     }
 
@@ -250,7 +250,7 @@ mod tests {
         let mut rng = rng(2);
         let mut samples = Vec::new();
         for frame in 0..500_000 {
-            if sampler.samples(100, &mut rng) {
+            if sampler.sample(100, &mut rng) {
                 samples.push(100 * frame);
             }
         }

@@ -123,7 +123,7 @@ fn the_schemes_whose_destinations_answer_data_say_so() {
 fn ecm_sees_what_its_sampling_takes_and_the_others_see_all() {
     for scheme in CongestionManagement::every() {
         let (mut sampler, mut dice) = (scheme.sampler(), rng(1));
-        let seen = (0..1000).filter(|_| sampler.samples(1500, &mut dice)).count();
+        let seen = (0..1000).filter(|_| sampler.sample(1500, &mut dice)).count();
         // Binomial: 20 with a standard deviation of 4.4.
         let expected = if matches!(scheme.name(), "ecm" | "e2cm") { 3..=37 } else { 1000..=1000 };
         assert!(expected.contains(&seen), "{scheme:?}: {seen}");

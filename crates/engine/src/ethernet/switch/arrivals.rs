@@ -41,12 +41,12 @@ impl EthernetSwitch {
         let (entry, input, class) = (self.entry(&packet), SwitchPort::input_of(&packet), self.class(&packet));
         let (output, len_bytes) = (entry.output(), packet.len_bytes());
         let port = &mut self.ports[output];
-        if self.sampled || !port.passes_over() || self.memory.is_close(input, len_bytes) {
+        if self.sampled || !port.skips_next() || self.memory.is_close(input, len_bytes) {
             return self.admit_carefully(packet.word_by_word(), packet.time, lanes);
         }
         // ACKs are not rate limited.
         if !packet.is_ack() {
-            port.samples(len_bytes);
+            port.sample_frame(len_bytes);
         }
         self.memory.take(input, class, output, len_bytes);
         self.join(packet, Some(entry.row()), output, class, lanes);
@@ -64,7 +64,7 @@ impl EthernetSwitch {
         } else if !self.take_closely(&packet, output, now, lanes) {
             return;
         }
-        if !is_probe && !packet.is_ack() && self.ports[output].samples(len_bytes) {
+        if !is_probe && !packet.is_ack() && self.ports[output].sample_frame(len_bytes) {
             packet = self.consult(packet, output, now, lanes);
         }
         if is_close {

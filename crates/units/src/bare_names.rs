@@ -2,8 +2,8 @@
 
 use schemars::{Schema, json_schema};
 
-/// Adds the bare names to the alternatives of `schema`.
-pub(crate) fn allow(schema: &mut Schema, names: &[&str]) {
+/// Adds the bare names to the alternatives of `schema`: `"red"` beside `{ red = { … } }`.
+pub fn allow_bare_names(schema: &mut Schema, names: &[&str]) {
     let bare = json_schema!({
         "type": "string",
         "enum": names,
