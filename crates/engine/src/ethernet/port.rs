@@ -198,6 +198,7 @@ impl SwitchPort {
     /// Whether an arrival at `now` can begin at once, even before departures are released.
     #[inline]
     pub fn is_open_and_free(&self, now: Time) -> bool {
+        // One branch in place of two that cannot be predicted.
         (now >= self.free_at.max(self.open_from)) & (self.departures.len() < self.depth)
     }
 
