@@ -140,7 +140,7 @@ def test_an_exception_of_the_progress_ends_it(tmp_path: Path) -> None:
         pass
 
     def progress(fraction: float) -> None:
-        assert fraction == 0  # of a pipe nobody knows the length
+        assert fraction == 0  # the length of a pipe is not known
         raise StopError
 
     endless = tmp_path / "endless.pcap"

@@ -1,5 +1,5 @@
-//! Measures how fast a direction forwards by itself: its receive ring is filled first, then nobody sends, and the clock
-//! runs while it forwards what is there. So no generator takes a part of the processor or limits the rate.
+//! Measures how fast a direction forwards by itself. Its receive ring is filled first. Then the generator stops, and
+//! the clock runs while the direction empties the ring. So no generator uses the processor or limits the rate.
 //!
 //! `drain ROUNDS [METHOD [WHAT [BYTES]]]` makes network namespaces of its own, and needs root. In each round every
 //! method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare` (the

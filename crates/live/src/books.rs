@@ -33,14 +33,12 @@ pub enum Refusal {
     NoBuffer,
     /// The interface behind the port would not send it.
     NotSendable,
-    /// It was still here when the direction ended, a second after it had been told to.
-    Unsent,
 }
 
 impl Refusal {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::TooLong, Self::TooShort, Self::UnfinishedChecksum, Self::NoBuffer, Self::NotSendable, Self::Unsent];
+    pub const ALL: [Self; 5] =
+        [Self::TooLong, Self::TooShort, Self::UnfinishedChecksum, Self::NoBuffer, Self::NotSendable];
 
     /// Its name in metrics and on the control socket.
     #[must_use]
@@ -51,7 +49,6 @@ impl Refusal {
             Self::UnfinishedChecksum => "unfinished_checksum",
             Self::NoBuffer => "no_buffer",
             Self::NotSendable => "not_sendable",
-            Self::Unsent => "unsent",
         }
     }
 }

@@ -116,7 +116,7 @@ impl Dice {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Sampler {
-    /// This many frames are known not to be samples.
+    /// This many frames are known not to be samples. First, on the cache line of a port's hot fields.
     unsampled: u64,
     rule: Rule,
 }
