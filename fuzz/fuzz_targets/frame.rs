@@ -1,10 +1,11 @@
-//! No frames make a live port panic, lose a buffer, or upset its books; what leaves is as long as what came.
+//! No frames make a live port panic, lose a buffer, or upset its books; what leaves is as long as what came. The short
+//! way to a frame's flow ends where the general parser's does.
 #![no_main]
 
 use forebay_live::pool::Pool;
 use forebay_live::port::{Port, PortParts};
 use forebay_qdisc::{Rate, Red, RedConfig, Fifo, Span, Time};
-use forebay_replay::dice;
+use forebay_replay::{LinkType, dice, dissect, identify};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -26,6 +27,7 @@ fuzz_target!(|bytes: &[u8]| {
     while let [high, low, tagged, tail @ ..] = rest {
         let len = usize::from(u16::from_be_bytes([*high, *low])).min(tail.len());
         let (frame, tail) = tail.split_at(len);
+        assert_eq!(dissect(LinkType::Ethernet, frame).key, identify(LinkType::Ethernet, frame).key());
         now = now + Span::from_microseconds(100);
         port.run_until(now);
         port.arrive(frame, (tagged % 2 == 1).then_some([0x81, 0, 0, *tagged]), now);

@@ -1,7 +1,8 @@
 //! What a port counts.
 
-use forebay_qdisc::{DropReason, MarkReason, Span};
-use hdrhistogram::Histogram;
+use forebay_qdisc::{DropReason, MarkReason};
+
+use crate::histogram::Histogram;
 
 /// Packets and their bytes, framing included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
@@ -83,14 +84,11 @@ pub struct Books {
     pub refused: [Count; Refusal::ALL.len()],
     /// Passed around the queue, by bypass.
     pub bypassed: Count,
-    /// From arrival until the last bit was due to leave, in nanoseconds.
-    pub sojourn_ns: Histogram<u64>,
-    /// From when the last bit was due to leave until the frame was handed to the kernel, in nanoseconds.
-    pub lateness_ns: Histogram<u64>,
+    /// From arrival until the last bit was due to leave.
+    pub sojourn: Histogram,
+    /// From when the last bit was due to leave until the frame was handed to the kernel.
+    pub lateness: Histogram,
 }
-
-/// Histograms count up to this; what is longer counts as this.
-const LONGEST_NS: u64 = 100_000_000_000;
 
 impl Default for Books {
     fn default() -> Self {
@@ -102,32 +100,13 @@ impl Default for Books {
             marked: [0; MARK_REASONS.len()],
             refused: [Count::default(); Refusal::ALL.len()],
             bypassed: Count::default(),
-            sojourn_ns: histogram(),
-            lateness_ns: histogram(),
+            sojourn: Histogram::default(),
+            lateness: Histogram::default(),
         }
     }
 }
 
-/// Two significant digits.
-fn histogram() -> Histogram<u64> {
-    Histogram::new_with_max(LONGEST_NS, 2).expect("two digits below 100 s")
-}
-
-fn record(histogram: &mut Histogram<u64>, span: Span) {
-    histogram.saturating_record((span.picoseconds() / 1000).clamp(1, LONGEST_NS));
-}
-
 impl Books {
-    /// Counts how long a packet took.
-    pub fn record_sojourn(&mut self, span: Span) {
-        record(&mut self.sojourn_ns, span);
-    }
-
-    /// Counts how late a packet left.
-    pub fn record_lateness(&mut self, span: Span) {
-        record(&mut self.lateness_ns, span);
-    }
-
     /// Counts a frame that was refused.
     pub fn refuse(&mut self, refusal: Refusal, bytes: u32) {
         self.refused[refusal as usize].add(bytes);
@@ -162,16 +141,5 @@ mod tests {
             assert_eq!(refusal as usize, place);
         }
         assert_eq!(drop_reason_name(DropReason::Overflow), "overflow");
-    }
-
-    #[test]
-    fn histograms_take_any_span() {
-        let mut books = Books::default();
-        for picoseconds in [0, 1_000, 123_456_789, u64::MAX] {
-            books.record_sojourn(Span::from_picoseconds(picoseconds));
-            books.record_lateness(Span::from_picoseconds(picoseconds));
-        }
-        assert_eq!((books.sojourn_ns.len(), books.lateness_ns.len()), (4, 4));
-        assert!(books.sojourn_ns.max() >= LONGEST_NS);
     }
 }

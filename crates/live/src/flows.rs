@@ -36,82 +36,101 @@ pub struct FlowCounts {
     pub last: Time,
 }
 
+/// What every arrival changes: half a cache line, so that a set is two.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    key: FlowKey,
+    bytes: u64,
+    /// None as long as the place is free.
+    packets: u64,
+    last: Time,
+}
+
+/// What else is known of the flow at the same place.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    identity: FlowIdentity,
+    error_bytes: u64,
+    dropped: u64,
+    marked: u64,
+}
+
 /// The table.
 pub struct TopFlows {
-    sets: Vec<[Option<FlowCounts>; WAYS]>,
+    counted: Vec<[Counted; WAYS]>,
+    known: Vec<[Known; WAYS]>,
 }
+
+/// A place in the table.
+type Place = (usize, usize);
 
 impl TopFlows {
     /// A table of `flows` entries, rounded up to a power of two.
     #[must_use]
     pub fn new(flows: usize) -> Self {
-        Self { sets: vec![[None; WAYS]; flows.div_ceil(WAYS).next_power_of_two()] }
+        let sets = flows.div_ceil(WAYS).next_power_of_two();
+        let nobody = Known { identity: FlowIdentity::NotIp { ether_type: 0 }, error_bytes: 0, dropped: 0, marked: 0 };
+        Self { counted: vec![[Counted::default(); WAYS]; sets], known: vec![[nobody; WAYS]; sets] }
     }
 
-    fn set(&mut self, key: FlowKey) -> &mut [Option<FlowCounts>; WAYS] {
-        let index = (key.0 >> 32) as usize & (self.sets.len() - 1);
-        &mut self.sets[index]
+    fn set(&self, key: FlowKey) -> usize {
+        (key.0 >> 32) as usize & (self.counted.len() - 1)
     }
 
-    fn entry(&mut self, key: FlowKey) -> Option<&mut FlowCounts> {
-        self.set(key).iter_mut().flatten().find(|entry| entry.key == key)
-    }
-
-    /// A packet of a flow has arrived.
-    #[inline]
-    pub fn arrived(&mut self, key: FlowKey, identity: &FlowIdentity, len_bytes: u32, now: Time) {
+    fn find(&self, key: FlowKey) -> Option<Place> {
         let set = self.set(key);
-        let known = set.iter_mut().flatten().find(|entry| entry.key == key);
-        let entry = match known {
-            Some(entry) => entry,
-            None => Self::take_place(set, key, *identity, now),
+        let way = self.counted[set].iter().position(|entry| entry.key == key && entry.packets > 0)?;
+        Some((set, way))
+    }
+
+    /// A packet of a flow has arrived. `identify` is asked who that is if the flow has no place yet.
+    #[inline]
+    pub fn arrived(&mut self, key: FlowKey, len_bytes: u32, now: Time, identify: impl FnOnce() -> FlowIdentity) {
+        let (set, way) = match self.find(key) {
+            Some(place) => place,
+            None => self.take_place(key, identify()),
         };
+        let entry = &mut self.counted[set][way];
         entry.bytes += u64::from(len_bytes);
         entry.packets += 1;
         entry.last = now;
     }
 
+    /// Gives a flow the place of the smallest one of its set.
     #[cold]
-    fn take_place(
-        set: &mut [Option<FlowCounts>; WAYS],
-        key: FlowKey,
-        identity: FlowIdentity,
-        now: Time,
-    ) -> &mut FlowCounts {
-        let bytes_of = |place: &Option<FlowCounts>| place.map_or(0, |entry| entry.bytes);
-        let smallest = (0..WAYS).min_by_key(|&way| bytes_of(&set[way])).unwrap_or(0);
-        let bytes = bytes_of(&set[smallest]);
-        let (packets, dropped, marked) = (0, 0, 0);
-        set[smallest].insert(FlowCounts {
-            key,
-            identity,
-            bytes,
-            error_bytes: bytes,
-            packets,
-            dropped,
-            marked,
-            last: now,
-        })
+    fn take_place(&mut self, key: FlowKey, identity: FlowIdentity) -> Place {
+        let set = self.set(key);
+        let way = (0..WAYS).min_by_key(|&way| self.counted[set][way].bytes).unwrap_or(0);
+        let bytes = self.counted[set][way].bytes;
+        self.counted[set][way] = Counted { key, bytes, packets: 0, last: Time::ZERO };
+        self.known[set][way] = Known { identity, error_bytes: bytes, dropped: 0, marked: 0 };
+        (set, way)
     }
 
     /// A packet of a flow was dropped.
     pub fn dropped(&mut self, key: FlowKey) {
-        if let Some(entry) = self.entry(key) {
-            entry.dropped += 1;
+        if let Some((set, way)) = self.find(key) {
+            self.known[set][way].dropped += 1;
         }
     }
 
     /// A packet of a flow was marked.
     pub fn marked(&mut self, key: FlowKey) {
-        if let Some(entry) = self.entry(key) {
-            entry.marked += 1;
+        if let Some((set, way)) = self.find(key) {
+            self.known[set][way].marked += 1;
         }
     }
 
     /// The flows with the most bytes, at most this many, the largest first.
     #[must_use]
     pub fn top(&self, most: usize) -> Vec<FlowCounts> {
-        let mut all: Vec<FlowCounts> = self.sets.iter().flatten().flatten().copied().collect();
+        let all = self.counted.iter().flatten().zip(self.known.iter().flatten());
+        let mut all: Vec<FlowCounts> = all
+            .filter(|(counted, _)| counted.packets > 0)
+            .map(|(&Counted { key, bytes, packets, last }, &Known { identity, error_bytes, dropped, marked })| {
+                FlowCounts { key, identity, bytes, error_bytes, packets, dropped, marked, last }
+            })
+            .collect();
         all.sort_by_key(|entry| (std::cmp::Reverse(entry.bytes - entry.error_bytes), entry.key));
         all.truncate(most);
         all
@@ -136,7 +155,7 @@ mod tests {
             let mut table = TopFlows::new(32);
             let mut bytes = vec![0_u64; 200];
             for &(flow, len_bytes) in &flows {
-                table.arrived(identity(flow).key(), &identity(flow), len_bytes, Time::ZERO);
+                table.arrived(identity(flow).key(), len_bytes, Time::ZERO, || identity(flow));
                 bytes[usize::from(flow)] += u64::from(len_bytes);
             }
             for entry in table.top(usize::MAX) {
@@ -157,7 +176,7 @@ mod tests {
     fn drops_and_marks_belong_to_their_flow() {
         let mut table = TopFlows::new(8);
         for flow in [1, 2] {
-            table.arrived(identity(flow).key(), &identity(flow), 100 * u32::from(flow), Time::ZERO);
+            table.arrived(identity(flow).key(), 100 * u32::from(flow), Time::ZERO, || identity(flow));
         }
         table.dropped(identity(2).key());
         table.marked(identity(1).key());

@@ -29,6 +29,7 @@ pub mod control;
 pub mod flows;
 pub mod forwarder;
 pub mod handover;
+pub mod histogram;
 pub mod io;
 pub mod metrics;
 pub mod notify;

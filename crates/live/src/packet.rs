@@ -24,24 +24,24 @@ pub struct LivePacket {
     pub marked: bool,
     /// Where its bytes are; none of a packet that only a shadow discipline holds.
     pub buffer: Option<Buffer>,
-    /// Its number among the arrivals at its port.
-    pub number: u64,
 }
+
+// Queues move packets: two registers' worth.
+const _: () = assert!(size_of::<LivePacket>() == 32);
 
 impl LivePacket {
     /// A frame of `frame_bytes` with these headers; `overhead_bytes` of framing count beside it.
     #[must_use]
-    pub fn new(headers: &Headers, frame_bytes: usize, overhead_bytes: u32, arrived: Time, number: u64) -> Self {
+    pub fn new(headers: &Headers, frame_bytes: usize, overhead_bytes: u32, arrived: Time) -> Self {
         Self {
             arrived,
-            key: headers.flow.key(),
+            key: headers.key,
             len_bytes: frame_bytes as u32 + overhead_bytes,
             ecn: headers.ecn,
             class: headers.class,
             ip_at: headers.ip_at,
             marked: false,
             buffer: None,
-            number,
         }
     }
 }

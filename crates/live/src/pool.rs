@@ -1,8 +1,16 @@
 //! The buffers in which frames wait: a fixed number of them, taken once, so that memory is bounded and known at start.
 
-/// The number of a buffer of a [`Pool`].
+use std::num::NonZeroU32;
+
+/// The number of a buffer of a [`Pool`], from 1, so that an optional one takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Buffer(u32);
+pub struct Buffer(NonZeroU32);
+
+impl Buffer {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// Buffers of one size.
 pub struct Pool {
@@ -10,7 +18,7 @@ pub struct Pool {
     buffer_bytes: usize,
     /// The length of the frame in each buffer.
     lengths: Box<[u32]>,
-    free: Vec<u32>,
+    free: Vec<Buffer>,
 }
 
 impl Pool {
@@ -20,7 +28,8 @@ impl Pool {
         // A byte other than zero: zeroed memory is first backed by pages when it is written.
         let bytes = vec![0xff; buffers as usize * buffer_bytes].into_boxed_slice();
         let lengths = vec![0; buffers as usize].into_boxed_slice();
-        Self { bytes, buffer_bytes, lengths, free: (0..buffers).rev().collect() }
+        let free = (1..=buffers).rev().filter_map(NonZeroU32::new).map(Buffer).collect();
+        Self { bytes, buffer_bytes, lengths, free }
     }
 
     /// Buffers in use.
@@ -45,39 +54,42 @@ impl Pool {
     /// the frame is too long or too short for that.
     pub fn put(&mut self, frame: &[u8], vlan: Option<[u8; 4]>) -> Option<Buffer> {
         const ADDRESSES: usize = 12;
-        let tag: &[u8] = vlan.as_ref().map_or(&[], |tag| tag);
-        let len = frame.len() + tag.len();
+        let len = frame.len() + vlan.map_or(0, |tag| tag.len());
         if len > self.buffer_bytes || frame.len() < ADDRESSES {
             return None;
         }
-        let index = self.free.pop()?;
-        let begin = index as usize * self.buffer_bytes;
-        let buffer = &mut self.bytes[begin..begin + len];
-        let (addresses, rest) = frame.split_at(ADDRESSES);
-        buffer[..ADDRESSES].copy_from_slice(addresses);
-        buffer[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(tag);
-        buffer[ADDRESSES + tag.len()..].copy_from_slice(rest);
-        self.lengths[index as usize] = len as u32;
-        Some(Buffer(index))
+        let buffer = self.free.pop()?;
+        self.lengths[buffer.index()] = len as u32;
+        let bytes = self.frame_mut(buffer);
+        match vlan {
+            None => bytes.copy_from_slice(frame),
+            Some(tag) => {
+                let (addresses, rest) = frame.split_at(ADDRESSES);
+                bytes[..ADDRESSES].copy_from_slice(addresses);
+                bytes[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(&tag);
+                bytes[ADDRESSES + tag.len()..].copy_from_slice(rest);
+            }
+        }
+        Some(buffer)
     }
 
     /// The frame in a buffer.
     #[must_use]
-    pub fn frame(&self, Buffer(index): Buffer) -> &[u8] {
-        let begin = index as usize * self.buffer_bytes;
-        &self.bytes[begin..begin + self.lengths[index as usize] as usize]
+    pub fn frame(&self, buffer: Buffer) -> &[u8] {
+        let begin = buffer.index() * self.buffer_bytes;
+        &self.bytes[begin..begin + self.lengths[buffer.index()] as usize]
     }
 
     /// The frame in a buffer, to be changed.
-    pub fn frame_mut(&mut self, Buffer(index): Buffer) -> &mut [u8] {
-        let begin = index as usize * self.buffer_bytes;
-        &mut self.bytes[begin..begin + self.lengths[index as usize] as usize]
+    pub fn frame_mut(&mut self, buffer: Buffer) -> &mut [u8] {
+        let begin = buffer.index() * self.buffer_bytes;
+        &mut self.bytes[begin..begin + self.lengths[buffer.index()] as usize]
     }
 
     /// The frame has left or was dropped.
-    pub fn free(&mut self, Buffer(index): Buffer) {
-        debug_assert!(!self.free.contains(&index), "a buffer is freed twice");
-        self.free.push(index);
+    pub fn free(&mut self, buffer: Buffer) {
+        debug_assert!(!self.free.contains(&buffer), "a buffer is freed twice");
+        self.free.push(buffer);
     }
 }
 

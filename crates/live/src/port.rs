@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use forebay_qdisc::{Discipline, DropReason, Line, MarkReason, Rate, Sink, Span, Time, Watcher};
-use forebay_replay::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
+use forebay_replay::{LinkType, dissect, identify, mark_ce};
 use rand_pcg::Pcg64Mcg;
 
 use crate::books::{Books, Count, Refusal};
@@ -39,7 +39,7 @@ pub struct PortParts {
 /// Who is told what happens to frames, beside the books.
 pub trait Tap: Send {
     /// A frame has arrived.
-    fn arrived(&mut self, _packet: &LivePacket, _identity: &FlowIdentity) {}
+    fn arrived(&mut self, _packet: &LivePacket, _frame: &[u8]) {}
 
     /// The discipline has dropped a frame.
     fn dropped(&mut self, _now: Time, _packet: &LivePacket, _frame: &[u8], _reason: DropReason) {}
@@ -70,7 +70,6 @@ pub struct Port {
     rate: Rate,
     overhead_bytes: u32,
     burst: Span,
-    arrivals: u64,
     bypass: bool,
     shadow: Option<Shadow>,
     yard: Yard,
@@ -106,7 +105,6 @@ impl Port {
             rate,
             overhead_bytes,
             burst,
-            arrivals: 0,
             bypass: false,
             shadow: None,
             yard,
@@ -147,18 +145,20 @@ impl Port {
             Ok(buffer) => buffer,
             Err(refusal) => return self.refuse(refusal, len_bytes),
         };
-        let headers = dissect(LinkType::Ethernet, self.yard.pool.frame(buffer));
-        let mut packet = LivePacket::new(&headers, frame_bytes, self.overhead_bytes, now, self.arrivals);
-        packet.buffer = Some(buffer);
-        self.take(packet, &headers, now);
+        // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
+        let whole = if vlan.is_some() { self.yard.pool.frame(buffer) } else { frame };
+        let headers = dissect(LinkType::Ethernet, whole);
+        let packet = LivePacket::new(&headers, frame_bytes, self.overhead_bytes, now);
+        self.take(packet, buffer, now);
     }
 
-    fn take(&mut self, packet: LivePacket, headers: &Headers, now: Time) {
+    fn take(&mut self, packet: LivePacket, buffer: Buffer, now: Time) {
+        let packet = LivePacket { buffer: Some(buffer), ..packet };
         let yard = &mut self.yard;
-        self.arrivals += 1;
         yard.books.received.add(packet.len_bytes);
-        yard.flows.arrived(packet.key, &headers.flow, packet.len_bytes, now);
-        yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, &headers.flow));
+        let frame = yard.pool.frame(buffer);
+        yard.flows.arrived(packet.key, packet.len_bytes, now, || identify(LinkType::Ethernet, frame));
+        yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, frame));
         if let Some(shadow) = &mut self.shadow {
             shadow.arrive(packet, now);
         }
@@ -192,7 +192,7 @@ impl Port {
         let Yard { pool, books, departures, .. } = &mut self.yard;
         for departure in departures.drain(..count) {
             books.sent.add(departure.len_bytes);
-            books.record_lateness(now.since(departure.due));
+            books.lateness.record(now.since(departure.due));
             pool.free(departure.buffer);
         }
     }
@@ -379,7 +379,7 @@ impl Watcher<LivePacket> for Yard {
     }
 
     fn sent(&mut self, packet: LivePacket) {
-        self.books.record_sojourn(self.now.since(packet.arrived));
+        self.books.sojourn.record(self.now.since(packet.arrived));
         let Some(buffer) = packet.buffer else { return };
         if packet.marked
             && let Some(ip_at) = packet.ip_at

@@ -70,6 +70,6 @@ impl Watcher<LivePacket> for Told {
 
     fn sent(&mut self, packet: LivePacket) {
         self.books.sent.add(packet.len_bytes);
-        self.books.record_sojourn(self.now.since(packet.arrived));
+        self.books.sojourn.record(self.now.since(packet.arrived));
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use forebay_qdisc::{Backlog, Discipline, DropReason};
-use hdrhistogram::Histogram;
 use serde::Serialize;
 
 use crate::books::{Books, Count, MARK_REASONS, Refusal, drop_reason_name};
+use crate::histogram::Histogram;
 use crate::packet::LivePacket;
 use crate::port::Port;
 
@@ -188,8 +188,8 @@ impl PortSnapshot {
             buffers_in_use: port.pool().in_use(),
             buffers: port.pool().capacity(),
             state_bytes: queue.state_bytes(),
-            sojourn: HistogramSnapshot::of(&books.sojourn_ns),
-            lateness: HistogramSnapshot::of(&books.lateness_ns),
+            sojourn: HistogramSnapshot::of(&books.sojourn),
+            lateness: HistogramSnapshot::of(&books.lateness),
             gauges: gauges(queue),
             flows: flows(port),
             shadow: port.shadow().zip(surroundings.shadow).map(|(shadow, queue)| ShadowSnapshot {
@@ -199,7 +199,7 @@ impl PortSnapshot {
                 dropped: dropped(shadow.books()),
                 marked: marked(shadow.books()),
                 backlog_packets: shadow.queue().backlog().packets,
-                sojourn: HistogramSnapshot::of(&shadow.books().sojourn_ns),
+                sojourn: HistogramSnapshot::of(&shadow.books().sojourn),
                 gauges: gauges(shadow.queue()),
             }),
         }
@@ -242,17 +242,17 @@ fn flows(port: &Port) -> Vec<FlowSnapshot> {
 }
 
 impl HistogramSnapshot {
-    fn of(histogram: &Histogram<u64>) -> Self {
-        let quantile = |quantile| histogram.value_at_quantile(quantile) as f64 * 1e-9;
+    fn of(histogram: &Histogram) -> Self {
+        let quantile = |share| histogram.quantile_ns(share) as f64 * 1e-9;
         Self {
-            count: histogram.len(),
-            sum_s: histogram.mean() * histogram.len() as f64 * 1e-9,
+            count: histogram.count(),
+            sum_s: histogram.sum_ns() as f64 * 1e-9,
             p50_s: quantile(0.5),
             p90_s: quantile(0.9),
             p99_s: quantile(0.99),
             p999_s: quantile(0.999),
-            max_s: histogram.max() as f64 * 1e-9,
-            buckets: BUCKETS_S.map(|bound| histogram.count_between(0, (bound * 1e9) as u64)).to_vec(),
+            max_s: histogram.longest_ns() as f64 * 1e-9,
+            buckets: BUCKETS_S.map(|bound| histogram.count_up_to((bound * 1e9) as u64)).to_vec(),
         }
     }
 }

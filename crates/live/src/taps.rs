@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, SyncSender, TrySendError};
 
 use forebay_qdisc::{DropReason, MarkReason, Span, Time};
-use forebay_replay::{FlowIdentity, PcapngWriter, RecordWriter, RecordedArrival, TraceFrame};
+use forebay_replay::{FlowIdentity, LinkType, PcapngWriter, RecordWriter, RecordedArrival, TraceFrame, identify};
 
 use crate::books::MARK_REASONS;
 use crate::packet::LivePacket;
@@ -217,9 +217,10 @@ struct RecordedEvent {
 struct RecordTap(Sender<RecordedEvent>);
 
 impl Tap for RecordTap {
-    fn arrived(&mut self, packet: &LivePacket, identity: &FlowIdentity) {
+    fn arrived(&mut self, packet: &LivePacket, frame: &[u8]) {
         let LivePacket { arrived, len_bytes, ecn, class, .. } = *packet;
-        self.0.send(|missed| RecordedEvent { arrived, flow: *identity, len_bytes, ecn, class, missed });
+        let flow = || identify(LinkType::Ethernet, frame);
+        self.0.send(|missed| RecordedEvent { arrived, flow: flow(), len_bytes, ecn, class, missed });
     }
 
     fn is_over(&self) -> bool {

@@ -2,24 +2,25 @@
 
 use super::*;
 use crate::test_direction::{UNIX_NS, frame};
-use forebay_replay::{CaptureReader, LinkType, dissect};
+use forebay_replay::{CaptureReader, dissect};
 
-fn arrival(at_ns: u64) -> (LivePacket, FlowIdentity) {
-    let headers = dissect(LinkType::Ethernet, &frame(7, 100));
-    (LivePacket::new(&headers, 100, 24, Time::from_picoseconds(at_ns * 1_000), 0), headers.flow)
+fn arrival(at_ns: u64) -> (LivePacket, Vec<u8>) {
+    let frame = frame(7, 100);
+    let headers = dissect(LinkType::Ethernet, &frame);
+    (LivePacket::new(&headers, 100, 24, Time::from_picoseconds(at_ns * 1_000)), frame)
 }
 
 #[test]
 fn a_record_says_where_arrivals_are_missing() {
     let Tapped { mut taps, tallies, mut encoder, .. } = record(Time::ZERO, UNIX_NS).unwrap();
-    let (packet, flow) = arrival(50);
+    let (packet, frame) = arrival(50);
     for _ in 0..RECORD_ROOM + 3 {
-        taps[0].arrived(&packet, &flow);
+        taps[0].arrived(&packet, &frame);
     }
     assert_eq!(tallies[0].missed.load(Ordering::Relaxed), 3);
     while encoder.fill(usize::MAX).unwrap() {}
-    let (packet, flow) = arrival(60);
-    taps[0].arrived(&packet, &flow);
+    let (packet, frame) = arrival(60);
+    taps[0].arrived(&packet, &frame);
     assert!(encoder.fill(usize::MAX).unwrap());
     encoder.end().unwrap();
     let mut record = CaptureReader::new(&encoder.bytes()[..]).unwrap();
@@ -46,10 +47,10 @@ fn marks_have_their_reason_and_their_sojourn() {
 #[test]
 fn nobody_listens_to_what_is_over() {
     let Tapped { mut taps, tallies, over, encoder, .. } = record(Time::ZERO, UNIX_NS).unwrap();
-    let (packet, flow) = arrival(0);
+    let (packet, frame) = arrival(0);
     drop(encoder);
-    taps[0].arrived(&packet, &flow);
+    taps[0].arrived(&packet, &frame);
     assert!(taps[0].is_over() && over.load(Ordering::Relaxed));
-    taps[0].arrived(&packet, &flow);
+    taps[0].arrived(&packet, &frame);
     assert_eq!((tallies[0].taken.load(Ordering::Relaxed), tallies[0].missed.load(Ordering::Relaxed)), (0, 0));
 }

@@ -11,7 +11,7 @@ use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
 };
 
-use crate::dissect::{FlowIdentity, Headers, LinkType, dissect};
+use crate::dissect::{FlowIdentity, Headers, LinkType, read};
 use crate::error::CaptureError;
 use crate::record::{RECORD_MAGIC, RecordReader};
 
@@ -387,7 +387,7 @@ impl Interface {
         if len_bytes == 0 || len_bytes > MAX_PACKET_BYTES {
             return Err(place.damaged(format!("a packet of {len_bytes} bytes")));
         }
-        let Headers { flow, ecn, class, ip_at, incomplete } = dissect(link_type, data);
+        let (flow, Headers { ecn, class, ip_at, incomplete, .. }) = read(link_type, data);
         let cut = incomplete && data.len() < len_bytes as usize;
         Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface, link_type: self.link_type, ip_at, cut })
     }

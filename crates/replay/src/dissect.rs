@@ -1,6 +1,8 @@
 //! From the bytes of a frame to its flow, its ECN codepoint and its traffic class; and the mark CE into its bytes.
 //! Knows nothing of captures: a live data plane has the same frames.
 
+mod plain;
+
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -51,31 +53,51 @@ impl FlowIdentity {
     pub fn key(&self) -> FlowKey {
         let (tag, source, destination) = match *self {
             Self::Ports { protocol, source, destination } => {
-                let ports = u64::from(source.port()) << 16 | u64::from(destination.port());
-                (1 << 56 | u64::from(protocol) << 32 | ports, source.ip(), destination.ip())
+                let ports = u32::from(source.port()) << 16 | u32::from(destination.port());
+                (key::ports(protocol, ports), source.ip(), destination.ip())
             }
-            Self::Addresses { protocol, source, destination } => {
-                (2 << 56 | u64::from(protocol) << 32, source, destination)
-            }
+            Self::Addresses { protocol, source, destination } => (key::no_ports(protocol), source, destination),
             Self::NotIp { ether_type } => return FlowKey(hash_flow(FlowKey(u64::from(ether_type)), 3)),
         };
-        let chain = |words: &[u64]| FlowKey(words.iter().fold(tag, |key, &word| hash_flow(FlowKey(word), key)));
         match (source, destination) {
-            // Both in one word: a round of the hash costs as much as a discipline may.
-            (IpAddr::V4(source), IpAddr::V4(destination)) => {
-                chain(&[u64::from(source.to_bits()) << 32 | u64::from(destination.to_bits())])
-            }
-            _ => chain([words(source), words(destination)].as_flattened()),
+            (IpAddr::V4(source), IpAddr::V4(destination)) => key::ipv4(tag, source.to_bits(), destination.to_bits()),
+            _ => key::ipv6(tag, bits(source), bits(destination)),
         }
     }
 }
 
-fn words(address: IpAddr) -> [u64; 2] {
-    let bits = match address {
+fn bits(address: IpAddr) -> u128 {
+    match address {
         IpAddr::V4(address) => u128::from(address.to_bits()),
         IpAddr::V6(address) => address.to_bits(),
-    };
-    [(bits >> 64) as u64, bits as u64]
+    }
+}
+
+/// How a flow's key is made of the numbers in its headers.
+mod key {
+    use forebay_qdisc::{FlowKey, hash_flow};
+
+    /// `ports` as in the header: the sender's, then the receiver's.
+    pub(super) fn ports(protocol: u8, ports: u32) -> u64 {
+        1 << 56 | u64::from(protocol) << 32 | u64::from(ports)
+    }
+
+    pub(super) fn no_ports(protocol: u8) -> u64 {
+        2 << 56 | u64::from(protocol) << 32
+    }
+
+    /// Both addresses in one word: a round of the hash costs as much as a discipline may.
+    pub(super) fn ipv4(tag: u64, source: u32, destination: u32) -> FlowKey {
+        chain(tag, [u64::from(source) << 32 | u64::from(destination)])
+    }
+
+    pub(super) fn ipv6(tag: u64, source: u128, destination: u128) -> FlowKey {
+        chain(tag, [source >> 64, source, destination >> 64, destination].map(|word| word as u64))
+    }
+
+    fn chain<const N: usize>(tag: u64, words: [u64; N]) -> FlowKey {
+        FlowKey(words.into_iter().fold(tag, |key, word| hash_flow(FlowKey(word), key)))
+    }
 }
 
 impl fmt::Display for FlowIdentity {
@@ -99,11 +121,11 @@ impl fmt::Display for FlowIdentity {
     }
 }
 
-/// What the headers of a frame tell.
+/// What a queue wants to know of a frame, by its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
-    /// Its flow.
-    pub flow: FlowIdentity,
+    /// Its flow: the [`FlowIdentity::key`] of what [`identify`] finds.
+    pub key: FlowKey,
     /// Its ECN codepoint.
     pub ecn: Ecn,
     /// Its traffic class: the DSCP (RFC 2474).
@@ -149,19 +171,24 @@ impl LinkType {
 /// Reads the headers of a frame, of which the end may be cut off. What cannot be read leaves the packet in the flow of
 /// its EtherType.
 #[must_use]
+#[inline]
 pub fn dissect(link_type: LinkType, frame: &[u8]) -> Headers {
+    let plain = if link_type == LinkType::Ethernet { plain::headers(frame) } else { None };
+    plain.unwrap_or_else(|| read(link_type, frame).1)
+}
+
+/// The flow of a frame.
+#[must_use]
+pub fn identify(link_type: LinkType, frame: &[u8]) -> FlowIdentity {
+    read(link_type, frame).0
+}
+
+/// The flow and the headers of any frame.
+#[must_use]
+#[inline(never)]
+pub(crate) fn read(link_type: LinkType, frame: &[u8]) -> (FlowIdentity, Headers) {
     match link_type {
-        LinkType::Ethernet => match LaxSlicedPacket::from_ethernet(frame) {
-            Ok(packet) => {
-                let ether_type = match (packet.ether_payload(), &packet.link) {
-                    (Some(payload), _) => payload.ether_type.0,
-                    (None, Some(LinkSlice::Ethernet2(header))) => header.ether_type().0,
-                    _ => 0,
-                };
-                network_headers(frame, &packet, ether_type)
-            }
-            Err(_) => cut_off(),
-        },
+        LinkType::Ethernet => ethernet(frame),
         LinkType::LinuxCooked => after_header(frame, 16, 14),
         LinkType::LinuxCooked2 => after_header(frame, 20, 0),
         LinkType::RawIp => ip(frame, 0),
@@ -169,15 +196,25 @@ pub fn dissect(link_type: LinkType, frame: &[u8]) -> Headers {
     }
 }
 
+fn ethernet(frame: &[u8]) -> (FlowIdentity, Headers) {
+    let Ok(packet) = LaxSlicedPacket::from_ethernet(frame) else { return cut_off() };
+    let ether_type = match (packet.ether_payload(), &packet.link) {
+        (Some(payload), _) => payload.ether_type.0,
+        (None, Some(LinkSlice::Ethernet2(header))) => header.ether_type().0,
+        _ => 0,
+    };
+    network_headers(frame, &packet, ether_type)
+}
+
 /// A frame whose EtherType stands at `ether_type_at` of a header of `header_bytes`.
-fn after_header(frame: &[u8], header_bytes: usize, ether_type_at: usize) -> Headers {
+fn after_header(frame: &[u8], header_bytes: usize, ether_type_at: usize) -> (FlowIdentity, Headers) {
     let Some((header, payload)) = frame.split_at_checked(header_bytes) else { return cut_off() };
     let ether_type = u16::from_be_bytes([header[ether_type_at], header[ether_type_at + 1]]);
     network_headers(frame, &LaxSlicedPacket::from_ether_type(EtherType(ether_type), payload), ether_type)
 }
 
 /// A frame whose IP header begins at `ip_at`.
-fn ip(frame: &[u8], ip_at: usize) -> Headers {
+fn ip(frame: &[u8], ip_at: usize) -> (FlowIdentity, Headers) {
     let Some(packet @ [first, ..]) = frame.get(ip_at..) else { return cut_off() };
     let ether_type = match first >> 4 {
         4 => ether_type::IPV4,
@@ -188,19 +225,21 @@ fn ip(frame: &[u8], ip_at: usize) -> Headers {
 }
 
 /// A frame that ends before it says what it carries.
-const fn cut_off() -> Headers {
-    Headers { incomplete: true, ..not_ip(0) }
+fn cut_off() -> (FlowIdentity, Headers) {
+    let (flow, headers) = not_ip(0);
+    (flow, Headers { incomplete: true, ..headers })
 }
 
-const fn not_ip(ether_type: u16) -> Headers {
+fn not_ip(ether_type: u16) -> (FlowIdentity, Headers) {
     // Of these EtherTypes another header was to come, which could not be read.
     let incomplete = matches!(ether_type, 0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100);
     // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.
     let ether_type = if ether_type < 0x0600 { 0 } else { ether_type };
-    Headers { flow: FlowIdentity::NotIp { ether_type }, ecn: Ecn::NotCapable, class: 0, ip_at: None, incomplete }
+    let flow = FlowIdentity::NotIp { ether_type };
+    (flow, Headers { key: flow.key(), ecn: Ecn::NotCapable, class: 0, ip_at: None, incomplete })
 }
 
-fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) -> Headers {
+fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) -> (FlowIdentity, Headers) {
     let (source, destination, traffic_class, payload, ip_header) = match &packet.net {
         Some(LaxNetSlice::Ipv4(ip)) => {
             let header = ip.header();
@@ -213,12 +252,6 @@ fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) 
             (source, destination, header.traffic_class(), ip.payload(), header.slice())
         }
         Some(LaxNetSlice::Arp(_)) | None => return not_ip(ether_type),
-    };
-    let ecn = match traffic_class & 0b11 {
-        0b00 => Ecn::NotCapable,
-        0b01 => Ecn::Capable1,
-        0b10 => Ecn::Capable0,
-        _ => Ecn::CongestionExperienced,
     };
     let protocol = payload.ip_number.0;
     let with_ports = !payload.fragmented && has_ports(payload.ip_number);
@@ -233,12 +266,23 @@ fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) 
         },
         None => FlowIdentity::Addresses { protocol, source, destination },
     };
-    Headers {
-        flow,
-        ecn,
+    let headers = Headers {
+        key: flow.key(),
+        ecn: ecn(traffic_class),
         class: traffic_class >> 2,
         ip_at: u16::try_from(ip_header.as_ptr().addr() - frame.as_ptr().addr()).ok(),
         incomplete: (with_ports && ports.is_none()) || hidden,
+    };
+    (flow, headers)
+}
+
+/// The codepoint in a traffic class (RFC 3168, section 5).
+const fn ecn(traffic_class: u8) -> Ecn {
+    match traffic_class & 0b11 {
+        0b00 => Ecn::NotCapable,
+        0b01 => Ecn::Capable1,
+        0b10 => Ecn::Capable0,
+        _ => Ecn::CongestionExperienced,
     }
 }
 

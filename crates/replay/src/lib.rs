@@ -49,7 +49,7 @@ use rand_pcg::Pcg64Mcg;
 
 pub use arrivals::{Arrivals, CapturedPacket, ORDER_WINDOW_PACKETS};
 pub use capture::{CaptureReader, CapturedFrame};
-pub use dissect::{FlowIdentity, Headers, LinkType, dissect, mark_ce};
+pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce};
 pub use error::{CaptureError, ReplayError};
 pub use forebay_engine::pcapng::{PcapngWriter, TraceFrame};
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
