@@ -43,6 +43,12 @@ impl HandoverQueue {
         Ok(())
     }
 
+    /// What does the work now: the discipline alone, or all of this while others are being emptied.
+    #[inline]
+    pub fn working(&mut self) -> &mut dyn Discipline<LivePacket> {
+        if self.draining.is_empty() { &mut *self.current } else { self }
+    }
+
     /// Packets that wait in disciplines which were replaced.
     #[must_use]
     pub fn draining_packets(&self) -> u64 {

@@ -1,5 +1,7 @@
 //! A frame as queue disciplines see it.
 
+use std::num::NonZeroU16;
+
 use forebay_qdisc::{Ecn, FlowKey, Packet, Time};
 use forebay_replay::Headers;
 
@@ -14,35 +16,39 @@ pub struct LivePacket {
     pub key: FlowKey,
     /// With the framing that the port counts.
     pub len_bytes: u32,
-    /// Its ECN codepoint.
+    /// Where its bytes are; none of a packet that only a shadow discipline holds.
+    pub buffer: Option<Buffer>,
+    /// Where in the frame its IP header begins.
+    pub ip_at: Option<NonZeroU16>,
+    /// Its ECN codepoint, as a discipline has left it. The frame is marked when it leaves.
     pub ecn: Ecn,
     /// Its traffic class: the DSCP.
     pub class: u8,
-    /// Where in the frame its IP header begins.
-    pub ip_at: Option<u16>,
-    /// A discipline has marked it here. Its bytes are marked when it leaves.
-    pub marked: bool,
-    /// Where its bytes are; none of a packet that only a shadow discipline holds.
-    pub buffer: Option<Buffer>,
 }
 
 // Queues move packets: two registers' worth.
-const _: () = assert!(size_of::<LivePacket>() == 32);
+const _: () = assert!(size_of::<Option<LivePacket>>() == 32);
 
 impl LivePacket {
-    /// A frame of `frame_bytes` with these headers; `overhead_bytes` of framing count beside it.
+    /// A frame of `len_bytes`, framing included, with these headers.
     #[must_use]
-    pub fn new(headers: &Headers, frame_bytes: usize, overhead_bytes: u32, arrived: Time) -> Self {
+    #[inline]
+    pub fn new(headers: &Headers, len_bytes: u32, arrived: Time, buffer: Option<Buffer>) -> Self {
         Self {
             arrived,
             key: headers.key,
-            len_bytes: frame_bytes as u32 + overhead_bytes,
-            ecn: headers.ecn,
-            class: headers.class,
-            ip_at: headers.ip_at,
-            marked: false,
-            buffer: None,
+            len_bytes,
+            buffer,
+            ip_at: headers.ip_at.and_then(NonZeroU16::new),
+            ecn: headers.ecn(),
+            class: headers.class(),
         }
+    }
+
+    /// Where a frame that is to leave as CE has its IP header.
+    #[inline]
+    pub fn marked_at(&self) -> Option<u16> {
+        if self.ecn == Ecn::CongestionExperienced { self.ip_at.map(NonZeroU16::get) } else { None }
     }
 }
 
@@ -69,7 +75,6 @@ impl Packet for LivePacket {
     }
 
     fn mark_ce(&mut self) {
-        self.marked |= self.ecn != Ecn::CongestionExperienced;
         self.ecn = Ecn::CongestionExperienced;
     }
 }

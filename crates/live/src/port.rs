@@ -122,7 +122,7 @@ impl Port {
     pub fn run_until(&mut self, now: Time) {
         let earliest = Time::from_picoseconds(now.picoseconds().saturating_sub(self.burst.picoseconds()));
         self.line.start_no_earlier(earliest);
-        self.line.run_until(now, &mut self.queue, &mut self.rng, &mut self.yard);
+        self.line.run_until(now, self.queue.working(), &mut self.rng, &mut self.yard);
         if let Some(shadow) = &mut self.shadow {
             shadow.run_until(now, earliest);
         }
@@ -148,12 +148,11 @@ impl Port {
         // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
         let whole = if vlan.is_some() { self.yard.pool.frame(buffer) } else { frame };
         let headers = dissect(LinkType::Ethernet, whole);
-        let packet = LivePacket::new(&headers, frame_bytes, self.overhead_bytes, now);
-        self.take(packet, buffer, now);
+        self.take(LivePacket::new(&headers, len_bytes, now, Some(buffer)), buffer, now);
     }
 
+    #[inline]
     fn take(&mut self, packet: LivePacket, buffer: Buffer, now: Time) {
-        let packet = LivePacket { buffer: Some(buffer), ..packet };
         let yard = &mut self.yard;
         yard.books.received.add(packet.len_bytes);
         let frame = yard.pool.frame(buffer);
@@ -165,9 +164,9 @@ impl Port {
         if self.bypass {
             yard.books.bypassed.add(packet.len_bytes);
             yard.now = now;
-            return yard.sent(packet);
+            return yard.sent(&packet);
         }
-        self.line.arrive(packet, now, &mut self.queue, &mut self.rng, yard);
+        self.line.arrive(packet, now, self.queue.working(), &mut self.rng, yard);
     }
 
     /// Counts a frame that was refused.
@@ -378,12 +377,10 @@ impl Watcher<LivePacket> for Yard {
         self.now = now;
     }
 
-    fn sent(&mut self, packet: LivePacket) {
+    fn sent(&mut self, packet: &LivePacket) {
         self.books.sojourn.record(self.now.since(packet.arrived));
         let Some(buffer) = packet.buffer else { return };
-        if packet.marked
-            && let Some(ip_at) = packet.ip_at
-        {
+        if let Some(ip_at) = packet.marked_at() {
             mark_ce(self.pool.frame_mut(buffer), ip_at);
         }
         self.departures.push_back(Departure { buffer, due: self.now, len_bytes: packet.len_bytes });

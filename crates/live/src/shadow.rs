@@ -68,7 +68,7 @@ impl Watcher<LivePacket> for Told {
         self.now = now;
     }
 
-    fn sent(&mut self, packet: LivePacket) {
+    fn sent(&mut self, packet: &LivePacket) {
         self.books.sent.add(packet.len_bytes);
         self.books.sojourn.record(self.now.since(packet.arrived));
     }

@@ -7,7 +7,7 @@ use forebay_replay::{CaptureReader, dissect};
 fn arrival(at_ns: u64) -> (LivePacket, Vec<u8>) {
     let frame = frame(7, 100);
     let headers = dissect(LinkType::Ethernet, &frame);
-    (LivePacket::new(&headers, 100, 24, Time::from_picoseconds(at_ns * 1_000)), frame)
+    (LivePacket::new(&headers, 124, Time::from_picoseconds(at_ns * 1_000), None), frame)
 }
 
 #[test]

@@ -27,6 +27,28 @@ impl Ecn {
     pub const fn is_capable(self) -> bool {
         !matches!(self, Self::NotCapable)
     }
+
+    /// The two bits of the IP header.
+    #[must_use]
+    pub const fn codepoint(self) -> u8 {
+        match self {
+            Self::NotCapable => 0b00,
+            Self::Capable1 => 0b01,
+            Self::Capable0 => 0b10,
+            Self::CongestionExperienced => 0b11,
+        }
+    }
+
+    /// What the two low bits of a byte mean, the other six of which are the DSCP (RFC 2474, section 3).
+    #[must_use]
+    pub const fn of_traffic_class(byte: u8) -> Self {
+        match byte & 0b11 {
+            0b00 => Self::NotCapable,
+            0b01 => Self::Capable1,
+            0b10 => Self::Capable0,
+            _ => Self::CongestionExperienced,
+        }
+    }
 }
 
 /// A packet as the disciplines see it: a simulated packet of 32 bytes, a captured one, or a live buffer.

@@ -7,7 +7,8 @@ use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Ticket, 
 
 /// An admission law with the FIFO queue that it guards.
 pub struct Fifo<P, A: ?Sized = dyn Admission> {
-    packets: VecDeque<(P, Ticket)>,
+    /// A packet leaves its place as a whole and untouched, in as few registers as it came; the place goes after it.
+    packets: VecDeque<(Option<P>, Ticket)>,
     backlog: Backlog,
     idle: bool,
     law: Box<A>,
@@ -42,22 +43,25 @@ impl<P: Packet, A: Admission + ?Sized> Discipline<P> for Fifo<P, A> {
         };
         self.backlog.packets += 1;
         self.backlog.bytes += u64::from(arrival.len_bytes);
-        self.packets.push_back((packet, ticket));
+        self.packets.push_back((Some(packet), ticket));
     }
 
     fn dequeue(&mut self, cx: &mut Cx<'_, P>) -> Option<P> {
-        let Some((packet, ticket)) = self.packets.pop_front() else {
+        let Some((Some(first), ticket)) = self.packets.front() else {
             if !self.idle {
                 self.law.idle(cx.now);
                 self.idle = true;
             }
             return None;
         };
+        let (len_bytes, ticket) = (first.len_bytes(), *ticket);
         self.idle = false;
         self.backlog.packets -= 1;
-        self.backlog.bytes -= u64::from(packet.len_bytes());
-        self.law.release(ticket, packet.len_bytes(), self.backlog, cx.now);
-        Some(packet)
+        self.backlog.bytes -= u64::from(len_bytes);
+        self.law.release(ticket, len_bytes, self.backlog, cx.now);
+        let packet = self.packets.front_mut()?.0.take();
+        self.packets.pop_front();
+        packet
     }
 
     fn backlog(&self) -> Backlog {

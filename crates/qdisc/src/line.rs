@@ -21,7 +21,7 @@ pub trait Watcher<P: Packet>: Sink<P> {
     fn arrived(&mut self, _queue: &dyn Discipline<P>) {}
 
     /// The last bit of `packet` leaves.
-    fn sent(&mut self, _packet: P) {}
+    fn sent(&mut self, _packet: &P) {}
 }
 
 /// A line that sends at a rate, one packet at a time, what a discipline gives it.
@@ -83,7 +83,7 @@ impl<P: Packet> Line<P> {
         while let Some(packet) =
             self.sending.take().or_else(|| queue.dequeue(&mut Cx { now, rng: &mut *rng, sink: &mut *watcher }))
         {
-            watcher.sent(packet);
+            watcher.sent(&packet);
         }
         self.serve(now, queue, rng, watcher);
     }
@@ -99,7 +99,7 @@ impl<P: Packet> Line<P> {
     ) {
         while let Some(at) = self.next.filter(|&at| at <= until) {
             watcher.advance(at, queue);
-            if let Some(packet) = self.sending.take() {
+            if let Some(packet) = &self.sending {
                 watcher.sent(packet);
             }
             self.serve(at, queue, rng, watcher);
@@ -208,7 +208,7 @@ mod tests {
             self.now = now;
         }
 
-        fn sent(&mut self, packet: Numbered) {
+        fn sent(&mut self, packet: &Numbered) {
             self.note(packet.0 as i64);
         }
     }

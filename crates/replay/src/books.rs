@@ -269,7 +269,7 @@ impl Watcher<CapturedPacket> for Books<'_> {
         }
     }
 
-    fn sent(&mut self, packet: CapturedPacket) {
+    fn sent(&mut self, packet: &CapturedPacket) {
         let delay = self.now.since(packet.time);
         let flow = &mut self.flows[packet.flow as usize];
         flow.packets_delivered += 1;
@@ -278,7 +278,7 @@ impl Watcher<CapturedPacket> for Books<'_> {
         self.delay.record(delay);
         self.series.sent(packet.len_bytes, delay);
         if let Some(outputs) = &mut self.outputs {
-            outputs.sent(&packet, self.now);
+            outputs.sent(packet, self.now);
         }
     }
 }

@@ -11,7 +11,7 @@ use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
 };
 
-use crate::dissect::{FlowIdentity, Headers, LinkType, read};
+use crate::dissect::{FlowIdentity, LinkType, read};
 use crate::error::CaptureError;
 use crate::record::{RECORD_MAGIC, RecordReader};
 
@@ -387,9 +387,18 @@ impl Interface {
         if len_bytes == 0 || len_bytes > MAX_PACKET_BYTES {
             return Err(place.damaged(format!("a packet of {len_bytes} bytes")));
         }
-        let (flow, Headers { ecn, class, ip_at, incomplete, .. }) = read(link_type, data);
-        let cut = incomplete && data.len() < len_bytes as usize;
-        Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface, link_type: self.link_type, ip_at, cut })
+        let (flow, headers) = read(link_type, data);
+        Ok(CapturedFrame {
+            time_ps,
+            len_bytes,
+            flow,
+            ecn: headers.ecn(),
+            class: headers.class(),
+            interface,
+            link_type: self.link_type,
+            ip_at: headers.ip_at,
+            cut: headers.incomplete && data.len() < len_bytes as usize,
+        })
     }
 }
 

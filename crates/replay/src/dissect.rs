@@ -126,15 +126,27 @@ impl fmt::Display for FlowIdentity {
 pub struct Headers {
     /// Its flow: the [`FlowIdentity::key`] of what [`identify`] finds.
     pub key: FlowKey,
-    /// Its ECN codepoint.
-    pub ecn: Ecn,
-    /// Its traffic class: the DSCP (RFC 2474).
-    pub class: u8,
+    /// The byte of its IP header that has the DSCP (RFC 2474) and the ECN codepoint (RFC 3168); 0 without one.
+    pub traffic_class: u8,
     /// Where in the frame its IP header begins; `None` without a readable one.
     pub ip_at: Option<u16>,
     /// Whether the frame ends before all that tells its flow: its headers were cut off, and it is taken for a packet of
     /// a flow that has less of them.
     pub incomplete: bool,
+}
+
+impl Headers {
+    /// Its ECN codepoint.
+    #[must_use]
+    pub const fn ecn(&self) -> Ecn {
+        Ecn::of_traffic_class(self.traffic_class)
+    }
+
+    /// Its traffic class: the DSCP.
+    #[must_use]
+    pub const fn class(&self) -> u8 {
+        self.traffic_class >> 2
+    }
 }
 
 /// How the frames of an interface begin. The numbers are those of the registry of link types that pcap and pcapng
@@ -236,7 +248,7 @@ fn not_ip(ether_type: u16) -> (FlowIdentity, Headers) {
     // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.
     let ether_type = if ether_type < 0x0600 { 0 } else { ether_type };
     let flow = FlowIdentity::NotIp { ether_type };
-    (flow, Headers { key: flow.key(), ecn: Ecn::NotCapable, class: 0, ip_at: None, incomplete })
+    (flow, Headers { key: flow.key(), traffic_class: 0, ip_at: None, incomplete })
 }
 
 fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) -> (FlowIdentity, Headers) {
@@ -268,22 +280,11 @@ fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) 
     };
     let headers = Headers {
         key: flow.key(),
-        ecn: ecn(traffic_class),
-        class: traffic_class >> 2,
+        traffic_class,
         ip_at: u16::try_from(ip_header.as_ptr().addr() - frame.as_ptr().addr()).ok(),
         incomplete: (with_ports && ports.is_none()) || hidden,
     };
     (flow, headers)
-}
-
-/// The codepoint in a traffic class (RFC 3168, section 5).
-const fn ecn(traffic_class: u8) -> Ecn {
-    match traffic_class & 0b11 {
-        0b00 => Ecn::NotCapable,
-        0b01 => Ecn::Capable1,
-        0b10 => Ecn::Capable0,
-        _ => Ecn::CongestionExperienced,
-    }
 }
 
 const fn has_ports(protocol: IpNumber) -> bool {

@@ -142,7 +142,7 @@ impl<W: Write> RecordWriter<W> {
         }
         let before = known.map(|number| self.flows[number as usize]);
         let number = known.unwrap_or(self.flows.len() as u32);
-        let mut tag = ecn_bits(ecn);
+        let mut tag = ecn.codepoint();
         let mut say = |flag, said| tag |= if said { flag } else { 0 };
         say(NEW_FLOW, before.is_none());
         say(CLASS, class != before.map_or(0, |before| before.class));
@@ -191,15 +191,6 @@ impl<W: Write> RecordWriter<W> {
     /// The output.
     pub fn output(&mut self) -> &mut W {
         &mut self.out
-    }
-}
-
-const fn ecn_bits(ecn: Ecn) -> u8 {
-    match ecn {
-        Ecn::NotCapable => 0b00,
-        Ecn::Capable1 => 0b01,
-        Ecn::Capable0 => 0b10,
-        Ecn::CongestionExperienced => 0b11,
     }
 }
 
@@ -328,12 +319,7 @@ impl<'a> RecordReader<'a> {
             Ok(len_bytes @ 1..=MAX_PACKET_BYTES) => len_bytes,
             _ => return Err(self.damaged(format!("a packet of {len_bytes} bytes"))),
         };
-        let ecn = match tag & ECN {
-            0b00 => Ecn::NotCapable,
-            0b01 => Ecn::Capable1,
-            0b10 => Ecn::Capable0,
-            _ => Ecn::CongestionExperienced,
-        };
+        let ecn = Ecn::of_traffic_class(tag & ECN);
         self.flows[number].1 = Before { len_bytes, class };
         (self.time_ns, self.last_flow) = (time_ns, Some(number));
         self.arrivals += 1;

@@ -315,10 +315,10 @@ fn an_ipv6_header_is_marked_too() {
     let builder = etherparse::PacketBuilder::ethernet2([1; 6], [2; 6]).ipv6([1; 16], [2; 16], 9);
     builder.udp(1, 2).write(&mut frame, &[]).unwrap();
     frame[15] |= 0x20; // ECT(0)
-    let Headers { ecn, ip_at, .. } = dissect(LinkType::Ethernet, &frame);
-    assert_eq!((ecn, ip_at), (Ecn::Capable0, Some(14)));
+    let headers = dissect(LinkType::Ethernet, &frame);
+    assert_eq!((headers.ecn(), headers.ip_at), (Ecn::Capable0, Some(14)));
     mark_ce(&mut frame, 14);
-    assert_eq!(dissect(LinkType::Ethernet, &frame).ecn, Ecn::CongestionExperienced);
+    assert_eq!(dissect(LinkType::Ethernet, &frame).ecn(), Ecn::CongestionExperienced);
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn ecn_and_dscp_come_from_the_header() {
     ] {
         frame[15] = traffic_class;
         let headers = dissect(LinkType::Ethernet, &frame);
-        assert_eq!((headers.ecn, headers.class), (ecn, class));
+        assert_eq!((headers.ecn(), headers.class()), (ecn, class));
     }
 }
 

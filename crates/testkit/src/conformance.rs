@@ -382,15 +382,15 @@ mod tests {
             let config = DropTailConfig { limit: QueueSize::Packets(20) };
             Box::new(Fifo::<TestPacket, DropTail>::new(Box::new(DropTail::new(&config, Rate::megabits(1), 0).unwrap())))
         };
-        let (enqueue, dequeue) = (Call::new(1, 1, 0), Call::new(2, 0, 0));
+        let (enqueue, dequeue) = (Call::new(1, 1, 0), Call::new(1, 0, 0));
         worst_case("drop_tail", Work::new(enqueue, dequeue), drop_tail);
         worst_case("drop_tail", Work::new(Call::new(9, 9, 9).at_most(), dequeue), drop_tail);
         for (work, words) in [
             (Work::new(Call::new(0, 1, 0), dequeue), "an enqueue did"),
             (Work::new(Call::new(1, 0, 0), dequeue), "an enqueue did"),
-            (Work::new(enqueue, Call::new(1, 0, 0)), "a dequeue did"),
+            (Work::new(enqueue, Call::new(0, 0, 0)), "a dequeue did"),
             (Work::new(Call::new(1, 1, 1), dequeue), "no call did more"),
-            (Work::new(enqueue, Call::new(3, 0, 0)), "no call did more"),
+            (Work::new(enqueue, Call::new(2, 0, 0)), "no call did more"),
         ] {
             let run = || worst_case("drop_tail", work, drop_tail);
             let message = *std::panic::catch_unwind(run).unwrap_err().downcast::<String>().unwrap();

@@ -75,11 +75,10 @@ impl Work {
     }
 
     /// A law in front of a FIFO queue: it sees the arriving packet once and draws at most `drawn` numbers for it; it
-    /// drops no packet that it has let in. The queue asks a departing packet for its length twice, for itself and for
-    /// the law.
+    /// drops no packet that it has let in. The queue asks a departing packet for its length.
     #[must_use]
     pub const fn law(drawn: u64) -> Self {
-        Self::new(Call::new(1, 1, drawn), Call::new(2, 0, 0))
+        Self::new(Call::new(1, 1, drawn), Call::new(1, 0, 0))
     }
 }
 

@@ -375,15 +375,8 @@ impl Headers {
         source: [u8; 4],
         destination: [u8; 4],
     ) {
-        // RFC 3168, section 5: the two low bits of the former TOS byte.
-        let ecn = match packet.ecn {
-            Ecn::NotCapable => 0b00,
-            Ecn::Capable1 => 0b01,
-            Ecn::Capable0 => 0b10,
-            Ecn::CongestionExperienced => 0b11,
-        };
         self.bytes[at] = 0x45;
-        self.bytes[at + 1] = packet.class << 2 | ecn;
+        self.bytes[at + 1] = packet.class << 2 | packet.ecn.codepoint();
         self.set_u16(at + 2, ip_bytes);
         self.bytes[at + 6] = 0x40; // don't fragment: RFC 6864 lets the identification be zero
         self.bytes[at + 8] = 64; // time to live

@@ -57,7 +57,7 @@ impl Values {
         self.set(Argument::Packet, packet);
         self.set(Argument::Flow, arrival.flow.0);
         self.set(Argument::Length, arrival.len_bytes.into());
-        self.set(Argument::Ecn, codepoint(arrival.ecn));
+        self.set(Argument::Ecn, u64::from(arrival.ecn.codepoint()));
         self.set(Argument::TrafficClass, arrival.class.into());
         self.set(Argument::InputPort, arrival.input_port.into());
         self
@@ -79,16 +79,6 @@ impl Values {
     #[inline]
     fn set(&mut self, argument: Argument, value: u64) {
         self.0[argument as usize] = value;
-    }
-}
-
-/// The two bits of the IP header (RFC 3168, section 5).
-fn codepoint(ecn: Ecn) -> u64 {
-    match ecn {
-        Ecn::NotCapable => 0,
-        Ecn::Capable1 => 1,
-        Ecn::Capable0 => 2,
-        Ecn::CongestionExperienced => 3,
     }
 }
 

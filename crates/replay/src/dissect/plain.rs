@@ -6,7 +6,7 @@
 use etherparse::{IpNumber, ether_type};
 use forebay_qdisc::FlowKey;
 
-use super::{Headers, ecn, has_ports, key};
+use super::{Headers, has_ports, key};
 
 /// The EtherTypes of IEEE 802.1Q and of what may follow its tag.
 const TAG: u16 = ether_type::VLAN_TAGGED_FRAME.0;
@@ -29,8 +29,7 @@ pub(super) fn headers(frame: &[u8]) -> Option<Headers> {
         IPV6 => ipv6(packet.first_chunk()?)?,
         _ => return None,
     };
-    let ip_at = Some(ip_at as u16);
-    Some(Headers { key, ecn: ecn(traffic_class), class: traffic_class >> 2, ip_at, incomplete: false })
+    Some(Headers { key, traffic_class, ip_at: Some(ip_at as u16), incomplete: false })
 }
 
 /// The key and the traffic class by a header and four bytes behind it (RFC 791, section 3.1).
