@@ -2,6 +2,7 @@
 //! way to a frame's flow ends where the general parser's does.
 #![no_main]
 
+use forebay_live::io::VlanTag;
 use forebay_live::pool::Pool;
 use forebay_live::port::{Port, PortParts};
 use forebay_qdisc::{Rate, Red, RedConfig, Fifo, Span, Time};
@@ -30,7 +31,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(dissect(LinkType::Ethernet, frame).key, identify(LinkType::Ethernet, frame).key());
         now = now + Span::from_microseconds(100);
         port.run_until(now);
-        port.arrive(frame, (tagged % 2 == 1).then_some([0x81, 0, 0, *tagged]), now);
+        port.arrive(frame, if tagged % 2 == 1 { VlanTag::new([0x81, 0, 0, *tagged]) } else { None }, now);
         let count = port.departures().len();
         for departure in port.departures() {
             assert_eq!(port.frame(departure.buffer).len() + 24, departure.len_bytes as usize);

@@ -11,7 +11,29 @@ pub mod tap;
 pub use interface::{Interface, OpenError};
 
 use std::io;
+use std::num::NonZeroU32;
 use std::os::fd::BorrowedFd;
+
+/// A VLAN tag as it stands behind the source address: TPID and TCI, of which at least one bit is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VlanTag(NonZeroU32);
+
+impl VlanTag {
+    /// Bytes of a tag.
+    pub const BYTES: usize = 4;
+
+    /// The tag of these bytes; four zeros are none.
+    #[must_use]
+    pub fn new(bytes: [u8; Self::BYTES]) -> Option<Self> {
+        NonZeroU32::new(u32::from_be_bytes(bytes)).map(Self)
+    }
+
+    /// Its bytes in their order.
+    #[must_use]
+    pub fn bytes(self) -> [u8; Self::BYTES] {
+        self.0.get().to_be_bytes()
+    }
+}
 
 /// A frame as an interface hands it over.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +41,8 @@ pub struct ReceivedFrame<'a> {
     /// From the destination address on, without the frame check sequence, and without a VLAN tag that the kernel took
     /// out.
     pub bytes: &'a [u8],
-    /// The VLAN tag that the kernel took out of the frame, as it stood behind the source address: TPID and TCI.
-    pub vlan: Option<[u8; 4]>,
+    /// The VLAN tag that the kernel took out of the frame.
+    pub vlan: Option<VlanTag>,
     /// The length that the frame had, without that tag: more than `bytes` where the ring cut it.
     pub wire_bytes: u32,
     /// Its transport checksum is still to be filled in: the sender left that to the network card. It must not be sent

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use crate::io::VlanTag;
+
 /// The number of a buffer of a [`Pool`], from 1, so that an optional one takes no more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer(NonZeroU32);
@@ -60,9 +62,9 @@ impl Pool {
 
     /// Copies a frame into a free buffer, with `vlan` put back behind its two addresses. `None` if no buffer is free or
     /// the frame is too long or too short for that.
-    pub fn put(&mut self, frame: &[u8], vlan: Option<[u8; 4]>) -> Option<Buffer> {
+    pub fn put(&mut self, frame: &[u8], vlan: Option<VlanTag>) -> Option<Buffer> {
         const ADDRESSES: usize = 12;
-        let len = frame.len() + vlan.map_or(0, |tag| tag.len());
+        let len = frame.len() + if vlan.is_some() { VlanTag::BYTES } else { 0 };
         if len > self.buffer_bytes || frame.len() < ADDRESSES {
             return None;
         }
@@ -74,8 +76,8 @@ impl Pool {
             Some(tag) => {
                 let (addresses, rest) = frame.split_at(ADDRESSES);
                 bytes[..ADDRESSES].copy_from_slice(addresses);
-                bytes[ADDRESSES..ADDRESSES + tag.len()].copy_from_slice(&tag);
-                bytes[ADDRESSES + tag.len()..].copy_from_slice(rest);
+                bytes[ADDRESSES..ADDRESSES + VlanTag::BYTES].copy_from_slice(&tag.bytes());
+                bytes[ADDRESSES + VlanTag::BYTES..].copy_from_slice(rest);
             }
         }
         Some(buffer)
@@ -123,7 +125,7 @@ mod tests {
     fn a_tag_goes_back_behind_the_addresses() {
         let mut pool = Pool::new(1, 64);
         let frame: Vec<u8> = (0..20).collect();
-        let buffer = pool.put(&frame, Some([0x81, 0, 0x20, 5])).unwrap();
+        let buffer = pool.put(&frame, VlanTag::new([0x81, 0, 0x20, 5])).unwrap();
         let mut expected = frame.clone();
         expected.splice(12..12, [0x81, 0, 0x20, 5]);
         assert_eq!(pool.frame(buffer), expected);
@@ -133,7 +135,7 @@ mod tests {
     fn what_does_not_fit_is_not_taken() {
         let mut pool = Pool::new(1, 64);
         assert_eq!(pool.put(&[0; 65], None), None);
-        assert_eq!(pool.put(&[0; 61], Some([0; 4])), None);
+        assert_eq!(pool.put(&[0; 61], VlanTag::new([1; 4])), None);
         assert_eq!(pool.put(&[0; 11], None), None);
         assert_eq!(pool.in_use(), 0);
     }

@@ -10,12 +10,12 @@ use rand_pcg::Pcg64Mcg;
 use crate::books::{Books, Count, Refusal};
 use crate::flows::TopFlows;
 use crate::handover::HandoverQueue;
+use crate::io::VlanTag;
 use crate::packet::LivePacket;
 use crate::pool::{Buffer, Pool};
 use crate::shadow::Shadow;
 
 const ETHERNET_HEADER_BYTES: usize = 14;
-const VLAN_TAG_BYTES: usize = 4;
 
 /// Flows that the table of the largest ones has room for.
 const FLOWS_KEPT: usize = 1024;
@@ -130,12 +130,12 @@ impl Port {
 
     /// A frame arrives at `now`, when all that was due has been done; `vlan` is a tag to be put back. What does not fit
     /// into a buffer is refused.
-    pub fn arrive(&mut self, frame: &[u8], vlan: Option<[u8; 4]>, now: Time) {
-        let frame_bytes = frame.len() + if vlan.is_some() { 4 } else { 0 };
+    pub fn arrive(&mut self, frame: &[u8], vlan: Option<VlanTag>, now: Time) {
+        let frame_bytes = frame.len() + if vlan.is_some() { VlanTag::BYTES } else { 0 };
         let len_bytes = frame_bytes as u32 + self.overhead_bytes;
         let tagged = vlan.is_some() || matches!(frame.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
         // A buffer has room for a tag beside the MTU.
-        let longest = self.yard.pool.buffer_bytes() - if tagged { 0 } else { VLAN_TAG_BYTES };
+        let longest = self.yard.pool.buffer_bytes() - if tagged { 0 } else { VlanTag::BYTES };
         let buffer = match frame_bytes {
             too_short if too_short < ETHERNET_HEADER_BYTES => Err(Refusal::TooShort),
             too_long if too_long > longest => Err(Refusal::TooLong),
@@ -146,27 +146,26 @@ impl Port {
             Err(refusal) => return self.refuse(refusal, len_bytes),
         };
         // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
-        let whole = if vlan.is_some() { self.yard.pool.frame(buffer) } else { frame };
-        let headers = dissect(LinkType::Ethernet, whole);
-        self.take(LivePacket::new(&headers, len_bytes, now, Some(buffer)), buffer, now);
-    }
-
-    #[inline]
-    fn take(&mut self, packet: LivePacket, buffer: Buffer, now: Time) {
         let yard = &mut self.yard;
-        yard.books.received.add(packet.len_bytes);
-        let frame = yard.pool.frame(buffer);
-        yard.flows.arrived(packet.key, packet.len_bytes, now, || identify(LinkType::Ethernet, frame));
-        yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, frame));
+        let whole = if vlan.is_some() { yard.pool.frame(buffer) } else { frame };
+        let headers = dissect(LinkType::Ethernet, whole);
+        yard.books.received.add(len_bytes);
+        yard.flows.arrived(headers.key, len_bytes, now, || identify(LinkType::Ethernet, whole));
+        // Made anew for each who gets it: that is cheaper than to keep it for all.
+        let packet = || LivePacket::new(&headers, len_bytes, now, Some(buffer));
+        if !yard.taps.is_empty() {
+            let (packet, frame) = (packet(), yard.pool.frame(buffer));
+            yard.taps.iter_mut().for_each(|tap| tap.arrived(&packet, frame));
+        }
         if let Some(shadow) = &mut self.shadow {
-            shadow.arrive(packet, now);
+            shadow.arrive(packet(), now);
         }
         if self.bypass {
-            yard.books.bypassed.add(packet.len_bytes);
+            yard.books.bypassed.add(len_bytes);
             yard.now = now;
-            return yard.sent(&packet);
+            return yard.sent(&packet());
         }
-        self.line.arrive(packet, now, self.queue.working(), &mut self.rng, yard);
+        self.line.arrive(packet(), now, self.queue.working(), &mut self.rng, yard);
     }
 
     /// Counts a frame that was refused.
@@ -189,7 +188,9 @@ impl Port {
     /// The first `count` departures were handed over at `now`.
     pub fn departed(&mut self, count: usize, now: Time) {
         let Yard { pool, books, departures, .. } = &mut self.yard;
-        for departure in departures.drain(..count) {
+        // The last first: so the next frames take these buffers in ascending order again, which the processor's
+        // prefetching follows.
+        for departure in departures.drain(..count).rev() {
             books.sent.add(departure.len_bytes);
             books.lateness.record(now.since(departure.due));
             pool.free(departure.buffer);

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use forebay_live::io::{Halves, Interface, OpenError, Receive, Transmit, af_packet, af_xdp, tap};
+use forebay_live::io::{Halves, Interface, OpenError, Receive, Transmit, VlanTag, af_packet, af_xdp, tap};
 use forebay_live::sys::clock;
 use forebay_units::{Span, Time};
 use lab::Lab;
@@ -295,7 +295,7 @@ fn a_tag_beside_the_frame_is_told() {
     let mut seen = Vec::new();
     clock::wait(&[bench.a.receive.fd()], clock::now() + PATIENCE).unwrap();
     bench.a.receive.receive(64, &mut |frame| seen.push((frame.bytes.len(), frame.vlan))).unwrap();
-    assert_eq!(seen, [(100, Some(TAG))]);
+    assert_eq!(seen, [(100, VlanTag::new(TAG))]);
 }
 
 /// One AF_XDP socket takes the frames of one queue, so that several are refused.

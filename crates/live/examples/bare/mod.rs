@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use forebay_live::io::{Halves, Interface, OpenError, Receive, Transmit, af_packet, af_xdp, tap};
+use forebay_live::io::{Halves, Interface, OpenError, Receive, Transmit, VlanTag, af_packet, af_xdp, tap};
 
 const AT_ONCE: usize = 64;
 
@@ -41,7 +41,7 @@ impl Way {
             buffer.clear();
             let addresses = frame.bytes.len().min(12);
             buffer.extend_from_slice(&frame.bytes[..addresses]);
-            buffer.extend(frame.vlan.into_iter().flatten());
+            buffer.extend(frame.vlan.into_iter().flat_map(VlanTag::bytes));
             buffer.extend_from_slice(&frame.bytes[addresses..]);
             filled += 1;
         })?;

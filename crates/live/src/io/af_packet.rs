@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
+use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit, VlanTag};
 use crate::sys::packet_ring::{PacketRing, Slot};
 use crate::sys::socket::{self, MOST_AT_ONCE};
 
@@ -87,14 +87,14 @@ fn frame(slot: Slot<'_>) -> ReceivedFrame<'_> {
 }
 
 /// The tag as it stood in the frame.
-fn vlan_tag(status: u32, (control, protocol): (u16, u16)) -> Option<[u8; 4]> {
+fn vlan_tag(status: u32, (control, protocol): (u16, u16)) -> Option<VlanTag> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
     let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
     let [p0, p1] = if known { protocol } else { libc::ETH_P_8021Q as u16 }.to_be_bytes();
     let [c0, c1] = control.to_be_bytes();
-    Some([p0, p1, c0, c1])
+    VlanTag::new([p0, p1, c0, c1])
 }
 
 struct Transmitter {
@@ -161,8 +161,8 @@ mod tests {
     fn a_tag_is_put_together_as_it_stood() {
         let valid = libc::TP_STATUS_VLAN_VALID;
         assert_eq!(vlan_tag(0, (5, 0x8100)), None);
-        assert_eq!(vlan_tag(valid, (0x2005, 0)), Some([0x81, 0x00, 0x20, 0x05]));
-        assert_eq!(vlan_tag(valid | libc::TP_STATUS_VLAN_TPID_VALID, (7, 0x88a8)), Some([0x88, 0xa8, 0, 7]));
+        assert_eq!(vlan_tag(valid, (0x2005, 0)), VlanTag::new([0x81, 0x00, 0x20, 0x05]));
+        assert_eq!(vlan_tag(valid | libc::TP_STATUS_VLAN_TPID_VALID, (7, 0x88a8)), VlanTag::new([0x88, 0xa8, 0, 7]));
     }
 
     #[test]

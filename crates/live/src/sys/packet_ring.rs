@@ -3,6 +3,7 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::AtomicU32;
 
 use super::mapping::{Mapping, acquire, release};
 use super::socket;
@@ -107,18 +108,31 @@ impl PacketRing {
     pub(crate) fn show(&mut self, most: usize, mut take: impl FnMut(Slot<'_>)) -> usize {
         for shown in 0..most {
             let start = self.layout.start(self.next);
-            let word = self.memory.word(start + std::mem::offset_of!(libc::tpacket2_hdr, tp_status));
+            let word = self.status(start);
             let status = acquire(word);
             if status & libc::TP_STATUS_USER == 0 {
                 return shown;
             }
             if let Some(slot) = self.slot(start, status) {
+                self.prefetch_next(slot.bytes.len());
                 take(slot);
             }
             release(word, libc::TP_STATUS_KERNEL);
             self.next = self.layout.after(self.next);
         }
         most
+    }
+
+    fn status(&self, start: usize) -> &AtomicU32 {
+        self.memory.word(start + std::mem::offset_of!(libc::tpacket2_hdr, tp_status))
+    }
+
+    /// While one frame is worked on, the processor fetches the one behind it, which is likely to be as long.
+    fn prefetch_next(&self, frame_bytes: usize) {
+        let start = self.layout.start(self.layout.after(self.next));
+        if acquire(self.status(start)) & libc::TP_STATUS_USER != 0 {
+            self.memory.prefetch(start, HEADER_BYTES + frame_bytes);
+        }
     }
 
     /// The frame in the slot at `start`, whose status says that it is ours; none where its header is not of this slot.

@@ -182,6 +182,11 @@ impl Receiving {
         let count = count.min(self.fill.room(count));
         for ahead in 0..count {
             let descriptor = self.received.read(ahead);
+            // While one frame is worked on, the processor fetches the one behind it.
+            if ahead + 1 < count {
+                let next = self.received.read(ahead + 1);
+                self.memory.prefetch(next.addr as usize, next.len as usize);
+            }
             if descriptor.addr + u64::from(descriptor.len) <= self.plan.send_start() {
                 // SAFETY: the kernel has given us this chunk, gets it back after the slice's end, and the other half
                 // does not use this part.

@@ -128,7 +128,7 @@ pub fn frame(number: u32, bytes: usize, vlan: Option<[u8; 4]>) -> Vec<u8> {
 pub fn whole(frame: &ReceivedFrame<'_>) -> Vec<u8> {
     let mut bytes = frame.bytes.to_vec();
     if let Some(tag) = frame.vlan {
-        bytes.splice(12..12, tag);
+        bytes.splice(12..12, tag.bytes());
     }
     bytes
 }
