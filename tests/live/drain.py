@@ -4,18 +4,19 @@ import json
 import statistics
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from tests.live.lab import ROOT, LabError
 from tests.live.outcome import Outcome
 from tests.live.plane import EXAMPLES
 
 PROGRAM = EXAMPLES / "drain"
-ROUND_S = 0.2
-COLUMNS = ("frames", "what", "packets/CPU s, median", "lowest", "highest", "ns a frame", "packets/s, median")
+ROUND_S = 0.4
+COLUMNS = ("far end", "frames", "what", "packets/CPU s, median", "lowest", "highest", "ns a frame", "packets/s, median")
 METHODS = {"af_packet": "packet sockets", "af_xdp": "AF_XDP"}
 KINDS = {"bare": "bare", "none": "no queue", "dbl": "DBL"}
+FAR_ENDS = {"same_core": "same core", "other_core": "other core"}
 # What is compared with what, and the ratio that is wanted, if there is one.
 RATIOS: tuple[tuple[str, str, float | None], ...] = (
     ("packet sockets, DBL", "packet sockets, bare", 0.95),
@@ -28,11 +29,23 @@ RATIOS: tuple[tuple[str, str, float | None], ...] = (
 )
 
 Sample = dict[str, Any]
-# By length of frames and name, the samples in the order of the rounds.
-Samples = dict[tuple[int, str], list[Sample]]
 
 
-def measure(rounds: int) -> Samples:
+class Setting(NamedTuple):
+    """Where the far end receives, and how long frames are."""
+
+    far_end: str
+    frame_bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.frame_bytes} B, far end on the {self.far_end}"
+
+
+# Of each setting, by what was measured, the samples by round.
+Samples = dict[Setting, dict[str, dict[int, Sample]]]
+
+
+def measure(rounds: int) -> list[Sample]:
     """Run the example."""
     # Before what else this machine does, as the other measurements are.
     command = ["nice", "-n", "-10", str(PROGRAM), str(rounds)]
@@ -44,10 +57,17 @@ def measure(rounds: int) -> Samples:
         raise LabError(f"the example `drain` does not end: {error}") from error
     if done.returncode != 0:
         raise LabError(f"status {done.returncode} of the example `drain`: {done.stderr.strip()}")
-    found: Samples = defaultdict(list)
-    for line in done.stdout.splitlines():
-        sample = json.loads(line)
-        found[sample["bytes"], f"{METHODS[sample['method']]}, {KINDS[sample['what']]}"].append(sample)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def sorted_out(samples: Iterable[Sample]) -> Samples:
+    """Sort samples, without those of which the far end has lost frames: to lose a frame takes another time."""
+    found: Samples = defaultdict(lambda: defaultdict(dict))
+    for sample in samples:
+        if sample["arrived"] == sample["forwarded"]:
+            setting = Setting(FAR_ENDS[sample["far_end"]], sample["bytes"])
+            name = f"{METHODS[sample['method']]}, {KINDS[sample['what']]}"
+            found[setting][name][sample["round"]] = sample
     return found
 
 
@@ -62,49 +82,45 @@ def spread(values: Iterable[float]) -> tuple[float, float, float]:
     return statistics.median(found), found[0], found[-1]
 
 
-def lengths(samples: Samples) -> Iterator[int]:
-    """The lengths of frames, each once."""
-    return iter(dict.fromkeys(frame_bytes for frame_bytes, _ in samples))
-
-
 def rates(outcome: Outcome, samples: Samples, rounds: int) -> None:
     """How fast each is."""
     table = outcome.sheet(f"Drained from a full ring without a generator, {rounds} rounds in turns", COLUMNS)
-    for (frame_bytes, name), found in samples.items():
-        middle, lowest, highest = spread(map(per_cpu_second, found))
-        by_clock = statistics.median(sample["forwarded"] / sample["nanoseconds"] * 1e9 for sample in found)
-        cells = [f"{rate:,.0f}" for rate in (middle, lowest, highest)]
-        table.add(f"{frame_bytes} B", name, *cells, f"{1e9 / middle:,.0f}", f"{by_clock:,.0f}")
-        outcome.numbers[f"drained, {frame_bytes} B: {name}"] = middle
+    for setting, kinds in samples.items():
+        for name, by_round in kinds.items():
+            found = by_round.values()
+            middle, lowest, highest = spread(map(per_cpu_second, found))
+            by_clock = statistics.median(sample["forwarded"] / sample["nanoseconds"] * 1e9 for sample in found)
+            cells = [f"{rate:,.0f}" for rate in (middle, lowest, highest)]
+            where = (setting.far_end, f"{setting.frame_bytes} B")
+            table.add(*where, name, *cells, f"{1e9 / middle:,.0f}", f"{by_clock:,.0f}")
+            outcome.numbers[f"drained, {setting}: {name}"] = middle
 
 
 def ratios(outcome: Outcome, samples: Samples) -> None:
     """Ratios within a round, beside what is wanted."""
-    columns = ("frames", "what", "to", "ratio, median", "lowest", "highest", "wanted", "holds")
+    columns = ("far end", "frames", "what", "to", "ratio, median", "lowest", "highest", "wanted", "holds")
     table = outcome.sheet("Ratios of packets per CPU second within a round", columns)
-    for frame_bytes in lengths(samples):
+    for setting, kinds in samples.items():
         for above, below, wanted in RATIOS:
-            pairs = zip(samples[frame_bytes, above], samples[frame_bytes, below], strict=True)
+            both = kinds[above].keys() & kinds[below].keys()
+            if not both:
+                continue
+            pairs = ((kinds[above][number], kinds[below][number]) for number in both)
             middle, lowest, highest = spread(per_cpu_second(one) / per_cpu_second(other) for one, other in pairs)
             verdict = ("", "") if wanted is None else (f"{wanted:g}", "yes" if middle >= wanted else "no")
             cells = [f"{ratio:.2f}" for ratio in (middle, lowest, highest)]
-            table.add(f"{frame_bytes} B", above, below, *cells, *verdict)
-            outcome.numbers[f"drained, {frame_bytes} B: {above} / {below}"] = middle
+            table.add(setting.far_end, f"{setting.frame_bytes} B", above, below, *cells, *verdict)
+            outcome.numbers[f"drained, {setting}: {above} / {below}"] = middle
 
 
-def filling(outcome: Outcome, samples: Samples) -> None:
+def filling(outcome: Outcome, samples: list[Sample]) -> None:
     """What the way into the ring costs, which the drain does not contain."""
-    for frame_bytes in lengths(samples):
+    for frame_bytes in dict.fromkeys(sample["bytes"] for sample in samples):
         costs = []
-        for method in METHODS.values():
-            found = [
-                sample
-                for (length, name), all_of in samples.items()
-                for sample in all_of
-                if length == frame_bytes and name.startswith(method)
-            ]
+        for method, name in METHODS.items():
+            found = (sample for sample in samples if (sample["bytes"], sample["method"]) == (frame_bytes, method))
             cost = statistics.median(sample["fill_cpu_nanoseconds"] / sample["filled"] for sample in found)
-            costs.append(f"{cost:,.0f} ns with {method}")
+            costs.append(f"{cost:,.0f} ns with {name}")
         outcome.notes.append(f"{frame_bytes} B: to send a frame and to bring it into the ring took {', '.join(costs)}")
 
 
@@ -113,14 +129,22 @@ def run(outcome: Outcome, rounds: int) -> None:
     if not PROGRAM.exists():
         outcome.notes.append("nothing was drained: the example `drain` is not built")
         return
-    samples = measure(rounds)
+    every = measure(rounds)
+    samples = sorted_out(every)
     rates(outcome, samples, rounds)
     ratios(outcome, samples)
-    filling(outcome, samples)
-    every = [sample for found in samples.values() for sample in found]
-    filled, forwarded, arrived = (sum(sample[key] for sample in every) for key in ("filled", "forwarded", "arrived"))
+    filling(outcome, every)
+    filled, forwarded = (sum(sample[key] for sample in every) for key in ("filled", "forwarded"))
     outcome.claim(
-        "what was in a ring was forwarded and came out, every frame of it",
-        filled == forwarded == arrived,
-        f"{filled} sent, {forwarded} forwarded, {arrived} arrived",
+        "what was in a ring was forwarded, every frame of it",
+        filled == forwarded,
+        f"{filled} sent, {forwarded} forwarded",
+    )
+    near = [sample for sample in every if sample["far_end"] == "same_core"]
+    sent, arrived = (sum(sample[key] for sample in near) for key in ("forwarded", "arrived"))
+    outcome.claim("and came out, with the far end on the same core", sent == arrived, f"{arrived} of {sent} arrived")
+    lost = sum(sample["arrived"] < sample["forwarded"] for sample in every)
+    outcome.notes.append(
+        f"of {len(every)} measurements {lost} are left out: the far end's thread on the other core began too late, and "
+        "the veth pair, which has room for 256 frames, dropped some"
     )

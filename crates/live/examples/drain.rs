@@ -1,9 +1,13 @@
 //! Measures how fast a direction forwards by itself. Its receive ring is filled first. Then the generator stops, and
 //! the clock runs while the direction empties the ring. So no generator uses the processor or limits the rate.
 //!
-//! `drain ROUNDS [METHOD [WHAT [BYTES]]]` makes network namespaces of its own, and needs root. In each round every
-//! method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare` (the
-//! example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
+//! `drain ROUNDS [METHOD [WHAT [BYTES [FAR_END]]]]` makes network namespaces of its own, and needs root. In each round
+//! every method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare`
+//! (the example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
+//!
+//! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends it,
+//! on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core (`other_core`), and
+//! the direction pays for sending alone, as it does before a network card.
 //!
 //! Prints a JSON object for each measurement. `nanoseconds` is by the clock, `cpu_nanoseconds` the processor's time of
 //! the one thread that does everything; `fill_nanoseconds` is the generator's time before, which contains the kernel's
@@ -14,8 +18,10 @@ mod bare;
 mod lab;
 
 use std::error::Error;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::time::Duration;
 
 use bare::Way;
 use forebay_live::command::{self, Commands};
@@ -25,7 +31,9 @@ use forebay_live::io::{Halves, Transmit};
 use forebay_live::pool::Pool;
 use forebay_live::port::{Port, PortParts};
 use forebay_live::snapshot::RunningQueue;
-use forebay_live::sys::{clock, realtime};
+use forebay_live::sys::clock;
+use forebay_live::sys::ethtool::Ethtool;
+use forebay_live::sys::realtime;
 use forebay_qdisc::Time;
 use forebay_replay::dice;
 use lab::Lab;
@@ -45,15 +53,20 @@ outbound = { rate = "1 Tbps", queue = "dbl" }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let rounds: usize = arguments.first().ok_or("drain ROUNDS [METHOD [WHAT [BYTES]]]")?.parse()?;
+    let rounds: usize = arguments.first().ok_or("drain ROUNDS [METHOD [WHAT [BYTES [FAR_END]]]]")?.parse()?;
     let wanted = |place: usize, name: &str| arguments.get(place).is_none_or(|only| only == name);
-    if let Some(&last) = realtime::processors()?.last() {
-        realtime::pin(last)?;
-    }
+    let processors = realtime::processors()?;
+    let far_ends = if processors.len() > 1 { &[FarEnd::SameCore, FarEnd::OtherCore][..] } else { &[FarEnd::SameCore] };
     let mut drains = Vec::new();
-    for method in ["af_packet", "af_xdp"].into_iter().filter(|method| wanted(1, method)) {
-        let Some(lab) = Lab::new(1500) else { return Ok(()) };
-        drains.push(Drain::new(lab, method)?);
+    for &far_end in far_ends.iter().filter(|far_end| wanted(4, far_end.name())) {
+        for method in ["af_packet", "af_xdp"].into_iter().filter(|method| wanted(1, method)) {
+            let Some(lab) = Lab::new(1500) else { return Ok(()) };
+            far_end.prepare(&lab, processors[0])?;
+            drains.push(Drain::new(lab, method, far_end)?);
+        }
+    }
+    if let Some(&last) = processors.last() {
+        realtime::pin(last)?;
     }
     for round in 0..rounds {
         for bytes in [60, 1514].into_iter().filter(|bytes| wanted(3, &bytes.to_string())) {
@@ -71,9 +84,59 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Where the kernel receives what was sent.
+#[derive(Clone, Copy)]
+enum FarEnd {
+    SameCore,
+    OtherCore,
+}
+
+impl FarEnd {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::SameCore => "same_core",
+            Self::OtherCore => "other_core",
+        }
+    }
+
+    fn prepare(self, lab: &Lab, processor: usize) -> Result<(), Box<dyn Error>> {
+        // As `forebay-live` leaves its interfaces. A pair that segments never uses NAPI.
+        lab::within(&lab.middle, || set_features("b1", "tx-tcp", false))?;
+        if let Self::OtherCore = self {
+            // NAPI is there once generic receive offload is turned on.
+            lab::within(&lab.ends, || set_features("b0", "rx-gro", false))?;
+            lab::within(&lab.ends, || set_features("b0", "rx-gro", true))?;
+            lab::ip(&["netns", "exec", &lab.ends, "sh", "-c", "echo 1 > /sys/class/net/b0/threaded"])?;
+            pin_napi(processor)?;
+        }
+        Ok(())
+    }
+}
+
+/// Pins the kernel's threads that receive at far ends: the scheduler likes to put them where frames are sent.
+fn pin_napi(processor: usize) -> Result<(), Box<dyn Error>> {
+    for process in std::fs::read_dir("/proc")?.flatten() {
+        let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
+        if name.starts_with("napi/b0-") {
+            let id = process.file_name();
+            Command::new("taskset").args(["-cp", &processor.to_string()]).arg(id).stdout(Stdio::null()).status()?;
+        }
+    }
+    Ok(())
+}
+
+/// Turns all features on or off whose name begins so.
+fn set_features(interface: &str, prefix: &str, on: bool) -> std::io::Result<()> {
+    let ethtool = Ethtool::open()?;
+    let features = ethtool.features(interface)?.into_iter();
+    let these = features.filter(|feature| feature.changeable && feature.name.starts_with(prefix));
+    ethtool.set_features(interface, &these.map(|feature| (feature.bit, on)).collect::<Vec<_>>())
+}
+
 /// One method between the interfaces of a lab of its own.
 struct Drain {
     method: &'static str,
+    far_end: FarEnd,
     lab: Lab,
     generator: Box<dyn Transmit>,
     forwarder: Forwarder,
@@ -83,7 +146,7 @@ struct Drain {
 }
 
 impl Drain {
-    fn new(lab: Lab, method: &'static str) -> Result<Self, Box<dyn Error>> {
+    fn new(lab: Lab, method: &'static str, far_end: FarEnd) -> Result<Self, Box<dyn Error>> {
         let open = |name| lab::within(&lab.middle, || bare::open(method, name).map_err(|error| error.to_string()));
         let (inside, outside): (Halves, Halves) = (open("a1")?, open("b1")?);
         let generator = lab.end("a0").transmit;
@@ -104,7 +167,7 @@ impl Drain {
         };
         let mut other = port(&config)?;
         other.set_bypass(true, Time::ZERO);
-        Ok(Self { method, lab, generator, forwarder, other, _commands })
+        Ok(Self { method, far_end, lab, generator, forwarder, other, _commands })
     }
 
     /// Fills the ring, and measures how long it takes until all that was in it has gone.
@@ -124,11 +187,12 @@ impl Drain {
         let (span, cpu) = (clock::now().since(begin), clock::thread_time() - used);
         Ok(json!({
             "method": self.method,
+            "far_end": self.far_end.name(),
             "what": what,
             "filled": FRAMES,
             "missed": self.forwarder.receive.dropped_by_kernel() - missed,
             "forwarded": forwarded,
-            "arrived": self.arrived() - arrived,
+            "arrived": self.all_arrived(arrived + forwarded) - arrived,
             "nanoseconds": span.picoseconds() / 1000,
             "cpu_nanoseconds": cpu.picoseconds() / 1000,
             "fill_nanoseconds": fill.picoseconds() / 1000,
@@ -147,6 +211,17 @@ impl Drain {
         let before = self.forwarder.port.books().sent.packets;
         while self.forwarder.turn()?.taken > 0 || self.forwarder.port.held_packets() > 0 {}
         Ok(self.forwarder.port.books().sent.packets - before)
+    }
+
+    /// Frames that have reached the far end, when there are no more on the way.
+    fn all_arrived(&self, expected: u64) -> u64 {
+        for _ in 0..100 {
+            if self.arrived() >= expected {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.arrived()
     }
 
     /// Frames that have reached the far end.
