@@ -1,7 +1,8 @@
 //! Times of packets in a logarithmic histogram of fixed size.
 //!
-//! Two of them count every packet of a port, so that recording has to take a nanosecond or two: an index without a
-//! branch, and three numbers that change. Of a value, eight bits are kept: quantiles are at most 0.8 % too long.
+//! Two of them count every packet of a port for months, so that recording has to take a nanosecond or two: an index
+//! without a branch, and three numbers that change. Of a value, eight bits are kept: quantiles are at most 0.8 % too
+//! long. The simulator's histogram is for thousands of flows, smaller and coarser.
 
 use forebay_qdisc::Span;
 

@@ -14,15 +14,9 @@ impl Buffer {
     }
 }
 
-const CACHE_LINE_BYTES: usize = 64;
-
 /// Buffers of one size.
 pub struct Pool {
     bytes: Box<[u8]>,
-    /// Where the first buffer begins.
-    start: usize,
-    /// From one buffer to the next: each begins with a cache line.
-    stride: usize,
     buffer_bytes: usize,
     /// The length of the frame in each buffer.
     lengths: Box<[u32]>,
@@ -34,12 +28,10 @@ impl Pool {
     #[must_use]
     pub fn new(buffers: u32, buffer_bytes: usize) -> Self {
         // A byte other than zero: zeroed memory is first backed by pages when it is written.
-        let stride = buffer_bytes.next_multiple_of(CACHE_LINE_BYTES);
-        let bytes = vec![0xff; buffers as usize * stride + CACHE_LINE_BYTES].into_boxed_slice();
-        let start = bytes.as_ptr().align_offset(CACHE_LINE_BYTES).min(CACHE_LINE_BYTES);
+        let bytes = vec![0xff; buffers as usize * buffer_bytes].into_boxed_slice();
         let lengths = vec![0; buffers as usize].into_boxed_slice();
         let free = (1..=buffers).rev().filter_map(NonZeroU32::new).map(Buffer).collect();
-        Self { bytes, start, stride, buffer_bytes, lengths, free }
+        Self { bytes, buffer_bytes, lengths, free }
     }
 
     /// Buffers in use.
@@ -86,13 +78,13 @@ impl Pool {
     /// The frame in a buffer.
     #[must_use]
     pub fn frame(&self, buffer: Buffer) -> &[u8] {
-        let begin = self.start + buffer.index() * self.stride;
+        let begin = buffer.index() * self.buffer_bytes;
         &self.bytes[begin..begin + self.lengths[buffer.index()] as usize]
     }
 
     /// The frame in a buffer, to be changed.
     pub fn frame_mut(&mut self, buffer: Buffer) -> &mut [u8] {
-        let begin = self.start + buffer.index() * self.stride;
+        let begin = buffer.index() * self.buffer_bytes;
         &mut self.bytes[begin..begin + self.lengths[buffer.index()] as usize]
     }
 

@@ -145,8 +145,8 @@ impl Port {
             Ok(buffer) => buffer,
             Err(refusal) => return self.refuse(refusal, len_bytes),
         };
-        // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
         let yard = &mut self.yard;
+        // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
         let whole = if vlan.is_some() { yard.pool.frame(buffer) } else { frame };
         let headers = dissect(LinkType::Ethernet, whole);
         yard.books.received.add(len_bytes);
@@ -188,9 +188,7 @@ impl Port {
     /// The first `count` departures were handed over at `now`.
     pub fn departed(&mut self, count: usize, now: Time) {
         let Yard { pool, books, departures, .. } = &mut self.yard;
-        // The last first: so the next frames take these buffers in ascending order again, which the processor's
-        // prefetching follows.
-        for departure in departures.drain(..count).rev() {
+        for departure in departures.drain(..count) {
             books.sent.add(departure.len_bytes);
             books.lateness.record(now.since(departure.due));
             pool.free(departure.buffer);

@@ -192,7 +192,7 @@ impl<'a> Arrivals<'a> {
         self.cut[flow as usize] += u64::from(frame.cut);
         Ok(Some(CapturedPacket {
             time,
-            key: frame.flow.key(),
+            key: frame.key,
             flow,
             len_bytes: frame.len_bytes,
             ecn: frame.ecn,

@@ -5,7 +5,7 @@ use std::io::{self, BufReader, Chain, Cursor, Read};
 use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
-use forebay_qdisc::Ecn;
+use forebay_qdisc::{Ecn, FlowKey};
 use pcap_parser::traits::{PcapNGPacketBlock, PcapReaderIterator};
 use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
@@ -32,6 +32,8 @@ pub struct CapturedFrame {
     pub len_bytes: u32,
     /// Its flow.
     pub flow: FlowIdentity,
+    /// The flow's key.
+    pub key: FlowKey,
     /// Its ECN codepoint.
     pub ecn: Ecn,
     /// Its traffic class, the DSCP.
@@ -392,6 +394,7 @@ impl Interface {
             time_ps,
             len_bytes,
             flow,
+            key: headers.key,
             ecn: headers.ecn(),
             class: headers.class(),
             interface,

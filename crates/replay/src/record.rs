@@ -325,7 +325,7 @@ impl<'a> RecordReader<'a> {
         self.arrivals += 1;
         let time_ps = i128::from(time_ns) * 1_000;
         let (interface, link_type, ip_at, cut) = (0, 0, None, false);
-        Ok(CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface, link_type, ip_at, cut })
+        Ok(CapturedFrame { time_ps, len_bytes, flow, key: flow.key(), ecn, class, interface, link_type, ip_at, cut })
     }
 
     /// The number of the arrival's flow, which is known from here on.

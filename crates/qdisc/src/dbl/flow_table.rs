@@ -94,7 +94,6 @@ impl FlowTable {
         }
     }
 
-    #[inline(never)]
     fn blame(&mut self, index: u32, queue: u16, port: u16, now: Time) {
         let counts = &mut self.queues[usize::from(queue)];
         counts.belligerent_flows += 1;
@@ -105,7 +104,6 @@ impl FlowTable {
     }
 
     /// The flow is still belligerent: its port is reminded, or blamed anew if it had been forgiven since.
-    #[inline(never)]
     fn blame_again(&mut self, index: u32, blame: Blame, now: Time) {
         let Some(ports) = &mut self.queues[usize::from(blame.queue)].input_ports else { return };
         if !ports.recalls(blame.port, blame.round, now) {
@@ -114,7 +112,6 @@ impl FlowTable {
         }
     }
 
-    #[inline(never)]
     fn absolve(&mut self, index: u32, blame: Blame) {
         let counts = &mut self.queues[usize::from(blame.queue)];
         counts.belligerent_flows -= 1;
