@@ -5,9 +5,9 @@
 //! every method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare`
 //! (the example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
 //!
-//! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends it,
-//! on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core (`other_core`), and
-//! the direction pays for sending alone, as it does before a network card.
+//! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends
+//! it, on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core
+//! (`other_core`), and the direction pays for sending alone, as it does before a network card.
 //!
 //! Prints a JSON object for each measurement. `nanoseconds` is by the clock, `cpu_nanoseconds` the processor's time of
 //! the one thread that does everything; `fill_nanoseconds` is the generator's time before, which contains the kernel's

@@ -7,8 +7,8 @@ use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Ticket, 
 
 /// An admission law with the FIFO queue that it guards.
 pub struct Fifo<P, A: ?Sized = dyn Admission> {
-    /// The packet is optional so that it moves out of its place whole. A pair that is taken apart moves in pieces, and the
-    /// processor waits when somebody loads these as one.
+    /// The packet is optional so that it moves out of its place whole. A pair that is taken apart moves in pieces, and
+    /// the processor waits when somebody loads these as one.
     packets: VecDeque<(Option<P>, Ticket)>,
     backlog: Backlog,
     idle: bool,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
-use forebay_qdisc::{Arrival, Backlog, Ecn, FlowKey, Time};
+use forebay_qdisc::{Arrival, Backlog, FlowKey, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
