@@ -61,7 +61,7 @@ def block(what: str, part: dict[str, Any] | None, name: str) -> str:
             f"- {'holds' if claim.holds else '**does not hold**'}: {claim.text} ({claim.found})"
             for claim in outcome.claims
         )
-    return "\n".join(f"- {note}" for note in outcome.notes) or "None."
+    return "\n".join(f"- {note}" for note in outcome.notes)
 
 
 def write() -> Path:
@@ -69,5 +69,6 @@ def write() -> Path:
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     text = TEMPLATE.read_text()
     page = PLACE.sub(lambda place: block(place.group(1), results.get(place.group(2)), place.group(2)), text)
-    PAGE.write_text(page)
+    # A part without notes leaves no gap.
+    PAGE.write_text(re.sub(r"\n{3,}", "\n\n", page))
     return PAGE
