@@ -97,6 +97,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_packet_that_ends_before_its_ports_is_not_plain() {
+        for (frame, ip_at) in plain() {
+            // The low byte of the total length (IPv4) or of the payload's (IPv6).
+            let low = usize::from(ip_at) + if frame[usize::from(ip_at)] >> 4 == 4 { 3 } else { 5 };
+            for bytes in 0..60 {
+                let mut frame = frame.clone();
+                frame[low] = bytes;
+                assert_eq!(dissect(LinkType::Ethernet, &frame), read(LinkType::Ethernet, &frame).1, "{bytes} bytes");
+            }
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
