@@ -113,13 +113,17 @@ impl FarEnd {
     }
 }
 
-/// Pins the kernel's threads that receive at far ends: the scheduler likes to put them where frames are sent.
+/// Pins the kernel's threads that receive at far ends: the scheduler tends to put them on the sending core.
 fn pin_napi(processor: usize) -> Result<(), Box<dyn Error>> {
     for process in std::fs::read_dir("/proc")?.flatten() {
         let name = std::fs::read_to_string(process.path().join("comm")).unwrap_or_default();
         if name.starts_with("napi/b0-") {
             let id = process.file_name();
-            Command::new("taskset").args(["-cp", &processor.to_string()]).arg(id).stdout(Stdio::null()).status()?;
+            let mut taskset = Command::new("taskset");
+            let status = taskset.args(["-cp", &processor.to_string()]).arg(id).stdout(Stdio::null()).status()?;
+            if !status.success() {
+                return Err(format!("taskset cannot pin {name}").into());
+            }
         }
     }
     Ok(())

@@ -41,7 +41,7 @@ pub struct FlowCounts {
 struct Counted {
     key: FlowKey,
     bytes: u64,
-    /// None as long as the place is free.
+    /// Zero in a free place.
     packets: u64,
     last: Time,
 }
@@ -69,8 +69,9 @@ impl TopFlows {
     #[must_use]
     pub fn new(flows: usize) -> Self {
         let sets = flows.div_ceil(WAYS).next_power_of_two();
-        let nobody = Known { identity: FlowIdentity::NotIp { ether_type: 0 }, error_bytes: 0, dropped: 0, marked: 0 };
-        Self { counted: vec![[Counted::default(); WAYS]; sets], known: vec![[nobody; WAYS]; sets] }
+        // Replaced when a flow takes the place.
+        let vacant = Known { identity: FlowIdentity::NotIp { ether_type: 0 }, error_bytes: 0, dropped: 0, marked: 0 };
+        Self { counted: vec![[Counted::default(); WAYS]; sets], known: vec![[vacant; WAYS]; sets] }
     }
 
     fn set(&self, key: FlowKey) -> usize {
@@ -83,7 +84,7 @@ impl TopFlows {
         Some((set, way))
     }
 
-    /// A packet of a flow has arrived. `identify` is asked who that is if the flow has no place yet.
+    /// A packet of a flow has arrived. `identify` is called if the flow has no place in the table yet.
     #[inline]
     pub fn arrived(&mut self, key: FlowKey, len_bytes: u32, now: Time, identify: impl FnOnce() -> FlowIdentity) {
         let (set, way) = match self.find(key) {

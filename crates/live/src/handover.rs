@@ -43,7 +43,7 @@ impl HandoverQueue {
         Ok(())
     }
 
-    /// What does the work now: the discipline alone, or all of this while others are being emptied.
+    /// The queue to call: the discipline itself, or this while replaced ones still hold packets.
     #[inline]
     pub fn working(&mut self) -> &mut dyn Discipline<LivePacket> {
         if self.draining.is_empty() { &mut *self.current } else { self }

@@ -1,14 +1,14 @@
 //! Times of packets in a logarithmic histogram of fixed size.
 //!
-//! Two of them count every packet of a port for months, so that recording has to take a nanosecond or two: an index
-//! without a branch, and three numbers that change. Of a value, eight bits are kept: quantiles are at most 0.8 % too
-//! long. The simulator's histogram is for thousands of flows, smaller and coarser.
+//! A port records every packet in two of them, so that recording has no branch and changes three numbers. Eight
+//! significant bits of a value are kept: quantiles are at most 0.8 % too long. The simulator's histogram is smaller and
+//! coarser, since each of thousands of flows has one, and its 32-bit counts could overflow within a day here.
 
 use forebay_qdisc::Span;
 
-/// The bits of a value that are kept, behind its leading one.
+/// The bits of a value that are kept, after its leading one.
 const KEPT_BITS: u32 = 7;
-/// Spans of this many bits of nanoseconds, and longer ones, share the last buckets: 137 s.
+/// Nanoseconds of more bits than this, 137 s, are counted in the last bucket.
 const MOST_BITS: u32 = 37;
 const BUCKETS: usize = ((MOST_BITS - KEPT_BITS + 1) as usize) << KEPT_BITS;
 

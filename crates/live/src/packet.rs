@@ -26,7 +26,7 @@ pub struct LivePacket {
     pub class: u8,
 }
 
-// Queues move packets: two registers' worth.
+// Queues copy packets: this is two vector registers.
 const _: () = assert!(size_of::<Option<LivePacket>>() == 32);
 
 impl LivePacket {

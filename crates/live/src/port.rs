@@ -146,12 +146,12 @@ impl Port {
             Err(refusal) => return self.refuse(refusal, len_bytes),
         };
         let yard = &mut self.yard;
-        // The copy has the tag in it. Without one the original is read: the processor waits for bytes just written.
+        // With a tag the copy is read, which contains it; else the original, since loads of bytes just written stall.
         let whole = if vlan.is_some() { yard.pool.frame(buffer) } else { frame };
         let headers = dissect(LinkType::Ethernet, whole);
         yard.books.received.add(len_bytes);
         yard.flows.arrived(headers.key, len_bytes, now, || identify(LinkType::Ethernet, whole));
-        // Made anew for each who gets it: that is cheaper than to keep it for all.
+        // Built where it is used: a copy of one that was just built would stall.
         let packet = || LivePacket::new(&headers, len_bytes, now, Some(buffer));
         if !yard.taps.is_empty() {
             let (packet, frame) = (packet(), yard.pool.frame(buffer));

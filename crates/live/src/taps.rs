@@ -219,8 +219,10 @@ struct RecordTap(Sender<RecordedEvent>);
 impl Tap for RecordTap {
     fn arrived(&mut self, packet: &LivePacket, frame: &[u8]) {
         let LivePacket { arrived, len_bytes, ecn, class, .. } = *packet;
-        let flow = || identify(LinkType::Ethernet, frame);
-        self.0.send(|missed| RecordedEvent { arrived, flow: flow(), len_bytes, ecn, class, missed });
+        self.0.send(|missed| {
+            let flow = identify(LinkType::Ethernet, frame);
+            RecordedEvent { arrived, flow, len_bytes, ecn, class, missed }
+        });
     }
 
     fn is_over(&self) -> bool {

@@ -7,8 +7,8 @@ use crate::{Admission, Backlog, Cx, Discipline, FlowKey, Offer, Packet, Ticket, 
 
 /// An admission law with the FIFO queue that it guards.
 pub struct Fifo<P, A: ?Sized = dyn Admission> {
-    /// The packet is optional so that it moves out of its place whole. A pair that is taken apart moves in pieces, and
-    /// the processor waits when somebody loads these as one.
+    /// An optional packet is copied out of its place in one piece. Without the option the compiler stores it field by
+    /// field, and a vector load of the copy stalls until these stores have retired.
     packets: VecDeque<(Option<P>, Ticket)>,
     backlog: Backlog,
     idle: bool,

@@ -77,7 +77,7 @@ impl Mapping {
         unsafe { AtomicU32::from_ptr(place) }
     }
 
-    /// Lets the processor fetch `bytes` bytes at `at`, which are needed soon. Nothing is read.
+    /// Prefetches `bytes` bytes at `at`; what lies outside is left out.
     #[inline]
     pub(super) fn prefetch(&self, at: usize, bytes: usize) {
         let end = at.saturating_add(bytes).min(self.bytes & !(size_of::<u32>() - 1));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_may_be_fetched_ahead() {
+    fn any_range_may_be_prefetched() {
         let mapping = Mapping::anonymous(4096).unwrap();
         for (at, bytes) in [(0, 0), (63, 2), (4095, 1), (4000, 1 << 40), (1 << 40, 64), (usize::MAX, usize::MAX)] {
             mapping.prefetch(at, bytes);

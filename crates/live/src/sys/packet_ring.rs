@@ -127,7 +127,7 @@ impl PacketRing {
         self.memory.word(start + std::mem::offset_of!(libc::tpacket2_hdr, tp_status))
     }
 
-    /// While one frame is worked on, the processor fetches the one behind it, which is likely to be as long.
+    /// Prefetches the next frame, if it is there, as if it were as long as this one.
     fn prefetch_next(&self, frame_bytes: usize) {
         let start = self.layout.start(self.layout.after(self.next));
         if acquire(self.status(start)) & libc::TP_STATUS_USER != 0 {

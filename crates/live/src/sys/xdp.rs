@@ -182,7 +182,7 @@ impl Receiving {
         let count = count.min(self.fill.room(count));
         for ahead in 0..count {
             let descriptor = self.received.read(ahead);
-            // While one frame is worked on, the processor fetches the one behind it.
+            // Prefetches the next frame while this one is forwarded.
             if ahead + 1 < count {
                 let next = self.received.read(ahead + 1);
                 self.memory.prefetch(next.addr as usize, next.len as usize);
