@@ -4,6 +4,8 @@
 //! `drain ROUNDS [METHOD [WHAT [BYTES [FAR_END]]]]` makes network namespaces of its own, and needs root. In each round
 //! every method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare`
 //! (the example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
+//! The method `messages`, AF_PACKET without a receive ring, has its turn with `bare` alone: `forebay-live` does not have
+//! it, and it is there to compare.
 //!
 //! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends
 //! it, on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core
@@ -59,7 +61,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let far_ends = if processors.len() > 1 { &[FarEnd::SameCore, FarEnd::OtherCore][..] } else { &[FarEnd::SameCore] };
     let mut drains = Vec::new();
     for &far_end in far_ends.iter().filter(|far_end| wanted(4, far_end.name())) {
-        for method in ["af_packet", "af_xdp"].into_iter().filter(|method| wanted(1, method)) {
+        for method in ["messages", "af_packet", "af_xdp"].into_iter().filter(|method| wanted(1, method)) {
             let Some(lab) = Lab::new(1500) else { return Ok(()) };
             far_end.prepare(&lab, processors[0])?;
             drains.push(Drain::new(lab, method, far_end)?);
@@ -72,7 +74,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         for bytes in [60, 1514].into_iter().filter(|bytes| wanted(3, &bytes.to_string())) {
             let frames: Vec<Vec<u8>> = (0..FLOWS).map(|flow| udp_frame(flow as u16, bytes)).collect();
             for drain in &mut drains {
-                for what in ["bare", "none", "dbl"].into_iter().filter(|what| wanted(2, what)) {
+                let between: &[&str] = if drain.method == "messages" { &["bare"] } else { &["bare", "none", "dbl"] };
+                for what in between.iter().filter(|what| wanted(2, what)) {
                     let mut found = drain.measure(what, &frames)?;
                     found["round"] = json!(round);
                     found["bytes"] = json!(bytes);

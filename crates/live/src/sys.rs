@@ -12,6 +12,7 @@ mod mapping;
 pub mod namespace;
 pub mod netlink;
 mod netlink_message;
+pub mod packet_messages;
 pub(crate) mod packet_ring;
 pub mod realtime;
 pub mod seccomp;
