@@ -48,8 +48,6 @@ mod flow_table;
 mod input_ports;
 mod limit_function;
 
-use core::cell::RefCell;
-
 use forebay_units::{Bytes, Rate};
 
 pub use config::{DblConfig, DblFunction, DblInputPorts, DblPreset, DblTable, FlowTableScope, InputPortAction};
@@ -159,6 +157,12 @@ impl Rules {
 
 /// DBL: dynamic buffer limiting.
 pub struct Dbl {
+    law: Law,
+    table: Table,
+}
+
+/// All but the flow table.
+struct Law {
     rules: Rules,
     function: BufferLimitFunction,
     limit: Limit,
@@ -169,10 +173,8 @@ pub struct Dbl {
     rehash: Option<Rehash>,
 
     salt: u64,
-    table: Table,
     /// This queue's number in the table.
     queue: u16,
-    watches_ports: bool,
     /// `currentQueueLen`.
     queue_cells: u64,
 }
@@ -186,7 +188,7 @@ impl Dbl {
     pub fn new(config: &DblConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.resolve()?;
         let table = FlowTable::new(config.flow_table_entries);
-        Self::with_table(config, link_rate, salt, Table::Own(RefCell::new(table)))
+        Self::with_table(config, link_rate, salt, Table::Own(table))
     }
 
     /// A DBL law that uses `table` together with other queues; `flow_table_entries` is without effect. The queue's
@@ -203,18 +205,19 @@ impl Dbl {
         Self::with_table(config, link_rate, salt, Table::Shared(table.clone()))
     }
 
-    fn with_table(config: &DblConfig, link_rate: Rate, salt: u64, table: Table) -> Result<Self, ParameterError> {
+    fn with_table(config: &DblConfig, link_rate: Rate, salt: u64, mut table: Table) -> Result<Self, ParameterError> {
         let limit = Limit::new(config.limit, "limit")?;
         let resolved = config.resolve()?;
         let burst_bytes = u64::from(resolved.bf_buffer_limit_cells) * config.cell_size.0;
         let input_ports = config.input_ports.as_ref().map(|ports| InputPorts::new(ports, link_rate, burst_bytes));
         let bound = "be shared by at most 65536 queues";
-        let queue = table.register(input_ports).ok_or(ParameterError { field: "flow_table", bound })?;
+        let queue =
+            table.change(|table| table.register(input_ports)).ok_or(ParameterError { field: "flow_table", bound })?;
         let salt = hash_flow(FlowKey(u64::from(queue)), salt);
         let mut policies = [ClassPolicy::Limited; 256];
         config.off_classes.iter().for_each(|class| policies[usize::from(*class)] = ClassPolicy::Off);
         config.hard_drop_classes.iter().for_each(|class| policies[usize::from(*class)] = ClassPolicy::HardDrop);
-        Ok(Self {
+        let law = Law {
             rules: Rules {
                 max_credits: config.max_credits,
                 bf_credit_limit: resolved.bf_credit_limit,
@@ -233,23 +236,24 @@ impl Dbl {
                 base_salt: salt,
             }),
             salt,
-            table,
             queue,
-            watches_ports: config.input_ports.is_some(),
             queue_cells: 0,
-        })
+        };
+        Ok(Self { law, table })
     }
 
     /// Reopens an input port that was shut down, or frees one that is throttled.
     pub fn reopen_input_port(&mut self, port: u16) {
-        let queue = usize::from(self.queue);
-        self.table.with(|table| {
+        let queue = usize::from(self.law.queue);
+        self.table.change(|table| {
             if let Some(ports) = &mut table.queues[queue].input_ports {
                 ports.reopen(port);
             }
         });
     }
+}
 
+impl Law {
     /// Changes the hash function when its time has come (paper, section 5). Packets in the queue carry their index, so
     /// old entries drain; the credits in the table stay, and flows continue with those of the entry to which they now
     /// hash.
@@ -263,13 +267,39 @@ impl Dbl {
         rehash.next = Time::from_picoseconds(epoch * rehash.interval.picoseconds()).saturating_add(rehash.interval);
     }
 
-    /// Whether the packet may pass on from its input port.
-    fn passes_input_port(&self, arrival: &Arrival, now: Time) -> bool {
-        let queue = usize::from(self.queue);
-        self.table.with(|table| {
-            let ports = &mut table.queues[queue].input_ports;
-            ports.as_mut().is_none_or(|ports| ports.admits(arrival.input_port, arrival.len_bytes, now))
-        })
+    fn admit(&mut self, table: &mut FlowTable, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
+        self.rehash_if_due(offer.now);
+        if !table.passes_input_port(self.queue, arrival.input_port, arrival.len_bytes, offer.now) {
+            return Verdict::Drop(DropReason::InputPort);
+        }
+        let cells = self.cell_size.cells(arrival.len_bytes);
+        let fits = self.limit.fits(offer.backlog, arrival.len_bytes);
+        let policy = self.policies[usize::from(arrival.class)];
+        if policy == ClassPolicy::Off {
+            return self.admit_unlimited(cells, fits);
+        }
+        // The rules on the flow's entry.
+        let index = table.index(hash_flow(arrival.flow, self.salt));
+        let dbl = self.dbl(table);
+        let entry = &mut table.entries[index as usize];
+        let used = entry.used_cells + if self.include_arrival { cells } else { 0 };
+        let credits = self.rules.max_credits.saturating_sub(entry.credits_lost);
+        let decision = self.rules.decide(used, credits, dbl, policy == ClassPolicy::HardDrop, &mut *offer.rng);
+        entry.credits_lost = self.rules.max_credits - decision.credits;
+        let belligerent = decision.credits <= self.rules.bf_credit_limit;
+        table.classify(index, belligerent, self.queue, arrival.input_port, offer.now);
+
+        // What follows from them.
+        let verdict = match decision.action {
+            Action::Drop(reason) => return Verdict::Drop(reason),
+            Action::Signal if !(self.ecn && arrival.ecn.is_capable()) => return Verdict::Drop(DropReason::FlowLimit),
+            _ if !fits => return Verdict::Drop(DropReason::Overflow),
+            Action::Signal => Verdict::Mark(Ticket(index), MarkReason::FlowLimit),
+            Action::Enqueue => Verdict::Enqueue(Ticket(index)),
+        };
+        table.add_cells(index, cells, self.queue);
+        self.queue_cells += u64::from(cells);
+        verdict
     }
 
     /// A packet of a class that DBL leaves alone.
@@ -281,77 +311,39 @@ impl Dbl {
         Verdict::Enqueue(NO_ENTRY)
     }
 
-    /// The rules on the flow's entry, and the counts that follow from them. Gives the verdict; an enqueued packet's
-    /// cells are in the table.
-    fn admit_limited(
-        &self,
-        table: &mut FlowTable,
-        arrival: &Arrival,
-        cells: u32,
-        fits: bool,
-        offer: &mut Offer<'_>,
-    ) -> Verdict {
-        let index = table.index(hash_flow(arrival.flow, self.salt));
-        let dbl = self.function.cells(self.queue_cells, table.queues[usize::from(self.queue)].active_flows);
-        let entry = &mut table.entries[index as usize];
-        let used = entry.used_cells + if self.include_arrival { cells } else { 0 };
-        let credits = self.rules.max_credits.saturating_sub(entry.credits_lost);
-        let hard_drop = self.policies[usize::from(arrival.class)] == ClassPolicy::HardDrop;
-        let decision = self.rules.decide(used, credits, dbl, hard_drop, &mut *offer.rng);
-        entry.credits_lost = self.rules.max_credits - decision.credits;
-        let belligerent = decision.credits <= self.rules.bf_credit_limit;
-        table.classify(index, belligerent, self.queue, arrival.input_port, offer.now);
-
-        let verdict = match decision.action {
-            Action::Drop(reason) => return Verdict::Drop(reason),
-            Action::Signal if !(self.ecn && arrival.ecn.is_capable()) => return Verdict::Drop(DropReason::FlowLimit),
-            _ if !fits => return Verdict::Drop(DropReason::Overflow),
-            Action::Signal => Verdict::Mark(Ticket(index), MarkReason::FlowLimit),
-            Action::Enqueue => Verdict::Enqueue(Ticket(index)),
-        };
-        table.add_cells(index, cells, self.queue);
-        verdict
+    /// The limit of a flow now, in cells.
+    #[inline]
+    fn dbl(&self, table: &FlowTable) -> u32 {
+        self.function.cells(self.queue_cells, table.queues[usize::from(self.queue)].active_flows)
     }
 }
 
 impl Admission for Dbl {
     fn admit(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> Verdict {
-        self.rehash_if_due(offer.now);
-        if self.watches_ports && !self.passes_input_port(arrival, offer.now) {
-            return Verdict::Drop(DropReason::InputPort);
-        }
-        let cells = self.cell_size.cells(arrival.len_bytes);
-        let fits = self.limit.fits(offer.backlog, arrival.len_bytes);
-        if self.policies[usize::from(arrival.class)] == ClassPolicy::Off {
-            return self.admit_unlimited(cells, fits);
-        }
-        let verdict = self.table.with(|table| self.admit_limited(table, arrival, cells, fits, offer));
-        if !matches!(verdict, Verdict::Drop(_)) {
-            self.queue_cells += u64::from(cells);
-        }
-        verdict
+        let law = &mut self.law;
+        self.table.change(|table| law.admit(table, arrival, offer))
     }
 
     fn release(&mut self, ticket: Ticket, len_bytes: u32, _backlog: Backlog, _now: Time) {
-        let cells = self.cell_size.cells(len_bytes);
-        self.queue_cells -= u64::from(cells);
+        let cells = self.law.cell_size.cells(len_bytes);
+        self.law.queue_cells -= u64::from(cells);
         if ticket != NO_ENTRY {
-            self.table.with(|table| table.remove_cells(ticket.0, cells));
+            self.table.change(|table| table.remove_cells(ticket.0, cells));
         }
     }
 
     /// A shared table counts in each of its queues.
     fn state_bytes(&self) -> u64 {
-        inline_bytes(self) + self.table.state_bytes()
+        inline_bytes(self) + self.table.read(FlowTable::heap_bytes)
     }
 
     fn gauges(&self, visit: &mut dyn FnMut(&'static str, f64)) {
-        self.table.with(|table| {
-            let counts = &table.queues[usize::from(self.queue)];
-            visit("dbl", f64::from(self.function.cells(self.queue_cells, counts.active_flows)));
+        self.table.read(|table| {
+            let counts = &table.queues[usize::from(self.law.queue)];
+            visit("dbl", f64::from(self.law.dbl(table)));
             visit("active_flows", f64::from(counts.active_flows));
             visit("belligerent_flows", f64::from(counts.belligerent_flows));
-            visit("queue_cells", self.queue_cells as f64);
+            visit("queue_cells", self.law.queue_cells as f64);
             if let Some(ports) = &counts.input_ports {
                 visit("restricted_input_ports", ports.restricted() as f64);
             }
@@ -361,14 +353,14 @@ impl Admission for Dbl {
     /// The gauges of the entry to which `flow` hashes now; flows that collide share them. `classified_at_s` is the
     /// time at which the entry's credits first fell to `bf_credit_limit`, NaN before.
     fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
-        self.table.with(|table| {
-            let entry = &table.entries[table.index(hash_flow(flow, self.salt)) as usize];
+        let law = &self.law;
+        self.table.read(|table| {
+            let entry = &table.entries[table.index(hash_flow(flow, law.salt)) as usize];
             let classified = (entry.classified_at != Time::NEVER).then(|| entry.classified_at.seconds());
-            visit("credits", f64::from(self.rules.max_credits.saturating_sub(entry.credits_lost)));
+            visit("credits", f64::from(law.rules.max_credits.saturating_sub(entry.credits_lost)));
             visit("buffers_used", f64::from(entry.used_cells));
             visit("classified_at_s", classified.unwrap_or(f64::NAN));
-            let active_flows = table.queues[usize::from(self.queue)].active_flows;
-            visit("dbl", f64::from(self.function.cells(self.queue_cells, active_flows)));
+            visit("dbl", f64::from(law.dbl(table)));
         });
     }
 }

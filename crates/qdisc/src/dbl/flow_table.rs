@@ -3,7 +3,6 @@
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
-use core::cell::RefCell;
 use core::fmt;
 
 use super::input_ports::InputPorts;
@@ -57,6 +56,25 @@ impl FlowTable {
     pub(super) fn new(entries: u32) -> Self {
         let fresh = Entry { used_cells: 0, credits_lost: 0, owner: 0, blame: None, classified_at: Time::NEVER };
         Self { entries: vec![fresh; entries.max(1) as usize], queues: Vec::new() }
+    }
+
+    /// Enters another queue; returns its number. `None` after 65,536 of them.
+    pub(super) fn register(&mut self, input_ports: Option<InputPorts>) -> Option<u16> {
+        let number = u16::try_from(self.queues.len()).ok()?;
+        self.queues.push(QueueCounts { input_ports, ..QueueCounts::default() });
+        Some(number)
+    }
+
+    /// Bytes of the entries and of what the queues count.
+    pub(super) fn heap_bytes(&self) -> u64 {
+        heap_bytes(&self.entries) + heap_bytes(&self.queues)
+    }
+
+    /// Whether a packet for `queue` may pass on from its input port; with ports that nobody watches it may.
+    #[inline]
+    pub(super) fn passes_input_port(&mut self, queue: u16, port: u16, len_bytes: u32, now: Time) -> bool {
+        let ports = &mut self.queues[usize::from(queue)].input_ports;
+        ports.as_mut().is_none_or(|ports| ports.admits(port, len_bytes, now))
     }
 
     /// The index of a hash.
@@ -149,39 +167,36 @@ impl SharedFlowTable {
     pub fn new<L: LendTable + 'static>(entries: u32, lender: impl FnOnce(FlowTable) -> L) -> Self {
         Self { lender: Arc::new(lender(FlowTable::new(entries))) }
     }
+
+    /// Runs `work` while the table is lent to it.
+    fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
+        let (mut work, mut result) = (Some(work), None);
+        self.lender.lend(&mut |table| result = work.take().map(|work| work(table)));
+        result.expect("a lender calls what it is given")
+    }
 }
 
 /// The table of a queue: its own, or one that it shares.
 pub(super) enum Table {
-    Own(RefCell<FlowTable>),
+    Own(FlowTable),
     Shared(SharedFlowTable),
 }
 
 impl Table {
-    /// Enters another queue; returns its number. `None` after 65,536 of them.
-    pub fn register(&self, input_ports: Option<InputPorts>) -> Option<u16> {
-        self.with(|table| {
-            let number = u16::try_from(table.queues.len()).ok()?;
-            table.queues.push(QueueCounts { input_ports, ..QueueCounts::default() });
-            Some(number)
-        })
-    }
-
-    /// Bytes of the table and of what its queues count.
-    pub fn state_bytes(&self) -> u64 {
-        self.with(|table| heap_bytes(&table.entries) + heap_bytes(&table.queues))
-    }
-
     /// Runs `work` on the table. No queue calls another one while it works.
     #[inline]
-    pub fn with<R>(&self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
+    pub fn change<R>(&mut self, work: impl FnOnce(&mut FlowTable) -> R) -> R {
         match self {
-            Self::Own(table) => work(&mut table.borrow_mut()),
-            Self::Shared(shared) => {
-                let (mut work, mut result) = (Some(work), None);
-                shared.lender.lend(&mut |table| result = work.take().map(|work| work(table)));
-                result.expect("a lender calls what it is given")
-            }
+            Self::Own(table) => work(table),
+            Self::Shared(shared) => shared.with(work),
+        }
+    }
+
+    /// Runs `work` on the table, which stays as it is.
+    pub fn read<R>(&self, work: impl FnOnce(&FlowTable) -> R) -> R {
+        match self {
+            Self::Own(table) => work(table),
+            Self::Shared(shared) => shared.with(|table| work(table)),
         }
     }
 }

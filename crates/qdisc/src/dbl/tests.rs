@@ -218,14 +218,14 @@ fn the_hash_may_change_while_packets_are_queued() {
     }
     assert_eq!((gauge(&law, "queue_cells"), gauge(&law, "active_flows")), (0.0, 0.0));
     let index = |salt| FlowTable::new(4096).index(hash_flow(FlowKey(1), salt));
-    assert_ne!(index(law.salt), index(law.rehash.unwrap().base_salt));
+    assert_ne!(index(law.law.salt), index(law.law.rehash.unwrap().base_salt));
 }
 
 #[test]
 fn the_hash_changes_at_whole_intervals() {
     // Paper, section 5.
     let config = DblConfig { rehash_interval: Some(Span::from_seconds(10)), ..DblConfig::default() };
-    let mut law = dbl(&config);
+    let mut law = dbl(&config).law;
     let mut salt = law.salt;
     for (milliseconds, changes) in [
         (9999, false),
@@ -240,69 +240,78 @@ fn the_hash_changes_at_whole_intervals() {
         assert_eq!(core::mem::replace(&mut salt, law.salt) != law.salt, changes, "{milliseconds} ms");
     }
     // Which one it is depends on the time alone.
-    let mut late = dbl(&config);
+    let mut late = dbl(&config).law;
     late.rehash_if_due(Time::ZERO + Span::from_milliseconds(59_999));
     assert_eq!(late.salt, salt);
 }
 
+/// DBL with watched input ports, of which port 1 sees what follows.
+struct Watched(Dbl);
+
+impl Watched {
+    fn new(limit: u32) -> Self {
+        let ports = DblInputPorts { limit, ..DblInputPorts::default() };
+        Self(dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() }))
+    }
+
+    fn classify(&mut self, flow: u32, belligerent: bool, milliseconds: f64) {
+        let queue = self.0.law.queue;
+        self.0.table.change(|table| table.classify(flow, belligerent, queue, 1, at(milliseconds)));
+    }
+
+    fn admits(&mut self, len_bytes: u32, milliseconds: f64) -> bool {
+        let queue = self.0.law.queue;
+        self.0.table.change(|table| table.passes_input_port(queue, 1, len_bytes, at(milliseconds)))
+    }
+
+    /// Belligerent flows, and input ports that are throttled.
+    fn counts(&self) -> (f64, f64) {
+        (gauge(&self.0, "belligerent_flows"), gauge(&self.0, "restricted_input_ports"))
+    }
+
+    fn restricted_after(&mut self, flow: u32, belligerent: bool, milliseconds: f64) -> f64 {
+        self.classify(flow, belligerent, milliseconds);
+        self.counts().1
+    }
+}
+
 #[test]
 fn a_flow_that_behaves_again_is_absolved_and_one_that_does_not_is_blamed_anew() {
-    let ports = DblInputPorts { limit: 0, ..DblInputPorts::default() };
-    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
-    let counts = || (gauge(&law, "belligerent_flows"), gauge(&law, "restricted_input_ports"));
-    let classify = |belligerent, milliseconds| {
-        law.table.with(|table| table.classify(3, belligerent, law.queue, 1, at(milliseconds)));
-    };
-    classify(true, 0.0);
-    assert_eq!(counts(), (1.0, 1.0));
+    let mut law = Watched::new(0);
+    law.classify(3, true, 0.0);
+    assert_eq!(law.counts(), (1.0, 1.0));
     // The port is free after a second without an offence, until the flow is seen again.
-    let admits = |milliseconds| {
-        law.table.with(|table| {
-            let ports = table.queues[usize::from(law.queue)].input_ports.as_mut().unwrap();
-            ports.admits(1, 1000, at(milliseconds))
-        })
-    };
-    assert!(admits(1001.0));
-    assert_eq!(counts(), (1.0, 0.0));
-    classify(true, 1002.0);
-    assert_eq!(counts(), (1.0, 1.0));
-    classify(false, 1003.0);
-    assert_eq!(counts(), (0.0, 1.0));
+    assert!(law.admits(1000, 1001.0));
+    assert_eq!(law.counts(), (1.0, 0.0));
+    law.classify(3, true, 1002.0);
+    assert_eq!(law.counts(), (1.0, 1.0));
+    law.classify(3, false, 1003.0);
+    assert_eq!(law.counts(), (0.0, 1.0));
     // Absolved of the new round as well: with the port free again nothing is held against it.
-    assert!(admits(2010.0));
-    assert_eq!(counts(), (0.0, 0.0));
+    assert!(law.admits(1000, 2010.0));
+    assert_eq!(law.counts(), (0.0, 0.0));
 }
 
 #[test]
 fn a_flow_that_is_blamed_anew_counts_once() {
     // One belligerent flow is allowed.
-    let ports = DblInputPorts { limit: 1, ..DblInputPorts::default() };
-    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
-    let restricted_after = |flow, belligerent, milliseconds| {
-        law.table.with(|table| table.classify(flow, belligerent, law.queue, 1, at(milliseconds)));
-        gauge(&law, "restricted_input_ports")
-    };
-    assert_eq!(restricted_after(3, true, 0.0), 0.0);
+    let mut law = Watched::new(1);
+    assert_eq!(law.restricted_after(3, true, 0.0), 0.0);
     // The list is cleared after a second of silence, and the flow comes back, three times.
-    law.table.with(|table| {
-        let ports = table.queues[usize::from(law.queue)].input_ports.as_mut().unwrap();
-        assert!(ports.admits(1, 1000, at(1001.0)));
-    });
-    assert_eq!([1002.0, 1003.0, 1004.0].map(|milliseconds| restricted_after(3, true, milliseconds)), [0.0; 3]);
+    assert!(law.admits(1000, 1001.0));
+    assert_eq!([1002.0, 1003.0, 1004.0].map(|milliseconds| law.restricted_after(3, true, milliseconds)), [0.0; 3]);
     // It behaves again, and there is room for one other, however often that is seen.
-    assert_eq!(restricted_after(3, false, 1005.0), 0.0);
-    assert_eq!([4, 4, 4, 5].map(|flow| restricted_after(flow, true, 1006.0)), [0.0, 0.0, 0.0, 1.0]);
+    assert_eq!(law.restricted_after(3, false, 1005.0), 0.0);
+    assert_eq!([4, 4, 4, 5].map(|flow| law.restricted_after(flow, true, 1006.0)), [0.0, 0.0, 0.0, 1.0]);
 }
 
 #[test]
 fn a_throttle_begins_with_a_burst_of_the_belligerents_buffer_limit() {
     // 16 cells of 64 B: while no more than 1024 B are owed, one more packet passes. At 1 % of 100 Mb/s 64 B take
     // 512 us.
-    let ports = DblInputPorts { limit: 0, ..DblInputPorts::default() };
-    let law = dbl(&DblConfig { input_ports: Some(ports), ..DblConfig::default() });
-    law.table.with(|table| table.classify(3, true, law.queue, 1, at(0.0)));
-    let arrival = Arrival { input_port: 1, len_bytes: 64, ..Arrival::default() };
-    let passes = |milliseconds| (0..100).filter(|_| law.passes_input_port(&arrival, at(milliseconds))).count();
+    let mut law = Watched::new(0);
+    law.classify(3, true, 0.0);
+    let passes = |milliseconds| (0..100).filter(|_| law.admits(64, milliseconds)).count();
     assert_eq!([0.0, 0.511, 0.512, 1.024, 2.048].map(passes), [17, 0, 1, 1, 2]);
 }
 
@@ -312,7 +321,7 @@ fn queues_that_share_a_table_keep_their_own_counts() {
     let table = SharedFlowTable::new(1, |table| Locked(Mutex::new(table)));
     let config = DblConfig { include_arrival: true, ..DblConfig::default() };
     let mut laws = [(); 2].map(|()| Dbl::with_shared_table(&config, LINK, 7, &table).unwrap());
-    assert_ne!(laws[0].salt, laws[1].salt);
+    assert_ne!(laws[0].law.salt, laws[1].law.salt);
     let mut offers = Offers::new();
     let first = offers.offer(&mut laws[0], 1, 1000);
     let second = offers.offer(&mut laws[1], 1, 1000);
