@@ -18,6 +18,11 @@ class Options:
     # Of counts and rounds; the tests of a change use less than one.
     scale: float = 1
 
+    @property
+    def short(self) -> bool:
+        """Whether less is measured than the documentation is to show."""
+        return self.quick or self.scale < 1
+
     def count(self, full: int, quick: int) -> int:
         """How many."""
         return max(1, round(self.scale * (quick if self.quick else full)))

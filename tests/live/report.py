@@ -14,6 +14,8 @@ from tests.live.outcome import Outcome
 TEMPLATE = Path(__file__).with_name("report.md")
 PAGE = ROOT / "docs/guide/live-comparison.md"
 RESULTS = ROOT / "out/live/results.json"
+# Of the short form, so that the page never has them.
+SHORT_RESULTS = ROOT / "out/live/short.json"
 PLACE = re.compile(r"<!-- (\w+): (\w+) -->")
 
 
@@ -36,12 +38,13 @@ def machine() -> dict[str, Any]:
     }
 
 
-def save(outcome: Outcome, quick: bool) -> None:
-    """Put a part into the results file."""
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    results[outcome.part] = {"machine": machine(), "quick": quick, **outcome.as_json()}
-    RESULTS.parent.mkdir(parents=True, exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1))
+def save(outcome: Outcome, short: bool) -> None:
+    """Put a part into its results file."""
+    path = SHORT_RESULTS if short else RESULTS
+    results = json.loads(path.read_text()) if path.exists() else {}
+    results[outcome.part] = {"machine": machine(), **outcome.as_json()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(results, indent=1))
 
 
 def block(what: str, part: dict[str, Any] | None, name: str) -> str:
@@ -50,11 +53,10 @@ def block(what: str, part: dict[str, Any] | None, name: str) -> str:
         return f"*Not measured yet: `make live-test PARTS={name}`.*"
     outcome, where = Outcome.read(part), part["machine"]
     if what == "tables":
-        length = " (the short form)" if part["quick"] else ""
         measured = (
             f"*Measured {where['date']}, Linux {where['kernel']}, {where['cores']} cores of {where['processor']}, "
         )
-        measured += f"load {where['load']}{length}.*"
+        measured += f"load {where['load']}.*"
         return "\n\n".join([f"**{sheet.title}**\n\n{sheet.markdown()}" for sheet in outcome.sheets] + [measured])
     if what == "claims":
         return "\n".join(

@@ -1,7 +1,7 @@
 """Tests the data plane with real traffic between network namespaces: `make live-test`, as root.
 
 The parts are in `parts/`, each with what it measures. Results go into out/live/results.json, and from there into
-docs/guide/live-comparison.md, unless they are of the short form.
+docs/guide/live-comparison.md; those of the short form go into out/live/short.json and not into the page.
 
 Exit status: 0 all claims hold, 1 some does not, 2 a part could not be measured or the command line is wrong.
 """
@@ -59,7 +59,7 @@ def run_part(name: str, options: Options, console: Console) -> int:
         return 2
     outcome.show(console)
     console.print(f"{time.monotonic() - begin:.0f} s")
-    report.save(outcome, options.quick)
+    report.save(outcome, options.short)
     return 1 if outcome.failed else 0
 
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     options = Options(quick=found.quick, seed=found.seed, scale=found.scale)
     statuses = [run_part(name, options, console) for name in found.parts or PARTS]
-    if not found.quick:
+    if not options.short:
         console.print(report.write())
     return max(statuses)
 

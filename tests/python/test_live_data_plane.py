@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from tests.live import report
+from tests.live.outcome import Options, Outcome
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = ROOT / "target/release/forebay-live"
@@ -46,3 +48,11 @@ def test_hostile_frames_pass_or_are_refused() -> None:
 
 def test_traffic_flows_again_after_kill() -> None:
     assert "FAILS" not in run_live(["failover", "--scale", "0.34"], 60)
+
+
+def test_the_page_never_shows_the_short_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("RESULTS", "SHORT_RESULTS", "PAGE"):
+        monkeypatch.setattr(report, name, tmp_path / name)
+    for options in (Options(quick=False, seed=1), Options(quick=True, seed=1), Options(False, seed=1, scale=0.5)):
+        report.save(Outcome("speed", notes=[f"{options}"]), options.short)
+    assert f"- {Options(quick=False, seed=1)}\n" in report.write().read_text()

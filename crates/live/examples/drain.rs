@@ -4,8 +4,8 @@
 //! `drain ROUNDS [METHOD [WHAT [BYTES [FAR_END]]]]` makes network namespaces of its own, and needs root. In each round
 //! every method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare`
 //! (the example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
-//! The method `messages`, AF_PACKET without a receive ring, has its turn with `bare` alone: `forebay-live` does not have
-//! it, and it is there to compare.
+//! The method `messages`, AF_PACKET without a receive ring, takes its turn with `bare` alone: `forebay-live` does not
+//! use it, and it is there to be compared with.
 //!
 //! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends
 //! it, on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core
