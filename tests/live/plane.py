@@ -83,13 +83,11 @@ class Plane:
         """What it has written to standard error."""
         return self.log.read_text()[-2000:].strip()
 
-    def kill(self) -> float:
-        """Kill it, and return when, in seconds of the clock."""
+    def kill(self) -> None:
+        """Kill it."""
         assert self.process is not None
-        when = time.monotonic()
         self.process.kill()
         self.process.wait()
-        return when
 
     def stop(self) -> int:
         """Let it end, and return its exit status."""

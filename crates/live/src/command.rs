@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use forebay_qdisc::{Discipline, Rate, Span};
 
+use crate::io::Receive;
 use crate::packet::LivePacket;
 use crate::port::Tap;
 use crate::shadow::Shadow;
@@ -47,7 +48,7 @@ pub enum Command {
     Bypass(bool),
     /// To tell someone else what happens.
     Tap(Box<dyn Tap>),
-    /// To take nothing more in, send what is queued, and end.
+    /// To take nothing more in and let go of the interface by which frames come, send what is queued, and end.
     Drain,
 }
 
@@ -59,6 +60,8 @@ pub enum Answer {
     Snapshot(Box<PortSnapshot>),
     /// It is not done, and why.
     Refused(String),
+    /// The half of an interface that it has let go of. To close it takes the kernel tens of milliseconds.
+    LetGo(Box<dyn Receive>),
 }
 
 /// A command, and where its answer goes.

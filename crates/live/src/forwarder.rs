@@ -232,9 +232,8 @@ impl Forwarder {
                     Answer::Done
                 }
                 Command::Drain => {
-                    self.stop_receiving()?;
                     ends = true;
-                    Answer::Done
+                    Answer::LetGo(self.stop_receiving()?)
                 }
             };
             // Who asked may have given up waiting.
@@ -244,15 +243,14 @@ impl Forwarder {
     }
 
     /// Takes in what has come until now, and lets go of the interface: what takes over has it from here on.
-    fn stop_receiving(&mut self) -> io::Result<()> {
+    fn stop_receiving(&mut self) -> io::Result<Box<dyn Receive>> {
         for _ in 0..MOST_LAST_BATCHES {
             if self.take_in()? == 0 {
                 break;
             }
         }
         let nowhere = Nowhere { fd: self.commands.waker.try_clone()?, dropped: self.receive.dropped_by_kernel() };
-        self.receive = Box::new(nowhere);
-        Ok(())
+        Ok(std::mem::replace(&mut self.receive, Box::new(nowhere)))
     }
 
     fn change(&mut self, change: Change) -> Answer {
@@ -383,7 +381,7 @@ mod tests {
             alive: Arc::default(),
         };
         let thread = std::thread::spawn(|| forwarder.run());
-        assert!(matches!(commands.ask(Command::Drain), Ok(Answer::Done)));
+        assert!(matches!(commands.ask(Command::Drain), Ok(Answer::LetGo(_))));
         assert_eq!(thread.join().unwrap().unwrap(), Count { packets: 7, bytes: 7 * 125 });
     }
 }

@@ -113,8 +113,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     // Whoever asks what is in force holds the entrances, too.
     running.control.stop();
     let _ = controlling.join();
-    running.stop_receiving();
-    system.open_entrances();
+    running.stop_receiving(&mut system);
     let drained = running.join(log);
     if let Some((handle, thread)) = metrics {
         handle.stop();
@@ -294,11 +293,14 @@ impl Running {
         }
     }
 
-    /// Has all directions take in nothing more. They go on sending what is queued.
-    fn stop_receiving(&self) {
-        for (_, commands) in &self.directions {
+    /// Has the directions take in nothing more, one after the other; they go on sending what is queued.
+    fn stop_receiving(&self, system: &mut System) {
+        for (direction, commands) in &self.directions {
             // One that has ended already says so when it is joined.
-            let _ = commands.ask(Asked::Drain);
+            let let_go = commands.ask(Asked::Drain);
+            // First the bridge takes over, then the socket is closed: that takes longer than traffic should pause.
+            system.open_entrance(*direction);
+            drop(let_go);
         }
     }
 

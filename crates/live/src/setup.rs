@@ -12,8 +12,9 @@
 //! The order at a start: [`crate::checks::check`], [`Offloads::turn_off`], sockets and rings, [`Entrances::shut`] (for
 //! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
 //! [`crate::privileges::drop`], threads. Frames that came into the rings before the entrances were shut have gone over
-//! a bridge of an earlier start too: they are to be thrown away. At the end the sockets are closed first and the
-//! entrances opened at once after it; what is still queued is sent meanwhile.
+//! a bridge of an earlier start too: they are to be thrown away. At the end, of each direction in turn: it takes in what
+//! has come, its entrance is opened, its socket is closed, which takes the kernel tens of milliseconds. What is still
+//! queued is sent meanwhile.
 
 mod bridge;
 mod offloads;
@@ -66,7 +67,8 @@ pub enum SetupError {
 /// The entrances of both interfaces are shut to the bridge while this is held; packet sockets go on seeing every frame.
 #[derive(Debug)]
 pub struct Entrances {
-    shut: [TcxDrop; 2],
+    inside: Option<TcxDrop>,
+    outside: Option<TcxDrop>,
 }
 
 impl Entrances {
@@ -79,11 +81,25 @@ impl Entrances {
             let at_port = |source| SetupError::Entrance { interface: port.name.clone(), source };
             TcxDrop::attach(port.index).map_err(at_port)
         });
-        Ok(Self { shut: [inside?, outside?] })
+        Ok(Self { inside: Some(inside?), outside: Some(outside?) })
+    }
+
+    /// Opens the inside's. The bridge has the frames from then on, and the kernel then takes some tens of milliseconds
+    /// to let go of the program.
+    pub fn open_inside(&mut self) {
+        self.inside = None;
+    }
+
+    /// Opens the outside's, in the same way.
+    pub fn open_outside(&mut self) {
+        self.outside = None;
     }
 
     /// Whether the kernel says that both are shut.
     pub fn are_shut(&self, checked: &Checked) -> bool {
-        self.shut.iter().zip(checked.ports()).all(|(shut, port)| shut.attached_to() == Some(port.index))
+        [&self.inside, &self.outside]
+            .into_iter()
+            .zip(checked.ports())
+            .all(|(shut, port)| shut.as_ref().and_then(TcxDrop::attached_to) == Some(port.index))
     }
 }

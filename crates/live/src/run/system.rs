@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{Failure, broken, input};
 use crate::checks::{self, Checked, Wanted};
 use crate::config::{LiveConfig, Method};
+use crate::control::Direction;
 use crate::io::{Halves, Interface, af_packet, af_xdp, tap};
 use crate::setup::{Bridge, Entrances, Offloads, Reader};
 use crate::sys::realtime;
@@ -127,10 +128,14 @@ impl System {
         }
     }
 
-    /// Lets the bridge have the frames that come from now on.
-    pub fn open_entrances(&mut self) {
-        if let Some(around) = &mut self.around {
-            around.entrances = None;
+    /// Lets the bridge have the frames of a direction that come from now on. Nobody asks any more what is in force.
+    pub fn open_entrance(&mut self, direction: Direction) {
+        let entrances = self.around.as_mut().and_then(|around| around.entrances.as_mut());
+        if let Some(entrances) = entrances.and_then(Arc::get_mut) {
+            match direction {
+                Direction::Outbound => entrances.open_inside(),
+                Direction::Inbound => entrances.open_outside(),
+            }
         }
     }
 
