@@ -23,7 +23,7 @@ use crate::config::{Direction as Described, LiveConfig};
 use crate::configure::Configuration;
 use crate::control::{Clock, Control, ControlHandle, ControlParts, Direction};
 use crate::forwarder::Forwarder;
-use crate::io::{Halves, Receive};
+use crate::io::Halves;
 use crate::metrics::{Metrics, MetricsHandle};
 use crate::notify::{self, Notifier};
 use crate::packet::LivePacket;
@@ -76,7 +76,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     let notifier = Notifier::from_environment().map_err(input)?;
     let config = configuration.running().clone();
     let (mut system, halves) = System::set_up(&config, restorer)?;
-    let (mut plans, directions) = plans(&config, system.longest_frame(), halves)?;
+    let (plans, directions) = plans(&config, system.longest_frame(), halves)?;
     let clock: Arc<dyn Clock> = Arc::new(MachineClock);
     let parts = ControlParts {
         socket: config.control.socket.clone(),
@@ -92,8 +92,6 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
         None => None,
     };
     take_priority(&plans)?;
-    // What came over the bridge of an earlier start while the rings filled is there twice.
-    plans.iter_mut().try_for_each(|plan| discard(&mut *plan.forwarder.receive)).map_err(broken)?;
     system.settle();
     privileges::drop(&[], Otherwise::Kill).map_err(broken)?;
 
@@ -222,12 +220,6 @@ fn take_priority(plans: &[Plan]) -> Result<(), Failure> {
     realtime::lock_memory().map_err(|error| refused("cannot keep its memory from being swapped", error))?;
     realtime::schedule(Schedule::Fifo(priority))
         .map_err(|error| refused(&format!("cannot get the real-time priority {priority}"), error))
-}
-
-/// Throws away what is there.
-fn discard(receive: &mut dyn Receive) -> io::Result<()> {
-    const MOST: usize = 1 << 16;
-    receive.receive(MOST, &mut |_| {}).map(|_| ())
 }
 
 fn spawn<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> io::Result<JoinHandle<T>> {

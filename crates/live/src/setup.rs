@@ -11,10 +11,10 @@
 //!
 //! The order at a start: [`crate::checks::check`], [`Offloads::turn_off`], sockets and rings, [`Entrances::shut`] (for
 //! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
-//! [`crate::privileges::drop`], threads. Frames that came into the rings before the entrances were shut have gone over
-//! a bridge of an earlier start too: they are to be thrown away. At the end, of each direction in turn: it takes in what
-//! has come, its entrance is opened, its socket is closed, which takes the kernel tens of milliseconds. What is still
-//! queued is sent meanwhile.
+//! [`crate::privileges::drop`], threads. What comes after an entrance was shut waits in the ring for its thread.
+//!
+//! At the end, of each direction in turn: it takes in what has come, its entrance is opened, its socket is closed, which
+//! takes the kernel tens of milliseconds. What is still queued is sent meanwhile.
 
 mod bridge;
 mod offloads;
@@ -28,7 +28,8 @@ pub use bridge::{Bridge, Teardown, teardown};
 pub use offloads::{Offloads, run_restorer};
 pub use read_back::{InForce, PortInForce, Reader};
 
-use crate::checks::{CheckError, Checked};
+use crate::checks::{CheckError, Checked, Port};
+use crate::io::Receive;
 use crate::privileges::PrivilegeError;
 use crate::sys::tcx::TcxDrop;
 
@@ -64,6 +65,9 @@ pub enum SetupError {
     Privileges(#[from] PrivilegeError),
 }
 
+/// More than a ring holds.
+const MOST_DISCARDED: usize = 1 << 16;
+
 /// The entrances of both interfaces are shut to the bridge while this is held; packet sockets go on seeing every frame.
 #[derive(Debug)]
 pub struct Entrances {
@@ -71,17 +75,23 @@ pub struct Entrances {
     outside: Option<TcxDrop>,
 }
 
+fn shut(port: &Port, ring: &mut dyn Receive) -> Result<TcxDrop, SetupError> {
+    let at_port = |source| SetupError::Entrance { interface: port.name.clone(), source };
+    let shut = TcxDrop::attach(port.index).map_err(at_port)?;
+    // An interface that has just gone down is waited for later.
+    let _ = ring.receive(MOST_DISCARDED, &mut |_| {});
+    Ok(shut)
+}
+
 impl Entrances {
-    /// Shuts both.
+    /// Shuts the inside's and then the outside's. `rings`, in this order, throw away what they hold then: it has gone
+    /// over the bridge of an earlier start as well.
     ///
     /// # Errors
     /// The kernel is older than 6.6, or a capability is missing.
-    pub fn shut(checked: &Checked) -> Result<Self, SetupError> {
-        let [inside, outside] = checked.ports().map(|port| {
-            let at_port = |source| SetupError::Entrance { interface: port.name.clone(), source };
-            TcxDrop::attach(port.index).map_err(at_port)
-        });
-        Ok(Self { inside: Some(inside?), outside: Some(outside?) })
+    pub fn shut(checked: &Checked, rings: [&mut dyn Receive; 2]) -> Result<Self, SetupError> {
+        let [inside, outside] = rings;
+        Ok(Self { inside: Some(shut(&checked.inside, inside)?), outside: Some(shut(&checked.outside, outside)?) })
     }
 
     /// Opens the inside's. The bridge has the frames from then on, and the kernel then takes some tens of milliseconds

@@ -9,7 +9,7 @@ use super::{Failure, broken, input};
 use crate::checks::{self, Checked, Wanted};
 use crate::config::{LiveConfig, Method};
 use crate::control::Direction;
-use crate::io::{Halves, Interface, af_packet, af_xdp, tap};
+use crate::io::{Halves, Interface, Receive, af_packet, af_xdp, tap};
 use crate::setup::{Bridge, Entrances, Offloads, Reader};
 use crate::sys::realtime;
 
@@ -84,7 +84,7 @@ impl System {
         let offloads = Offloads::turn_off(&checked, Some(restorer)).map_err(input)?;
         let [inside, outside] = [&names.inside, &names.outside].map(|name| Interface::find(name).map_err(input));
         let (inside, outside) = (inside?, outside?);
-        let halves = if config.io.method == Method::AfXdp {
+        let mut halves = if config.io.method == Method::AfXdp {
             let prepare = |interface| af_xdp::prepare(interface, af_xdp::Options::default()).map_err(input);
             // Both before the first one starts: its frames have to find the way on.
             let (inside, outside) = (prepare(&inside)?, prepare(&outside)?);
@@ -95,7 +95,8 @@ impl System {
         };
         // An XDP program takes the frames before a bridge could see them.
         let shuts = checked.fail_open.is_some() && config.io.method == Method::AfPacket;
-        let entrances = shuts.then(|| Entrances::shut(&checked).map(Arc::new).map_err(input)).transpose()?;
+        let rings = halves.each_mut().map(|interface| &mut *interface.receive as &mut dyn Receive);
+        let entrances = shuts.then(|| Entrances::shut(&checked, rings).map(Arc::new).map_err(input)).transpose()?;
         let bridge = Bridge::ensure(&checked).map_err(input)?;
         let around = Around { checked: Arc::new(checked), offloads, entrances, bridge };
         Ok((Self { longest_frame: inside.longest_frame(), around: Some(around) }, halves))

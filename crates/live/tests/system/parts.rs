@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use forebay_live::checks::{Method, Wanted, check};
-use forebay_live::io::{Halves, Interface, af_packet};
+use forebay_live::io::{Halves, Interface, Receive, af_packet};
 use forebay_live::privileges::{self, Otherwise};
 use forebay_live::setup::{Bridge, Entrances, Offloads, Reader};
 use forebay_live::sys::ethtool::Ethtool;
@@ -88,7 +88,10 @@ fn hold(argument: &str) -> Result<(), Box<dyn Error>> {
     restorer.arg("restore-offloads");
     let checked = check(&wanted(argument))?;
     let _offloads = Offloads::turn_off(&checked, (!here).then_some(restorer))?;
-    let entrances = checked.fail_open.is_some().then(|| Entrances::shut(&checked)).transpose()?;
+    let open = |name| af_packet::open(&Interface::find(name)?, af_packet::Options::default());
+    let (mut inside, mut outside) = (open(&checked.inside.name)?, open(&checked.outside.name)?);
+    let rings: [&mut dyn Receive; 2] = [&mut *inside.receive, &mut *outside.receive];
+    let entrances = checked.fail_open.is_some().then(|| Entrances::shut(&checked, rings)).transpose()?;
     let mut bridge = Bridge::ensure(&checked)?;
     let mut reader = Reader::open()?;
     if argument.ends_with(" fail") {
