@@ -13,8 +13,8 @@
 //! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
 //! [`crate::privileges::drop`], threads. What comes after an entrance was shut waits in the ring for its thread.
 //!
-//! At the end, of each direction in turn: it takes in what has come, its entrance is opened, its socket is closed, which
-//! takes the kernel tens of milliseconds. What is still queued is sent meanwhile.
+//! At the end, of each direction in turn: it takes in what has come, its entrance is opened, and its socket is closed,
+//! which takes the kernel tens of milliseconds. What is still queued is sent meanwhile.
 
 mod bridge;
 mod offloads;
