@@ -89,14 +89,16 @@ class Plane:
         self.process.kill()
         self.process.wait()
 
-    def stop(self) -> int:
-        """Let it end, and return its exit status."""
+    def stop(self) -> None:
+        """Let it end, and check that it does so well."""
         assert self.process is not None
         self.process.send_signal(signal.SIGTERM)
         try:
-            return self.process.wait(15)
+            status = self.process.wait(15)
         except subprocess.TimeoutExpired as error:
             raise LabError("forebay-live does not end at SIGTERM") from error
+        if status != 0:
+            raise LabError(f"forebay-live ends with status {status} at SIGTERM: {self.messages()}")
 
     def ask(self, command: Table) -> Any:
         """Ask it something; returns the result, or raises what it answers."""

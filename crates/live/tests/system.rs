@@ -161,6 +161,7 @@ fn the_bridge_stays_until_it_is_torn_down_and_is_used_again() {
         assert!(!network.teardown("fb-lan0").0, "it is in use");
         holder.say("end");
         holder.lines();
+        assert_eq!(holder.signal(), None, "it makes no system call that it may not make");
         network.ip("link show dev fb-lan0");
     }
     let answer = network.part("check", "lan0 wan0").lines().join("\n");

@@ -154,11 +154,3 @@ def run(options: Options) -> Outcome:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return outcome
-
-
-def clean_end(lab: Lab) -> str:
-    """Status of a run that ends by SIGTERM at once; used by the quick tests."""
-    before = lab.network("forebay")
-    with Plane(lab, direction("dbl")) as plane:
-        status = plane.stop()
-    return f"status {status}, network {'as before' if lab.network('forebay') == before else 'changed'}"

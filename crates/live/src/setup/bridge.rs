@@ -55,10 +55,10 @@ impl Bridge {
 
 impl Drop for Bridge {
     fn drop(&mut self) {
-        if let (Some(index), Ok(mut netlink)) = (self.made, Netlink::open()) {
-            // An error has no recipient here.
-            let _ = netlink.delete(index);
-        }
+        // One that is kept is dropped when no socket may be opened any more.
+        let Some(index) = self.made else { return };
+        // An error has no recipient here.
+        let _ = Netlink::open().and_then(|mut netlink| netlink.delete(index));
     }
 }
 
