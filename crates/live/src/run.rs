@@ -117,8 +117,8 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
         handle.stop();
         let _ = thread.join();
     }
-    system.tear_down()?;
-    ended.and(drained)
+    // What went wrong first is told.
+    ended.and(drained).and(system.tear_down())
 }
 
 /// A direction before its thread runs.

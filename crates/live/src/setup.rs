@@ -21,6 +21,7 @@ mod offloads;
 mod read_back;
 
 use std::io;
+use std::process::ExitStatus;
 
 use thiserror::Error;
 
@@ -48,6 +49,8 @@ pub enum SetupError {
     Restorer { source: io::Error },
     #[error("the process that restores the offloads did not get ready: {said}")]
     RestorerNotReady { said: String },
+    #[error("not all offloads are on again: the process that restores them ended with {status}")]
+    NotRestored { status: ExitStatus },
     #[error("cannot {what} the bridge `{bridge}`: {source}")]
     Bridge { what: &'static str, bridge: String, source: io::Error },
     #[error("there is no fail-open bridge `{bridge}`: `ip -d link show type bridge` shows those that are there")]

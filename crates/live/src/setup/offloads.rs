@@ -166,7 +166,7 @@ fn start(mut command: Command, changes: &[Change]) -> Result<Child, SetupError> 
 fn finish(mut child: Child) -> Result<(), SetupError> {
     mem::drop(child.stdin.take());
     let status = child.wait().map_err(|source| SetupError::Restorer { source })?;
-    if status.success() { Ok(()) } else { Err(SetupError::RestorerNotReady { said: status.to_string() }) }
+    if status.success() { Ok(()) } else { Err(SetupError::NotRestored { status }) }
 }
 
 /// All that the restorer does: it reads from `input` what is to be restored, gives up every privilege but
