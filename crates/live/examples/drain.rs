@@ -44,8 +44,8 @@ use serde_json::{Value, json};
 
 /// Less than a ring holds.
 const FRAMES: usize = 3072;
-/// This many of these leave before the clock starts: the caches and the branch predictor are warm then, as they are in
-/// traffic that goes on.
+/// This many of these leave before the clock starts: the caches and the branch predictor are warm then, as in steady
+/// traffic.
 const WARM_UP: u64 = 512;
 const AT_ONCE: usize = 64;
 /// More than are on their way at the same time, so that DBL has no flow to limit.

@@ -129,7 +129,8 @@ impl System {
         }
     }
 
-    /// Lets the bridge have the frames of a direction that come from now on. Nobody asks any more what is in force.
+    /// The bridge forwards the frames of this direction from now on. What [`System::read_back`] returned has to be
+    /// dropped before: it shares the entrances.
     pub fn open_entrance(&mut self, direction: Direction) {
         let entrances = self.around.as_mut().and_then(|around| around.entrances.as_mut());
         if let Some(entrances) = entrances.and_then(Arc::get_mut) {

@@ -5,10 +5,8 @@
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
-use super::{checked, socket};
-
-/// Frames that one call reads at most.
-const MOST_AT_ONCE: usize = 64;
+use super::checked;
+use super::socket::{self, MOST_AT_ONCE};
 
 /// A packet socket with a buffer for each frame of a call.
 pub struct PacketMessages {
@@ -39,15 +37,11 @@ impl PacketMessages {
         let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST_AT_ONCE];
         // SAFETY: a structure of numbers and pointers; all zero is a value of it.
         let mut messages: [libc::mmsghdr; MOST_AT_ONCE] = unsafe { std::mem::zeroed() };
-        for ((piece, message), buffer) in pieces.iter_mut().zip(&mut messages).zip(&mut self.buffers) {
-            piece.iov_base = buffer.as_mut_ptr().cast();
-            piece.iov_len = buffer.len();
-            message.msg_hdr.msg_iov = piece;
-            message.msg_hdr.msg_iovlen = 1;
-        }
+        let buffers = self.buffers.iter_mut().map(|buffer| (buffer.as_mut_ptr(), buffer.len()));
+        socket::one_piece_each(&mut messages, &mut pieces, buffers);
         let count = most.min(MOST_AT_ONCE) as libc::c_uint;
         let fd = self.socket.as_raw_fd();
-        // SAFETY: `count` messages are valid, each with one piece, which is a buffer of its own that nobody else uses.
+        // SAFETY: `count` messages are valid. Each has one piece, a buffer that is borrowed for it alone.
         let received =
             unsafe { libc::recvmmsg(fd, messages.as_mut_ptr(), count, libc::MSG_DONTWAIT as _, std::ptr::null_mut()) };
         let received = match checked(received) {

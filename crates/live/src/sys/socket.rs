@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 use super::{checked, size};
 
-/// Frames that one call sends at most: beyond it a call's own cost is nothing against theirs.
+/// Frames that one call sends or receives at most: beyond it a call's own cost is nothing against theirs.
 pub(crate) const MOST_AT_ONCE: usize = 64;
 
 /// A socket that does not block and is closed by exec.
@@ -113,16 +113,25 @@ pub(crate) fn send_frames(fd: BorrowedFd<'_>, frames: &[&[u8]]) -> io::Result<us
     let mut pieces = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; MOST_AT_ONCE];
     // SAFETY: a structure of numbers and pointers; all zero is a value of it.
     let mut messages: [libc::mmsghdr; MOST_AT_ONCE] = unsafe { std::mem::zeroed() };
-    for ((piece, message), frame) in pieces.iter_mut().zip(&mut messages).zip(frames) {
-        piece.iov_base = frame.as_ptr().cast_mut().cast();
-        piece.iov_len = frame.len();
-        message.msg_hdr.msg_iov = piece;
-        message.msg_hdr.msg_iovlen = 1;
-    }
+    one_piece_each(&mut messages, &mut pieces, frames.iter().map(|frame| (frame.as_ptr().cast_mut(), frame.len())));
     // SAFETY: `count` messages are valid, each with one piece that is valid for reading; the kernel does not write to
     // what it sends.
     let sent = unsafe {
         libc::sendmmsg(fd.as_raw_fd(), messages.as_mut_ptr(), count as libc::c_uint, libc::MSG_DONTWAIT as _)
     };
     Ok(checked(sent)?.unsigned_abs() as usize)
+}
+
+/// Makes each message consist of one piece of memory, given by its start and its length.
+#[inline]
+pub(super) fn one_piece_each(
+    messages: &mut [libc::mmsghdr],
+    pieces: &mut [libc::iovec],
+    memory: impl Iterator<Item = (*mut u8, usize)>,
+) {
+    for ((piece, message), (start, bytes)) in pieces.iter_mut().zip(messages).zip(memory) {
+        *piece = libc::iovec { iov_base: start.cast(), iov_len: bytes };
+        message.msg_hdr.msg_iov = piece;
+        message.msg_hdr.msg_iovlen = 1;
+    }
 }

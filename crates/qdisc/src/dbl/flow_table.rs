@@ -70,7 +70,7 @@ impl FlowTable {
         heap_bytes(&self.entries) + heap_bytes(&self.queues)
     }
 
-    /// Whether a packet for `queue` may pass on from its input port; with ports that nobody watches it may.
+    /// Whether its input port lets a packet for `queue` pass. Always, if the queue does not watch input ports.
     #[inline]
     pub(super) fn passes_input_port(&mut self, queue: u16, port: u16, len_bytes: u32, now: Time) -> bool {
         let ports = &mut self.queues[usize::from(queue)].input_ports;
