@@ -49,7 +49,7 @@ fn starved(tcp: &str) -> usize {
 fn heavy_loss_starves_no_sender_with_timestamps() {
     assert_eq!(starved(r#"{ preset = "linux" }"#), 0);
     assert_eq!(starved(r#"{ preset = "rfc" }"#), 0);
-    assert!(starved(r#"{ sack = true, min_rto = "200 ms" }"#) > 0);
+    assert!(starved(r#"{ preset = "basic", sack = true, min_rto = "200 ms" }"#) > 0);
     assert!(starved(r#"{ preset = "ns2", sack = true }"#) > 0);
 }
 
@@ -62,11 +62,16 @@ fn a_key_beside_a_preset_overrides_it_wherever_it_stands() {
     let [before, after] = all.map(|tcp| goodputs(tcp, 1));
     assert_eq!(before, after);
     assert_ne!(before, goodputs(r#"{ preset = "linux" }"#, 1));
-    // The defaults spelled out are the defaults.
-    assert_eq!(goodputs("{}", 1), goodputs(r#"{ min_rto = "1 s", sack = false }"#, 1));
 }
 
-/// Who takes the options of a preset away takes with them what they are needed for.
+#[test]
+fn the_default_preset_is_linux() {
+    let config = |tcp: &str| load(tcp).unwrap().spec().flows[0].transport.clone();
+    assert_eq!(config("{}"), config(r#"{ preset = "linux" }"#));
+    assert_ne!(config("{}"), config(r#"{ preset = "basic" }"#));
+}
+
+/// Switching off an option also switches off everything that needs it.
 #[test]
 fn a_preset_without_an_option_is_a_tcp_without_it() {
     for keys in ["sack = false", "rack = false", "timestamps = false", "sack = false, timestamps = false"] {
@@ -79,7 +84,7 @@ fn a_preset_without_an_option_is_a_tcp_without_it() {
 
 #[test]
 fn what_needs_an_option_says_so() {
-    let error = load("{ rack = true }").unwrap_err();
+    let error = load(r#"{ preset = "basic", rack = true }"#).unwrap_err();
     assert!(error.contains("`rack` must be false unless sack is true"), "{error}");
     let error = load(r#"{ preset = "bsd" }"#).unwrap_err();
     assert!(error.contains("\"linux\"") || error.contains("linux"), "{error}");

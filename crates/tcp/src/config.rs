@@ -158,6 +158,7 @@ macro_rules! parameters {
             $($(#[doc = $doc])* pub $field: $type,)*
         }
 
+        /// The values of the preset "basic", from which the other presets differ. A scenario without a preset gets "linux".
         impl Default for TcpConfig {
             fn default() -> Self {
                 Self { $($field: $default,)* }
@@ -171,8 +172,8 @@ macro_rules! parameters {
         #[schemars(rename = "TcpConfig")]
         /// The parameters of a TCP connection, both ends.
         struct Described {
-            /// A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001".
-            /// Default: the values shown here.
+            /// A set of values for the keys that are not given: "linux", "rfc", "basic", "ns2", "ns2_linux" or
+            /// "ns2_pre2001". Default: "linux", whose values the other keys show as their defaults.
             #[serde(skip_serializing_if = "Option::is_none")]
             preset: Option<Preset>,
             $($(#[doc = $doc])* $field: $type,)*
@@ -181,7 +182,8 @@ macro_rules! parameters {
         #[cfg(feature = "config")]
         impl Default for Described {
             fn default() -> Self {
-                Self { preset: None, $($field: $default,)* }
+                let TcpConfig { $($field,)* } = TcpConfig::linux();
+                Self { preset: None, $($field,)* }
             }
         }
 
@@ -196,10 +198,10 @@ macro_rules! parameters {
 
         #[cfg(feature = "config")]
         impl Given {
-            /// What is absent comes from the preset.
+            /// Takes absent keys from the preset.
             fn resolve(self) -> TcpConfig {
-                let mut config = self.preset.map_or_else(TcpConfig::default, TcpConfig::preset);
-                // Who takes a preset without SACK does not want what needs SACK.
+                let mut config = TcpConfig::preset(self.preset.unwrap_or(Preset::Linux));
+                // A preset without SACK drops everything that needs SACK.
                 if self.sack == Some(false) {
                     (config.dsack, config.fack, config.rack, config.rate_reduction) = (false, false, false, None);
                 }

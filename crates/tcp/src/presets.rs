@@ -2,7 +2,7 @@
 
 use crate::{
     Bytes, CongestionControl, CubicArithmetic, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf,
-    RateReduction, ReductionBase, SlowStart, Span, TcpConfig,
+    RateReduction, ReductionBase, Span, TcpConfig,
 };
 
 /// A well-known TCP by its name. Each parameter may still be set.
@@ -10,6 +10,9 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum Preset {
+    /// A plain NewReno sender without options: no SACK, no timestamps, an ACK for each segment, a minimum timeout of 1 s,
+    /// segments of 1500 B. The other presets name their differences from it.
+    Basic,
     /// The recommendations of the current RFCs for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps
     /// (7323), RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions
     /// (3522, 4015, 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4
@@ -40,6 +43,7 @@ impl TcpConfig {
     #[must_use]
     pub fn preset(preset: Preset) -> Self {
         match preset {
+            Preset::Basic => Self::default(),
             Preset::Rfc => Self::rfc(),
             Preset::Linux => Self::linux(),
             Preset::Ns2 => Self::ns2(20),
@@ -72,7 +76,6 @@ impl TcpConfig {
                 arithmetic: CubicArithmetic::Linux,
                 ..CubicConfig::default()
             }),
-            slow_start: Some(SlowStart::HyStart),
             // tcp_slow_start() takes what an ACK covers.
             byte_counting_limit: u32::MAX,
             min_rto: Span::from_milliseconds(200),
@@ -142,10 +145,11 @@ impl TcpConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SlowStart;
 
     #[test]
     fn presets_are_valid() {
-        for preset in [Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
+        for preset in [Preset::Basic, Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
             let config = TcpConfig::preset(preset);
             assert_eq!(config.validate(), Ok(()), "{preset:?}");
             // With SACK too, as ns-2's Sack1.
@@ -154,6 +158,7 @@ mod tests {
     }
     #[test]
     fn a_preset_is_the_configuration_of_its_name() {
+        assert_eq!(TcpConfig::preset(Preset::Basic), TcpConfig::default());
         assert_eq!(TcpConfig::preset(Preset::Rfc), TcpConfig::rfc());
         assert_eq!(TcpConfig::preset(Preset::Linux), TcpConfig::linux());
         assert_eq!(TcpConfig::preset(Preset::Ns2), TcpConfig::ns2(20));
@@ -180,6 +185,15 @@ mod tests {
             assert_eq!((ns2.segment, ns2.header, ns2.payload_bytes()), (Bytes(1000), Bytes(0), 1000));
         }
     }
+
+    #[test]
+    fn hystart_comes_with_cubic_and_not_with_linux() {
+        let linux = TcpConfig::linux();
+        assert_eq!(linux.slow_start(), SlowStart::HyStart);
+        let reno = TcpConfig { congestion_control: CongestionControl::NewReno, ..linux };
+        assert_eq!(reno.slow_start(), SlowStart::Standard);
+    }
+
     #[test]
     fn the_rfcs_and_linux_have_what_ns2_has_not() {
         let newer = |c: TcpConfig| [c.sack, c.dsack, c.rack, c.tail_loss_probe, c.timestamps, c.undo, c.delayed_ack];
