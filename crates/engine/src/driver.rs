@@ -17,4 +17,5 @@ pub(crate) mod ring;
 pub(crate) mod routes;
 pub(crate) mod stages;
 pub(crate) mod threads;
+pub(crate) mod ties;
 pub(crate) mod windows;

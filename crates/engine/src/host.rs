@@ -8,6 +8,7 @@ pub(crate) mod endpoints;
 pub(crate) mod hosts;
 pub(crate) mod outbox;
 pub(crate) mod seats;
+pub(crate) mod send_path;
 pub(crate) mod several;
 pub(crate) mod tcp;
 pub(crate) mod udp;

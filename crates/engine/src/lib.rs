@@ -40,6 +40,7 @@ pub use observe::pcapng;
 pub use observe::results::{Column, EngineStats, RunResult, Series, Table};
 pub use observe::texts::Texts;
 pub use observe::trace::TraceSpec;
+pub use observe::warnings::Warning;
 pub use packet::{FlowId, Packet};
 pub use rng::stream;
 pub use spec::*;

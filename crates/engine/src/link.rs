@@ -130,6 +130,10 @@ impl Link {
         self.record.number
     }
 
+    pub fn rate(&self) -> Rate {
+        self.record.rate
+    }
+
     /// Takes a packet at the sending end of a link without a port: returns it as it arrives at the far end; `None` if
     /// the link loses it.
     #[inline(always)]

@@ -11,6 +11,7 @@ use crate::driver::loads::loads;
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
 use crate::driver::routes::{RouteRows, Routes};
+use crate::driver::ties::{Salts, salt_of_endpoint, salt_of_link};
 use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Senders, Surroundings};
@@ -27,7 +28,7 @@ use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::observe::trace::{TracedFlow, Tracer};
-use crate::packet::Packet;
+use crate::packet::{FlowId, Packet};
 use crate::rng::stream;
 use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
@@ -49,6 +50,7 @@ pub struct NetworkBuilder {
     switches: Vec<EthernetSwitchSpec>,
     adapters: Vec<AdapterSpec>,
     flows: Flows,
+    device_queue_limit: Option<u32>,
 }
 
 impl NetworkBuilder {
@@ -64,7 +66,13 @@ impl NetworkBuilder {
             switches: Vec::new(),
             adapters: Vec::new(),
             flows: Flows::default(),
+            device_queue_limit: None,
         }
+    }
+
+    /// Limits the datagrams that wait at a host for its own uplink. Without a call there is no limit.
+    pub fn limit_device_queues(&mut self, packets: u32) {
+        self.device_queue_limit = Some(packets);
     }
 
     /// Adds one direction of a link.
@@ -98,6 +106,7 @@ impl NetworkBuilder {
                 transport: flow.transport.clone(),
                 forward: flow.backward.clone(),
                 backward: flow.forward.clone(),
+                host_jitter: [flow.host_jitter[1], flow.host_jitter[0]],
                 ..flow
             }),
             _ => None,
@@ -119,10 +128,10 @@ impl NetworkBuilder {
     /// # Errors
     /// If the file of a trace cannot be created.
     pub fn build(self) -> Result<Network, RunError> {
-        let Self { seed, measured, probes, links, fabrics, switches, adapters, flows } = self;
+        let Self { seed, measured, probes, links, fabrics, switches, adapters, flows, device_queue_limit } = self;
         let sampling_interval = probes.interval;
         let traced = traced_flows(&flows, links.all.len());
-        let mut wiring = Wiring { links, seed, measured, probes, traced };
+        let mut wiring = Wiring { links, seed, measured, probes, traced, device_queue_limit };
         let driver = if switches.is_empty() && adapters.is_empty() {
             wiring.windows(fabrics, &flows)?
         } else {
@@ -141,6 +150,7 @@ struct Wiring {
     measured: MeasuredInterval,
     probes: Probes,
     traced: Arc<[TracedFlow]>,
+    device_queue_limit: Option<u32>,
 }
 
 impl Wiring {
@@ -158,8 +168,8 @@ impl Wiring {
         let Self { seed, measured, probes, .. } = *self;
         let surroundings = Surroundings { flows, seed, measured, probes };
         let (lanes, link_ends) = (ethernet.lanes(flows), ethernet.link_ends());
-        let routes =
-            Routes::new(&RouteRows::default(), surroundings.rows().directions(link_ends.len()), link_ends, false);
+        let directions = surroundings.rows().directions(link_ends.len());
+        let routes = Routes::new(&RouteRows::default(), directions, link_ends, false, self.salts_of_links());
         let nodes =
             ethernet.build(&surroundings, Senders::new(links, queues), &self.endpoints(flows, Numbers::new(flows)))?;
         let all = 0..nodes.len() as u32;
@@ -179,7 +189,7 @@ impl Wiring {
         let layout = Layout::new(&self.links.all, fabrics.len(), numbers.flow_of.len(), &routes);
         let Layout { places, groups, first_group, lanes, routes: steps } = layout;
         let has_shared = self.links.all.iter().any(|link| link.shares_state);
-        let tables = Routes::new(&steps, steps.len(), Vec::new(), has_shared);
+        let tables = Routes::new(&steps, steps.len(), Vec::new(), has_shared, self.salts(flows, &numbers));
         let rates: Vec<Rate> = self.links.all.iter().map(|link| link.rate).collect();
         let loads = loads(&steps, &rates, first_group as usize + groups.len(), first_group);
         let ends: Vec<Option<EndpointId>> = routes.iter().map(|route| route.as_ref().map(|route| route.to)).collect();
@@ -197,6 +207,20 @@ impl Wiring {
         Windows::new(nodes, &lanes, &loads, 0..0, tables, self.packet_time(), measured)
     }
 
+    /// The salts of all feeders: links, then endpoints.
+    fn salts(&self, flows: &Flows, numbers: &Numbers) -> Salts {
+        let of_links = (0..self.links.all.len()).map(|link| salt_of_link(self.seed, self.links.name(link as LinkId)));
+        let of_endpoint = |(&flow, endpoint): (&FlowId, EndpointId)| {
+            let is_source = numbers.ends[flow as usize].0 == endpoint;
+            salt_of_endpoint(self.seed, flows.get(flow as usize).name, is_source)
+        };
+        Salts::new(of_links.chain(numbers.flow_of.iter().zip(0..).map(of_endpoint)))
+    }
+
+    fn salts_of_links(&self) -> Salts {
+        self.salts(&Flows::default(), &Numbers::default())
+    }
+
     /// The time of a packet on the fastest link.
     fn packet_time(&self) -> Span {
         let rates = self.links.all.iter().map(|link| link.rate);
@@ -205,10 +229,10 @@ impl Wiring {
 
     /// What makes the ends of all flows.
     fn endpoints<'a>(&self, flows: &'a Flows, numbers: Numbers) -> Endpoints<'a> {
-        let Self { seed, measured, probes, .. } = *self;
+        let Self { seed, measured, probes, device_queue_limit, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
         let checkpoints = Checkpoints::new(Some(measured.from), probes.interval.filter(|_| sampled));
-        Endpoints { flows, numbers, seed, checkpoints, sampled }
+        Endpoints { flows, numbers, seed, checkpoints, sampled, device_queue_limit }
     }
 
     /// The links that are nodes, in the order of their numbers.
@@ -249,9 +273,12 @@ impl Wiring {
             let mut link = |number: Option<LinkId>| {
                 number.map(|number| self.link(number, false).map(|(link, _)| link)).transpose()
             };
+            let (downlink, uplink) = (link(plan.downlink)?, link(plan.uplink)?);
+            let uplink_name = plan.uplink.map(|uplink| self.links.name(uplink));
             Ok(HostParts {
-                downlink: link(plan.downlink)?,
-                uplink: link(plan.uplink)?,
+                downlink,
+                uplink,
+                path: endpoints.send_path(&plan.endpoints, uplink_name),
                 endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
             })
         };
@@ -281,7 +308,7 @@ impl Wiring {
     /// The link itself, and the queue at its sending end if one is described. A link that is `observed_alone` samples
     /// itself even behind a queue.
     fn link(&mut self, number: LinkId, observed_alone: bool) -> Result<(Link, Option<BookedQueue>), RunError> {
-        let Self { links, seed, measured, probes, traced } = self;
+        let Self { links, seed, measured, probes, traced, .. } = self;
         let LinkParameters { rate, propagation, loss, far_input_port, .. } = links.all[number as usize];
         let mut link = Link::new(number, rate, propagation, far_input_port);
         if loss > 0.0 {

@@ -18,3 +18,4 @@ pub(crate) mod results;
 pub(crate) mod tables;
 pub(crate) mod texts;
 pub(crate) mod trace;
+pub(crate) mod warnings;

@@ -16,6 +16,13 @@ pub fn stream(seed: u64, path: &str) -> Pcg64Mcg {
     Pcg64Mcg::new(hasher.finish128().as_u128())
 }
 
+/// A salt of the component at `path` under `seed`.
+pub(crate) fn salt(seed: u64, path: &str) -> u32 {
+    let mut hasher = SipHasher24::new_with_keys(seed, 0x666f_7265_6261_7921);
+    hasher.write(path.as_bytes());
+    hasher.finish128().h1 as u32
+}
+
 #[cfg(test)]
 mod tests {
     use rand_pcg::rand_core::Rng;

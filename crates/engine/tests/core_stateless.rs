@@ -5,7 +5,7 @@
 
 mod support;
 
-use forebay_engine::{FlowSpec, LinkSpec, NetworkBuilder, Packet, Probes, RunResult};
+use forebay_engine::{Distribution, FlowSpec, LinkSpec, NetworkBuilder, Packet, Probes, RunResult};
 use forebay_qdisc::{Csfq, CsfqConfig, CsfqRole, Pi, PiConfig, Queue, Rate, Span, Time};
 use forebay_tcp::TcpConfig;
 use support::{Star, drop_tail, off, plain_link, tcp, udp};
@@ -33,6 +33,7 @@ fn two_routers(first: Queue<Packet>, rates_mbps: &[f64], start: Time) -> RunResu
     let core = link("core", CORE, csfq(CsfqRole::Core, CORE));
     for (index, rate_mbps) in rates_mbps.iter().enumerate() {
         builder.add_flow(FlowSpec {
+            host_jitter: [Distribution::Constant(0.0); 2],
             name: format!("udp-{index}"),
             group: "udp".into(),
             transport: udp(*rate_mbps, 0.0),

@@ -108,6 +108,7 @@ fn a_way_longer_than_a_packet_can_count_is_an_error() {
         let link = |number: u32| plain_link(&format!("link-{number}"), Rate::megabits(10), Span::ZERO);
         let forward = (0..links).map(|number| builder.add_link(link(number))).collect();
         builder.add_flow(FlowSpec {
+            host_jitter: [Distribution::Constant(0.0); 2],
             name: "far".into(),
             group: "far".into(),
             transport: udp(1.0, 0.0),

@@ -6,8 +6,8 @@
 mod support;
 
 use forebay_engine::{
-    AdapterSpec, Arbiter, Column, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals, LinkId,
-    LinkSpec, Network, NetworkBuilder, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
+    AdapterSpec, Arbiter, Column, Distribution, EthernetPort, EthernetSwitchSpec, FlowControl, FlowSpec, FrameArrivals,
+    LinkId, LinkSpec, Network, NetworkBuilder, OnOff, Packet, Probes, RunResult, ServiceStep, Transport,
 };
 use forebay_qdisc::{Queue, Rate, Span, Time};
 use forebay_switching::congestion::CongestionManagement;
@@ -221,6 +221,7 @@ impl Tree {
         let mut add = |to: usize, group: &str, transport: Transport| {
             let path = wiring.path(first + number, first + to);
             builder.add_flow(FlowSpec {
+                host_jitter: [Distribution::Constant(0.0); 2],
                 name: format!("{group}-{number}-{to}"),
                 group: group.into(),
                 transport,

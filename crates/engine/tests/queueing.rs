@@ -22,6 +22,7 @@ fn poisson_through_drop_tail(load: f64, length: Distribution, limit: u64, second
         ..plain_link("bottleneck", rate, Span::from_milliseconds(1))
     });
     builder.add_flow(FlowSpec {
+        host_jitter: [Distribution::Constant(0.0); 2],
         name: "poisson".into(),
         group: "poisson".into(),
         transport: Transport::Udp {

@@ -4,7 +4,9 @@
 
 mod support;
 
-use forebay_engine::{FabricSpec, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, Probes, RunResult, Transport};
+use forebay_engine::{
+    Distribution, FabricSpec, FlowSpec, Inputs, LinkSpec, Network, NetworkBuilder, Probes, RunResult, Transport,
+};
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::{InputFifos, IslipConfig, MwmConfig, PimConfig, SchedulerConfig, Speedup, VirtualOutputQueues};
 use forebay_tcp::TcpConfig;
@@ -59,6 +61,7 @@ fn network(inputs: Inputs, speedup: &str, probes: Probes) -> Network {
             let access = link(&mut builder, format!("access-{name}"), 0, None);
             let back = link(&mut builder, format!("back-{name}"), 0, None);
             builder.add_flow(FlowSpec {
+                host_jitter: [Distribution::Constant(0.0); 2],
                 group: kind.into(),
                 name,
                 transport,
@@ -148,6 +151,7 @@ fn a_packet_crosses_at_the_first_phase_after_its_arrival() {
     let Transport::Udp { length, header_bytes, ecn, .. } = udp(1.0, 0.0) else { unreachable!() };
     let pattern = forebay_engine::UdpPattern::Constant { rate_bps: 1.0, jitter: 0.0, random_phase: false };
     builder.add_flow(FlowSpec {
+        host_jitter: [Distribution::Constant(0.0); 2],
         name: "one".into(),
         group: "one".into(),
         transport: Transport::Udp { pattern, length, header_bytes, ecn },

@@ -1,8 +1,6 @@
 //! The parameters of a TCP connection: documented, with units, defaults and source.
 
-#[cfg(feature = "config")]
-use crate::Preset;
-use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Segment, Span, require};
+use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Preset, Segment, Span, require};
 
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
@@ -155,13 +153,15 @@ macro_rules! parameters {
         /// The parameters of a TCP connection, both ends.
         #[derive(Clone, Debug, PartialEq)]
         pub struct TcpConfig {
+            /// The preset from which the values come that were not given.
+            pub preset: Preset,
             $($(#[doc = $doc])* pub $field: $type,)*
         }
 
         /// The values of the preset "basic", from which the other presets differ. A scenario without a preset gets "linux".
         impl Default for TcpConfig {
             fn default() -> Self {
-                Self { $($field: $default,)* }
+                Self { preset: Preset::Basic, $($field: $default,)* }
             }
         }
 
@@ -182,7 +182,7 @@ macro_rules! parameters {
         #[cfg(feature = "config")]
         impl Default for Described {
             fn default() -> Self {
-                let TcpConfig { $($field,)* } = TcpConfig::linux();
+                let TcpConfig { preset: _, $($field,)* } = TcpConfig::linux();
                 Self { preset: None, $($field,)* }
             }
         }

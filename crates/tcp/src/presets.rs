@@ -38,6 +38,14 @@ pub enum Preset {
     Ns2Pre2001,
 }
 
+impl Preset {
+    /// Whether it models a simulator of old, whose hosts take no time for a packet.
+    #[must_use]
+    pub fn is_of_a_simulator(self) -> bool {
+        matches!(self, Self::Basic | Self::Ns2 | Self::Ns2Linux | Self::Ns2Pre2001)
+    }
+}
+
 impl TcpConfig {
     /// The parameters of a preset.
     #[must_use]
@@ -56,6 +64,7 @@ impl TcpConfig {
     #[must_use]
     pub fn rfc() -> Self {
         Self {
+            preset: Preset::Rfc,
             sack: true,
             rate_reduction: Some(RateReduction::Proportional),
             dsack: true,
@@ -72,6 +81,7 @@ impl TcpConfig {
     #[must_use]
     pub fn linux() -> Self {
         Self {
+            preset: Preset::Linux,
             congestion_control: CongestionControl::Cubic(CubicConfig {
                 arithmetic: CubicArithmetic::Linux,
                 ..CubicConfig::default()
@@ -93,6 +103,7 @@ impl TcpConfig {
     #[must_use]
     pub fn ns2(max_window_segments: u32) -> Self {
         Self {
+            preset: Preset::Ns2,
             segment: Bytes(1000),
             header: Bytes(0),
             rate_reduction: Some(RateReduction::AtOnce),
@@ -113,6 +124,7 @@ impl TcpConfig {
     #[must_use]
     pub fn ns2_linux(max_congestion_window_segments: u32) -> Self {
         Self {
+            preset: Preset::Ns2Linux,
             congestion_control: CongestionControl::LinuxCubic,
             sack: true,
             fack: true,
@@ -130,6 +142,7 @@ impl TcpConfig {
     #[must_use]
     pub fn ns2_pre2001() -> Self {
         Self {
+            preset: Preset::Ns2Pre2001,
             initial_window_segments: 1,
             min_rto: Span::from_milliseconds(1),
             initial_rto: Span::from_seconds(6),
@@ -152,6 +165,7 @@ mod tests {
         for preset in [Preset::Basic, Preset::Rfc, Preset::Linux, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
             let config = TcpConfig::preset(preset);
             assert_eq!(config.validate(), Ok(()), "{preset:?}");
+            assert_eq!(config.preset, preset);
             // With SACK too, as ns-2's Sack1.
             assert_eq!(TcpConfig { sack: true, ..config }.validate(), Ok(()), "{preset:?}");
         }

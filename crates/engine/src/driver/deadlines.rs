@@ -71,6 +71,33 @@ impl Deadlines {
         (self.earliest <= now && self.earliest < Time::NEVER).then(|| self.first())
     }
 
+    /// The part with the earliest deadline; of several, the one with the lowest `rank`. There must be one.
+    pub fn first_by(&self, rank: impl Fn(usize) -> u64) -> usize {
+        let mut first: Option<(usize, Option<u64>)> = None;
+        self.visit_earliest(0, &mut |part| {
+            first = Some(first.map_or((part, None), |(other, of_other)| {
+                let (of_other, of_part) = (of_other.unwrap_or_else(|| rank(other)), rank(part));
+                if of_part < of_other { (part, Some(of_part)) } else { (other, Some(of_other)) }
+            }));
+        });
+        first.map_or(0, |(part, _)| part)
+    }
+
+    /// Visits the parts below `group` that have the earliest deadline, in ascending order.
+    fn visit_earliest(&self, group: usize, visit: &mut impl FnMut(usize)) {
+        let times = if group == 0 { &self.root } else { &self.below[group - 1] };
+        let mut equal = set_bits(times.map(|time| time == self.earliest));
+        while equal != 0 {
+            let place = equal.trailing_zeros() as usize;
+            equal &= equal - 1;
+            if group < self.last_level {
+                self.visit_earliest(GROUP * group + place + 1, visit);
+            } else {
+                visit(GROUP * (group - self.last_level) + place);
+            }
+        }
+    }
+
     /// The part with the earliest deadline; there has to be one.
     pub fn first(&self) -> usize {
         let earliest = self.earliest;
@@ -112,6 +139,11 @@ mod tests {
                 let now = Time::from_picoseconds(now);
                 prop_assert_eq!((deadlines.of(part), deadlines.earliest()), (deadline, model[first]));
                 prop_assert_eq!(deadlines.due(now), Some(first).filter(|&part| model[part] <= now));
+                // Backwards: the last one of the earliest.
+                let last = (0..parts).min_by_key(|&part| (model[part], parts - part)).unwrap();
+                if model[first] < Time::NEVER {
+                    prop_assert_eq!(deadlines.first_by(|part| (parts - part) as u64), last);
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Packets on their way to a node that links lead to: each link has a FIFO, and the node takes the earliest of their
-//! first packets.
+//! first packets. Simultaneous arrivals come in the order of [`Salts`].
 
 use std::hint::select_unpredictable;
 use std::iter;
@@ -8,6 +8,7 @@ use forebay_qdisc::Time;
 
 use crate::driver::deadlines::Deadlines;
 use crate::driver::ring::Ring;
+use crate::driver::ties::{Salts, rank};
 use crate::packet::Packet;
 
 /// Few links, whose first arrivals are compared directly.
@@ -18,24 +19,26 @@ pub(crate) struct FewFeeders {
     links: Box<FewLinks>,
 }
 
-#[derive(Default)]
 #[repr(C, align(64))]
 struct FewLinks {
     /// The link of the first arrival.
     next: u32,
     rings: [Ring<Packet>; FewFeeders::FEW],
+    salts: Salts,
 }
 
 pub(crate) struct ManyFeeders {
     first: Deadlines,
     rings: Vec<Ring<Packet>>,
+    salts: Salts,
 }
 
 impl FewFeeders {
     pub const FEW: usize = 4;
 
-    pub fn new() -> Self {
-        Self { first: [Time::NEVER; Self::FEW], next: Time::NEVER, links: Box::default() }
+    pub fn new(salts: Salts) -> Self {
+        let links = FewLinks { next: 0, rings: Default::default(), salts };
+        Self { first: [Time::NEVER; Self::FEW], next: Time::NEVER, links: Box::new(links) }
     }
 
     /// The first arrival; [`Time::NEVER`] without one.
@@ -48,7 +51,23 @@ impl FewFeeders {
     fn find_next(&mut self) {
         let [a, b, c, d] = self.first;
         let earlier = |one: (Time, u32), other: (Time, u32)| if other.0 < one.0 { other } else { one };
-        (self.next, self.links.next) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
+        let (next, link) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
+        (self.next, self.links.next) = (next, link);
+        let equal = u32::from(a == next) + u32::from(b == next) + u32::from(c == next) + u32::from(d == next);
+        if (equal > 1) & (next < Time::NEVER) {
+            self.break_tie();
+        }
+    }
+
+    /// Several first packets arrive at the same time.
+    #[cold]
+    #[inline(never)]
+    fn break_tie(&mut self) {
+        let Self { first, next, links } = self;
+        let equal = (0..).zip(&*first).filter(|&(_, first)| *first == *next).map(|(link, _)| link);
+        if let Some(link) = links.salts.first(equal, *next) {
+            links.next = link;
+        }
     }
 
     /// Adds a packet, which arrives no earlier than those sent before on its link.
@@ -59,11 +78,13 @@ impl FewFeeders {
         // Without branches, which would often be mispredicted. Behind another packet nothing changes.
         self.first[feeder] = packet.time.min(self.first[feeder]);
         let (one, other) = ((packet.time, feeder as u32), (self.next, self.links.next));
-        let is_first = (one.0 < other.0) | ((one.0 == other.0) & (one.1 < other.1));
-        (self.next, self.links.next) = select_unpredictable(is_first, one, other);
+        (self.next, self.links.next) = select_unpredictable(one.0 < other.0, one, other);
+        if one.0 == other.0 {
+            self.break_tie();
+        }
     }
 
-    /// Takes the first packet; there has to be one. At one time the lowest link comes first.
+    /// Takes the first packet; there must be one.
     #[inline(always)]
     pub fn receive(&mut self) -> Packet {
         let feeder = self.links.next as usize % Self::FEW;
@@ -76,8 +97,9 @@ impl FewFeeders {
 }
 
 impl ManyFeeders {
-    pub fn new(feeders: usize) -> Self {
-        Self { first: Deadlines::new(feeders), rings: iter::repeat_with(Ring::default).take(feeders).collect() }
+    pub fn new(salts: Salts) -> Self {
+        let feeders = salts.len();
+        Self { first: Deadlines::new(feeders), rings: iter::repeat_with(Ring::default).take(feeders).collect(), salts }
     }
 
     pub fn next(&self) -> Time {
@@ -90,9 +112,10 @@ impl ManyFeeders {
         }
     }
 
-    /// Takes the first packet; there has to be one.
+    /// Takes the first packet; there must be one.
     pub fn receive(&mut self) -> Packet {
-        let feeder = self.first.first();
+        let time = self.first.earliest();
+        let feeder = self.first.first_by(|feeder| rank(self.salts.of(feeder as u32), time));
         let ring = &mut self.rings[feeder];
         let packet = ring.take(Packet::word_by_word);
         self.first.set(feeder, ring.of_front(|packet| packet.time, Time::NEVER));

@@ -70,8 +70,8 @@ impl Granules {
         (&mut slot.packets, is_first)
     }
 
-    /// Takes the packets before `until`, in the order of (time, `feeder`).
-    pub fn take(&mut self, until: Time, pool: &mut Pool, feeder: impl Fn(&Packet) -> u32) -> Vec<Packet> {
+    /// Takes the packets before `until`, in the order of time, and of `come_after` at equal times.
+    pub fn take(&mut self, until: Time, pool: &mut Pool, come_after: impl Fn(&Packet, &Packet) -> bool) -> Vec<Packet> {
         let last_granule = until.picoseconds() >> self.granule_bits;
         if self.occupied.is_power_of_two() && self.far_next == Time::NEVER {
             let slot = &mut self.slots[self.occupied.trailing_zeros() as usize];
@@ -87,7 +87,7 @@ impl Granules {
         if self.far_next.picoseconds() >> self.granule_bits < last_granule.saturating_add(SLOTS / 2) {
             self.bring_nearer(until, &mut taken, pool);
         }
-        pool.sort(&mut taken, feeder);
+        pool.sort(&mut taken, come_after);
         taken
     }
 

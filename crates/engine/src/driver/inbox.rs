@@ -1,6 +1,7 @@
 //! Packets on their way to a node.
 //!
-//! A node takes packets up to a time, in the order of (time, feeder). Afterwards none may arrive before that time.
+//! A node takes packets up to a time, in the order of time and, at one instant, of [`Salts`]. Afterwards none may arrive
+//! before that time.
 
 use std::iter;
 
@@ -9,6 +10,7 @@ use forebay_qdisc::Time;
 use crate::driver::feeders::{FewFeeders, ManyFeeders};
 use crate::driver::granules::Granules;
 use crate::driver::pool::Pool;
+use crate::driver::ties::Salts;
 use crate::packet::Packet;
 
 /// The packets that a node has not taken yet. With a few links it fills a cache line.
@@ -46,12 +48,12 @@ impl Outgoing {
 }
 
 impl Inbox {
-    /// For this many links, on each of which packets arrive in order.
-    pub fn of_links(links: usize) -> Self {
-        Self::of(if links <= FewFeeders::FEW {
-            Packets::FewLinks(FewFeeders::new())
+    /// For links with these salts, on each of which packets arrive in order.
+    pub fn of_links(salts: &Salts) -> Self {
+        Self::of(if salts.len() <= FewFeeders::FEW {
+            Packets::FewLinks(FewFeeders::new(salts.clone()))
         } else {
-            Packets::ManyLinks(Box::new(ManyFeeders::new(links)))
+            Packets::ManyLinks(Box::new(ManyFeeders::new(salts.clone())))
         })
     }
 
@@ -122,10 +124,10 @@ impl Inbox {
 
     /// As [`Granules::take`].
     #[inline]
-    pub fn take(&mut self, until: Time, pool: &mut Pool, feeder: impl Fn(&Packet) -> u32) -> Vec<Packet> {
+    pub fn take(&mut self, until: Time, pool: &mut Pool, come_after: impl Fn(&Packet, &Packet) -> bool) -> Vec<Packet> {
         self.closed_until = until;
         match &mut self.packets {
-            Packets::AnyOrder(packets) => packets.take(until, pool, feeder),
+            Packets::AnyOrder(packets) => packets.take(until, pool, come_after),
             _ => iter::from_fn(|| (self.next() < until).then(|| self.receive())).collect(),
         }
     }
@@ -157,6 +159,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::driver::ties::rank;
     use crate::packet::PacketFields;
 
     fn packet(time: u64, flow: u32) -> Packet {
@@ -173,7 +176,9 @@ mod tests {
                 (prop::collection::vec((0_u64..100_000, 0_u32..30), 0..60), 0_u64..20_000), 1..20
             ),
         ) {
-            let mut inbox = granule_bits.map_or_else(|| Inbox::of_links(feeders as usize), Inbox::of_routes);
+            // Two salts are equal: their feeders come in the order of the numbers.
+            let salts = Salts::new((0..feeders).map(|feeder| (feeder / 2).wrapping_mul(0x9e37_79b9)));
+            let mut inbox = granule_bits.map_or_else(|| Inbox::of_links(&salts), Inbox::of_routes);
             let (mut model, mut now, mut pool) = (Vec::new(), 0, Pool::default());
             let mut last = vec![0; feeders as usize];
             for (arrivals, step) in steps {
@@ -189,9 +194,13 @@ mod tests {
                 let first = model.iter().min().map_or(Time::NEVER, |first| Time::from_picoseconds(first.0));
                 prop_assert_eq!(inbox.next(), first);
                 now += step;
-                let taken = inbox.take(Time::from_picoseconds(now), &mut pool, Packet::flow_id);
+                let taken = inbox.take(Time::from_picoseconds(now), &mut pool, |one, other| {
+                    one.flow_id() != other.flow_id() && salts.come_after(one.flow_id(), other.flow_id(), one.time)
+                });
                 let mut expected: Vec<(u64, u32)> = model.iter().copied().filter(|arrival| arrival.0 < now).collect();
-                expected.sort_unstable();
+                expected.sort_by_key(|&(time, feeder)| {
+                    (time, rank(salts.of(feeder), Time::from_picoseconds(time)), feeder)
+                });
                 let given = taken.iter().map(|packet| (packet.time.picoseconds(), packet.flow_id()));
                 prop_assert_eq!(given.collect::<Vec<_>>(), expected);
                 model.retain(|arrival| arrival.0 >= now);
@@ -204,8 +213,8 @@ mod tests {
     #[test]
     #[should_panic(expected = "a packet into a closed window")]
     fn nothing_comes_into_a_closed_window() {
-        let (mut inbox, mut pool) = (Inbox::of_links(1), Pool::default());
-        let taken = inbox.take(Time::from_picoseconds(100), &mut pool, Packet::flow_id);
+        let (mut inbox, mut pool) = (Inbox::of_links(&Salts::new([0].into_iter())), Pool::default());
+        let taken = inbox.take(Time::from_picoseconds(100), &mut pool, |_, _| false);
         pool.give_back(taken);
         inbox.push(packet(99, 0), 0);
     }

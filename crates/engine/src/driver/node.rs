@@ -6,6 +6,7 @@ use crate::driver::agenda::Agenda;
 use crate::driver::inbox::{Inbox, Outgoing};
 use crate::driver::pool::Pool;
 use crate::driver::routes::{RouteRows, Routes, Step};
+use crate::driver::ties::Salts;
 use crate::ethernet::control::{ControlRows, MessageTable};
 use crate::observe::interval::MeasuredInterval;
 use crate::observe::report::Report;
@@ -16,7 +17,7 @@ use crate::spec::LinkId;
 pub(crate) use crate::driver::routes::NodeId;
 
 /// A part of the network that runs by itself as far as its arrivals are known. At one time its timers come before
-/// arrivals, and these come in the order of the links.
+/// arrivals, these in the order of [`Salts`], and idle ports choose after all arrivals.
 pub(crate) trait Node: Send {
     /// Does what comes before time zero: an endpoint is ahead of its node by the delay of its downlink.
     fn start(&mut self, _me: NodeId, _lanes: &mut Lanes) {}
@@ -64,10 +65,7 @@ pub(crate) struct Lanes {
 impl Lanes {
     /// See [`Granules`](crate::driver::granules::Granules) for `granule_bits`.
     pub fn new(routes: Routes, nodes: usize, granule_bits: u32, measured: MeasuredInterval) -> Self {
-        let inbox = |node| match routes.links_to(node) {
-            0 => Inbox::of_routes(granule_bits),
-            links => Inbox::of_links(links),
-        };
+        let inbox = |node| routes.links_to(node).map_or_else(|| Inbox::of_routes(granule_bits), Inbox::of_links);
         Self {
             inboxes: (0..nodes).map(inbox).collect(),
             agenda: Agenda::new(nodes),
@@ -115,7 +113,7 @@ impl Lanes {
 
     /// Lanes that lead nowhere, for the end of the run.
     pub fn nowhere(measured: MeasuredInterval) -> Self {
-        Self::new(Routes::new(&RouteRows::default(), 0, Vec::new(), false), 0, 0, measured)
+        Self::new(Routes::new(&RouteRows::default(), 0, Vec::new(), false, Salts::default()), 0, 0, measured)
     }
 
     /// Sends a packet to the next node of its route, where it arrives at `packet.time`.
@@ -177,12 +175,12 @@ impl Lanes {
         self.agenda.set(node, next.min(self.inboxes[node as usize].next()));
     }
 
-    /// Takes the arrivals before `until`, in the order of (time, feeder). The vector is to be [given
+    /// Takes the arrivals before `until`, in their order. The vector is to be [given
     /// back](Lanes::give_back).
     #[inline]
     pub fn take(&mut self, node: NodeId, until: Time) -> Vec<Packet> {
         let Self { inboxes, pool, routes, taken, .. } = self;
-        let packets = inboxes[node as usize].take(until, pool, |packet| routes.feeder(packet));
+        let packets = inboxes[node as usize].take(until, pool, |one, other| routes.come_after(one, other));
         *taken += packets.len() as u64;
         packets
     }

@@ -1,5 +1,7 @@
 //! Spare vectors and space for sorting, shared by all inboxes so that little memory is touched.
 
+use std::cmp::Ordering;
+
 use crate::packet::Packet;
 
 #[derive(Default)]
@@ -21,13 +23,13 @@ impl Pool {
         }
     }
 
-    /// Sorts by (time, feeder). What comes from one feeder is a run, mostly in order. A few runs are merged. What comes
-    /// from many feeders is put into buckets of about one packet each, and then in order within a few places.
-    pub fn sort(&mut self, packets: &mut Vec<Packet>, feeder: impl Fn(&Packet) -> u32) {
+    /// Sorts by time, and by `come_after` at equal times; packets of one feeder keep their order. The packets of one
+    /// feeder are a run, mostly in order. A few runs are merged. Packets of many feeders are put into buckets of about
+    /// one packet each, and then in order within a few places.
+    pub fn sort(&mut self, packets: &mut Vec<Packet>, come_after: impl Fn(&Packet, &Packet) -> bool) {
         const FEW: usize = 24;
-        let after = |one: &Packet, other: &Packet| {
-            one.time > other.time || (one.time == other.time && feeder(one) > feeder(other))
-        };
+        let after =
+            |one: &Packet, other: &Packet| one.time > other.time || (one.time == other.time && come_after(one, other));
         let mut runs = Runs::default();
         for (place, pair) in packets.windows(2).enumerate() {
             if after(&pair[0], &pair[1]) && !runs.begin(place + 1) {
@@ -45,7 +47,16 @@ impl Pool {
             std::mem::swap(packets, &mut self.scratch);
             insert_each(packets, after);
         } else {
-            packets.sort_by_key(|packet| (packet.time, feeder(packet)));
+            let order = |one: &Packet, other: &Packet| {
+                if after(one, other) {
+                    Ordering::Greater
+                } else if after(other, one) {
+                    Ordering::Less
+                } else {
+                    Ordering::Equal
+                }
+            };
+            packets.sort_by(order);
         }
     }
 

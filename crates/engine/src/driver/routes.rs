@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::driver::prefetch::prefetch;
+use crate::driver::ties::Salts;
 use crate::packet::Packet;
 use crate::spec::LinkId;
 
@@ -12,7 +13,7 @@ pub(crate) type NodeId = u32;
 const BEYOND_THE_CACHE: usize = 4096;
 
 /// A node and the number of its feeder: the link by which a packet comes or, numbered behind the links, the endpoint.
-/// At one time packets come in the order of these numbers.
+/// At one time packets come in the order of [`Salts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub node: NodeId,
@@ -56,14 +57,18 @@ pub(crate) struct Routes {
     link_ends: Arc<[Step]>,
     /// The link by which a packet leaves the node of each step; empty if no node needs it.
     leaves_by: Arc<[LinkId]>,
-    links_to: Arc<[usize]>,
+    /// Of all feeders.
+    salts: Salts,
+    /// Of the links to each node; empty if packets follow routes.
+    salts_to: Arc<[Salts]>,
 }
 
 const NOWHERE: Step = Step { node: NodeId::MAX, feeder: u32::MAX };
 
 impl Routes {
-    /// `tells_links`: nodes of shared ports need to know by which link a packet leaves.
-    pub fn new(routes: &RouteRows, directions: usize, link_ends: Vec<Step>, tells_links: bool) -> Self {
+    /// `tells_links`: nodes of shared ports need to know by which link a packet leaves. `salts` are those of all
+    /// feeders.
+    pub fn new(routes: &RouteRows, directions: usize, link_ends: Vec<Step>, tells_links: bool, salts: Salts) -> Self {
         let stride = routes.iter().map(<[Step]>::len).max().unwrap_or(0).max(1);
         let mut steps = Vec::with_capacity(routes.len() * stride);
         for (route, row) in routes.iter().zip(1..) {
@@ -79,27 +84,29 @@ impl Routes {
             directions,
             link_ends: link_ends.into(),
             leaves_by,
-            links_to: Arc::default(),
+            salts,
+            salts_to: Arc::default(),
         }
     }
 
     /// Renumbers nodes by their `places`, and the links to each node from zero on.
     pub fn number(&mut self, places: &[NodeId]) {
-        let mut links_to = vec![0; places.iter().max().map_or(0, |&last| last as usize + 1)];
+        let mut salts_to = vec![Vec::new(); places.iter().max().map_or(0, |&last| last as usize + 1)];
         let (steps, link_ends) = (Arc::make_mut(&mut self.steps), Arc::make_mut(&mut self.link_ends));
         for step in link_ends.iter_mut().chain(steps).filter(|step| **step != NOWHERE) {
             step.node = places[step.node as usize];
         }
-        for step in link_ends {
-            let count = &mut links_to[step.node as usize];
-            (step.feeder, *count) = (*count as u32, *count + 1);
+        for (step, link) in link_ends.iter_mut().zip(0..) {
+            let salts = &mut salts_to[step.node as usize];
+            step.feeder = salts.len() as u32;
+            salts.push(self.salts.of(link));
         }
-        self.links_to = links_to.into();
+        self.salts_to = salts_to.into_iter().map(|salts| Salts::new(salts.into_iter())).collect();
     }
 
-    /// Links that lead to a node; none where packets follow routes.
-    pub fn links_to(&self, node: usize) -> usize {
-        self.links_to.get(node).copied().unwrap_or(0)
+    /// The salts of the links that lead to a node; `None` if packets follow routes.
+    pub fn links_to(&self, node: usize) -> Option<&Salts> {
+        self.salts_to.get(node).filter(|salts| salts.len() > 0)
     }
 
     pub fn directions(&self) -> usize {
@@ -132,9 +139,16 @@ impl Routes {
         self.leaves_by[packet.direction_index() * self.stride + packet.hop() - 1]
     }
 
-    /// What has fed the packet's node.
+    /// Whether `one` comes after `other`, which arrives at the same node at the same time.
     #[inline]
-    pub fn feeder(&self, packet: &Packet) -> u32 {
+    pub fn come_after(&self, one: &Packet, other: &Packet) -> bool {
+        let feeders = [one, other].map(|packet| self.feeder(packet));
+        feeders[0] != feeders[1] && self.salts.come_after(feeders[0], feeders[1], one.time)
+    }
+
+    /// The feeder of the packet's node.
+    #[inline]
+    fn feeder(&self, packet: &Packet) -> u32 {
         self.steps[packet.direction_index() * self.stride + packet.hop() - 1].feeder
     }
 }

@@ -197,7 +197,7 @@ impl Adapter {
     fn hand_over(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
         let Some(attached) = &mut self.attached else { return false };
         let has_taken = attached.receive(packet, lanes);
-        self.take_sent(lanes);
+        self.take_sent(packet.time, lanes);
         has_taken
     }
 
@@ -205,7 +205,7 @@ impl Adapter {
     fn run_endpoints(&mut self, now: Time, lanes: &mut Lanes) {
         if let Some(attached) = &mut self.attached {
             attached.expire(now, lanes);
-            self.take_sent(lanes);
+            self.take_sent(now, lanes);
         }
     }
 
@@ -214,10 +214,10 @@ impl Adapter {
         self.attached.as_ref().map_or(Time::NEVER, |attached| attached.next())
     }
 
-    fn take_sent(&mut self, lanes: &mut Lanes) {
+    fn take_sent(&mut self, now: Time, lanes: &mut Lanes) {
         let Self { attached, ingress, lost, .. } = self;
         let Some(attached) = attached else { return };
-        for (packet, queue) in attached.take_sent() {
+        for (packet, queue) in attached.take_sent(now) {
             if !ingress.push(queue, packet, packet.time) {
                 lost.lost(&packet, &lanes.measured);
                 lanes.release(&packet);

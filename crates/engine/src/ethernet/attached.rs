@@ -1,10 +1,13 @@
 //! The endpoints of a node behind its adapter.
 
+use std::collections::VecDeque;
+
 use forebay_qdisc::Time;
 
 use crate::driver::node::Lanes;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::outbox::{Exit, Outbox};
+use crate::host::send_path::SendPath;
 use crate::host::several::{End, Endpoints};
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -17,6 +20,8 @@ pub(crate) struct AttachedParts {
     pub takers: Vec<(usize, u32)>,
     /// (flow, direction) and the virtual output queue of its packets.
     pub queues: Vec<(usize, u32)>,
+    /// `None` if packets reach the adapter at once.
+    pub path: Option<Box<SendPath>>,
 }
 
 /// The endpoints of a node. The adapter carries what they send.
@@ -24,41 +29,53 @@ pub(crate) struct Attached {
     ends: Endpoints,
     takers: ByDirection,
     queues: ByDirection,
-    /// Packets that the adapter has not taken yet.
-    sent: Vec<Packet>,
+    path: Option<Box<SendPath>>,
+    /// Packets that the adapter has not taken yet, with the time at which they reach it.
+    sent: VecDeque<Packet>,
 }
 
 impl Attached {
     /// `None` without endpoints.
     pub fn new(parts: AttachedParts) -> Option<Self> {
-        let AttachedParts { endpoints, takers, queues } = parts;
+        let AttachedParts { endpoints, takers, queues, path } = parts;
         let ends = Endpoints::of(endpoints, 0)?;
-        Some(Self { ends, takers: ByDirection::new(&takers), queues: ByDirection::new(&queues), sent: Vec::new() })
+        let (takers, queues) = (ByDirection::new(&takers), ByDirection::new(&queues));
+        Some(Self { ends, takers, queues, path, sent: VecDeque::new() })
     }
 
-    /// When an endpoint next acts by itself.
+    /// When an endpoint next acts by itself, or a packet reaches the adapter.
     pub fn next(&self) -> Time {
-        self.ends.next()
+        self.sent.front().map_or(Time::NEVER, |packet| packet.time).min(self.ends.next())
     }
 
     pub fn expire(&mut self, now: Time, lanes: &mut Lanes) {
-        self.ends.expire(now, &mut Outbox { exit: Exit::Adapter(&mut self.sent), lanes });
+        self.ends
+            .expire(now, &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), lanes });
     }
 
     /// Delivers a packet at `packet.time`. Returns false if no endpoint receives it.
     pub fn receive(&mut self, packet: &Packet, lanes: &mut Lanes) -> bool {
         let Some(endpoint) = self.takers.of(packet) else { return false };
-        self.ends.receive(packet, endpoint, &mut Outbox { exit: Exit::Adapter(&mut self.sent), lanes });
+        self.ends.receive(
+            packet,
+            endpoint,
+            &mut Outbox { exit: Exit::Adapter(&mut self.sent), path: self.path.as_deref_mut(), lanes },
+        );
         true
     }
 
-    /// The packets sent since the last call, each with its virtual output queue.
-    pub fn take_sent(&mut self) -> impl Iterator<Item = (Packet, usize)> {
+    /// The packets that reach the adapter by `now`, each with its virtual output queue.
+    pub fn take_sent(&mut self, now: Time) -> impl Iterator<Item = (Packet, usize)> {
         let Self { sent, queues, .. } = self;
-        sent.drain(..).filter_map(|packet| Some((packet, queues.of(&packet)? as usize)))
+        let due = std::iter::from_fn(move || {
+            let is_due = sent.front().is_some_and(|packet| packet.time <= now);
+            if is_due { sent.pop_front() } else { None }
+        });
+        due.filter_map(|packet| Some((packet, queues.of(&packet)? as usize)))
     }
 
     pub fn finish(&mut self, end: Time, report: &mut Report) {
+        report.holds(self.sent.len() as u64);
         self.ends.finish(end, report);
     }
 }

@@ -8,6 +8,7 @@ use crate::error::RunError;
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::conversation::{Client, Conversation, ConversationParts, Role};
 use crate::host::endpoint::MadeEndpoint;
+use crate::host::send_path::SendPath;
 use crate::host::tcp::{Acknowledger, Bulk, TcpSink, TcpSource, Transmitter};
 use crate::host::udp::{UdpSink, UdpSource, UdpSourceParts};
 use crate::layout::EndpointId;
@@ -27,6 +28,8 @@ pub(crate) struct Endpoints<'a> {
     pub checkpoints: Checkpoints,
     /// Whether the flows become time series.
     pub sampled: bool,
+    /// Datagrams that may wait for a private uplink; `None` for any number.
+    pub device_queue_limit: Option<u32>,
 }
 
 #[derive(Default)]
@@ -105,6 +108,33 @@ impl Endpoints<'_> {
     fn flow(&self, endpoint: EndpointId) -> (usize, bool) {
         let flow = self.numbers.flow_of[endpoint as usize] as usize;
         (flow, self.numbers.ends[flow].0 == endpoint)
+    }
+
+    /// The processing time of an endpoint's host, in picoseconds.
+    pub fn processing_time(&self, endpoint: EndpointId) -> Distribution {
+        let (flow, is_source) = self.flow(endpoint);
+        self.flows.get(flow).host_jitter[usize::from(!is_source)]
+    }
+
+    /// Whether an endpoint sends datagrams.
+    fn sends_datagrams(&self, endpoint: EndpointId) -> bool {
+        let (flow, is_source) = self.flow(endpoint);
+        is_source && matches!(self.flows.get(flow).transport, Transport::Udp { .. })
+    }
+
+    /// The way of packets from these endpoints, which are on one host. `uplink` is the name of its private uplink.
+    pub fn send_path(&self, endpoints: &[EndpointId], uplink: Option<&str>) -> Option<Box<SendPath>> {
+        let has_datagrams = endpoints.iter().any(|&endpoint| self.sends_datagrams(endpoint));
+        let limit = self.device_queue_limit.filter(|_| has_datagrams && uplink.is_some());
+        let delays = endpoints.iter().map(|&endpoint| self.processing_time(endpoint)).collect();
+        let path = uplink.map_or_else(
+            || {
+                let (flow, is_source) = self.flow(endpoints[0]);
+                format!("flow/{}/{}", self.flows.get(flow).name, if is_source { "source" } else { "sink" })
+            },
+            |uplink| format!("link/{uplink}"),
+        );
+        SendPath::new(delays, limit, stream(self.seed, &format!("{path}/processing")))
     }
 
     /// Which end of a one-way TCP transfer an endpoint is, if it is one.

@@ -17,6 +17,7 @@ use crate::host::by_host::ByHost;
 use crate::host::endpoint::MadeEndpoint;
 use crate::host::endpoints::BulkEnd;
 use crate::host::outbox::{Exit, Outbox};
+use crate::host::send_path::SendPath;
 use crate::host::several::{End, Endpoints};
 use crate::host::tcp::{TcpSink, TcpSource};
 use crate::layout::{EndpointId, HostPlan};
@@ -30,6 +31,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct HostParts {
     pub downlink: Option<Link>,
     pub uplink: Option<Link>,
+    pub path: Option<Box<SendPath>>,
     pub endpoints: Vec<MadeEndpoint>,
 }
 
@@ -57,11 +59,13 @@ struct Hosts<E, const ARE_MANY: bool> {
 struct Host<E> {
     /// When its timer entry is due, in its own time.
     planned: Time,
-    /// By how much its downlink is shorter than the longest one.
-    behind: Span,
+    /// `None` if packets leave at once.
+    path: Option<Box<SendPath>>,
     downlink: Option<Link>,
     uplink: Option<Link>,
     end: E,
+    /// By how much its downlink is shorter than the longest one.
+    behind: Span,
 }
 
 impl<E: End> Host<E> {
@@ -117,9 +121,10 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
         let mut hosts = Vec::with_capacity(plans.len());
         for (plan, first) in plans.into_iter().zip(first_of) {
-            let HostParts { downlink, uplink, endpoints } = make(&plan)?;
+            let HostParts { downlink, uplink, path, endpoints } = make(&plan)?;
             let end = E::of(endpoints, first).expect("a host has endpoints, of the kind that is asked for");
-            hosts.push(Host { planned: Time::NEVER, behind: farthest - plan.distance, downlink, uplink, end });
+            let behind = farthest - plan.distance;
+            hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, path, end });
         }
         let by_host = ByHost::new(hosts.len());
         Ok(Self { hosts, host_of, endpoint_of, first_direction, by_host, timers: BinaryHeap::new(), farthest })
@@ -138,7 +143,7 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
 
     #[inline(always)]
     fn receive(&mut self, host: u32, mut packet: Packet, lanes: &mut Lanes) {
-        let Host { downlink, uplink, end, .. } = &mut self.hosts[host as usize];
+        let Host { downlink, uplink, path, end, .. } = &mut self.hosts[host as usize];
         if let Some(downlink) = downlink {
             match downlink.pass(packet, &lanes.measured, &lanes.sacks) {
                 Some(passed) => packet = passed,
@@ -149,7 +154,8 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             }
         }
         let number = if E::IS_ONE { 0 } else { self.endpoint_of[packet.direction_index() - self.first_direction] };
-        end.receive(&packet, number, &mut Outbox { exit: Exit::over(uplink.as_mut()), lanes });
+        let (exit, path) = (Exit::over(uplink.as_mut()), path.as_deref_mut());
+        end.receive(&packet, number, &mut Outbox { exit, path, lanes });
     }
 
     #[inline]
@@ -233,7 +239,8 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
             host.planned = Time::NEVER;
             let last = (due - host.behind - Span::from_picoseconds(1)).min(lanes.measured.to);
             if host.end.next() <= last {
-                host.end.expire(last, &mut Outbox { exit: Exit::over(host.uplink.as_mut()), lanes });
+                let (exit, path) = (Exit::over(host.uplink.as_mut()), host.path.as_deref_mut());
+                host.end.expire(last, &mut Outbox { exit, path, lanes });
             }
             self.plan(number, lanes.measured.to);
         }
@@ -267,7 +274,10 @@ impl<E: End, const ARE_MANY: bool> Node for Hosts<E, ARE_MANY> {
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         let measured = report.measured();
-        for Host { downlink, uplink, end: ends, .. } in &mut self.hosts {
+        for Host { downlink, uplink, path, end: ends, .. } in &mut self.hosts {
+            if let (Some(path), Some(uplink)) = (path, &uplink) {
+                report.device_queue(path.dropped(), uplink.number(), uplink.rate());
+            }
             for link in [downlink, uplink].into_iter().flatten() {
                 report.link(link.finish(&measured));
             }

@@ -188,6 +188,7 @@ impl Several {
     #[inline]
     fn receive(&mut self, packet: &Packet, place: u32, out: &mut Outbox<'_>) {
         self.expire(packet.time, out);
+        out.turn_to(place);
         self.endpoints[place as usize].0.receive(packet, out);
         self.plan(place);
     }
@@ -212,6 +213,7 @@ impl Several {
         }
         *planned = Time::NEVER;
         if endpoint.next() <= at {
+            out.turn_to(place);
             endpoint.expire(at, out);
         }
         self.plan(place);

@@ -153,7 +153,7 @@ impl UdpSource {
             ecn: self.ecn,
         });
         self.book.sent(&packet, false);
-        out.send(packet);
+        out.send_datagram(packet);
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! Gathers the books of all nodes, checks that every packet is accounted for, and makes the tables.
 
-use forebay_qdisc::Span;
+use forebay_qdisc::{Rate, Span};
 
 use crate::error::RunError;
 use crate::link::LinkReport;
@@ -17,6 +17,7 @@ use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
 use crate::observe::results::{RunResult, Series};
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::texts::Texts;
+use crate::observe::warnings::{self, DeviceDrops, Warning};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 
@@ -37,6 +38,7 @@ pub struct Report {
     held: u64,
     control: ControlCount,
     adapters: Vec<AdapterReport>,
+    device_drops: Vec<DeviceDrops>,
     buffer_waits: Vec<BufferWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
@@ -57,6 +59,7 @@ impl Report {
             held: 0,
             control: ControlCount::default(),
             adapters: Vec::new(),
+            device_drops: Vec::new(),
             buffer_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
@@ -86,6 +89,15 @@ impl Report {
             if direction % 2 == 0 {
                 self.flows.dropped[direction / 2] += measured;
             }
+        }
+    }
+
+    /// The datagrams that the device queue in front of `uplink` dropped.
+    pub(crate) fn device_queue(&mut self, book: &LossBook, uplink: LinkId, rate: Rate) {
+        self.lost(book);
+        for (direction, &(dropped, _)) in &book.directions {
+            let (flow, uplink) = (self.labels.name(direction / 2).to_owned(), self.link_name(uplink).to_owned());
+            self.device_drops.push(DeviceDrops { flow, uplink, rate, dropped });
         }
     }
 
@@ -305,6 +317,12 @@ impl Report {
         )))
     }
 
+    fn warnings(&self) -> Vec<Warning> {
+        let mut warnings = warnings::of_lockstep(&self.queues, &self.queue_flows);
+        warnings.extend(warnings::of_device_queues(&self.device_drops));
+        warnings
+    }
+
     pub(crate) fn close(mut self, sampling_interval: Option<Span>) -> Result<RunResult, RunError> {
         if let Some(error) = self.trace_error.take() {
             return Err(error);
@@ -318,6 +336,7 @@ impl Report {
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
         let deadlock = deadlock::find(&self.buffer_waits, &|link| self.link_name(link).to_owned());
+        let warnings = self.warnings();
         let hops = self.links.hops;
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
@@ -329,6 +348,7 @@ impl Report {
             adapters: adapter_table(&self.adapters),
             deadlock,
             series: self.series,
+            warnings,
             ..RunResult::default()
         };
         result.engine.packet_hops = hops;

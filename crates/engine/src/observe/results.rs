@@ -2,6 +2,7 @@
 
 use crate::observe::deadlock::Deadlock;
 use crate::observe::texts::Texts;
+use crate::observe::warnings::Warning;
 
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
@@ -119,6 +120,8 @@ pub struct RunResult {
     pub deadlock: Option<Deadlock>,
     /// Time series, sorted by kind, name and quantity.
     pub series: Vec<Series>,
+    /// Properties of the run that its user may not expect.
+    pub warnings: Vec<Warning>,
     /// Speed and memory.
     pub engine: EngineStats,
     /// A hash of the tables, without `state_bytes`, and the series' values.

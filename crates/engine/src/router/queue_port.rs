@@ -1,4 +1,6 @@
 //! A discipline that holds its packets: it is asked for one at the end of each transmission.
+//!
+//! An idle port asks after the last arrival of an instant, so that the discipline chooses among all of them.
 
 use forebay_qdisc::{Cx, Discipline, Span, Time};
 
@@ -10,6 +12,15 @@ use crate::observe::queue_book::{BookSink, Books};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
+/// When a port serves its queue, relative to the arrivals of the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Turn {
+    /// At the end of a transmission, or when the discipline asked for it.
+    BeforeArrivals,
+    /// As an idle port.
+    AfterArrivals,
+}
+
 pub(crate) struct QueuePort {
     link: Link,
     checkpoints: Checkpoints,
@@ -17,13 +28,15 @@ pub(crate) struct QueuePort {
     discipline: Box<dyn Discipline<Packet>>,
     /// The end of the last transmission has not been dealt with.
     busy: bool,
+    /// An idle port chooses after all arrivals of this time.
+    chooses_at: Option<Time>,
     /// Up to when the queue's length has been integrated.
     integrated: Time,
 }
 
 impl QueuePort {
     pub fn new(link: Link, checkpoints: Checkpoints, books: Books, discipline: Box<dyn Discipline<Packet>>) -> Self {
-        Self { link, checkpoints, books, discipline, busy: false, integrated: Time::ZERO }
+        Self { link, checkpoints, books, discipline, busy: false, chooses_at: None, integrated: Time::ZERO }
     }
 
     /// When the discipline is asked next, if no packet arrives before.
@@ -53,7 +66,14 @@ impl QueuePort {
         }
     }
 
+    /// Serves everything that comes before the arrivals at `now`.
     fn catch_up(&mut self, now: Time, lanes: &mut Lanes) {
+        if let Some(at) = self.chooses_at {
+            if at >= now {
+                return;
+            }
+            self.choose(at, lanes);
+        }
         loop {
             let deadline = self.deadline();
             if deadline > now {
@@ -67,18 +87,37 @@ impl QueuePort {
         }
     }
 
-    /// When a packet that waits may go next. An empty queue has no deadline: the next arrival looks at the link.
-    pub fn next_departure(&self) -> Time {
-        if self.discipline.backlog().packets > 0 { self.deadline() } else { Time::NEVER }
+    fn choose(&mut self, at: Time, lanes: &mut Lanes) {
+        self.chooses_at = None;
+        if !self.busy {
+            self.serve(at, lanes);
+        }
     }
 
-    /// Sends what is due up to `now`, where packets wait.
-    pub fn expire(&mut self, now: Time, lanes: &mut Lanes) {
-        while self.next_departure() <= now {
-            if self.checkpoints.next() <= now {
-                self.sample(now, lanes);
+    /// The time of the next departure, and whether it comes after the arrivals of that time. An empty queue has none:
+    /// the next arrival looks at the link.
+    pub fn next_departure(&self) -> (Time, Turn) {
+        match self.chooses_at {
+            Some(at) => (at, Turn::AfterArrivals),
+            None if self.discipline.backlog().packets > 0 => (self.deadline(), Turn::BeforeArrivals),
+            None => (Time::NEVER, Turn::BeforeArrivals),
+        }
+    }
+
+    /// Sends the packets that are due up to `last`.
+    pub fn expire(&mut self, last: (Time, Turn), lanes: &mut Lanes) {
+        loop {
+            let next = self.next_departure();
+            if next > last {
+                return;
             }
-            self.catch_up(now, lanes);
+            if self.checkpoints.next() <= next.0 {
+                self.sample(next.0, lanes);
+            }
+            match self.chooses_at {
+                Some(at) => self.choose(at, lanes),
+                None => self.catch_up(next.0, lanes),
+            }
         }
     }
 
@@ -118,7 +157,7 @@ impl QueuePort {
         let mut sink = BookSink { book: &mut books.book, sacks: &mut lanes.sacks, now };
         discipline.enqueue(*packet, &mut Cx { now, rng: &mut books.rng, sink: &mut sink });
         if !self.busy {
-            self.serve(now, lanes);
+            self.chooses_at = Some(now);
         }
         let queued = self.discipline.backlog().packets;
         let book = &mut self.books.book;
@@ -130,6 +169,7 @@ impl QueuePort {
         // All that is left is to tell an empty queue that the link came free.
         let mut lanes = Lanes::nowhere(report.measured());
         self.sample(end, &mut lanes);
+        self.expire((end, Turn::AfterArrivals), &mut lanes);
         self.catch_up(end, &mut lanes);
         self.integrate(end);
         let Self { link, books, discipline, .. } = self;
@@ -150,7 +190,7 @@ impl QueuePort {
 
 impl Node for QueuePort {
     fn next(&self) -> Time {
-        self.next_departure()
+        self.next_departure().0
     }
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
@@ -159,7 +199,7 @@ impl Node for QueuePort {
             self.receive(packet, lanes);
         }
         lanes.give_back(packets);
-        self.expire(until - Span::from_picoseconds(1), lanes);
+        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), lanes);
         if self.busy { self.link.free_at } else { until }
     }
 

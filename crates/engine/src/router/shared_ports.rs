@@ -4,7 +4,7 @@ use forebay_qdisc::{Span, Time};
 
 use crate::driver::node::{Lanes, Node, NodeId};
 use crate::observe::report::Report;
-use crate::router::queue_port::QueuePort;
+use crate::router::queue_port::{QueuePort, Turn};
 use crate::spec::LinkId;
 
 /// The ports with their links, in the order of these.
@@ -17,10 +17,10 @@ impl SharedPorts {
         Self { ports }
     }
 
-    /// Sends what is due up to `now`, in the order of (time, link).
-    fn expire(&mut self, now: Time, lanes: &mut Lanes) {
+    /// Sends the packets that are due up to `last`, in the order of (time, link).
+    fn expire(&mut self, last: (Time, Turn), lanes: &mut Lanes) {
         while let Some((_, port)) = self.ports.iter_mut().min_by_key(|(link, port)| (port.next_departure(), *link))
-            && port.next_departure() <= now
+            && port.next_departure() <= last
         {
             port.expire(port.next_departure(), lanes);
         }
@@ -29,20 +29,20 @@ impl SharedPorts {
 
 impl Node for SharedPorts {
     fn next(&self) -> Time {
-        self.ports.iter().map(|(_, port)| port.next_departure()).min().unwrap_or(Time::NEVER)
+        self.ports.iter().map(|(_, port)| port.next_departure().0).min().unwrap_or(Time::NEVER)
     }
 
     fn run(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> Time {
         let packets = lanes.take(me, until);
         for packet in &packets {
-            self.expire(packet.time, lanes);
+            self.expire((packet.time, Turn::BeforeArrivals), lanes);
             let link = lanes.routes.leaves_by(packet);
             if let Ok(place) = self.ports.binary_search_by_key(&link, |(link, _)| *link) {
                 self.ports[place].1.receive(packet, lanes);
             }
         }
         lanes.give_back(packets);
-        self.expire(until - Span::from_picoseconds(1), lanes);
+        self.expire((until - Span::from_picoseconds(1), Turn::AfterArrivals), lanes);
         until
     }
 

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use forebay_qdisc::Time;
 
 use crate::observe::handed_in::FlowLabels;
+use crate::spec::distribution::Distribution;
 use crate::spec::flow::{FlowSpec, Transport};
 use crate::spec::link::LinkId;
 
@@ -20,13 +21,20 @@ pub(crate) struct Flows {
 /// What is kept of a flow beside its name.
 struct Kept {
     /// Shared with the flow before if it has the same.
-    transport: Rc<Transport>,
+    traits: Rc<Traits>,
     start: Time,
     stop: Time,
     class: u8,
     /// Where the links of its data and of its ACKs end.
     forward_end: usize,
     backward_end: usize,
+}
+
+/// The parts of a flow that most flows of a group share.
+#[derive(PartialEq)]
+struct Traits {
+    transport: Transport,
+    host_jitter: [Distribution; 2],
 }
 
 /// A flow, as [`FlowSpec`] describes it.
@@ -40,19 +48,21 @@ pub(crate) struct Flow<'a> {
     pub start: Time,
     pub stop: Time,
     pub class: u8,
+    pub host_jitter: [Distribution; 2],
 }
 
 impl Flows {
     pub fn add(&mut self, flow: FlowSpec) {
-        let FlowSpec { name, group, transport, forward, backward, start, stop, class } = flow;
+        let FlowSpec { name, group, transport, forward, backward, start, stop, class, host_jitter } = flow;
         self.labels.push(&name, &group, kind(&transport));
-        let before = self.all.last().map(|before| &before.transport);
-        let transport = before.filter(|before| ***before == transport).map_or_else(|| Rc::new(transport), Rc::clone);
+        let traits = Traits { transport, host_jitter };
+        let before = self.all.last().map(|before| &before.traits);
+        let traits = before.filter(|before| ***before == traits).map_or_else(|| Rc::new(traits), Rc::clone);
         self.links.extend(forward);
         let forward_end = self.links.len();
         self.links.extend(backward);
         let backward_end = self.links.len();
-        self.all.push(Kept { transport, start, stop, class, forward_end, backward_end });
+        self.all.push(Kept { traits, start, stop, class, forward_end, backward_end });
     }
 
     pub fn len(&self) -> usize {
@@ -65,12 +75,13 @@ impl Flows {
         Flow {
             name: self.labels.name(index),
             group: self.labels.group(index),
-            transport: &kept.transport,
+            transport: &kept.traits.transport,
             forward: &self.links[first..kept.forward_end],
             backward: &self.links[kept.forward_end..kept.backward_end],
             start: kept.start,
             stop: kept.stop,
             class: kept.class,
+            host_jitter: kept.traits.host_jitter,
         }
     }
 

@@ -98,6 +98,7 @@ impl Star {
             let access = builder.add_link(link(format!("access-{name}"), self.access_mbps, None, 0.0));
             let back = builder.add_link(link(format!("access-{name}/back"), self.access_mbps, None, 0.0));
             builder.add_flow(FlowSpec {
+                host_jitter: [Distribution::Constant(0.0); 2],
                 group: name.clone(),
                 name,
                 transport,

@@ -14,12 +14,13 @@ use crate::ethernet::egress::DestinationFlow;
 use crate::ethernet::frames::GeneratorParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::host::endpoints::Endpoints;
+use crate::host::send_path::SendPath;
 use crate::layout::EndpointId;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::packet::{FlowId, Packet};
 use crate::rng::stream;
-use crate::spec::Transport;
 use crate::spec::flows::Flow;
+use crate::spec::{Distribution, Transport};
 
 pub(super) struct Stations<'a> {
     endpoints: &'a Endpoints<'a>,
@@ -77,7 +78,7 @@ impl<'a> Stations<'a> {
         seed: u64,
         sampled: bool,
     ) -> Result<(), RunError> {
-        let (mut generator_of, mut places) = (Vec::new(), BTreeMap::new());
+        let (mut generator_of, mut places, mut delays) = (Vec::new(), BTreeMap::new(), Vec::new());
         for id in std::mem::take(&mut self.flows_at[node as usize]) {
             let flow = self.endpoints.flows.get(id as usize);
             let has_endpoints = !matches!(flow.transport, Transport::Frames { .. });
@@ -88,7 +89,7 @@ impl<'a> Stations<'a> {
                 let supply = supply(parts, flow, &mut generator_of, seed);
                 let queue = add_source(parts, id, flow, supply, seed, sampled);
                 if has_endpoints {
-                    let place = self.place(&mut parts.attached, source, &mut places)?;
+                    let place = self.place(&mut parts.attached, source, &mut places, &mut delays)?;
                     parts.attached.queues.push((data, queue));
                     parts.attached.takers.extend(has_acks.then_some((acks, place)));
                 }
@@ -104,7 +105,7 @@ impl<'a> Stations<'a> {
                 book: ReceiveBook::new(sampled && !has_endpoints),
             });
             if has_endpoints {
-                let place = self.place(&mut parts.attached, sink, &mut places)?;
+                let place = self.place(&mut parts.attached, sink, &mut places, &mut delays)?;
                 parts.attached.takers.push((data, place));
             }
             if has_acks {
@@ -121,6 +122,8 @@ impl<'a> Stations<'a> {
                 parts.attached.queues.push((acks, queue));
             }
         }
+        let rng = stream(seed, &format!("adapter/{}/processing", parts.spec.name));
+        parts.attached.path = SendPath::new(delays, None, rng);
         Ok(())
     }
 
@@ -130,12 +133,14 @@ impl<'a> Stations<'a> {
         attached: &mut AttachedParts,
         endpoint: EndpointId,
         places: &mut BTreeMap<EndpointId, u32>,
+        delays: &mut Vec<Distribution>,
     ) -> Result<u32, RunError> {
         if let Some(&place) = places.get(&endpoint) {
             return Ok(place);
         }
         let place = attached.endpoints.len() as u32;
         attached.endpoints.push(self.endpoints.make(endpoint)?);
+        delays.push(self.endpoints.processing_time(endpoint));
         places.insert(endpoint, place);
         Ok(place)
     }

@@ -10,6 +10,7 @@ use forebay_units::Bytes;
 use super::super::*;
 use crate::driver::node::{Node as _, NodeId};
 use crate::driver::routes::{RouteRows, Routes, Step};
+use crate::driver::ties::Salts;
 use crate::ethernet::attached::AttachedParts;
 use crate::ethernet::voq::{SourceFlow, Supply};
 use crate::link::Link;
@@ -181,7 +182,13 @@ impl Setup {
         });
         let measured = MeasuredInterval { from: Time::ZERO, to: END };
         let ends = [NEIGHBOUR, NODE].map(|node| Step { node, feeder: 0 });
-        let mut routes = Routes::new(&RouteRows::default(), ROWS.directions(2), ends.to_vec(), false);
+        let mut routes = Routes::new(
+            &RouteRows::default(),
+            ROWS.directions(2),
+            ends.to_vec(),
+            false,
+            Salts::new([0, 0].into_iter()),
+        );
         routes.number(&[NODE, NEIGHBOUR]);
         let lanes = Lanes::new(routes, 2, 10, measured);
         Node { adapter, sent: Vec::new(), lead: Span::ZERO, lanes }

@@ -1,0 +1,86 @@
+//! The way of a packet from an endpoint to the uplink: the processing time of the host, then, for datagrams, the queue of
+//! the network device.
+//!
+//! A host needs some microseconds for a packet, and never the same number of them. Without this the packets of flows that
+//! share a bottleneck stay in step, and the same flow loses all of them (Floyd and Jacobson 1992, "On traffic phase effects
+//! in packet-switched gateways").
+
+use forebay_qdisc::Time;
+use rand_pcg::Pcg64Mcg;
+
+use crate::driver::ring::Ring;
+use crate::link::Link;
+use crate::observe::interval::MeasuredInterval;
+use crate::observe::loss_book::LossBook;
+use crate::packet::Packet;
+use crate::spec::Distribution;
+
+pub(crate) struct SendPath {
+    /// Processing time of the endpoint that sends, in picoseconds.
+    delay: Distribution,
+    /// Processing times by endpoint, where a host has several endpoints.
+    delays: Box<[Distribution]>,
+    rng: Pcg64Mcg,
+    /// When the last packet left. Packets of a host keep their order.
+    released: Time,
+    /// When the datagrams in the device queue begin their transmission.
+    waiting: Ring<Time>,
+    /// Datagrams that may wait; `None` for any number.
+    limit: Option<u32>,
+    dropped: LossBook,
+}
+
+impl SendPath {
+    /// `None` if packets pass at once: the endpoints have no processing time and no limit.
+    pub fn new(delays: Vec<Distribution>, limit: Option<u32>, rng: Pcg64Mcg) -> Option<Box<Self>> {
+        let first = *delays.first()?;
+        if limit.is_none() && delays.iter().all(|delay| *delay == Distribution::Constant(0.0)) {
+            return None;
+        }
+        let delays = if delays.iter().all(|delay| *delay == first) { Box::default() } else { delays.into() };
+        let (released, waiting, dropped) = (Time::ZERO, Ring::default(), LossBook::default());
+        Some(Box::new(Self { delay: first, delays, rng, released, waiting, limit, dropped }))
+    }
+
+    /// The endpoint at `place` sends the next packets.
+    #[inline]
+    pub fn turn_to(&mut self, place: u32) {
+        if let Some(delay) = self.delays.get(place as usize) {
+            self.delay = *delay;
+        }
+    }
+
+    /// Delays a packet by the processing time.
+    #[inline]
+    pub fn process(&mut self, packet: &mut Packet) {
+        if self.delay != Distribution::Constant(0.0) {
+            packet.time += self.delay.draw_span(&mut self.rng);
+        }
+        packet.time = packet.time.max(self.released);
+        self.released = packet.time;
+    }
+
+    /// Takes a datagram into the device queue of `uplink`. Returns false if the queue is full.
+    #[inline]
+    pub fn admit(&mut self, datagram: &Packet, uplink: &Link, measured: &MeasuredInterval) -> bool {
+        let Some(limit) = self.limit else { return true };
+        let (now, start) = (datagram.time, datagram.time.max(uplink.free_at));
+        while self.waiting.front().is_some_and(|start| *start <= now) {
+            self.waiting.pop();
+        }
+        if start == now {
+            return true;
+        }
+        if self.waiting.len() >= limit as usize {
+            self.dropped.lost(datagram, measured);
+            return false;
+        }
+        self.waiting.push(start);
+        true
+    }
+
+    /// The datagrams that found the queue full.
+    pub fn dropped(&self) -> &LossBook {
+        &self.dropped
+    }
+}
