@@ -1675,7 +1675,7 @@ Whose rate a [`Service`] is.
 
 
 Preset = TypeAliasType(
-    "Preset", Literal["rfc", "linux", "ns2", "ns2_linux", "ns2_pre2001"]
+    "Preset", Literal["basic", "rfc", "linux", "ns2", "ns2_linux", "ns2_pre2001"]
 )
 """
 A well-known TCP by its name. Each parameter may still be set.
@@ -1971,6 +1971,18 @@ The number of a router, from 1, or "each": flow i, from 0, joins at router i + 1
 Enters = TypeAliasType("Enters", Enters1 | Literal["each"])
 """
 The number of a router, from 1, or "each": flow i, from 0, joins at router i + 1.
+"""
+
+
+HostJitter = TypeAliasType("HostJitter", Literal["none"] | SpanDistribution)
+"""
+Processing time of a host: "none", or a time, or how it is drawn.
+"""
+
+
+HostQueue = TypeAliasType("HostQueue", str)
+"""
+Limit of a host's device queue: "1000 packets", or "unlimited".
 """
 
 
@@ -3935,11 +3947,17 @@ class TcpConfig(BaseModel):
     )
     preset: Preset | None = None
     """
-    A set of values for the keys that are not given: "rfc", "linux", "ns2", "ns2_linux" or "ns2_pre2001". Default: the values shown here.
+    A set of values for the keys that are not given: "linux", "rfc", "basic", "ns2", "ns2_linux" or "ns2_pre2001". Default: "linux", whose values the other keys show as their defaults.
     """
-    congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = (
-        "newreno"
-    )
+    congestion_control: Annotated[CongestionControl, Field(validate_default=True)] = {
+        "cubic": {
+            "beta": 0.7,
+            "growth": 0.4,
+            "fast_convergence": True,
+            "reno_friendly": True,
+            "arithmetic": "linux",
+        }
+    }
     """
     Window law and recovery: "reno", "newreno", "bic" or "cubic" (the last two also as tables with parameters), or "linux_bic" or "linux_cubic", in Linux's arithmetic as in ns-2 2.35.
     """
@@ -3947,11 +3965,11 @@ class TcpConfig(BaseModel):
     """
     Growth of the window at the start: "standard" (RFC 5681), "hystart" (Linux) or "hystart_plus_plus" (RFC 9406). Default: "hystart" with "cubic", otherwise "standard".
     """
-    sack: bool = False
+    sack: bool = True
     """
     Selective acknowledgements (RFC 2018) and the recovery that uses them (RFC 6675).
     """
-    rate_reduction: RateReduction | None = None
+    rate_reduction: RateReduction | None = "proportional"
     """
     How recovery with SACK reaches the reduced window: "at_once" (RFC 6675), "rate_halving" (Linux before 3.2, ns-2's TCP/Linux) or "proportional" (RFC 9937, Linux since 3.2). Default: "proportional".
     """
@@ -3963,23 +3981,23 @@ class TcpConfig(BaseModel):
     """
     Whether duplicate ACKs also restart the retransmission timer, as in ns-2's TCP/Linux, so that nothing times out while ACKs arrive. In RFC 6298 (5.3) only ACKs of new data restart it.
     """
-    dsack: bool = False
+    dsack: bool = True
     """
     Whether the receiver reports data that arrives twice (D-SACK, RFC 2883). Needs `sack`.
     """
-    rack: bool = False
+    rack: bool = True
     """
     Whether losses are detected by the time since a segment was sent rather than by counting (RACK, RFC 8985). Needs `sack`.
     """
-    tail_loss_probe: bool = False
+    tail_loss_probe: bool = True
     """
     Whether a probe is sent after two round trips without an ACK, so that the loss of the last segments is repaired before the timeout (TLP, RFC 8985, section 7). Needs `rack`.
     """
-    timestamps: bool = False
+    timestamps: bool = True
     """
     Whether each segment carries the time when it was sent and each ACK returns it (RFC 7323). Each ACK that advances then yields a round-trip sample, of retransmissions too, which ends the doubling of the timeout. The option takes 12 bytes in each segment and ACK, in addition to `header` and `ack_size`.
     """
-    undo: bool = False
+    undo: bool = True
     """
     Whether the window is restored after an unnecessary retransmission, which timestamps (Eifel, RFC 3522 and 4015) or D-SACK (RFC 3708) reveal. Needs `timestamps` or `dsack`.
     """
@@ -4011,19 +4029,19 @@ class TcpConfig(BaseModel):
     """
     Initial slow-start threshold, in segments. Default: slow start ends at the first loss or mark (RFC 5681, 3.1).
     """
-    byte_counting_limit: Annotated[int, Field(ge=0)] = 1
+    byte_counting_limit: Annotated[int, Field(ge=0)] = 4294967295
     """
     Maximum growth of the window for one ACK, in segments (RFC 3465's L). 1 is RFC 5681; 2 compensates for delayed ACKs.
     """
-    min_rto: Span = "1 s"
+    min_rto: Span = "200 ms"
     """
     Minimum retransmission timeout (RFC 6298: 1 s; ns-2 and Linux: 200 ms).
     """
-    min_rto_of: MinRtoOf = "timeout"
+    min_rto_of: MinRtoOf = "deviation"
     """
     Quantity that `min_rto` bounds: the "timeout" (RFC 6298), or its "deviation", the part added to the smoothed round trip (Linux).
     """
-    max_rto: Span = "60 s"
+    max_rto: Span = "120 s"
     """
     Maximum retransmission timeout, however often it was doubled (RFC 6298: at least 60 s).
     """
@@ -4035,11 +4053,11 @@ class TcpConfig(BaseModel):
     """
     Tick of the clock that measures round trips; timeouts are multiples of it. "0 s" is exact; ns-2's `tcpTick_` is 10 ms.
     """
-    delayed_ack: bool = False
+    delayed_ack: bool = True
     """
     Whether the receiver acknowledges every second segment, and a single one only after `delayed_ack_timeout` (RFC 5681, 4.2). Otherwise it acknowledges every segment at once.
     """
-    delayed_ack_timeout: Span = "200 ms"
+    delayed_ack_timeout: Span = "40 ms"
     """
     Maximum delay of an ACK (RFC 5681: at most 500 ms; 200 ms is customary).
     """
@@ -4059,7 +4077,7 @@ class TcpConfig(BaseModel):
     """
     Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     """
-    reduction_base: ReductionBase = "flight_size"
+    reduction_base: ReductionBase = "congestion_window"
     """
     Quantity that a sign of congestion reduces by a factor: the "flight_size" (RFC 5681, equation 4) or the "congestion_window", used or not (Linux).
     """
@@ -4067,7 +4085,7 @@ class TcpConfig(BaseModel):
     """
     Whether a reduction rounds to whole segments, as in ns-2 before 2006 (`precisionReduce_`).
     """
-    idle_restart: IdleRestart = "initial_window"
+    idle_restart: IdleRestart = "halving"
     """
     Effect of an idle time on the window: it returns to the "initial_window" (RFC 5681, 4.1), or is reduced by "halving", as in Linux.
     """
@@ -4146,6 +4164,14 @@ class Scenario(BaseModel):
     flows: Annotated[list[FlowGroup], Field(min_length=1)]
     """
     The traffic: at least one group.
+    """
+    host_jitter: HostJitter | None = None
+    """
+    Processing time of the hosts: a random delay before a packet leaves a host of TCP or UDP. Packets of a host keep their order. "none" switches it off. Default: { uniform = ["0 us", "10 us"] }, the variation of a Linux host; "none" on a host with a TCP flow of the presets "basic", "ns2", "ns2_linux" or "ns2_pre2001".
+    """
+    host_queue: HostQueue | None = None
+    """
+    Limit of the device queue of a host: how many UDP packets may wait for the host's own uplink. The host drops the others. Default: "1000 packets", as Linux; "unlimited" for no limit. TCP is not dropped there.
     """
     probes: Probes | None = None
     """
@@ -4726,6 +4752,10 @@ class FlowGroup(BaseModel):
     enters: Enters | None = None
     """
     Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
+    """
+    host_jitter: HostJitter | None = None
+    """
+    Processing time of the hosts for the packets of this group, in both directions. Default: the scenario's `host_jitter`. Not for cells and frames.
     """
     ecn: bool = False
     """

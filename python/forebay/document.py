@@ -129,6 +129,7 @@ def document_of(raw: RawResult) -> Document:
         "warmup_s": raw.warmup_s,
         **{table: Rows(getattr(raw, table)) for table in TABLES},
         "deadlock": raw.deadlock,
+        "warnings": list(raw.warnings),
         "series": [{**entry, "values": values_of(entry["values"])} for entry in raw.series],
         "engine": dict(raw.engine),
         "digest": raw.digest,

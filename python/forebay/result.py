@@ -107,6 +107,16 @@ class Deadlock:
     """Time at which the last of them stopped sending, in seconds."""
 
 
+@dataclass(frozen=True)
+class Warning:  # noqa: A001 - the name under which results carry it
+    """A simplification of the model, or a property of the run, that its user may not expect."""
+
+    text: str
+    """The property, with the names of what it concerns."""
+    remedy: str
+    """How to avoid it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Result:
     """The results of one run.
@@ -153,6 +163,8 @@ class Result:
     """A hash of all results but `state_bytes`: equal digests mean equal results, bit for bit."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
+    warnings: tuple[Warning, ...] = ()
+    """Simplifications and properties of the run that its user may not expect."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -171,6 +183,7 @@ class Result:
             queue_flows=frame_of(raw.queue_flows),
             adapters=frame_of(raw.adapters),
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
+            warnings=tuple(Warning(**warning) for warning in raw.warnings),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -301,6 +314,7 @@ class Result:
             return cls(
                 engine=Engine(**document["engine"]),
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
+                warnings=tuple(Warning(**warning) for warning in document["warnings"]),
                 all_series=read_series(path / SERIES_FILE, document["series"]),
                 **kept,
             )
@@ -319,6 +333,7 @@ def rows_document(result: Result, *, series: bool = True) -> Document:
         **{key: getattr(result, key) for key in ("scenario", "seed", "duration_s", "warmup_s")},
         **{table: Rows(getattr(result, table).to_dict()) for table in TABLES},
         "deadlock": None if result.deadlock is None else asdict(result.deadlock),
+        "warnings": [asdict(warning) for warning in result.warnings],
         "series": [entry.to_dict(values=series) for entry in result.all_series],
         "engine": asdict(result.engine),
         "digest": result.digest,

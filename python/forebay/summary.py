@@ -256,8 +256,11 @@ def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
 
 
 def _warnings(document: Document) -> list[RenderableType]:
-    """Return warnings of what an Ethernet is not supposed to do."""
-    warnings: list[RenderableType] = []
+    """Return the warnings of the run, and those about faults of an Ethernet."""
+    warnings: list[RenderableType] = [
+        f"[yellow]warning:[/yellow] {escape(warning['text'])}\n[dim]hint: {escape(warning['remedy'])}[/dim]"
+        for warning in document["warnings"]
+    ]
     ports = [*document["queues"], *document["adapters"]] if document["adapters"] else []
     lossy = [row for row in ports if row["frames_lost"] and row["pause_frames_sent"]]
     if lossy:

@@ -1,6 +1,6 @@
 //! Results as columns, handed over without copying.
 
-use forebay_engine::{Column, Deadlock, EngineStats, RunResult, Series, Table};
+use forebay_engine::{Column, Deadlock, EngineStats, RunResult, Series, Table, Warning};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -39,6 +39,8 @@ pub(crate) struct RawResult {
     adapters: Py<PyDict>,
     /// Links that had stopped each other for good, and since when; none if none had.
     deadlock: Option<Py<PyDict>>,
+    /// Properties of the run that its user may not expect: dictionaries of `text` and `remedy`.
+    warnings: Py<PyList>,
     /// Time series.
     series: Py<PyList>,
     /// Speed and memory of the run.
@@ -62,6 +64,7 @@ impl RawResult {
             queue_flows: columns(py, result.queue_flows, form)?,
             adapters: columns(py, result.adapters, form)?,
             deadlock: result.deadlock.map(|deadlock| deadlock_entries(py, deadlock)).transpose()?,
+            warnings: warning_entries(py, result.warnings)?,
             series: PyList::new(py, series)?.unbind(),
             engine: engine_entries(py, result.engine)?,
             digest: result.digest,
@@ -106,6 +109,17 @@ fn deadlock_entries(py: Python<'_>, deadlock: Deadlock) -> PyResult<Py<PyDict>> 
     entries.set_item("links", deadlock.links)?;
     entries.set_item("since_s", deadlock.since_s)?;
     Ok(entries.unbind())
+}
+
+fn warning_entries(py: Python<'_>, warnings: Vec<Warning>) -> PyResult<Py<PyList>> {
+    let list = PyList::empty(py);
+    for Warning { text, remedy } in warnings {
+        let entry = PyDict::new(py);
+        entry.set_item("text", text)?;
+        entry.set_item("remedy", remedy)?;
+        list.append(entry)?;
+    }
+    Ok(list.unbind())
 }
 
 fn engine_entries(py: Python<'_>, engine: EngineStats) -> PyResult<Py<PyDict>> {

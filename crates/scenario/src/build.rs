@@ -1,6 +1,7 @@
 //! From a validated scenario to a network.
 
 mod ethernet;
+mod hosts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,10 +14,13 @@ use forebay_qdisc::{Queue, Rng, Time};
 use forebay_switching::{InputFifos, SharedMemory, VirtualOutputQueues};
 use forebay_units::QueueSize;
 
+use crate::build::hosts::HostTimes;
 use crate::guests::Guests;
 use crate::lan::Lan;
 use crate::layout::{CellsOfInput, DirectedLink, Layout, PlannedFabric, PlannedFlow, Source};
-use crate::schema::{self, Cells, Fabric, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern};
+use crate::schema::{
+    self, Cells, Fabric, HostQueue, QueueSpec, ScenarioSpec, SeriesKind, Switch, UdpPattern as Pattern,
+};
 
 /// Links or flows that are added between two calls of the control function.
 const STEPS_PER_CHECK: usize = 1 << 12;
@@ -40,7 +44,11 @@ pub(crate) fn network(
     let at = |span| Time::ZERO + span;
     let mut builder = NetworkBuilder::new(seed, at(scenario.warmup), at(scenario.duration), probes(scenario));
     let mut switches: BTreeMap<usize, Switch<'_>> = BTreeMap::new();
+    if let HostQueue::Packets(packets) = scenario.host_queue {
+        builder.limit_device_queues(packets);
+    }
     let watched = watched_flows(&layout, scenario);
+    let host_times = HostTimes::new(&layout, scenario);
     // Of a million flows links and routes take hundreds of megabytes: each is gone when it has been added.
     for (index, link) in std::mem::take(&mut layout.links).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
@@ -61,7 +69,7 @@ pub(crate) fn network(
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;
         }
-        builder.add_flow(flow(planned, scenario, lan.as_ref(), seed)?);
+        builder.add_flow(flow(planned, scenario, lan.as_ref(), &host_times, seed)?);
     }
     go_on()?;
     drop(switches);
@@ -178,7 +186,13 @@ fn fabric(fabric: &PlannedFabric, scenario: &ScenarioSpec) -> Result<FabricSpec,
     Ok(FabricSpec { name: fabric.name.clone(), ports, inputs, slot, speedup })
 }
 
-fn flow(planned: PlannedFlow, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, seed: u64) -> Result<FlowSpec, RunError> {
+fn flow(
+    planned: PlannedFlow,
+    scenario: &ScenarioSpec,
+    lan: Option<&Lan<'_>>,
+    host_times: &HostTimes,
+    seed: u64,
+) -> Result<FlowSpec, RunError> {
     let group = &scenario.flows[planned.group];
     let drawn_as = if let Source::Frames(frames) = &planned.source { &frames.first } else { &planned.name };
     let draw = |what: &str, from: Distribution| match from {
@@ -210,6 +224,7 @@ fn flow(planned: PlannedFlow, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, se
         schema::Transport::Cells(cells) => cells_transport(cells, &planned)?,
         schema::Transport::Frames(frames) => ethernet::frames_transport(frames, &planned, lan)?,
     };
+    let host_jitter = host_times.of(&planned, group);
     Ok(FlowSpec {
         name: planned.name,
         group: group.name.clone(),
@@ -219,6 +234,7 @@ fn flow(planned: PlannedFlow, scenario: &ScenarioSpec, lan: Option<&Lan<'_>>, se
         start: Time::ZERO + start + group.stagger * u64::from(planned.index),
         stop: group.stop.map_or(Time::NEVER, |stop| Time::ZERO + stop),
         class: group.class,
+        host_jitter,
     })
 }
 

@@ -7,7 +7,7 @@ use forebay_engine::{Network, RunError, RunResult};
 
 use crate::guests::Guests;
 use crate::load::Scenario;
-use crate::{build, memory};
+use crate::{build, memory, warnings};
 
 /// Runs `scenario` under `seed`, or under its own seed. `control` is called now and then with the part of the run that
 /// is done, and answers whether to continue. Traces go into `out`, if there is such a folder.
@@ -72,5 +72,6 @@ fn run_by(
     let mut result = run(network, control)?;
     result.scenario = scenario.name().to_owned();
     result.seed = seed;
+    result.warnings.splice(0..0, warnings::warnings(spec, out.is_some()));
     Ok(result)
 }

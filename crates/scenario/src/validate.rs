@@ -23,6 +23,9 @@ use check::{LONGEST_RUN, Validity, check_name, require};
 pub(crate) fn validate(spec: &ScenarioSpec) -> Validity {
     let root = Path::default();
     times(spec, &root)?;
+    if let Some(jitter) = &spec.host_jitter {
+        flows::processing_time(jitter, &root.key("host_jitter"))?;
+    }
     if let Some(name) = &spec.name {
         check_name(name, &root.key("name"))?;
     }

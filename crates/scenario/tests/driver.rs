@@ -229,6 +229,7 @@ fn a_panic_of_a_node_ends_all_threads() {
 fn a_conversation_among_idle_hosts_runs_alike() {
     let text = r#"
         duration = "20 ms"
+        host_jitter = "none"
         [topology.dumbbell]
         access = { rate = "1 Gbps", delay = "550 ns" }
         bottleneck = { rate = "1 Gbps", delay = "550 ns", queue = "red" }

@@ -83,10 +83,11 @@ def _facts(result: Result) -> list[tuple[str, str]]:
 
 
 def _warnings(result: Result) -> list[str]:
+    warnings = [f"{warning.text}. {warning.remedy}." for warning in result.warnings]
     if result.deadlock is None:
-        return []
+        return warnings
     ring = " waits for ".join([*result.deadlock.links, result.deadlock.links[0]])
-    return [f"Deadlock since {time_text(result.deadlock.since_s)}: {ring}."]
+    return [*warnings, f"Deadlock since {time_text(result.deadlock.since_s)}: {ring}."]
 
 
 def _repeat(result: Result, folder: Path) -> str:

@@ -9,7 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserializer, Error, Visitor};
 
 use super::tagged::{self, Algorithm};
-use super::{Cells, Frames, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
+use super::{Cells, Frames, HostJitter, LinkSpec, OneOrMany, SizeDistribution, SpanDistribution};
 
 /// A group of flows that differ only in their random numbers.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -51,6 +51,10 @@ pub struct FlowGroup {
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
     #[serde(default)]
     pub enters: Option<Enters>,
+    /// Processing time of the hosts for the packets of this group, in both directions. Default: the scenario's
+    /// `host_jitter`. Not for cells and frames.
+    #[serde(default)]
+    pub host_jitter: Option<HostJitter>,
     /// UDP only: packets are ECN-capable, ECT(0). For TCP see `transport.tcp.ecn`.
     #[serde(default)]
     pub ecn: bool,

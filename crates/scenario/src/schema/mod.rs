@@ -7,6 +7,7 @@
 mod distribution;
 mod ethernet;
 mod flows;
+mod host;
 mod one_or_many;
 mod probes;
 mod python;
@@ -27,6 +28,7 @@ pub use flows::{
     Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep, RequestResponse,
     Transport, Udp, UdpPattern,
 };
+pub use host::{HostJitter, HostQueue};
 pub use one_or_many::OneOrMany;
 pub use probes::{FlowGauges, Probes, SeriesKind, Trace};
 pub use python::PythonQueue;

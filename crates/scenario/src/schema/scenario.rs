@@ -3,7 +3,7 @@
 use forebay_units::Span;
 use schemars::JsonSchema;
 
-use super::{FlowGroup, Probes, Topology, Trace};
+use super::{FlowGroup, HostJitter, HostQueue, Probes, Topology, Trace};
 
 /// A scenario: a network, its traffic, and what is recorded.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize, JsonSchema)]
@@ -29,6 +29,15 @@ pub struct ScenarioSpec {
     /// The traffic: at least one group.
     #[schemars(length(min = 1))]
     pub flows: Vec<FlowGroup>,
+    /// Processing time of the hosts: a random delay before a packet leaves a host of TCP or UDP. Packets of a host keep
+    /// their order. "none" switches it off. Default: { uniform = ["0 us", "10 us"] }, the variation of a Linux host;
+    /// "none" on a host with a TCP flow of the presets "basic", "ns2", "ns2_linux" or "ns2_pre2001".
+    #[serde(default)]
+    pub host_jitter: Option<HostJitter>,
+    /// Limit of the device queue of a host: how many UDP packets may wait for the host's own uplink. The host drops the
+    /// others. Default: "1000 packets", as Linux; "unlimited" for no limit. TCP is not dropped there.
+    #[serde(default)]
+    pub host_queue: HostQueue,
     /// Time series. Default: none.
     #[serde(default)]
     pub probes: Option<Probes>,

@@ -12,11 +12,13 @@ use super::graph::Reach;
 use super::{frames, switch};
 use crate::names;
 use crate::schema::{
-    Application, Enters, FlowGroup, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution, Topology,
-    Transport, Udp, UdpPattern,
+    Application, Enters, FlowGroup, HostJitter, OneOrMany, RateStep, ScenarioSpec, SizeDistribution, SpanDistribution,
+    Topology, Transport, Udp, UdpPattern,
 };
 
 const MOST_FLOWS: u64 = 1 << 24;
+/// Far more than any host takes for a packet.
+const LONGEST_PROCESSING: Span = Span::from_seconds(1);
 /// The largest packet of IPv4.
 const LARGEST_PACKET: u64 = 65_535;
 /// More bytes than any link here carries in the longest run.
@@ -54,6 +56,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             Transport::Frames(frames) => frames::frames(group, frames, spec, &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
+        host_jitter(group, &at)?;
     }
     unique_names(spec, path)?;
     match spec.topology.lan() {
@@ -63,6 +66,25 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
         }
         None => Ok(()),
     }
+}
+
+/// Cells and frames have no hosts that process them.
+fn host_jitter(group: &FlowGroup, at: &Path) -> Validity {
+    let Some(jitter) = group.host_jitter else { return Ok(()) };
+    let at = || at.key("host_jitter");
+    let has_hosts = matches!(group.transport, Transport::Tcp(_) | Transport::Udp(_));
+    let message = || format!("`{}` has no hosts with a processing time", group.name);
+    require(has_hosts, at, message, "expected it with `transport.tcp` or `transport.udp` only")?;
+    processing_time(&jitter, &at())
+}
+
+/// Checks a processing time of hosts.
+pub(super) fn processing_time(jitter: &HostJitter, at: &Path) -> Validity {
+    let (SpanDistribution::Constant(longest)
+    | SpanDistribution::Uniform(_, longest)
+    | SpanDistribution::Exponential(longest)) = jitter.0;
+    let message = || format!("a processing time of {longest} is too long");
+    require(longest <= LONGEST_PROCESSING, || at.clone(), message, "expected at most 1 s")
 }
 
 /// Cells are of a switch, and cross no Ethernet.
