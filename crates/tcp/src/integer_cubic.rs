@@ -190,6 +190,13 @@ impl WindowLaw for IntegerCubic {
         f64::from(share(used_segments as u32, self.beta))
     }
 
+    /// `bictcp_reset`.
+    fn forget(&mut self) {
+        self.maximum = 0;
+        self.stage = None;
+        self.counted = 0.0;
+    }
+
     fn restart(&mut self) {
         self.was_idle = self.stage.is_some();
     }

@@ -2,7 +2,7 @@
 
 use crate::{
     Bytes, CongestionControl, CubicArithmetic, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf,
-    RateReduction, ReductionBase, SlowStart, Span, TcpConfig,
+    RateReduction, ReductionBase, SlowStart, Span, TcpConfig, TimeoutResponse,
 };
 
 /// A well-known TCP by its name. Each parameter may still be set.
@@ -81,6 +81,7 @@ impl TcpConfig {
             delayed_ack_timeout: Span::from_milliseconds(40),
             ecn_floor: EcnFloor::TwoSegments,
             reduction_base: ReductionBase::CongestionWindow,
+            timeout_response: TimeoutResponse::Linux,
             idle_restart: IdleRestart::Halving,
             ..Self::rfc()
         }
