@@ -386,6 +386,10 @@ impl Recovery for RackRecovery {
     /// not.
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
         connection.next = connection.highest;
+        if self.latest.1 == 0 {
+            // Only the SYN has arrived.
+            self.round_trip = connection.round_trip.shortest().unwrap_or(Span::ZERO);
+        }
         self.segments.mark_first_lost();
         self.detect_losses((Time::NEVER, 0), connection, now);
         self.look_again = Time::NEVER;
