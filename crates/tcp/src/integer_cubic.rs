@@ -242,6 +242,16 @@ mod tests {
     }
 
     #[test]
+    fn a_timeout_without_a_reduction_forgets_as_one_with_it() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut law = law();
+        law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0));
+        law.avoid_congestion(&mut window(70.0), 3.0, &path, at_ms(1));
+        law.forget();
+        assert_eq!((law.maximum, law.counted, law.stage.is_none()), (0, 0.0, true));
+    }
+
+    #[test]
     fn twenty_segments_open_the_window_before_the_first_loss() {
         let (mut law, mut window) = (law(), window(48.0));
         let path = RoundTrip::new(&TcpConfig::default());

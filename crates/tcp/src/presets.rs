@@ -168,6 +168,15 @@ mod tests {
     }
 
     #[test]
+    fn only_linux_responds_to_timeouts_as_linux() {
+        let response = |preset| TcpConfig::preset(preset).timeout_response;
+        assert_eq!(response(Preset::Linux), TimeoutResponse::Linux);
+        for preset in [Preset::Rfc, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
+            assert_eq!(response(preset), TimeoutResponse::Rfc, "{preset:?}");
+        }
+    }
+
+    #[test]
     fn the_timers_and_windows_are_those_of_each_stack() {
         let ms = Span::from_milliseconds;
         // Linux: TCP_RTO_MIN, TCP_RTO_MAX, TCP_DELACK_MIN. ns-2: minrto_, rtxcur_init_, tcpTick_, windowInit_.

@@ -199,10 +199,13 @@ impl Recovery for SackRecovery {
     /// Below HighRxt during a recovery, below SND.NXT after a timeout; and the rescue retransmission.
     fn resent_in_flight(&self, connection: &Connection) -> u64 {
         let first = connection.unacknowledged;
-        let resent_below =
-            if connection.in_recovery { self.highest_retransmitted } else { connection.next.min(connection.recovery_point) };
-        let is_rescue_in_flight =
-            self.rescued_from >= first.max(resent_below) && self.scoreboard.missing(self.rescued_from, self.rescued_from + 1) > 0;
+        let resent_below = if connection.in_recovery {
+            self.highest_retransmitted
+        } else {
+            connection.next.min(connection.recovery_point)
+        };
+        let is_rescue_in_flight = self.rescued_from >= first.max(resent_below)
+            && self.scoreboard.missing(self.rescued_from, self.rescued_from + 1) > 0;
         self.scoreboard.missing(first, resent_below).div_ceil(self.segment_bytes) + u64::from(is_rescue_in_flight)
     }
 

@@ -358,6 +358,28 @@ mod tests {
     }
 
     #[test]
+    fn segments_are_counted_whatever_their_size() {
+        let mut segments = SentSegments::new(1);
+        for (start, end) in [(1, 11), (11, 12), (12, 13), (13, 23), (23, 24)] {
+            segments.note_new(start, end, at(0));
+        }
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (5, 0));
+        sack(&mut segments, 11, 13);
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (3, 2));
+        assert_eq!(segments.mark_lost((at(1), 0), |segment| segment.start != 23), 20);
+        assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (1, true));
+        segments.note_retransmission(1, at(5));
+        assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (2, true));
+        // Both are repaired, the second by its original.
+        while segments.pop_acknowledged(13).is_some() {}
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (1, 0));
+        assert!(segments.has_unrepaired());
+        sack(&mut segments, 13, 23);
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (1, 1));
+        assert!(!segments.has_unrepaired());
+    }
+
+    #[test]
     fn losses_found_one_after_another_add_up_until_they_arrive() {
         let mut segments = sent(6);
         assert_eq!(segments.mark_lost((at(5), 61), |segment| segment.start == 11), 10);

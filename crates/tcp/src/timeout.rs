@@ -46,3 +46,15 @@ impl TimeoutResponse {
         if has_gone_back && self == Self::Rfc { limit.min(1.0) } else { limit }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_rfc_counts_one_segment_for_an_ack_after_a_timeout() {
+        let limit = |response: TimeoutResponse, has_gone_back| response.byte_counting_limit(has_gone_back, 2.0);
+        assert_eq!([false, true].map(|gone| limit(TimeoutResponse::Rfc, gone)), [2.0, 1.0]);
+        assert_eq!([false, true].map(|gone| limit(TimeoutResponse::Linux, gone)), [2.0, 2.0]);
+    }
+}
