@@ -1,6 +1,6 @@
 //! The parameters of a TCP connection: documented, with units, defaults and source.
 
-use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Preset, Segment, Span, require};
+use crate::{BicConfig, Bytes, CubicConfig, ParameterError, Preset, Segment, Span, TimeoutResponse, require};
 
 /// Bytes of the timestamp option, with the two that align it (RFC 7323, appendix A).
 const TIMESTAMP_OPTION_BYTES: u64 = 12;
@@ -300,6 +300,9 @@ parameters! {
     reduction_base: ReductionBase = ReductionBase::FlightSize,
     /// Whether a reduction rounds to whole segments, as in ns-2 before 2006 (`precisionReduce_`).
     whole_segment_reduction: bool = false,
+    /// Response to an expiry of the retransmission timer, of a SYN too: "rfc" (RFC 5681, 6298, 3465) or "linux", which
+    /// reduces less.
+    timeout_response: TimeoutResponse = TimeoutResponse::Rfc,
     /// Effect of an idle time on the window: it returns to the "initial_window" (RFC 5681, 4.1), or is reduced by
     /// "halving", as in Linux.
     idle_restart: IdleRestart = IdleRestart::InitialWindow,

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::mem::offset_of;
 
 use crate::slow_start::Departures;
-use crate::undo::Undo;
+use crate::undo::{Undo, Verdict};
 use crate::{
     Ack, CongestionSignal, EcnFloor, ReductionBase, RoundTrip, Segment, SegmentOut, Span, TcpConfig, Time, Window,
     WindowLaw,
@@ -274,6 +274,10 @@ impl Connection {
             if let Some(undo) = &mut self.undo {
                 undo.note_retransmission(seq, now);
             }
+            if seq < self.timed_end && self.timed_end <= end {
+                // The ACK may be that of either transmission (Karn).
+                self.stop_timing();
+            }
         } else if self.timed_end == 0 {
             // One measurement at a time, and never of something sent twice (Karn).
             self.timed_end = end;
@@ -413,16 +417,18 @@ impl Connection {
         if is_full { window } else { flight as f64 / self.segment_bytes as f64 }
     }
 
-    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss).
-    pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, now: Time) {
+    /// Reduces the window by the law, once (RFC 5681, equation 4, for the floor of two segments after a loss), while
+    /// `resent` retransmissions are in flight. An earlier reduction can no longer be undone, nor can one for a mark.
+    pub fn reduce(&mut self, law: &mut dyn WindowLaw, signal: CongestionSignal, resent: u64, now: Time) {
         let before = self.window;
         let mut target = law.reduce(&before, self.used_segments(), signal, now);
         if self.whole_segment_reduction {
             target = libm::floor(target);
         }
         let window = self.window.congestion_window;
+        self.forget_undo();
         if self.wants_undo && signal != CongestionSignal::EcnEcho {
-            self.undo = Some(Box::new(Undo::new(before, self)));
+            self.undo = Some(Box::new(Undo::new(before, self, resent)));
             self.may_undo = true;
         }
         self.window.slow_start_threshold = libm::floor(target).max(2.0);
@@ -486,27 +492,50 @@ impl Connection {
         self.ecn_floor == EcnFloor::Ns2 && self.last_signal == Some(CongestionSignal::EcnEcho)
     }
 
-    /// Whether `ack` shows that the last reduction was unnecessary; then the window is what it was.
-    pub fn undo_if_spurious(&mut self, ack: &Ack) -> bool {
-        let (retransmitted, highest) = (self.counters.segments_retransmitted, self.highest);
-        let Some(undo) = &mut self.undo else { return false };
-        let before = undo.on_ack(ack, retransmitted);
-        if before.is_some() || undo.is_over(ack.ack, highest) {
-            self.undo = None;
-            self.may_undo = false;
+    /// The last reduction stays, whatever ACKs show.
+    pub fn forget_undo(&mut self) {
+        self.undo = None;
+        self.may_undo = false;
+    }
+
+    /// A mark has come: an unnecessary retransmission does not restore the window any more.
+    pub fn confirm_reduction(&mut self) {
+        if let Some(undo) = &mut self.undo {
+            undo.confirm();
         }
-        let Some(before) = before else { return false };
-        self.counters.spurious_reductions += 1;
-        let window = &mut self.window;
-        window.congestion_window = window.congestion_window.max(before.congestion_window);
-        window.slow_start_threshold = window.slow_start_threshold.max(before.slow_start_threshold);
+    }
+
+    /// Whether `ack` shows that the last reduction was unnecessary. Then nothing is recovered any more, and the window
+    /// is what it was, unless a mark came.
+    pub fn judge_reduction(&mut self, ack: &Ack) -> Verdict {
+        let highest = self.highest;
+        let Some(undo) = &mut self.undo else { return Verdict::Open };
+        let verdict = undo.on_ack(ack);
+        if verdict != Verdict::Open || undo.is_over(ack.ack, highest) {
+            self.forget_undo();
+        }
+        let Verdict::Spurious(before) = verdict else { return verdict };
+        if let Some(before) = before {
+            self.counters.spurious_reductions += 1;
+            let window = &mut self.window;
+            window.congestion_window = window.congestion_window.max(before.congestion_window);
+            window.slow_start_threshold = window.slow_start_threshold.max(before.slow_start_threshold);
+            // It is as if there had been no reduction: the next sign of congestion counts, and no CWR is due.
+            self.reduction_point = self.unacknowledged;
+            self.cwr_pending = false;
+        }
         self.in_recovery = false;
         self.inflation = 0.0;
         self.duplicate_acks = 0;
         self.next = self.highest;
         self.recovery_point = self.unacknowledged;
         self.apply_window();
-        true
+        verdict
+    }
+
+    /// Whether the window was reduced for a loss or a mark, and not all that was in flight then is acknowledged.
+    pub fn was_reduced_in_this_window(&self) -> bool {
+        self.unacknowledged < self.reduction_point && self.last_signal != Some(CongestionSignal::Timeout)
     }
 
     /// The most segments that were in flight in this round trip.

@@ -215,6 +215,12 @@ impl Board {
         is_lost
     }
 
+    /// Segments sent again that have neither arrived nor been lost.
+    fn resent_segments(&self, segment_bytes: u64) -> u64 {
+        let resent = self.stretches.iter().filter(|stretch| matches!(stretch.fate, Fate::Resent { .. }));
+        resent.map(|stretch| (stretch.end - stretch.start).div_ceil(segment_bytes)).sum()
+    }
+
     /// Everything that has not arrived is lost.
     fn lose_all(&mut self, unacknowledged: u64, highest: u64) {
         self.extend(unacknowledged, highest);
@@ -365,7 +371,7 @@ impl Recovery for ForwardAckRecovery {
         connection.stop_timing();
         // Not again where a mark in the same window of data has reduced it (RFC 3168, 6.1.2).
         if !connection.ecn || connection.unacknowledged >= connection.reduction_point {
-            connection.reduce(*law, CongestionSignal::Loss, *now);
+            connection.reduce(*law, CongestionSignal::Loss, self.board.resent_segments(self.segment_bytes), *now);
         }
         connection.recovery_point = connection.highest;
         connection.restart_timer(*now);
@@ -395,7 +401,11 @@ impl Recovery for ForwardAckRecovery {
         connection.selective = true;
     }
 
-    fn on_spurious(&mut self) {
+    fn resent_in_flight(&self, _connection: &Connection) -> u64 {
+        self.board.resent_segments(self.segment_bytes)
+    }
+
+    fn on_spurious(&mut self, _connection: &Connection, _now: Time) {
         self.board.clear();
         self.has_found_loss = false;
         self.has_timed_out = false;

@@ -187,7 +187,7 @@ fn a_timeout_that_was_not_needed_leaves_nothing_behind() {
     recovery.on_timeout(&mut connection, Time::ZERO);
     assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, connection.selective), (900, true, true));
     recovery.has_found_loss = true;
-    recovery.on_spurious();
+    recovery.on_spurious(&connection, Time::ZERO);
     assert_eq!((recovery.board.lost_bytes, recovery.has_timed_out, recovery.has_found_loss), (0, false, false));
 }
 

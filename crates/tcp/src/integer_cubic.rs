@@ -190,6 +190,13 @@ impl WindowLaw for IntegerCubic {
         f64::from(share(used_segments as u32, self.beta))
     }
 
+    /// `bictcp_reset`.
+    fn forget(&mut self) {
+        self.maximum = 0;
+        self.stage = None;
+        self.counted = 0.0;
+    }
+
     fn restart(&mut self) {
         self.was_idle = self.stage.is_some();
     }
@@ -232,6 +239,16 @@ mod tests {
         assert_eq!(law.maximum, 76);
         law.reduce(&window(90.0), 90.0, CongestionSignal::Timeout, at_ms(0));
         assert_eq!(law.maximum, 0);
+    }
+
+    #[test]
+    fn a_timeout_without_a_reduction_forgets_as_one_with_it() {
+        let path = RoundTrip::new(&TcpConfig::default());
+        let mut law = law();
+        law.reduce(&window(100.0), 100.0, CongestionSignal::Loss, at_ms(0));
+        law.avoid_congestion(&mut window(70.0), 3.0, &path, at_ms(1));
+        law.forget();
+        assert_eq!((law.maximum, law.counted, law.stage.is_none()), (0, 0.0, true));
     }
 
     #[test]

@@ -41,6 +41,12 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// count.
     fn pause(&mut self, _now: Time) {}
 
+    /// The retransmission timer has expired in a window of data for which the window was reduced already: nothing from
+    /// before counts, as after a timeout, but the threshold stays. Only with [`TimeoutResponse::Linux`].
+    ///
+    /// [`TimeoutResponse::Linux`]: crate::TimeoutResponse::Linux
+    fn forget(&mut self) {}
+
     /// The last reduction is undone, because nothing was lost: what was remembered before it holds again.
     fn undo(&mut self) {}
 

@@ -19,6 +19,7 @@
 //! | `rack.rs`, `sent_segments.rs` | recovery by time, tail loss probe | RFC 8985 |
 //! | `fack.rs` | a recovery that finds lost retransmissions | Mathis & Mahdavi 1996, ns-2 2.35 |
 //! | `rate_reduction.rs` | how the recovery with SACK comes down to the reduced window | RFC 6675, 9937 |
+//! | `timeout.rs` | response to a timeout, by the RFCs or as Linux | RFC 5681, 6298, 3465; Linux 6.12 |
 //! | `undo.rs` | giving the window back after an unnecessary reduction | RFC 3522, 3708, 4015 |
 //! | `window_validation.rs` | a window that the application does not use | RFC 5681, 2861 |
 //! | `config.rs`, `presets.rs` | the parameters, and sets of them that belong together | |
@@ -53,6 +54,7 @@ mod segment;
 mod sender;
 mod sent_segments;
 mod slow_start;
+mod timeout;
 mod undo;
 mod window_validation;
 
@@ -74,3 +76,4 @@ pub use reno::Reno;
 pub use round_trip::RoundTrip;
 pub use segment::{Ack, AckOut, SackBlocks, Segment, SegmentOut};
 pub use sender::Sender;
+pub use timeout::TimeoutResponse;

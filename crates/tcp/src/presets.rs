@@ -2,7 +2,7 @@
 
 use crate::{
     Bytes, CongestionControl, CubicArithmetic, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf,
-    RateReduction, ReductionBase, Span, TcpConfig,
+    RateReduction, ReductionBase, Span, TcpConfig, TimeoutResponse,
 };
 
 /// A well-known TCP by its name. Each parameter may still be set.
@@ -94,6 +94,7 @@ impl TcpConfig {
             delayed_ack_timeout: Span::from_milliseconds(40),
             ecn_floor: EcnFloor::TwoSegments,
             reduction_base: ReductionBase::CongestionWindow,
+            timeout_response: TimeoutResponse::Linux,
             idle_restart: IdleRestart::Halving,
             ..Self::rfc()
         }
@@ -183,6 +184,15 @@ mod tests {
             (33, None)
         );
         assert_eq!(TcpConfig::ns2_linux(33).max_congestion_window_segments, Some(33));
+    }
+
+    #[test]
+    fn only_linux_responds_to_timeouts_as_linux() {
+        let response = |preset| TcpConfig::preset(preset).timeout_response;
+        assert_eq!(response(Preset::Linux), TimeoutResponse::Linux);
+        for preset in [Preset::Rfc, Preset::Ns2, Preset::Ns2Linux, Preset::Ns2Pre2001] {
+            assert_eq!(response(preset), TimeoutResponse::Rfc, "{preset:?}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::rate_reduction::{Progress, Reduction};
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, Turn};
 use crate::sent_segments::{SentSegment, SentSegments};
 use crate::undo::TIMESTAMP_RESOLUTION;
-use crate::{Ack, RateReduction, Span, TcpConfig, Time};
+use crate::{Ack, RateReduction, Span, TcpConfig, Time, TimeoutResponse};
 
 /// Recoveries for which a widened reordering window stays (RACK.reo_wnd_persist).
 const PERSISTENCE: u32 = 16;
@@ -68,6 +68,9 @@ pub(crate) struct RackRecovery {
     news: News,
     /// After a timeout the first lost segment goes out, whatever else is in the network.
     sends_one: bool,
+    /// Not all that was sent before the last timeout is acknowledged.
+    is_after_timeout: bool,
+    timeout_response: TimeoutResponse,
     segment_bytes: u64,
 }
 
@@ -91,6 +94,10 @@ struct News {
     delivered_bytes: u64,
     lost_bytes: u64,
     has_advanced: bool,
+    /// It has widened the tolerance for reordering.
+    has_widened: bool,
+    /// A retransmission is lost, or a timer has found a loss. In Linux that ends the recovery from a timeout.
+    is_lost_again: bool,
     /// Something new was sent since.
     has_sent: bool,
 }
@@ -115,6 +122,8 @@ impl RackRecovery {
             marked_until: 0,
             news: News::default(),
             sends_one: false,
+            is_after_timeout: false,
+            timeout_response: config.timeout_response,
             segment_bytes: u64::from(config.payload_bytes()),
         }
     }
@@ -146,9 +155,9 @@ impl RackRecovery {
 
     /// Step 4: how much later than a round trip a segment may yet arrive (RACK_update_reo_wnd).
     fn reordering_window(&self, connection: &Connection) -> Span {
-        let sacked_segments = self.segments.sacked_bytes() / self.segment_bytes.max(1);
         let is_recovering = connection.in_recovery || connection.unacknowledged < connection.recovery_point;
-        if !self.reordering_seen && (is_recovering || sacked_segments >= u64::from(DUPLICATE_THRESHOLD)) {
+        let are_enough_sacked = self.segments.sacked_segments() >= DUPLICATE_THRESHOLD as usize;
+        if !self.reordering_seen && (is_recovering || are_enough_sacked) {
             return Span::ZERO;
         }
         let shortest = connection.round_trip.shortest().unwrap_or(Span::ZERO);
@@ -162,6 +171,18 @@ impl RackRecovery {
             self.widened_until = connection.highest;
             self.tolerance = (self.tolerance + 1).min(MAX_TOLERANCE);
             self.persistence = PERSISTENCE;
+            self.news.has_widened = true;
+        }
+    }
+
+    /// Step 4: a recovery, fast or after a timeout, is over.
+    fn end_recovery(&mut self) {
+        if take(&mut self.news.has_widened) {
+            return;
+        }
+        self.persistence = self.persistence.saturating_sub(1);
+        if self.persistence == 0 {
+            self.tolerance = 1;
         }
     }
 
@@ -170,14 +191,17 @@ impl RackRecovery {
     fn detect_losses(&mut self, latest: (Time, u64), connection: &Connection, now: Time) {
         let overdue_after = self.round_trip + self.reordering_window(connection);
         let mut wait = Span::ZERO;
+        let mut is_lost_again = false;
         let lost = self.segments.mark_lost(latest, |segment| {
             let overdue_at = segment.sent.saturating_add(overdue_after);
             if overdue_at > now {
                 wait = wait.max(overdue_at.since(now));
             }
+            is_lost_again |= overdue_at <= now && segment.is_resent_loss();
             overdue_at <= now
         });
         self.news.lost_bytes += lost;
+        self.news.is_lost_again |= is_lost_again;
         self.look_again = if wait > Span::ZERO { now.saturating_add(wait) } else { Time::NEVER };
     }
 
@@ -201,9 +225,11 @@ impl RackRecovery {
         has_mended
     }
 
-    /// Sends the segment of which it is known that it is lost again.
+    /// Sends the segment of which it is known that it is lost again. The round trip that is being timed may end with the
+    /// ACK of this (Karn).
     fn retransmit(&mut self, segment: SentSegment, turn: &mut Turn<'_>) {
         let connection = &mut *turn.connection;
+        connection.stop_timing();
         let payload = connection.payload_at(segment.start).min(segment.end - segment.start);
         connection.transmit(segment.start, payload, turn.now, turn.out);
         self.segments.note_retransmission(segment.start, turn.now);
@@ -239,7 +265,7 @@ impl RackRecovery {
     fn probe_delay(&self, connection: &Connection) -> Span {
         let Some(smoothed) = connection.round_trip.smoothed() else { return FIRST_PROBE };
         let twice = smoothed + smoothed;
-        let is_single = self.segments.in_flight_bytes() <= self.segment_bytes;
+        let is_single = self.segments.in_flight_segments() <= 1;
         if is_single { twice + MAX_ACK_DELAY } else { twice }
     }
 
@@ -297,6 +323,10 @@ impl Recovery for RackRecovery {
             }
         }
         self.learn_tolerance(duplicate.is_some(), connection);
+        if self.is_after_timeout && connection.unacknowledged >= connection.recovery_point {
+            self.is_after_timeout = false;
+            self.end_recovery();
+        }
         if self.settle_probe(ack, duplicate) {
             connection.probe_has_mended = true;
         }
@@ -312,17 +342,29 @@ impl Recovery for RackRecovery {
         self.news.delivered_bytes
     }
 
+    /// A segment found lost calls for a recovery until it arrives, even if it was sent again (`tcp_time_to_recover`). One
+    /// above the recovery point may have been found and sent again during the recovery that ends now. RFC 5681, section
+    /// 4.3: losses in two successive windows of data lower the window twice.
     fn is_due(&self, connection: &Connection) -> bool {
-        self.segments.lost_bytes() > 0 && connection.unacknowledged >= connection.recovery_point
+        let is_after_timeout = self.news.is_lost_again && self.timeout_response == TimeoutResponse::Linux;
+        self.segments.has_unrepaired() && (connection.unacknowledged >= connection.recovery_point || is_after_timeout)
     }
 
     fn enter(&mut self, turn: &mut Turn<'_>) {
-        let connection = &turn.connection;
+        let resent = self.resent_in_flight(turn.connection);
+        let is_coming_down = self.is_coming_down(turn.connection);
+        let connection = &mut *turn.connection;
+        if take(&mut self.is_after_timeout) {
+            // RFC 5681, section 4.3: the loss of a retransmission is a second sign of congestion.
+            connection.reduction_point = connection.unacknowledged;
+        }
         // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
         let flight =
             (connection.flight_bytes() + self.news.delivered_bytes).saturating_sub(self.segments.sacked_bytes());
-        turn.begin();
-        self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
+        turn.begin(resent);
+        if !is_coming_down {
+            self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
+        }
         if let Probe::InFlight { .. } = self.probe {
             self.probe = Probe::Idle;
         }
@@ -336,10 +378,7 @@ impl Recovery for RackRecovery {
     }
 
     fn on_full_ack(&mut self, turn: &mut Turn<'_>) {
-        self.persistence = self.persistence.saturating_sub(1);
-        if self.persistence == 0 {
-            self.tolerance = 1;
-        }
+        self.end_recovery();
         turn.leave();
     }
 
@@ -347,20 +386,42 @@ impl Recovery for RackRecovery {
     /// not.
     fn on_timeout(&mut self, connection: &mut Connection, now: Time) {
         connection.next = connection.highest;
+        if self.latest.1 == 0 {
+            // Only the SYN has arrived.
+            self.round_trip = connection.round_trip.shortest().unwrap_or(Span::ZERO);
+        }
         self.segments.mark_first_lost();
         self.detect_losses((Time::NEVER, 0), connection, now);
         self.look_again = Time::NEVER;
         self.marked_until = 0;
         self.news = News::default();
         self.sends_one = true;
+        self.is_after_timeout = true;
         if let Probe::InFlight { .. } = self.probe {
             self.probe = Probe::Idle;
         }
     }
 
-    fn on_spurious(&mut self) {
+    /// Whatever else is overdue stays lost (`rack.advanced`).
+    fn on_spurious(&mut self, connection: &Connection, now: Time) {
         self.segments.forgive();
-        self.look_again = Time::NEVER;
+        self.is_after_timeout = false;
+        (self.news.lost_bytes, self.news.is_lost_again, self.look_again) = (0, false, Time::NEVER);
+        if self.segments.may_be_overtaken(self.latest) {
+            self.detect_losses(self.latest, connection, now);
+        }
+    }
+
+    fn resent_in_flight(&self, connection: &Connection) -> u64 {
+        let probe_end = match self.probe {
+            Probe::InFlight { end, repeats: true } if end > connection.unacknowledged => Some(end),
+            _ => None,
+        };
+        self.segments.resent_in_flight(probe_end)
+    }
+
+    fn in_flight_segments(&self) -> u64 {
+        self.segments.in_flight_segments() as u64
     }
 
     /// RFC 9937, section 6.2: any reduction, as in Linux.
@@ -368,6 +429,10 @@ impl Recovery for RackRecovery {
         let flight = connection.flight_bytes().saturating_sub(self.segments.sacked_bytes());
         self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
         self.marked_until = connection.highest;
+        // The window is reduced: a loss that the probe may have mended calls for no more.
+        if let Probe::InFlight { .. } = self.probe {
+            self.probe = Probe::Idle;
+        }
     }
 
     fn is_coming_down(&self, connection: &Connection) -> bool {
@@ -384,6 +449,7 @@ impl Recovery for RackRecovery {
             return false;
         }
         self.detect_losses(self.latest, turn.connection, turn.now);
+        self.news.is_lost_again = self.news.lost_bytes > 0;
         // No ACK has come, but what is lost has left the network: it counts as one arrival, as in Linux.
         self.news.delivered_bytes = self.segment_bytes.min(self.news.lost_bytes);
         true

@@ -9,7 +9,8 @@ impl SegmentOut for Nowhere {
     fn segment(&mut self, _segment: Segment) {}
 }
 
-/// Section 6.2, step 4: a D-SACK widens the window once in a round trip; 16 recoveries without one forget it.
+/// Section 6.2, step 4: a D-SACK widens the window once in a round trip; 16 recoveries without one forget it. The
+/// recovery that ends with the D-SACK itself does not count.
 #[test]
 fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
     let config = TcpConfig { sack: true, rack: true, ..TcpConfig::default() };
@@ -23,7 +24,7 @@ fn the_tolerance_grows_with_dsacks_and_lasts_for_sixteen_recoveries() {
         rack.learn_tolerance(has_dsack, &connection);
         assert_eq!(rack.tolerance, tolerance, "{acknowledged}, {has_dsack}");
     }
-    for recovery in 1..=16 {
+    for recovery in 0..=16 {
         let mut out = Nowhere;
         let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: Time::ZERO, out: &mut out };
         rack.on_full_ack(&mut turn);
@@ -180,4 +181,110 @@ fn a_mark_begins_a_reduction_of_what_has_not_arrived() {
     rack.on_timeout(&mut connection, at(1000));
     connection.unacknowledged = 1;
     assert!(!rack.is_coming_down(&connection));
+}
+
+/// Ten segments of 1000 bytes sent at once, and their connection.
+fn ten_in_flight() -> (RackRecovery, Connection) {
+    let (mut rack, mut connection) = rack();
+    for index in 0..10 {
+        rack.segments.note_new(1 + 1000 * index, 1001 + 1000 * index, at(0));
+    }
+    (connection.unacknowledged, connection.next, connection.highest) = (1, 10_001, 10_001);
+    (rack, connection)
+}
+
+#[test]
+fn the_end_of_a_recovery_from_a_timeout_counts_for_the_tolerance() {
+    // Section 6.2, step 4: "exiting Fast or RTO recovery".
+    let (mut rack, mut connection) = ten_in_flight();
+    (rack.tolerance, rack.persistence) = (3, 1);
+    rack.on_timeout(&mut connection, at(1000));
+    connection.recovery_point = connection.highest;
+    for (acknowledged, tolerance) in [(9001, 3), (10_001, 1)] {
+        connection.unacknowledged = acknowledged;
+        rack.learn(&mut connection, &Ack { ack: acknowledged, ..Ack::default() }, 1000, at(1100));
+        assert_eq!(rack.tolerance, tolerance, "{acknowledged}");
+    }
+}
+
+#[test]
+fn a_loss_calls_for_a_recovery_until_it_arrives() {
+    // Linux: `lost_out` counts what was sent again, too.
+    let (mut rack, mut connection) = ten_in_flight();
+    assert!(!rack.is_due(&connection));
+    rack.segments.mark_lost((at(1), 0), |segment| segment.start == 1);
+    assert!(rack.is_due(&connection));
+    rack.segments.note_retransmission(1, at(100));
+    assert!(rack.is_due(&connection));
+    // Below the recovery point one is under way.
+    connection.recovery_point = 2;
+    assert!(!rack.is_due(&connection));
+    connection.recovery_point = 0;
+    while rack.segments.pop_acknowledged(1001).is_some() {}
+    assert!(!rack.is_due(&connection));
+}
+
+#[test]
+fn after_a_timeout_a_lost_retransmission_calls_for_a_recovery_in_linux() {
+    for response in [TimeoutResponse::Rfc, TimeoutResponse::Linux] {
+        let (mut rack, mut connection) = ten_in_flight();
+        rack.timeout_response = response;
+        rack.on_timeout(&mut connection, at(1000));
+        connection.recovery_point = connection.highest;
+        assert!(!rack.is_due(&connection));
+        rack.segments.note_retransmission(1, at(1000));
+        rack.segments.note_retransmission(1001, at(1000));
+        rack.round_trip = Span::from_milliseconds(100);
+        // The second has arrived, not the first.
+        let mut from = 1001;
+        while rack.segments.sack_next(&mut from, 2001).is_some() {}
+        rack.detect_losses((at(1000), 2001), &connection, at(1099));
+        assert!(!rack.is_due(&connection));
+        rack.detect_losses((at(1000), 2001), &connection, at(1100));
+        assert_eq!(rack.is_due(&connection), response == TimeoutResponse::Linux);
+    }
+}
+
+#[test]
+fn retransmissions_in_flight_are_counted_with_the_probe() {
+    let (mut rack, mut connection) = ten_in_flight();
+    assert_eq!(rack.resent_in_flight(&connection), 0);
+    // One lost and sent again, one lost; the last repeated by a probe.
+    rack.segments.mark_lost((at(1), 0), |segment| segment.start <= 1001);
+    rack.segments.note_retransmission(1, at(100));
+    assert_eq!(rack.resent_in_flight(&connection), 1);
+    rack.segments.note_retransmission(9001, at(200));
+    rack.probe = Probe::InFlight { end: 10_001, repeats: true };
+    assert_eq!(rack.resent_in_flight(&connection), 2);
+    // The original of the last arrives: the probe is still on its way.
+    let mut from = 9001;
+    while rack.segments.sack_next(&mut from, 10_001).is_some() {}
+    assert_eq!(rack.resent_in_flight(&connection), 2);
+    rack.probe = Probe::Idle;
+    assert_eq!(rack.resent_in_flight(&connection), 1);
+    connection.unacknowledged = 10_001;
+    while rack.segments.pop_acknowledged(10_001).is_some() {}
+    assert_eq!(rack.resent_in_flight(&connection), 0);
+}
+
+#[test]
+fn a_mark_ends_the_episode_of_a_probe() {
+    // One reduction for each window of data, even if the probe turns out to have mended a loss.
+    let (mut rack, connection) = ten_in_flight();
+    rack.probe = Probe::InFlight { end: 10_001, repeats: true };
+    rack.on_mark(&connection);
+    assert_eq!(rack.probe, Probe::Idle);
+}
+
+#[test]
+fn a_loss_while_the_window_comes_down_after_a_mark_does_not_start_over() {
+    let (mut rack, mut connection) = ten_in_flight();
+    rack.on_mark(&connection);
+    connection.reduction_point = connection.highest;
+    rack.reduction.note_sent(1000, 10_000);
+    rack.segments.mark_lost((at(1), 0), |segment| segment.start == 1);
+    let mut out = Nowhere;
+    let mut turn = Turn { connection: &mut connection, law: &mut Reno, now: at(100), out: &mut out };
+    rack.enter(&mut turn);
+    assert!(matches!(rack.reduction, Reduction::Proportional { flight: 10_000, delivered: 0, sent: 1000 }));
 }

@@ -32,24 +32,25 @@ pub(crate) struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Enters a recovery, and sends the first unacknowledged segment again.
-    pub fn enter(&mut self) {
-        self.begin();
+    /// Enters a recovery, and sends the first unacknowledged segment again. `resent` retransmissions are in flight.
+    pub fn enter(&mut self, resent: u64) {
+        self.begin(resent);
         self.connection.retransmit_first(self.now, self.out);
         self.connection.restart_timer(self.now);
     }
 
     /// Enters a recovery: halves the window, unless that was done for a mark in the same window of data (RFC 3168,
-    /// 6.1.2).
-    pub fn begin(&mut self) {
+    /// 6.1.2). `resent` retransmissions are in flight.
+    pub fn begin(&mut self, resent: u64) {
         let Turn { connection, law, now, .. } = self;
         connection.in_recovery = true;
         connection.counters.fast_recoveries += 1;
         connection.stop_timing();
         if connection.unacknowledged >= connection.reduction_point {
-            connection.reduce(*law, CongestionSignal::Loss, *now);
+            connection.reduce(*law, CongestionSignal::Loss, resent, *now);
         }
-        connection.recovery_point = connection.highest;
+        // The recovery ends with the window of data that the reduction was for. A loss above it calls for another.
+        connection.recovery_point = connection.reduction_point;
         connection.restart_timer(*now);
     }
 
@@ -90,7 +91,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
 
     /// Begins, when [`Recovery::is_due`] says so (RFC 5681, 3.2, steps 2 and 3).
     fn enter(&mut self, turn: &mut Turn<'_>) {
-        turn.enter();
+        turn.enter(self.resent_in_flight(turn.connection));
         turn.connection.inflation = f64::from(DUPLICATE_THRESHOLD);
         turn.connection.apply_window();
     }
@@ -112,8 +113,18 @@ pub(crate) trait Recovery: fmt::Debug + Send {
     /// The retransmission timer has expired; the window is already back to one segment.
     fn on_timeout(&mut self, _connection: &mut Connection, _now: Time) {}
 
-    /// The last reduction is undone: nothing was lost.
-    fn on_spurious(&mut self) {}
+    /// The losses of the last reduction were none.
+    fn on_spurious(&mut self, _connection: &Connection, _now: Time) {}
+
+    /// Retransmissions that may still arrive, and be reported as duplicates. Without SACK there are no such reports.
+    fn resent_in_flight(&self, _connection: &Connection) -> u64 {
+        0
+    }
+
+    /// Segments that are in the network after a timeout. As a rule all counts as lost.
+    fn in_flight_segments(&self) -> u64 {
+        0
+    }
 
     /// A mark has reduced the window, which is to come down as it does after a loss.
     fn on_mark(&mut self, _connection: &Connection) {}

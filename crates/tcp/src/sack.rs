@@ -31,6 +31,8 @@ pub(crate) struct SackRecovery {
     highest_retransmitted: u64,
     /// No rescue retransmission until this is acknowledged (RescueRxt).
     rescued_until: u64,
+    /// Where the last rescue retransmission began.
+    rescued_from: u64,
     rule: RateReduction,
     reduction: Reduction,
     segment_bytes: u64,
@@ -49,6 +51,7 @@ impl SackRecovery {
             scoreboard: Scoreboard::default(),
             highest_retransmitted: 0,
             rescued_until: 0,
+            rescued_from: 0,
             rule: config.rate_reduction(),
             reduction: Reduction::AtOnce,
             segment_bytes: u64::from(config.payload_bytes()),
@@ -127,6 +130,7 @@ impl SackRecovery {
         let lowest =
             if end > connection.data_end { connection.data_end } else { end.saturating_sub(self.segment_bytes) };
         let start = start.max(lowest);
+        self.rescued_from = start;
         let payload = connection.payload_at(start).min(end - start);
         connection.transmit(start, payload, turn.now, turn.out);
         Some(payload)
@@ -181,7 +185,7 @@ impl Recovery for SackRecovery {
         // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
         let flight = (connection.flight_bytes() + self.newly_bytes).saturating_sub(self.sacked_bytes);
         let first_bytes = connection.payload_at(connection.unacknowledged);
-        turn.enter();
+        turn.enter(self.resent_in_flight(turn.connection));
         self.highest_retransmitted = turn.connection.unacknowledged + first_bytes;
         self.rescued_until = 0;
         let pipe = self.pipe_bytes(turn.connection);
@@ -190,6 +194,19 @@ impl Recovery for SackRecovery {
         // The first retransmission is out already.
         self.limit(turn.connection.window_bytes, before);
         self.reduction.note_sent(first_bytes, pipe);
+    }
+
+    /// Below HighRxt during a recovery, below SND.NXT after a timeout; and the rescue retransmission.
+    fn resent_in_flight(&self, connection: &Connection) -> u64 {
+        let first = connection.unacknowledged;
+        let resent_below = if connection.in_recovery {
+            self.highest_retransmitted
+        } else {
+            connection.next.min(connection.recovery_point)
+        };
+        let is_rescue_in_flight = self.rescued_from >= first.max(resent_below)
+            && self.scoreboard.missing(self.rescued_from, self.rescued_from + 1) > 0;
+        self.scoreboard.missing(first, resent_below).div_ceil(self.segment_bytes) + u64::from(is_rescue_in_flight)
     }
 
     fn on_duplicate(&mut self, _turn: &mut Turn<'_>) {}

@@ -29,10 +29,11 @@ use crate::rack::RackRecovery;
 use crate::recovery::{DUPLICATE_THRESHOLD, Recovery, RenoRecovery, Turn};
 use crate::sack::SackRecovery;
 use crate::slow_start::{Departures, SlowStartPolicy};
+use crate::undo::Verdict;
 use crate::window_validation::WindowValidation;
 use crate::{
     Ack, Bic, CongestionControl, CongestionSignal, IdleRestart, LinuxBic, LinuxCubic, Reno, RoundTrip, SegmentOut,
-    SenderCounters, SlowStart, TcpConfig, Time, WindowLaw,
+    SenderCounters, SlowStart, TcpConfig, Time, TimeoutResponse, WindowLaw,
 };
 
 /// How far the connection is.
@@ -65,6 +66,7 @@ pub struct Sender {
     timed_out_at: Option<u64>,
     validation: WindowValidation,
     byte_counting_limit: f64,
+    timeout_response: TimeoutResponse,
 }
 
 impl Sender {
@@ -114,6 +116,7 @@ impl Sender {
             timed_out_at: None,
             max_congestion_window: f64::from(config.congestion_window_limit()),
             byte_counting_limit: f64::from(config.byte_counting_limit),
+            timeout_response: config.timeout_response,
         }
     }
 
@@ -228,6 +231,13 @@ impl Sender {
             connection.restart_timer(now);
             return self.send(now, out);
         }
+        self.on_timeout(now, out);
+    }
+
+    /// The retransmission timer has expired while something is in flight, the SYN or data.
+    fn on_timeout(&mut self, now: Time, out: &mut impl SegmentOut) {
+        let is_linux = self.timeout_response == TimeoutResponse::Linux;
+        let connection = &mut self.connection;
         connection.counters.timeouts += 1;
         connection.round_trip.back_off();
         connection.stop_timing();
@@ -236,12 +246,19 @@ impl Sender {
         }
         // RFC 5681, 3.1: the threshold is set by the first timeout of a segment only.
         connection.inflation = 0.0;
-        if self.timed_out_at == Some(connection.unacknowledged) || connection.keeps_threshold_at_timeout() {
+        let keeps_threshold = self.timed_out_at == Some(connection.unacknowledged)
+            || connection.keeps_threshold_at_timeout()
+            || is_linux && connection.was_reduced_in_this_window();
+        if keeps_threshold {
             connection.window.congestion_window = 1.0;
             connection.last_signal = Some(CongestionSignal::Timeout);
             connection.note_reduction();
+            if is_linux {
+                self.law.forget();
+            }
         } else {
-            connection.reduce(&mut *self.law, CongestionSignal::Timeout, now);
+            let resent = self.recovery.resent_in_flight(connection);
+            connection.reduce(&mut *self.law, CongestionSignal::Timeout, resent, now);
         }
         self.timed_out_at = Some(connection.unacknowledged);
         connection.in_recovery = false;
@@ -251,6 +268,11 @@ impl Sender {
         connection.recovery_point = connection.highest;
         connection.next = connection.unacknowledged;
         self.recovery.on_timeout(connection, now);
+        if is_linux {
+            let window = &mut connection.window.congestion_window;
+            *window = (self.recovery.in_flight_segments() as f64 + 1.0).min(self.max_congestion_window);
+            connection.apply_window();
+        }
         if let Some(policy) = &mut self.slow_start {
             policy.on_timeout();
         }
@@ -317,10 +339,14 @@ impl Sender {
         self.phase = Phase::Established;
         connection.ecn = self.wants_ecn && ack.ece;
         connection.advance(ack, now);
-        if connection.counters.timeouts > 0 {
+        let is_linux = self.timeout_response == TimeoutResponse::Linux;
+        let lost_syns = connection.counters.timeouts;
+        if lost_syns > u64::from(is_linux) {
             // RFC 5681, 3.1: the loss of a SYN means an initial window of one segment.
             connection.window.congestion_window = 1.0;
             connection.apply_window();
+        }
+        if lost_syns > 0 && !(is_linux && connection.round_trip.smoothed().is_some()) {
             connection.round_trip.distrust_handshake();
         }
         connection.restart_timer(now);
@@ -351,7 +377,7 @@ impl Sender {
     #[cold]
     fn on_new_ack_with_losses(&mut self, ack: &Ack, newly: u64, is_in_use: bool, now: Time, out: &mut impl SegmentOut) {
         self.recovery.learn(&mut self.connection, ack, newly, now);
-        self.undo_if_spurious(ack);
+        self.undo_if_spurious(ack, now);
         self.answer_mended_probe(now);
         let was_in_recovery = self.connection.in_recovery;
         let mut turn = Turn { connection: &mut self.connection, law: &mut *self.law, now, out };
@@ -387,18 +413,21 @@ impl Sender {
     }
 
     /// Gives the window back where the ACK shows that the last reduction was unnecessary.
-    fn undo_if_spurious(&mut self, ack: &Ack) {
-        if self.connection.undo_if_spurious(ack) {
+    fn undo_if_spurious(&mut self, ack: &Ack, now: Time) {
+        let Verdict::Spurious(restored) = self.connection.judge_reduction(ack) else { return };
+        if restored.is_some() {
             self.law.undo();
-            self.recovery.on_spurious();
-            self.timed_out_at = None;
         }
+        self.recovery.on_spurious(&self.connection, now);
+        self.timed_out_at = None;
     }
 
-    /// RFC 8985, 7.4.2: what a tail loss probe has mended calls for the answer to a loss.
+    /// RFC 8985, 7.4.2: what a tail loss probe has mended calls for the answer to a loss. Its ACK proves the loss, so
+    /// that nothing undoes this answer.
     fn answer_mended_probe(&mut self, now: Time) {
         if core::mem::take(&mut self.connection.probe_has_mended) {
-            self.connection.reduce(&mut *self.law, CongestionSignal::Loss, now);
+            self.connection.reduce(&mut *self.law, CongestionSignal::Loss, 0, now);
+            self.connection.forget_undo();
         }
     }
 
@@ -408,7 +437,7 @@ impl Sender {
             self.connection.restart_timer(now);
         }
         let counts = self.recovery.learn(&mut self.connection, ack, 0, now);
-        self.undo_if_spurious(ack);
+        self.undo_if_spurious(ack, now);
         if !counts {
             return;
         }
@@ -432,9 +461,10 @@ impl Sender {
     /// RFC 3168, 6.1.2: one reduction for each window of data, and none while a loss is being recovered.
     fn on_ecn_echo(&mut self, ack: &Ack, now: Time) {
         let connection = &mut self.connection;
+        connection.confirm_reduction();
         if connection.heeds_echo(ack.ack) && !connection.in_recovery {
             connection.counters.ecn_reductions += 1;
-            connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, now);
+            connection.reduce(&mut *self.law, CongestionSignal::EcnEcho, 0, now);
             self.recovery.on_mark(connection);
         }
     }
@@ -472,19 +502,27 @@ impl Sender {
         let acked_segments = if newly == connection.segment_bytes {
             1.0
         } else {
-            // RFC 3465, 2.3: after a timeout one ACK counts for one segment at most.
             let has_gone_back = connection.unacknowledged < connection.recovery_point;
-            let limit = if has_gone_back { 1.0 } else { self.byte_counting_limit };
+            let limit = self.timeout_response.byte_counting_limit(has_gone_back, self.byte_counting_limit);
             (newly as f64 / connection.segment_bytes as f64).min(limit)
         };
         let window = &mut connection.window;
         if window.congestion_window >= window.slow_start_threshold {
             self.law.avoid_congestion(window, acked_segments, &connection.round_trip, now);
-        } else if let Some(policy) = &mut self.slow_start {
-            policy.on_ack(connection, acked_segments, now);
         } else {
-            // RFC 5681, equation 2.
-            window.congestion_window += acked_segments;
+            if let Some(policy) = &mut self.slow_start {
+                policy.on_ack(connection, acked_segments, now);
+            } else {
+                // RFC 5681, equation 2.
+                window.congestion_window += acked_segments;
+            }
+            let window = &mut connection.window;
+            let beyond = window.congestion_window - window.slow_start_threshold;
+            if acked_segments > 1.0 && beyond > 0.0 {
+                // `tcp_slow_start` ends at the threshold; congestion avoidance gets the rest of the ACK.
+                window.congestion_window = window.slow_start_threshold;
+                self.law.avoid_congestion(window, beyond, &connection.round_trip, now);
+            }
         }
         let window = &mut connection.window;
         window.congestion_window = window.congestion_window.min(self.max_congestion_window);

@@ -18,11 +18,18 @@ pub(crate) struct SentSegment {
     is_sacked: bool,
     /// It is lost, and has not been sent again since that was found out.
     is_lost: bool,
+    /// It was found lost and has not arrived, sent again or not (Linux's `TCPCB_LOST`).
+    is_unrepaired: bool,
 }
 
 impl SentSegment {
     fn bytes(&self) -> u64 {
         self.end - self.start
+    }
+
+    /// Whether it was found lost before, and sent again.
+    pub fn is_resent_loss(&self) -> bool {
+        self.is_unrepaired && !self.is_lost
     }
 }
 
@@ -35,7 +42,11 @@ pub(crate) struct SentSegments {
     /// What has arrived above it.
     scoreboard: Scoreboard,
     sacked_bytes: u64,
+    sacked: usize,
     lost_bytes: u64,
+    lost: usize,
+    /// Segments found lost that have not arrived, sent again or not (Linux's `lost_out`).
+    unrepaired: usize,
     /// No segment below this is lost and unsent.
     lost_from: u64,
     /// Segments in flight that were sent more than once.
@@ -50,7 +61,10 @@ impl SentSegments {
             first,
             scoreboard: Scoreboard::default(),
             sacked_bytes: 0,
+            sacked: 0,
             lost_bytes: 0,
+            lost: 0,
+            unrepaired: 0,
             lost_from: 0,
             retransmitted: 0,
         }
@@ -66,7 +80,35 @@ impl SentSegments {
         self.sacked_bytes
     }
 
+    /// Segments that have arrived out of order (RACK.segs_sacked).
+    pub fn sacked_segments(&self) -> usize {
+        self.sacked
+    }
+
+    /// Whether anything was found lost and has not arrived, sent again or not.
+    pub fn has_unrepaired(&self) -> bool {
+        self.unrepaired > 0
+    }
+
+    /// Segments in the network: all but those that have arrived and those that are lost.
+    pub fn in_flight_segments(&self) -> usize {
+        self.segments.len() - self.sacked - self.lost
+    }
+
+    /// Retransmissions that may still arrive. The one of the segment that ends at `probe_end` is among them, whatever
+    /// became of the segment.
+    pub fn resent_in_flight(&self, probe_end: Option<u64>) -> u64 {
+        if self.retransmitted == 0 {
+            return 0;
+        }
+        let is_resent = |segment: &&SentSegment| {
+            Some(segment.end) == probe_end || segment.is_retransmitted && !segment.is_sacked && !segment.is_lost
+        };
+        self.segments.iter().filter(is_resent).count() as u64
+    }
+
     /// What is lost and has not been sent again.
+    #[cfg(test)]
     pub fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
@@ -86,8 +128,15 @@ impl SentSegments {
 
     /// A new segment is sent.
     pub fn note_new(&mut self, start: u64, end: u64, now: Time) {
-        let segment = SentSegment { start, end, sent: now, is_retransmitted: false, is_sacked: false, is_lost: false };
-        self.segments.push_back(segment);
+        self.segments.push_back(SentSegment {
+            start,
+            end,
+            sent: now,
+            is_retransmitted: false,
+            is_sacked: false,
+            is_lost: false,
+            is_unrepaired: false,
+        });
     }
 
     /// The segment that starts at `start` is sent again.
@@ -99,6 +148,7 @@ impl SentSegments {
         segment.is_retransmitted = true;
         if core::mem::take(&mut segment.is_lost) {
             self.lost_bytes -= segment.bytes();
+            self.lost -= 1;
         }
     }
 
@@ -115,6 +165,9 @@ impl SentSegments {
             } else {
                 self.segments.pop_front();
                 self.retransmitted -= usize::from(arrived.is_retransmitted);
+                self.sacked -= usize::from(arrived.is_sacked);
+                self.lost -= usize::from(arrived.is_lost);
+                self.unrepaired -= usize::from(arrived.is_unrepaired);
             }
             self.first = arrived.end;
             if arrived.is_lost {
@@ -139,8 +192,11 @@ impl SentSegments {
         let segment = self.segments.get_mut(index).filter(|segment| segment.end <= right)?;
         *from = segment.end;
         segment.is_sacked = true;
+        self.sacked += 1;
+        self.unrepaired -= usize::from(core::mem::take(&mut segment.is_unrepaired));
         if core::mem::take(&mut segment.is_lost) {
             self.lost_bytes -= segment.bytes();
+            self.lost -= 1;
         }
         let segment = *segment;
         self.sacked_bytes += segment.bytes();
@@ -151,7 +207,7 @@ impl SentSegments {
     /// Asks of each segment that was sent before `latest`, (time, end) of a segment that has arrived, and that has not
     /// arrived and is not known to be lost, whether it is lost; returns the bytes of those that are.
     pub fn mark_lost(&mut self, latest: (Time, u64), mut is_lost: impl FnMut(&SentSegment) -> bool) -> u64 {
-        let mut newly = 0;
+        let before = self.lost_bytes;
         let mut from = self.first;
         while let Some((start, end)) = self.scoreboard.hole(from, u64::MAX) {
             let mut index = self.segments.partition_point(|segment| segment.start < start);
@@ -161,13 +217,10 @@ impl SentSegments {
                 let is_before = (segment.sent, segment.end) < latest;
                 if !is_before && !segment.is_retransmitted {
                     // Whatever follows was sent later still.
-                    self.lost_bytes += newly;
-                    return newly;
+                    return self.lost_bytes - before;
                 }
                 if is_before && !segment.is_lost && is_lost(segment) {
-                    segment.is_lost = true;
-                    newly += segment.bytes();
-                    self.lost_from = self.lost_from.min(segment.start);
+                    self.mark(index);
                 }
                 index += 1;
             }
@@ -176,19 +229,23 @@ impl SentSegments {
             }
             from = end;
         }
-        self.lost_bytes += newly;
-        newly
+        self.lost_bytes - before
+    }
+
+    /// The segment at `index` is lost.
+    fn mark(&mut self, index: usize) {
+        let segment = &mut self.segments[index];
+        segment.is_lost = true;
+        self.lost += 1;
+        self.lost_bytes += segment.bytes();
+        self.lost_from = self.lost_from.min(segment.start);
+        self.unrepaired += usize::from(!core::mem::replace(&mut segment.is_unrepaired, true));
     }
 
     /// The first segment in flight is lost.
     pub fn mark_first_lost(&mut self) {
-        if let Some(first) = self.segments.front_mut()
-            && !first.is_lost
-            && !first.is_sacked
-        {
-            first.is_lost = true;
-            self.lost_bytes += first.bytes();
-            self.lost_from = 0;
+        if self.segments.front().is_some_and(|first| !first.is_lost && !first.is_sacked) {
+            self.mark(0);
         }
     }
 
@@ -207,9 +264,9 @@ impl SentSegments {
     /// Nothing counts as lost any more.
     pub fn forgive(&mut self) {
         for segment in &mut self.segments {
-            segment.is_lost = false;
+            (segment.is_lost, segment.is_unrepaired) = (false, false);
         }
-        self.lost_bytes = 0;
+        (self.lost_bytes, self.lost, self.unrepaired) = (0, 0, 0);
     }
 }
 
@@ -298,6 +355,28 @@ mod tests {
         assert!(again.may_be_overtaken((at(0), 0)));
         while again.pop_acknowledged(11).is_some() {}
         assert!(!again.may_be_overtaken((at(0), 0)));
+    }
+
+    #[test]
+    fn segments_are_counted_whatever_their_size() {
+        let mut segments = SentSegments::new(1);
+        for (start, end) in [(1, 11), (11, 12), (12, 13), (13, 23), (23, 24)] {
+            segments.note_new(start, end, at(0));
+        }
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (5, 0));
+        sack(&mut segments, 11, 13);
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (3, 2));
+        assert_eq!(segments.mark_lost((at(1), 0), |segment| segment.start != 23), 20);
+        assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (1, true));
+        segments.note_retransmission(1, at(5));
+        assert_eq!((segments.in_flight_segments(), segments.has_unrepaired()), (2, true));
+        // Both are repaired, the second by its original.
+        while segments.pop_acknowledged(13).is_some() {}
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (1, 0));
+        assert!(segments.has_unrepaired());
+        sack(&mut segments, 13, 23);
+        assert_eq!((segments.in_flight_segments(), segments.sacked_segments()), (1, 1));
+        assert!(!segments.has_unrepaired());
     }
 
     #[test]

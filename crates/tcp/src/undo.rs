@@ -4,13 +4,16 @@
 //! Remembers the window at a reduction for a loss or a timeout, and when the first retransmission went out. If the
 //! first ACK of new data returns a timestamp from before, it is that of the original: the segment was late, not lost
 //! (Eifel). If D-SACKs report every retransmission as a duplicate, the same holds. Then window and threshold are what
-//! they were.
+//! they were. If a mark came in the meantime, the reduction stands, and only the retransmissions end.
 //!
 //! # Source
-//! RFC 3522 (detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response).
+//! RFC 3522 (detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response). The count of D-SACKs is that of Linux
+//! (`tcp_init_undo`, `undo_retrans`): retransmissions that were in flight before the reduction may be reported too, so
+//! they count as well, a tail loss probe included.
 //!
 //! # Where we differ
 //! RFC 4015 continues with what is in flight and the initial window; we continue with the old window, as Linux does.
+//! Linux waits for D-SACKs until the next reduction; we wait for one round trip after the recovery.
 //!
 //! # Parameters
 //! `undo`, with `timestamps` or `dsack`.
@@ -24,31 +27,40 @@ pub(crate) const TIMESTAMP_RESOLUTION: Span = Span::from_nanoseconds(1);
 /// What a reduction can be undone with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
-    /// The window before.
-    window: Window,
+    /// The window before; none once a mark has confirmed the reduction.
+    window: Option<Window>,
     /// The first retransmission since: where it began, and when it went out (RetransmitTS).
     first_retransmission: Option<(u64, Time)>,
     /// The ACK of what it repeats has come.
     is_answered: bool,
     /// The first and one past the last number in flight.
     flight: (u64, u64),
-    /// Segments sent again before, and those of this reduction that were reported as duplicates.
-    retransmitted_before: u64,
-    duplicates: u64,
+    /// Retransmissions that no D-SACK has reported yet; none before the first (Linux's `undo_retrans`).
+    unreported: Option<u64>,
+    segment_bytes: u64,
     /// When this is acknowledged no D-SACK of what was sent again can be on its way any more.
     last_news_at: Option<u64>,
 }
 
+/// Evidence of an ACK about the last reduction.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// None so far.
+    Open,
+    /// Nothing was lost: the window before the reduction, or none if a mark calls for the reduction all the same.
+    Spurious(Option<Window>),
+}
+
 impl Undo {
-    /// A reduction of this `window`, of which the connection knows nothing yet.
-    pub fn new(window: Window, connection: &Connection) -> Self {
+    /// A reduction of this `window`, which the connection has not made yet. `resent` retransmissions are in flight.
+    pub fn new(window: Window, connection: &Connection, resent: u64) -> Self {
         Self {
-            window,
+            window: Some(window),
             first_retransmission: None,
             is_answered: false,
             flight: (connection.unacknowledged, connection.highest),
-            retransmitted_before: connection.counters.segments_retransmitted,
-            duplicates: 0,
+            unreported: (resent > 0).then_some(resent),
+            segment_bytes: connection.segment_bytes,
             last_news_at: None,
         }
     }
@@ -56,6 +68,13 @@ impl Undo {
     /// The segment at `seq` is sent again.
     pub fn note_retransmission(&mut self, seq: u64, now: Time) {
         self.first_retransmission.get_or_insert((seq, now));
+        self.unreported = Some(self.unreported.unwrap_or(0) + 1);
+    }
+
+    /// A mark has come: whatever turns out about the losses, the window stays reduced (RFC 4015, section 3, step 6;
+    /// Linux's `prior_ssthresh`).
+    pub fn confirm(&mut self) {
+        self.window = None;
     }
 
     /// Whether no ACK from this one on can show any more that the reduction was unnecessary: a round trip has passed
@@ -67,25 +86,26 @@ impl Undo {
         acknowledged > *self.last_news_at.get_or_insert(highest)
     }
 
-    /// The window before the reduction, where `ack` shows that it was unnecessary.
-    pub fn on_ack(&mut self, ack: &Ack, segments_retransmitted: u64) -> Option<Window> {
-        let duplicate = ack.duplicate_block();
-        if duplicate.is_some_and(|(left, right)| left >= self.flight.0 && right <= self.flight.1) {
-            self.duplicates += 1;
-            let retransmitted = segments_retransmitted - self.retransmitted_before;
-            if retransmitted > 0 && self.duplicates >= retransmitted {
-                return Some(self.window);
+    /// Judges the reduction by this ACK.
+    pub fn on_ack(&mut self, ack: &Ack) -> Verdict {
+        if let Some((left, right)) = ack.duplicate_block()
+            && left >= self.flight.0
+            && let Some(unreported) = &mut self.unreported
+        {
+            let segments = (right - left).div_ceil(self.segment_bytes);
+            *unreported = unreported.saturating_sub(segments);
+            if *unreported == 0 {
+                return Verdict::Spurious(self.window);
             }
         }
         // RFC 3522, section 3.2, steps 4 and 5: the first ACK of what was sent again decides.
-        let (seq, sent) = self.first_retransmission?;
+        let Some((seq, sent)) = self.first_retransmission else { return Verdict::Open };
         if self.is_answered || ack.ack <= seq {
-            return None;
+            return Verdict::Open;
         }
         self.is_answered = true;
         let is_of_original = ack.echo < Time::NEVER && ack.echo + TIMESTAMP_RESOLUTION <= sent;
-        // RFC 4015, section 3: not where a mark came, too.
-        (is_of_original && !ack.ece).then_some(self.window)
+        if is_of_original { Verdict::Spurious(self.window) } else { Verdict::Open }
     }
 }
 
@@ -95,16 +115,21 @@ mod tests {
     use crate::{SackBlocks, TcpConfig};
 
     const WINDOW: Window = Window { congestion_window: 10.0, slow_start_threshold: f64::INFINITY };
+    const UNDONE: Verdict = Verdict::Spurious(Some(WINDOW));
 
-    /// A reduction with ten segments of 1000 bytes in flight, from 1 on; three had been sent again before.
-    fn undo() -> Undo {
-        let mut connection = Connection::new(&TcpConfig::default());
+    /// A reduction with ten segments of 1000 bytes in flight, from 1 on; `resent` of them are retransmissions.
+    fn undo(resent: u64) -> Undo {
+        let config = TcpConfig { segment: crate::Bytes(1000), header: crate::Bytes(0), ..TcpConfig::default() };
+        let mut connection = Connection::new(&config);
         (connection.unacknowledged, connection.highest) = (1, 10_001);
-        connection.counters.segments_retransmitted = 3;
-        Undo::new(WINDOW, &connection)
+        Undo::new(WINDOW, &connection, resent)
     }
 
-    /// An ACK up to `ack` that tells of a segment that arrived twice.
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_milliseconds(ms)
+    }
+
+    /// An ACK up to `ack` that reports a segment that arrived twice.
     fn duplicate(ack: u64, left: u64) -> Ack {
         let mut sack = SackBlocks::default();
         sack.push(left, left + 1000);
@@ -114,26 +139,76 @@ mod tests {
     #[test]
     fn as_many_duplicates_as_retransmissions_undo() {
         // RFC 3708, section 3: of the retransmissions since the reduction, all arrived twice.
-        let mut undo = undo();
-        assert_eq!(undo.on_ack(&duplicate(5001, 1), 5), None);
-        assert_eq!(undo.on_ack(&duplicate(5001, 1001), 5), Some(WINDOW));
+        let mut undo = undo(0);
+        undo.note_retransmission(1, at(100));
+        undo.note_retransmission(1001, at(100));
+        assert_eq!(undo.on_ack(&duplicate(5001, 1)), Verdict::Open);
+        assert_eq!(undo.on_ack(&duplicate(5001, 1001)), UNDONE);
+    }
+
+    #[test]
+    fn a_duplicate_of_an_earlier_retransmission_does_not_stand_for_the_one_of_this_reduction() {
+        // Linux: undo_retrans begins with the retransmissions in flight.
+        let mut undo = undo(1);
+        undo.note_retransmission(1, at(100));
+        assert_eq!(undo.on_ack(&duplicate(10_001, 9001)), Verdict::Open);
+        assert_eq!(undo.on_ack(&duplicate(10_001, 1)), UNDONE);
+    }
+
+    #[test]
+    fn a_duplicate_of_several_segments_counts_each() {
+        let mut undo = undo(0);
+        for seq in [1, 1001, 2001] {
+            undo.note_retransmission(seq, at(100));
+        }
+        let mut ack = Ack { ack: 5001, ..Ack::default() };
+        ack.sack.push(1, 3001);
+        assert_eq!(undo.on_ack(&ack), UNDONE);
     }
 
     #[test]
     fn without_a_retransmission_duplicates_undo_nothing() {
-        assert_eq!(undo().on_ack(&duplicate(5001, 1), 3), None);
+        assert_eq!(undo(0).on_ack(&duplicate(5001, 1)), Verdict::Open);
     }
 
     #[test]
-    fn duplicates_of_other_flights_do_not_count() {
-        for (left, undone) in [(0, false), (1, true), (9001, true), (9002, false)] {
-            assert_eq!(undo().on_ack(&duplicate(20_001, left), 4).is_some(), undone, "{left}");
+    fn duplicates_of_what_was_acknowledged_before_do_not_count() {
+        for (left, verdict) in [(0, Verdict::Open), (1, UNDONE), (9001, UNDONE), (12_001, UNDONE)] {
+            let mut undo = undo(0);
+            undo.note_retransmission(left, at(100));
+            assert_eq!(undo.on_ack(&duplicate(20_001, left)), verdict, "{left}");
+        }
+    }
+
+    #[test]
+    fn a_mark_keeps_the_reduction_but_ends_the_retransmissions() {
+        // RFC 4015, section 3: the transfer goes on with new data, and the window is not restored.
+        for is_dsack in [true, false] {
+            let mut undo = undo(0);
+            undo.note_retransmission(1, at(100));
+            undo.confirm();
+            let ack = if is_dsack { duplicate(1001, 1) } else { Ack { ack: 1001, echo: at(50), ..Ack::default() } };
+            assert_eq!(undo.on_ack(&ack), Verdict::Spurious(None), "{is_dsack}");
+        }
+    }
+
+    #[test]
+    fn the_first_ack_of_the_retransmitted_segment_decides_by_its_timestamp() {
+        // RFC 3522, section 3.2.
+        for (echo, verdict) in [(at(99), UNDONE), (at(100), Verdict::Open), (Time::NEVER, Verdict::Open)] {
+            let mut undo = undo(0);
+            undo.note_retransmission(1, at(100));
+            assert_eq!(undo.on_ack(&Ack { ack: 1, echo: at(50), ..Ack::default() }), Verdict::Open);
+            assert_eq!(undo.on_ack(&Ack { ack: 1001, echo, ..Ack::default() }), verdict);
+            if verdict == Verdict::Open {
+                assert_eq!(undo.on_ack(&Ack { ack: 2001, echo: at(50), ..Ack::default() }), Verdict::Open);
+            }
         }
     }
 
     #[test]
     fn it_is_over_a_round_trip_after_all_was_acknowledged() {
-        let mut undo = undo();
+        let mut undo = undo(0);
         assert!(!undo.is_over(10_000, 14_001));
         // From here on, what was sent up to now ends the round trip.
         assert!(!undo.is_over(10_001, 15_001));

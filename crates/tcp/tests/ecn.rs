@@ -176,6 +176,37 @@ fn a_loss_and_a_mark_in_one_window_reduce_once() {
     }
 }
 
+/// RFC 3168, 6.1.2: one reduction for each window of data. The mark reduces for the first 23 segments, and the loss of
+/// segment 15, one of them, is recovered without a reduction. The loss of segment 24 is one of the next window.
+#[test]
+fn a_loss_above_what_a_mark_has_reduced_for_lowers_the_window_once_more() {
+    let base = TcpConfig {
+        initial_window_segments: 20,
+        initial_ssthresh_segments: Some(2),
+        handshake: false,
+        congestion_control: CongestionControl::Reno,
+        ..config()
+    };
+    let sack = TcpConfig { sack: true, ..base.clone() };
+    let newreno = TcpConfig { congestion_control: CongestionControl::NewReno, ..base.clone() };
+    let rack = TcpConfig { rack: true, ..sack.clone() };
+    for (name, config) in [("Reno", base), ("NewReno", newreno), ("RFC 6675", sack), ("RACK", rack)] {
+        for (lost, reductions) in [([15, 15], 1), ([15, 24], 2)] {
+            let fate = move |_: usize, segment: &Segment| match segment.seq / 1460 {
+                3 => Fate::Mark,
+                index if lost.contains(&index) && !segment.retransmission => Fate::Drop,
+                _ => Fate::Pass,
+            };
+            let network = run(config.clone(), fate, at_ms(950));
+            let counters = network.sender.counters();
+            assert_eq!((counters.ecn_reductions, counters.timeouts), (1, 0), "{name}");
+            assert_eq!(counters.fast_recoveries, reductions, "{name}: {lost:?}");
+            let threshold = network.sender.slow_start_threshold_bytes().unwrap() / 1460;
+            assert_eq!(threshold < 9, reductions == 2, "{name}: {lost:?}: {threshold}");
+        }
+    }
+}
+
 #[test]
 fn what_is_sent_again_is_not_ecn_capable_and_carries_no_cwr() {
     let fate = |n, _: &Segment| match n % 17 {

@@ -13,7 +13,7 @@ use crate::why::Why;
 
 /// One of packetdrill's scripts, as a table.
 pub struct Script {
-    /// Its path in packetdrill's `gtests/net/tcp`, without the extension.
+    /// Its path in packetdrill's `gtests/net/tcp`, without the extension; a name of our own under `rules/`.
     pub path: &'static str,
     /// What it shows.
     pub about: &'static str,

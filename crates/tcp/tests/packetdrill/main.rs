@@ -7,6 +7,9 @@
 //!
 //! Of the 33 scripts of these folders one is not expressed, `slow_start/slow-start-after-win-update`: the receiver
 //! closes its window, which ours never does.
+//!
+//! The tables named `rules/` are no scripts of packetdrill: they follow from Linux's code, read for its rules. Each file
+//! says from which.
 
 mod cubic;
 mod cwnd_moderation;
@@ -15,8 +18,11 @@ mod ecn;
 mod fast_recovery;
 mod fast_retransmit;
 mod limited_transmit;
+mod probes;
 mod sack;
 mod slow_start;
+mod timeouts;
+mod undo;
 mod why;
 
 use std::collections::BTreeSet;
@@ -104,6 +110,21 @@ fn slow_start_and_its_end() {
 }
 
 #[test]
+fn a_window_is_given_back_when_nothing_was_lost() {
+    check(&undo::scripts(), 7);
+}
+
+#[test]
+fn tail_loss_probes() {
+    check(&probes::scripts(), 6);
+}
+
+#[test]
+fn timeouts_reduce_once() {
+    check(&timeouts::scripts(), 5);
+}
+
+#[test]
 fn the_guide_lists_what_differs() {
     let guide = include_str!("../../../../docs/concepts/tcp.md");
     let section = guide.split("\n## Against packetdrill's facts\n").nth(1).expect("the guide has the section");
@@ -119,6 +140,9 @@ fn the_guide_lists_what_differs() {
         limited_transmit::scripts(),
         sack::scripts(),
         slow_start::scripts(),
+        undo::scripts(),
+        probes::scripts(),
+        timeouts::scripts(),
     ];
     let differing: BTreeSet<&str> =
         folders.iter().flatten().filter(|script| script.differs()).map(|script| script.path).collect();
