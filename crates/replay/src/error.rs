@@ -71,6 +71,17 @@ pub enum CaptureError {
     },
 }
 
+impl CaptureError {
+    /// Whether the file ends before it should, and is sound up to there.
+    pub(crate) fn is_early_end(&self) -> bool {
+        match self {
+            Self::Truncated { .. } | Self::RecordTruncated { .. } => true,
+            Self::Read { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
+            _ => false,
+        }
+    }
+}
+
 /// Why a replay ends without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -89,15 +100,33 @@ pub enum ReplayError {
         window: usize,
     },
     /// No packet is left to replay.
-    #[error("no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations")]
+    #[error(
+        "no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations and \
+         {unaddressed} without a visible IP header"
+    )]
     NoPackets {
         /// All packets of the capture.
         packets: u64,
         /// Those that the destination leaves out.
         unselected: u64,
+        /// Those that show no destination.
+        unaddressed: u64,
     },
-    /// Simulated time ran out.
-    #[error("the replay would last longer than 213 days; raise the rate, or cut the capture with `editcap`")]
+    /// A packet is later than simulated time can be.
+    #[error(
+        "packet {packet} comes {days} days after the first packet, and a replay lasts at most 213 days; \
+         cut the capture before it: `editcap -r IN OUT 1-{before}`"
+    )]
+    TooLate {
+        /// The packet's number in the file, counted from 1.
+        packet: u64,
+        /// The packets before it in the file.
+        before: u64,
+        /// Its time.
+        days: u64,
+    },
+    /// Simulated time ran out before the queue was empty.
+    #[error("sending what is queued would last longer than 213 days; raise the rate")]
     TooLong,
     /// More time series than can be kept.
     #[error("the capture lasts longer than {most} intervals; choose a longer interval, or none")]
