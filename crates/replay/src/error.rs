@@ -28,7 +28,7 @@ pub enum CaptureError {
     /// The file ends within a block.
     #[error(
         "byte {offset} (packets before it: {packets}): the file ends within the block that starts here; \
-         capture again, or keep the complete packets with `editcap IN OUT`"
+         capture again"
     )]
     Truncated {
         /// Where the incomplete block begins.
@@ -39,7 +39,7 @@ pub enum CaptureError {
     /// The record ends within an entry, as it does when whoever wrote it was killed.
     #[error(
         "byte {offset} (arrivals before it: {packets}): the record ends within the entry that starts here; \
-         keep the complete arrivals with `head -c {offset} IN > OUT`"
+         record again"
     )]
     RecordTruncated {
         /// Where the incomplete entry begins.
@@ -82,6 +82,10 @@ impl CaptureError {
     }
 }
 
+fn also_without_ip(packets: u64) -> String {
+    if packets == 0 { String::new() } else { format!(" and {packets} without a visible IP header") }
+}
+
 /// Why a replay ends without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -101,8 +105,8 @@ pub enum ReplayError {
     },
     /// No packet is left to replay.
     #[error(
-        "no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations and \
-         {unaddressed} without a visible IP header"
+        "no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations{}",
+        also_without_ip(*unaddressed)
     )]
     NoPackets {
         /// All packets of the capture.

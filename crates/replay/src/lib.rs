@@ -40,6 +40,8 @@ mod table;
 mod test_captures;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod warning_tests;
 mod warnings;
 
 use std::io::{Read, Write};

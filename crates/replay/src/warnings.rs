@@ -68,10 +68,10 @@ fn pauses(arrivals: &Arrivals<'_>) -> Option<Warning> {
     let others = match pauses.count {
         0 => return None,
         1 => String::new(),
-        more => format!(", and {} more were shortened", thousands(more - 1)),
+        more => format!(" and {} more", thousands(more - 1)),
     };
     let text = format!(
-        "packet {} comes {days:.1} days after the packet before it: the replay makes this pause 1 day long{others}",
+        "packet {} comes {days:.1} days after the packet before it: the replay shortens this pause{others} to 1 day",
         pauses.first_packet
     );
     Some(Warning::new(text, "if a packet has a wrong time, remove it: `editcap IN OUT NUMBER`"))

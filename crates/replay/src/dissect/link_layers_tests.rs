@@ -8,8 +8,7 @@ use super::*;
 
 const ADDRESSES: [u8; 12] = [0x02, 0, 0, 0, 0, 1, 0x02, 0, 0, 0, 0, 2];
 const FLOW: &str = "UDP 192.0.2.1:5 > 198.51.100.9:6";
-const FLOW_IPV6: &str =
-    "UDP [2020:2020:2020:2020:2020:2020:2020:2020]:5 > [3030:3030:3030:3030:3030:3030:3030:3030]:6";
+const FLOW_IPV6: &str = "UDP [2020:2020:2020:2020:2020:2020:2020:2020]:5 > [3030:3030:3030:3030:3030:3030:3030:3030]:6";
 
 fn ipv4() -> Vec<u8> {
     let mut packet = Vec::new();
@@ -90,7 +89,10 @@ pub(crate) fn encapsulated(ip: &[u8]) -> Vec<(&'static str, LinkType, Vec<u8>)> 
     ];
     let radio = [
         ("radiotap", [radiotap_of(18, 0), wifi_of(0x08, 1, &SNAP), ip.to_vec()].concat()),
-        ("radiotap with padding", [radiotap_of(18, 0x20), wifi_of(0x88, 1, &[0; 4]), SNAP.to_vec(), ip.to_vec()].concat()),
+        (
+            "radiotap with padding",
+            [radiotap_of(18, 0x20), wifi_of(0x88, 1, &[0; 4]), SNAP.to_vec(), ip.to_vec()].concat(),
+        ),
     ];
     let mut all: Vec<_> = on_ethernet.into_iter().map(|(name, frame)| (name, LinkType::Ethernet, frame)).collect();
     all.extend(on_links.into_iter().map(|(name, link, parts)| (name, link, [&parts.concat(), ip].concat())));
@@ -143,20 +145,20 @@ fn unseen(parts: &[&[u8]]) -> Unseen {
 #[test]
 fn what_cannot_carry_ip_is_not_opaque() {
     for not_ip in [
-        &[0x08, 0x06, 0, 1][..],                      // ARP
-        &[0x88, 0xcc, 2, 7],                          // LLDP
-        &[0x81, 0, 0, 1, 0x88, 0x08, 0, 1],           // PAUSE
-        &[0, 38, 0x42, 0x42, 3, 0, 0],                // spanning tree
-        &[0, 38, 0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0], // CDP
-        &[0x88, 0x63, 0x11, 9, 0, 0, 0, 4],           // PPPoE discovery
-        &[0x88, 0x64, 0x11, 0, 0, 7, 0, 4, 0xc0, 0x21], // LCP in a session
+        &[0x08, 0x06, 0, 1][..],                                  // ARP
+        &[0x88, 0xcc, 2, 7],                                      // LLDP
+        &[0x81, 0, 0, 1, 0x88, 0x08, 0, 1],                       // PAUSE
+        &[0, 38, 0x42, 0x42, 3, 0, 0],                            // spanning tree
+        &[0, 38, 0xaa, 0xaa, 3, 0, 0, 0x0c, 0x20, 0],             // CDP
+        &[0x88, 0x63, 0x11, 9, 0, 0, 0, 4],                       // PPPoE discovery
+        &[0x88, 0x64, 0x11, 0, 0, 7, 0, 4, 0xc0, 0x21],           // LCP in a session
         &[0x88, 0x47, 0, 6, 0x41, 64, 0x10, 0, 0, 7, 0, 0, 0, 0], // channel of a pseudowire
     ] {
         assert_eq!(unseen(&[not_ip, &[0; 40]]), Unseen::NotIp, "{not_ip:x?}");
     }
     for opaque in [
-        &[0x88, 0xb5, 0, 1][..],            // local experiments
-        &[0x88, 0xe5, 0x0c, 0, 0, 0, 0, 1], // MACsec, encrypted
+        &[0x88, 0xb5, 0, 1][..],                     // local experiments
+        &[0x88, 0xe5, 0x0c, 0, 0, 0, 0, 1],          // MACsec, encrypted
         &[0x88, 0x64, 0x11, 0, 0, 7, 0, 4, 0, 0xfd], // compressed PPP
         &[0x88, 0x47, 0, 6, 0x41, 64, 0xf0],
         &[0, 38, 0, 0, 0],
