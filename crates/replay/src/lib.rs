@@ -139,8 +139,9 @@ pub struct ReplayResult {
     /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, and the discipline's gauges at the end.
     pub queues: Table,
     /// Of each queue, for each interval: `length_mean_packets`, `length_max_packets`, `length_mean_bytes`,
-    /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`,
-    /// `packets_dropped`, `packets_marked`, and the discipline's gauges at the end of the interval.
+    /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`
+    /// (bits that the line carried within the interval), `packets_dropped`, `packets_marked`, and the discipline's
+    /// gauges at the end of the interval. The last interval is half as long as the others, up to one and a half times.
     pub series: Vec<Series>,
 }
 
@@ -272,7 +273,7 @@ impl<'a> Port<'a> {
         } else {
             None
         };
-        let books = Books::new(SeriesBook::new(options.interval), outputs);
+        let books = Books::new(SeriesBook::new(options.interval, rate), outputs);
         let (line, rng) = (Line::new(rate), dice(options.seed));
         Ok(Self { name, discipline, queue, line, rng, books })
     }

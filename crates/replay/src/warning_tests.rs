@@ -148,9 +148,7 @@ fn pauses_that_time_holds_are_kept_and_many_are_shortened() {
     let shortened = every(90, 5).unwrap();
     assert_eq!(
         texts(&shortened),
-        [
-            "packet 4 comes 90.0 days after the packet before it: the replay shortens this pause and 1 more to 1 day"
-        ]
+        ["packet 4 comes 90.0 days after the packet before it: the replay shortens this pause and 1 more to 1 day"]
     );
     // Pauses of a day are not shortened.
     let error = every(1, 300).unwrap_err().to_string();
