@@ -55,14 +55,14 @@ fn reads_gzip_and_what_the_engine_writes() {
         destination_port: 8,
         ecn: Ecn::Capable0,
         class: 46,
-        payload_bytes: 972,
+        len_bytes: 1_000,
         transport: TraceTransport::Udp,
     };
     writer.packet(1, Time::from_picoseconds(1_000_000), &packet).unwrap();
     let read = frames(&gzip(&writer.finish().unwrap())).unwrap();
     assert_eq!(read.len(), 1);
     let CapturedFrame { time_ps, len_bytes, flow, ecn, class, interface, .. } = read[0];
-    assert_eq!((time_ps, len_bytes, ecn, class, interface), (1_000_000, 1_014, Ecn::Capable0, 46, 1));
+    assert_eq!((time_ps, len_bytes, ecn, class, interface), (1_000_000, 1_000, Ecn::Capable0, 46, 1));
     assert_eq!(flow.to_string(), "UDP 10.0.0.1:7 > 10.0.0.2:8");
 }
 

@@ -47,18 +47,15 @@ def _head(document: Document) -> list[str]:
     seen = f"{document['packets']:,} packets in {document['duration_s']:.4g} s"
     if document["packets_unselected"]:
         seen += f"; {document['packets_unselected']:,} to other destinations left out"
+    if document["packets_unaddressed"]:
+        seen += f"; {document['packets_unaddressed']:,} without an IP header left out"
     lines = [f"[bold]{_safe(document['capture'])}[/bold]   {port}   seed {document['seed']}", seen]
     if late := document["packets_out_of_order"]:
         were = "1 packet was earlier than the one before it" if late == 1 else f"{late:,} packets were out of order"
         lines.append(f"{were} in the file; all were put in order of time")
-    if missed := document.get("packets_missed"):
-        were = "1 packet is" if missed == 1 else f"{missed:,} packets are"
-        lines.append(f"[yellow]warning:[/yellow] {were} missing from the record: its writer could not keep up")
-    if cut := document["packets_cut"]:
-        text = f"{cut:,} packets were captured without the headers that identify their flow"
-        effect = "flows between the same addresses count as one"
-        remedy = "capture with a longer snaplen: `tcpdump -s 128`"
-        lines.append(f"[yellow]warning:[/yellow] {text}: {effect}\n[dim]hint: {remedy}[/dim]")
+    for warning in document["warnings"]:
+        text, remedy = _safe(warning["text"]), _safe(warning["remedy"])
+        lines.append(f"[yellow]warning:[/yellow] {text}\n[dim]hint: {remedy}[/dim]")
     return lines
 
 
