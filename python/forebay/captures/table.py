@@ -10,7 +10,7 @@ from rich.markup import escape
 
 from forebay.document import Document
 from forebay.folding import Column, folded
-from forebay.quantity import SECONDS, Scale, scale
+from forebay.quantity import SECONDS, Scale, column_scale, scale
 from forebay.summary import drop_reasons
 
 Row = Mapping[str, Any]
@@ -60,7 +60,7 @@ def _head(document: Document) -> list[str]:
 
 
 def _queue_columns(queues: Sequence[Row]) -> list[Column]:
-    delay = _unit(queues, "delay_p99_s")
+    delay = _unit(queues, "delay_mean_s", "delay_p99_s", "delay_max_s")
     columns = [
         _counts("dropped\npackets", queues, "packets_dropped"),
         Column("dropped\n%", [_share(row["packets_dropped"], row["packets_arrived"]) for row in queues], rank=3),
@@ -82,7 +82,7 @@ def _queue_columns(queues: Sequence[Row]) -> list[Column]:
 def _columns_of_one(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
     """All about each flow, at the only queue."""
     (flows,) = shown.values()
-    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_p99_s")
+    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_mean_s", "delay_p99_s")
     columns = [
         _counts("packets", flows, "packets", rank=1),
         _scaled(f"offered\n{offered.unit}", flows, "offered_bps", offered, rank=2),
@@ -143,8 +143,9 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _unit(rows: Iterable[Row], quantity: str) -> Scale:
-    return scale(quantity, max((row[quantity] for row in rows if row[quantity] is not None), default=0.0))
+def _unit(rows: Sequence[Row], *quantities: str) -> Scale:
+    """Return the unit that columns have in common."""
+    return column_scale(quantities[0], [row[quantity] for quantity in quantities for row in rows])
 
 
 def _safe(text: str) -> str:
