@@ -37,29 +37,30 @@ adapter = { egress_memory = "60 KB", pause = { high = "50 KB", low = "40 KB" } }
 switches = [{ name = "A", nodes = ["1", "2", "3"] }]
 """
 
+BOTH = ["bottleneck", "reverse"]
 TO_3 = 'from = ["1", "2"]\nto = "3"'
 
 CASES = {
-    "tcp": (STAR, ["bottleneck", "bottleneck-back"], 'transport = "tcp"'),
-    "tcp, linux": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { preset = "linux" }'),
-    "tcp, ns2": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { preset = "ns2" }'),
+    "tcp": (STAR, BOTH, 'transport = "tcp"'),
+    "tcp, linux": (STAR, BOTH, 'transport.tcp = { preset = "linux" }'),
+    "tcp, ns2": (STAR, BOTH, 'transport.tcp = { preset = "ns2" }'),
     "tcp, timestamps and sack": (
         STAR,
-        ["bottleneck", "bottleneck-back"],
+        BOTH,
         "transport.tcp = { sack = true, timestamps = true }",
     ),
-    "tcp, sack": (STAR, ["bottleneck", "bottleneck-back"], "transport.tcp = { sack = true, timestamps = false }"),
-    "tcp without headers": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { header = "0 B" }'),
-    "tcp, header of IPv6": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { header = "60 B" }'),
-    "tcp, long header": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { header = "97 B" }'),
-    "tcp, short segments": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { segment = "90 B" }'),
-    "tcp, long ACKs": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { ack_size = "103 B" }'),
-    "tcp, short ACKs": (STAR, ["bottleneck", "bottleneck-back"], 'transport.tcp = { ack_size = "24 B" }'),
-    "tcp with ECN": (STAR, ["bottleneck", "bottleneck-back"], 'ecn = true\ntransport = "tcp"'),
+    "tcp, sack": (STAR, BOTH, "transport.tcp = { sack = true, timestamps = false }"),
+    "tcp without headers": (STAR, BOTH, 'transport.tcp = { header = "0 B" }'),
+    "tcp, header of IPv6": (STAR, BOTH, 'transport.tcp = { header = "60 B" }'),
+    "tcp, long header": (STAR, BOTH, 'transport.tcp = { header = "97 B" }'),
+    "tcp, short segments": (STAR, BOTH, 'transport.tcp = { segment = "90 B" }'),
+    "tcp, long ACKs": (STAR, BOTH, 'transport.tcp = { ack_size = "103 B" }'),
+    "tcp, short ACKs": (STAR, BOTH, 'transport.tcp = { ack_size = "24 B" }'),
+    "tcp with ECN": (STAR, BOTH, "transport.tcp = { ecn = true }"),
     "udp": (STAR, ["bottleneck"], 'transport.udp = { packet = "200 B", constant = { rate = "8 Mbps" } }'),
     "udp, long": (STAR, ["bottleneck"], 'transport.udp = { packet = "65535 B", constant = { rate = "8 Mbps" } }'),
     "udp, short": (STAR, ["bottleneck"], 'transport.udp = { packet = "24 B", constant = { rate = "1 Mbps" } }'),
-    "cells": (SWITCH, ["input-1", "output-2"], 'transport.cells = { size = "53 B", load = 0.8 }'),
+    "cells": (SWITCH, ["in-1", "out-2"], 'transport.cells = { size = "53 B", load = 0.8 }'),
     "frames": (
         ETHERNET,
         ["1->A", "A->3", "A->1"],

@@ -89,7 +89,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         raw = _replay(capture, rate, queues, address, seed, interval, progress)
         series = tuple(Series(**entry) for entry in raw.pop("series"))
         tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
-        warnings = tuple(Warned(**entry) for entry in raw.pop("warnings"))
+        warnings = tuple(Warned(text=entry["text"], remedy=entry["remedy"]) for entry in raw.pop("warnings"))
         facts: dict[str, Any] = {**raw, **tables, "warnings": warnings}
         result = ReplayResult(capture=os.fspath(capture), all_series=series, **facts)
         if out is not None:

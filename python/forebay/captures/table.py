@@ -16,6 +16,7 @@ from forebay.summary import drop_reasons
 Row = Mapping[str, Any]
 
 _MOST_FLOWS = 20
+_LONG_S = 10_000
 # Of more queues than this, only the table of queues is shown.
 _MOST_QUEUES_OF_FLOWS = 6
 
@@ -44,7 +45,9 @@ def terminal_tables(document: Document, width: int) -> list[RenderableType]:
 def _head(document: Document) -> list[str]:
     rate = scale("rate_bps", document["rate_bps"])
     port = f"{rate.text(document['rate_bps'])} {rate.unit}"
-    seen = f"{document['packets']:,} packets in {document['duration_s']:.4g} s"
+    duration_s = document["duration_s"]
+    lasted = f"{duration_s:.4g}" if duration_s < _LONG_S else f"{duration_s:,.0f}"
+    seen = f"{document['packets']:,} packets in {lasted} s"
     if document["packets_unselected"]:
         seen += f"; {document['packets_unselected']:,} to other destinations left out"
     if document["packets_unaddressed"]:
