@@ -131,9 +131,12 @@ class _Replay(TypedDict):
     packets: int
     bytes: int
     packets_unselected: int
+    packets_unaddressed: int
     packets_out_of_order: int
     packets_missed: int
     packets_cut: int
+    packets_opaque: int
+    warnings: list[dict[str, str]]
     flows: _Columns
     queues: _Columns
     series: list[_Series]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 
 CI = "_ci95"
 """A column of this name behind a metric's holds half the width of its 95 % confidence interval over seeds."""
@@ -38,6 +40,22 @@ def scale(quantity: str, largest: float) -> Scale:
     if quantity.endswith("_packets") or quantity.startswith("packets_"):
         return Scale(1.0, "packets")
     return Scale(1.0, "")
+
+
+_MOST_BEFORE_POINT = 10_000
+"""A column of numbers has fewer than five digits before the point, if a unit allows it."""
+
+
+def column_scale(quantity: str, values: Iterable[float | None]) -> Scale:
+    """Return the unit for a column of values of that name: the one that fits the smallest value.
+
+    If the largest value would have more than four digits before the point, a larger unit is taken.
+    """
+    sizes = sorted(abs(value) for value in values if value is not None and value != 0 and isfinite(value))
+    if not sizes:
+        return scale(quantity, 0.0)
+    units = (scale(quantity, size) for size in sizes)
+    return next((unit for unit in units if sizes[-1] / unit.divisor < _MOST_BEFORE_POINT), scale(quantity, sizes[-1]))
 
 
 def title(quantity: str) -> str:

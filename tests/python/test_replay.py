@@ -127,12 +127,13 @@ def test_each_queue_has_captures_of_its_own(capture: Path, tmp_path: Path) -> No
 def test_nothing_is_left_of_what_failed(capture: Path, tmp_path: Path) -> None:
     out = tmp_path / "through.pcapng"
     out.write_text("old", encoding="utf-8")
-    cut = tmp_path / "cut.pcapng"
-    cut.write_bytes(capture.read_bytes()[:-5])
-    with pytest.raises(fb.InputError, match="ends within the block"):
-        fb.replay(cut, rate="5 Mbps", queue="dbl", capture_out=out, out=tmp_path / "results")
+    damaged = tmp_path / "damaged.pcapng"
+    of_no_interface = struct.pack("<8I", 6, 32, 9, 0, 0, 0, 0, 32)
+    damaged.write_bytes(capture.read_bytes() + of_no_interface)
+    with pytest.raises(fb.InputError, match="interface 9 is not described"):
+        fb.replay(damaged, rate="5 Mbps", queue="dbl", capture_out=out, out=tmp_path / "results")
     assert out.read_text(encoding="utf-8") == "old"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["cut.pcapng", "through.pcapng"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["damaged.pcapng", "through.pcapng"]
 
 
 def test_an_exception_of_the_progress_ends_it(tmp_path: Path) -> None:

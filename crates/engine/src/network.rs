@@ -394,15 +394,18 @@ fn check_paths(flows: &Flows, links: &[LinkParameters]) -> Result<(), RunError> 
 
 fn traced_flow(transport: &Transport) -> TracedFlow {
     match transport {
-        Transport::Tcp { config, .. } => TracedFlow { is_tcp: true, header_bytes: config.header_bytes() as u16 },
-        Transport::Udp { header_bytes, .. } => TracedFlow { is_tcp: false, header_bytes: *header_bytes },
-        Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow { is_tcp: false, header_bytes: 0 },
+        Transport::Tcp { config, .. } => TracedFlow {
+            is_tcp: true,
+            header_bytes: config.header_bytes() as u16,
+            bare_len_bytes: config.ack_bytes() as u16,
+        },
+        Transport::Udp { .. } | Transport::Cells { .. } | Transport::Frames { .. } => TracedFlow::default(),
     }
 }
 
 /// What a trace has to know of each flow, those of control frames among them.
 fn traced_flows(flows: &Flows, links: usize) -> Arc<[TracedFlow]> {
-    let control = std::iter::repeat_n(TracedFlow { is_tcp: false, header_bytes: 0 }, flows.len() + links.div_ceil(2));
+    let control = std::iter::repeat_n(TracedFlow::default(), flows.len() + links.div_ceil(2));
     flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()
 }
 

@@ -132,6 +132,13 @@ impl<R: Read> Read for Counting<'_, R> {
 fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> {
     let series =
         result.series.into_iter().map(|series| series_entry(py, series, Form::Arrays)).collect::<PyResult<Vec<_>>>()?;
+    let warnings = PyList::empty(py);
+    for warning in result.warnings {
+        let entry = PyDict::new(py);
+        entry.set_item("text", warning.text)?;
+        entry.set_item("remedy", warning.remedy)?;
+        warnings.append(entry)?;
+    }
     let entries = PyDict::new(py);
     entries.set_item("rate_bps", result.rate_bps)?;
     entries.set_item("seed", result.seed)?;
@@ -139,9 +146,12 @@ fn entries(py: Python<'_>, result: ReplayResult) -> PyResult<Bound<'_, PyDict>> 
     entries.set_item("packets", result.packets)?;
     entries.set_item("bytes", result.bytes)?;
     entries.set_item("packets_unselected", result.packets_unselected)?;
+    entries.set_item("packets_unaddressed", result.packets_unaddressed)?;
     entries.set_item("packets_out_of_order", result.packets_out_of_order)?;
     entries.set_item("packets_missed", result.packets_missed)?;
     entries.set_item("packets_cut", result.packets_cut)?;
+    entries.set_item("packets_opaque", result.packets_opaque)?;
+    entries.set_item("warnings", warnings)?;
     entries.set_item("flows", columns(py, result.flows, Form::Arrays)?)?;
     entries.set_item("queues", columns(py, result.queues, Form::Arrays)?)?;
     entries.set_item("series", PyList::new(py, series)?)?;

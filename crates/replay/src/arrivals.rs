@@ -8,12 +8,17 @@ use forebay_qdisc::{Ecn, FlowKey, Packet, Time};
 
 use crate::capture::{CaptureReader, CapturedFrame};
 use crate::dissect::FlowIdentity;
-use crate::error::ReplayError;
+use crate::error::{CaptureError, ReplayError};
 use crate::frames::SharedFrames;
+use crate::warnings::LONGEST_FRAME_BYTES;
 
 /// This many packets are held back to bring packets into order: captures of several interfaces or queues of a network
 /// card are out of order by far less.
 pub const ORDER_WINDOW_PACKETS: usize = 1 << 16;
+
+const DAY_PS: i128 = 86_400_000_000_000_000;
+/// Later than this no packet arrives: picoseconds are counted in 64 bits, for 213 days, and queues have to drain.
+const LATEST_PS: i128 = 200 * DAY_PS;
 
 /// A captured packet on its way through a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +93,24 @@ impl Ord for Held {
     }
 }
 
+/// Pauses that were shortened to a day, since simulated time would not hold them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pauses {
+    pub count: u64,
+    /// The number in the file of the packet after the first of them.
+    pub first_packet: u64,
+    /// How long the first of them was.
+    pub first_ps: i128,
+    skipped_ps: i128,
+}
+
+/// Packets longer than common links carry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct LongPackets {
+    pub packets: u64,
+    pub longest_bytes: u32,
+}
+
 /// The arrivals of a replay.
 pub struct Arrivals<'a> {
     capture: CaptureReader<'a>,
@@ -106,9 +129,21 @@ pub struct Arrivals<'a> {
     flows: Vec<FlowIdentity>,
     /// Of each flow, the packets of which too little was captured to tell their flow from others.
     cut: Vec<u64>,
+    /// Of each flow, the packets that may carry IP which cannot be seen.
+    opaque: Vec<u64>,
     numbers: BTreeMap<FlowIdentity, u32>,
+    /// Time of the last arrival in the replay.
+    clock_ps: i128,
+    pub(crate) pauses: Pauses,
+    pub(crate) long: LongPackets,
+    /// Packets replayed so far.
+    pub packets_replayed: u64,
     /// Packets left out because they go elsewhere.
     pub unselected: u64,
+    /// Packets left out because they show no destination.
+    pub unaddressed: u64,
+    /// Those of them that may carry IP which cannot be seen.
+    pub unaddressed_opaque: u64,
     /// Packets stamped earlier than the one before them in the file.
     pub out_of_order: u64,
 }
@@ -127,8 +162,15 @@ impl<'a> Arrivals<'a> {
             previous_ps: i128::MIN,
             flows: Vec::new(),
             cut: Vec::new(),
+            opaque: Vec::new(),
             numbers: BTreeMap::new(),
+            clock_ps: 0,
+            pauses: Pauses::default(),
+            long: LongPackets::default(),
+            packets_replayed: 0,
             unselected: 0,
+            unaddressed: 0,
+            unaddressed_opaque: 0,
             out_of_order: 0,
         }
     }
@@ -149,14 +191,29 @@ impl<'a> Arrivals<'a> {
         self.capture.missed()
     }
 
-    /// When the replay began, after its first packet: picoseconds since the Unix epoch.
-    pub fn start_ps(&self) -> i128 {
-        self.start_ps
+    /// Frames of zero bytes, which are skipped.
+    pub fn empty(&self) -> u64 {
+        self.capture.empty()
+    }
+
+    /// Why the file ended within a packet, if it did.
+    pub fn ended_early(&self) -> Option<&CaptureError> {
+        self.capture.ended_early()
+    }
+
+    /// The replay's time zero as the last arrival sees it, in picoseconds since the Unix epoch.
+    pub fn epoch_ps(&self) -> i128 {
+        self.start_ps + self.pauses.skipped_ps
     }
 
     /// How many packets of each flow were captured without all the headers that tell their flow.
     pub fn cut(&self) -> &[u64] {
         &self.cut
+    }
+
+    /// How many packets of each flow may carry IP that cannot be seen.
+    pub fn opaque(&self) -> &[u64] {
+        &self.opaque
     }
 
     /// The flows that have arrived so far, by number.
@@ -182,14 +239,15 @@ impl<'a> Arrivals<'a> {
             return Err(ReplayError::OutOfOrder { packet: number, window: ORDER_WINDOW_PACKETS });
         }
         self.last_ps = time_ps;
-        // Before the start come only packets that were not selected and are out of order beyond mending.
-        let since_start = u64::try_from((time_ps - self.start_ps).max(0)).map_err(|_| ReplayError::TooLong)?;
-        let time = Time::from_picoseconds(since_start);
-        if time == Time::NEVER {
-            return Err(ReplayError::TooLong);
-        }
+        let time = self.time_of(time_ps, number)?;
         let flow = self.number(frame.flow);
         self.cut[flow as usize] += u64::from(frame.cut);
+        self.opaque[flow as usize] += u64::from(frame.opaque);
+        if frame.len_bytes > LONGEST_FRAME_BYTES {
+            self.long.packets += 1;
+            self.long.longest_bytes = self.long.longest_bytes.max(frame.len_bytes);
+        }
+        self.packets_replayed += 1;
         Ok(Some(CapturedPacket {
             time,
             key: frame.key,
@@ -200,6 +258,31 @@ impl<'a> Arrivals<'a> {
             input_port: frame.interface,
             slot,
         }))
+    }
+
+    /// The time of a packet in the replay. A pause that would end too late is shortened to a day.
+    fn time_of(&mut self, time_ps: i128, packet: u64) -> Result<Time, ReplayError> {
+        // Before the start come only packets that were not selected and are out of order beyond mending.
+        let mut since_start_ps = (time_ps - self.epoch_ps()).max(0);
+        let pause_ps = since_start_ps - self.clock_ps;
+        if since_start_ps > LATEST_PS && pause_ps > DAY_PS {
+            if self.pauses.count == 0 {
+                (self.pauses.first_packet, self.pauses.first_ps) = (packet, pause_ps);
+            }
+            self.pauses.count += 1;
+            self.pauses.skipped_ps += pause_ps - DAY_PS;
+            since_start_ps = self.clock_ps + DAY_PS;
+        }
+        match u64::try_from(since_start_ps) {
+            Ok(picoseconds) if since_start_ps <= LATEST_PS => {
+                self.clock_ps = since_start_ps;
+                Ok(Time::from_picoseconds(picoseconds))
+            }
+            _ => {
+                let days = u64::try_from(since_start_ps / DAY_PS).unwrap_or(u64::MAX);
+                Err(ReplayError::TooLate { packet, before: packet - 1, days })
+            }
+        }
     }
 
     fn read_one(&mut self) -> Result<(), ReplayError> {
@@ -217,9 +300,12 @@ impl<'a> Arrivals<'a> {
                 Some(frames) => frames.borrow_mut().put(&frame, self.capture.bytes()),
                 None => 0,
             };
-            self.held.push(Reverse(Held((frame.time_ps, self.capture.packets()), frame, slot)));
-        } else {
+            self.held.push(Reverse(Held((frame.time_ps, self.capture.number()), frame, slot)));
+        } else if frame.flow.destination().is_some() {
             self.unselected += 1;
+        } else {
+            self.unaddressed += 1;
+            self.unaddressed_opaque += u64::from(frame.opaque);
         }
         Ok(())
     }
@@ -228,6 +314,7 @@ impl<'a> Arrivals<'a> {
         *self.numbers.entry(flow).or_insert_with(|| {
             self.flows.push(flow);
             self.cut.push(0);
+            self.opaque.push(0);
             self.flows.len() as u32 - 1
         })
     }

@@ -11,7 +11,7 @@ use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapReader, OptionCode, PcapBlockOwned, PcapError, PcapNGReader,
 };
 
-use crate::dissect::{FlowIdentity, LinkType, read};
+use crate::dissect::{FlowIdentity, LinkType, added_bytes, read};
 use crate::error::CaptureError;
 use crate::record::{RECORD_MAGIC, RecordReader};
 
@@ -28,8 +28,10 @@ pub(crate) const MAX_PACKET_BYTES: u32 = 1 << 24;
 pub struct CapturedFrame {
     /// When it was captured: picoseconds since the Unix epoch.
     pub time_ps: i128,
-    /// Its original length in bytes, whatever was kept of it.
+    /// Its original length in bytes, whatever was kept of it, without [`CapturedFrame::added_bytes`].
     pub len_bytes: u32,
+    /// Bytes in front of it that its receiver added: a radiotap header.
+    pub added_bytes: u32,
     /// Its flow.
     pub flow: FlowIdentity,
     /// The flow's key.
@@ -46,6 +48,8 @@ pub struct CapturedFrame {
     pub ip_at: Option<u16>,
     /// Whether the capture kept too little of it to tell its flow from others ([`Headers::incomplete`]).
     pub cut: bool,
+    /// Whether no IP header is visible although there may be one.
+    pub opaque: bool,
 }
 
 /// A capture or a [record](crate::RecordWriter), read packet by packet. Memory does not grow with the file.
@@ -55,6 +59,8 @@ pub struct CaptureReader<'a> {
     /// The bytes of the packet read last, if they are kept.
     bytes: Vec<u8>,
     keep_bytes: bool,
+    /// Why the file ended before its last packet was complete.
+    ended_early: Option<CaptureError>,
 }
 
 enum Source<'a> {
@@ -68,6 +74,8 @@ struct Blocks<'a> {
     read_error: Rc<RefCell<Option<io::Error>>>,
     buffer_bytes: usize,
     format: Format,
+    /// Frames of zero bytes so far, which are skipped.
+    empty: u64,
 }
 
 /// What the blocks so far say about those to come.
@@ -132,7 +140,7 @@ impl<'a> CaptureReader<'a> {
         } else {
             Source::Capture(Blocks::new(head, reader)?)
         };
-        Ok(Self { source, packets: 0, bytes: Vec::new(), keep_bytes: false })
+        Ok(Self { source, packets: 0, bytes: Vec::new(), keep_bytes: false, ended_early: None })
     }
 
     /// Keeps the bytes of each packet from now on, until the next is read: see [`CaptureReader::bytes`].
@@ -152,6 +160,27 @@ impl<'a> CaptureReader<'a> {
         self.packets
     }
 
+    /// The number of the packet read last, counted from 1 over all packets of the file.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.packets + self.empty()
+    }
+
+    /// Frames of zero bytes so far. They are skipped: there is nothing to send.
+    #[must_use]
+    pub fn empty(&self) -> u64 {
+        match &self.source {
+            Source::Capture(blocks) => blocks.empty,
+            Source::Record(_) => 0,
+        }
+    }
+
+    /// Why the file ended within a packet, once its last complete packet has been read.
+    #[must_use]
+    pub fn ended_early(&self) -> Option<&CaptureError> {
+        self.ended_early.as_ref()
+    }
+
     /// How many packets had arrived, up to the one read last, that a record leaves out: its writer was too slow.
     #[must_use]
     pub fn missed(&self) -> u64 {
@@ -167,14 +196,25 @@ impl<'a> CaptureReader<'a> {
         matches!(self.source, Source::Record(_))
     }
 
-    /// The next packet; `None` at the end of the file.
+    /// The next packet; `None` at the end of the file. If the file ends within a packet that is not its first, as it
+    /// does when the tool that wrote it was killed, its end is there: see [`CaptureReader::ended_early`].
     ///
     /// # Errors
     /// What is wrong with the file at this place. There is no going on after an error.
     pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
-        let frame = match &mut self.source {
-            Source::Capture(blocks) => blocks.next_frame(self.packets, self.keep_bytes.then_some(&mut self.bytes))?,
-            Source::Record(record) => record.next_frame()?,
+        if self.ended_early.is_some() {
+            return Ok(None);
+        }
+        let read = match &mut self.source {
+            Source::Capture(blocks) => blocks.next_frame(self.packets, self.keep_bytes.then_some(&mut self.bytes)),
+            Source::Record(record) => record.next_frame(),
+        };
+        let frame = match read {
+            Err(error) if self.packets > 0 && error.is_early_end() => {
+                self.ended_early = Some(error);
+                None
+            }
+            read => read?,
         };
         self.packets += u64::from(frame.is_some());
         Ok(frame)
@@ -214,7 +254,7 @@ impl<'a> Blocks<'a> {
                 return Err(CaptureError::NotACapture { found });
             }
         };
-        Ok(Self { blocks, read_error, buffer_bytes: BUFFER_BYTES, format })
+        Ok(Self { blocks, read_error, buffer_bytes: BUFFER_BYTES, format, empty: 0 })
     }
 
     /// The next packet, behind `packets` others; its bytes go into `bytes`.
@@ -246,7 +286,11 @@ impl<'a> Blocks<'a> {
                     bytes.clear();
                     bytes.extend_from_slice(bytes_of(&block));
                 }
-                return Ok(Step::Block(length, self.format.take(block, place)?));
+                let is_packet =
+                    matches!(block, PcapBlockOwned::Legacy(_) | PcapBlockOwned::NG(Block::EnhancedPacket(_)));
+                let frame = self.format.take(block, place)?;
+                self.empty += u64::from(is_packet && frame.is_none());
+                return Ok(Step::Block(length, frame));
             }
             Err(PcapError::Incomplete(_)) => return Ok(Step::Refill),
             Err(PcapError::BufferTooSmall) => return Ok(Step::Grow),
@@ -295,7 +339,8 @@ fn bytes_of<'b>(block: &'b PcapBlockOwned<'_>) -> &'b [u8] {
 }
 
 impl Format {
-    /// Learns from a block that describes others; turns a block that holds a packet into it.
+    /// Learns from a block that describes others; turns a block that holds a packet into it. A packet of zero bytes is
+    /// none.
     fn take(&mut self, block: PcapBlockOwned<'_>, place: Place) -> Result<Option<CapturedFrame>, CaptureError> {
         match (self, block) {
             (Self::Pcap(interface), PcapBlockOwned::LegacyHeader(header)) => {
@@ -309,7 +354,7 @@ impl Format {
                 let seconds = i128::from(packet.ts_sec);
                 let time_ps =
                     seconds * PICOSECONDS_PER_SECOND as i128 + interface.time_ps(packet.ts_usec.into(), place)?;
-                interface.frame(time_ps, packet.origlen, packet.data, 0, place).map(Some)
+                interface.frame(time_ps, packet.origlen, packet.data, 0, place)
             }
             (Self::Pcapng { big_endian, interfaces }, PcapBlockOwned::NG(block)) => match block {
                 Block::SectionHeader(section) => {
@@ -328,7 +373,7 @@ impl Format {
                     let timestamp = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
                     let time_ps = interface.time_ps(timestamp, place)?;
                     let number = u16::try_from(packet.if_id).unwrap_or(u16::MAX);
-                    interface.frame(time_ps, packet.origlen, packet.packet_data(), number, place).map(Some)
+                    interface.frame(time_ps, packet.origlen, packet.packet_data(), number, place)
                 }
                 Block::SimplePacket(_) => Err(place.unsupported(
                     "a simple packet block has no timestamp",
@@ -377,22 +422,31 @@ impl Interface {
         data: &[u8],
         interface: u16,
         place: Place,
-    ) -> Result<CapturedFrame, CaptureError> {
+    ) -> Result<Option<CapturedFrame>, CaptureError> {
         let Some(link_type) = LinkType::from_number(self.link_type) else {
             return Err(place.unsupported(
                 format!("link type {} is not supported", self.link_type),
-                "Ethernet, Linux cooked, raw IP and loopback are supported: capture on another interface",
+                "Ethernet, Wi-Fi, PPP, Linux cooked, raw IP and loopback are supported: capture on another interface",
             ));
         };
         // Some tools leave the original length out.
-        let len_bytes = original_bytes.max(data.len() as u32);
-        if len_bytes == 0 || len_bytes > MAX_PACKET_BYTES {
-            return Err(place.damaged(format!("a packet of {len_bytes} bytes")));
+        let original_bytes = original_bytes.max(data.len() as u32);
+        if original_bytes > MAX_PACKET_BYTES {
+            return Err(place.damaged(format!("a packet of {original_bytes} bytes")));
+        }
+        let added_bytes = added_bytes(link_type, data);
+        let len_bytes = original_bytes - added_bytes;
+        if len_bytes == 0 {
+            return Ok(None);
         }
         let (flow, headers) = read(link_type, data);
-        Ok(CapturedFrame {
+        let cut = headers.incomplete && data.len() < original_bytes as usize;
+        // A header that is there and makes no sense hides what it carries.
+        let unreadable = headers.incomplete && !cut && flow.destination().is_none();
+        Ok(Some(CapturedFrame {
             time_ps,
             len_bytes,
+            added_bytes,
             flow,
             key: headers.key,
             ecn: headers.ecn(),
@@ -400,8 +454,9 @@ impl Interface {
             interface,
             link_type: self.link_type,
             ip_at: headers.ip_at,
-            cut: headers.incomplete && data.len() < len_bytes as usize,
-        })
+            cut,
+            opaque: headers.opaque || unreadable,
+        }))
     }
 }
 

@@ -1,15 +1,20 @@
 //! From the bytes of a frame to its flow, its ECN codepoint and its traffic class; and the mark CE into its bytes.
 //! Knows nothing of captures: a live data plane has the same frames.
 
+mod link_layers;
 mod plain;
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
-use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, LinkSlice, ether_type, ip_number};
+use etherparse::{EtherType, IpNumber, LaxNetSlice, LaxSlicedPacket, ether_type, ip_number};
 use forebay_qdisc::{Ecn, FlowKey, hash_flow};
 
-/// What packets have in common that belong to one flow. VLAN tags do not count; tunnels are not looked into.
+use link_layers::{Carried, Unseen, carried};
+pub(crate) use link_layers::{added_bytes, carries_no_ip};
+
+/// What packets have in common that belong to one flow. Tags, labels and other headers before IP do not count; tunnels
+/// within IP are not looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlowIdentity {
     /// The five-tuple.
@@ -30,9 +35,9 @@ pub enum FlowIdentity {
         /// Receiver.
         destination: IpAddr,
     },
-    /// Not IP, or IP with an unreadable header: all packets of that EtherType.
+    /// No visible IP header: all packets of that EtherType.
     NotIp {
-        /// The EtherType; below 1536 it is the length of an IEEE 802.3 frame, kept as 0 here.
+        /// The EtherType before the part that is not IP or not readable; 0 if there is none.
         ether_type: u16,
     },
 }
@@ -133,6 +138,8 @@ pub struct Headers {
     /// Whether the frame ends before all that tells its flow: its headers were cut off, and it is taken for a packet of
     /// a flow that has less of them.
     pub incomplete: bool,
+    /// Whether the frame may carry IP behind headers that are not read, or encrypted.
+    pub opaque: bool,
 }
 
 impl Headers {
@@ -163,6 +170,18 @@ pub enum LinkType {
     RawIp,
     /// LINKTYPE_NULL and LINKTYPE_LOOP: four bytes, then IP.
     Loopback,
+    /// LINKTYPE_PPP: PPP, with address and control field or without.
+    Ppp,
+    /// LINKTYPE_PPP_HDLC: PPP or Cisco's HDLC on a serial line.
+    PppSerial,
+    /// LINKTYPE_PPP_ETHER: a PPPoE session header, then PPP.
+    PppoeSession,
+    /// LINKTYPE_C_HDLC: four bytes, the last two of which are the EtherType.
+    CiscoHdlc,
+    /// LINKTYPE_IEEE802_11: a frame of IEEE 802.11.
+    Wifi,
+    /// LINKTYPE_IEEE802_11_RADIOTAP: the same behind a header about its reception.
+    Radiotap,
 }
 
 impl LinkType {
@@ -175,6 +194,12 @@ impl LinkType {
             276 => Some(Self::LinuxCooked2),
             101 | 228 | 229 | 12 | 14 => Some(Self::RawIp),
             0 | 108 => Some(Self::Loopback),
+            9 => Some(Self::Ppp),
+            50 => Some(Self::PppSerial),
+            51 => Some(Self::PppoeSession),
+            104 => Some(Self::CiscoHdlc),
+            105 => Some(Self::Wifi),
+            127 => Some(Self::Radiotap),
             _ => None,
         }
     }
@@ -199,56 +224,21 @@ pub fn identify(link_type: LinkType, frame: &[u8]) -> FlowIdentity {
 #[must_use]
 #[inline(never)]
 pub(crate) fn read(link_type: LinkType, frame: &[u8]) -> (FlowIdentity, Headers) {
-    match link_type {
-        LinkType::Ethernet => ethernet(frame),
-        LinkType::LinuxCooked => after_header(frame, 16, 14),
-        LinkType::LinuxCooked2 => after_header(frame, 20, 0),
-        LinkType::RawIp => ip(frame, 0),
-        LinkType::Loopback => ip(frame, 4),
+    match carried(link_type, frame) {
+        Carried::Ip { ether_type, at } => {
+            let packet = LaxSlicedPacket::from_ether_type(EtherType(ether_type), frame.get(at..).unwrap_or_default());
+            network_headers(frame, &packet, ether_type)
+        }
+        Carried::Other { ether_type, why } => without_ip(ether_type, why),
     }
 }
 
-fn ethernet(frame: &[u8]) -> (FlowIdentity, Headers) {
-    let Ok(packet) = LaxSlicedPacket::from_ethernet(frame) else { return cut_off() };
-    let ether_type = match (packet.ether_payload(), &packet.link) {
-        (Some(payload), _) => payload.ether_type.0,
-        (None, Some(LinkSlice::Ethernet2(header))) => header.ether_type().0,
-        _ => 0,
-    };
-    network_headers(frame, &packet, ether_type)
-}
-
-/// A frame whose EtherType stands at `ether_type_at` of a header of `header_bytes`.
-fn after_header(frame: &[u8], header_bytes: usize, ether_type_at: usize) -> (FlowIdentity, Headers) {
-    let Some((header, payload)) = frame.split_at_checked(header_bytes) else { return cut_off() };
-    let ether_type = u16::from_be_bytes([header[ether_type_at], header[ether_type_at + 1]]);
-    network_headers(frame, &LaxSlicedPacket::from_ether_type(EtherType(ether_type), payload), ether_type)
-}
-
-/// A frame whose IP header begins at `ip_at`.
-fn ip(frame: &[u8], ip_at: usize) -> (FlowIdentity, Headers) {
-    let Some(packet @ [first, ..]) = frame.get(ip_at..) else { return cut_off() };
-    let ether_type = match first >> 4 {
-        4 => ether_type::IPV4,
-        6 => ether_type::IPV6,
-        _ => return not_ip(0),
-    };
-    network_headers(frame, &LaxSlicedPacket::from_ether_type(ether_type, packet), ether_type.0)
-}
-
-/// A frame that ends before it says what it carries.
-fn cut_off() -> (FlowIdentity, Headers) {
-    let (flow, headers) = not_ip(0);
-    (flow, Headers { incomplete: true, ..headers })
-}
-
-fn not_ip(ether_type: u16) -> (FlowIdentity, Headers) {
-    // Of these EtherTypes another header was to come, which could not be read.
-    let incomplete = matches!(ether_type, 0x0800 | 0x86dd | 0x8100 | 0x88a8 | 0x9100);
+fn without_ip(ether_type: u16, why: Unseen) -> (FlowIdentity, Headers) {
     // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.
     let ether_type = if ether_type < 0x0600 { 0 } else { ether_type };
     let flow = FlowIdentity::NotIp { ether_type };
-    (flow, Headers { key: flow.key(), traffic_class: 0, ip_at: None, incomplete })
+    let (incomplete, opaque) = (why == Unseen::Cut, why == Unseen::Opaque);
+    (flow, Headers { key: flow.key(), traffic_class: 0, ip_at: None, incomplete, opaque })
 }
 
 fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) -> (FlowIdentity, Headers) {
@@ -263,7 +253,7 @@ fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) 
             let (source, destination) = (header.source_addr().into(), header.destination_addr().into());
             (source, destination, header.traffic_class(), ip.payload(), header.slice())
         }
-        Some(LaxNetSlice::Arp(_)) | None => return not_ip(ether_type),
+        Some(LaxNetSlice::Arp(_)) | None => return without_ip(ether_type, Unseen::Cut),
     };
     let protocol = payload.ip_number.0;
     let with_ports = !payload.fragmented && has_ports(payload.ip_number);
@@ -283,6 +273,7 @@ fn network_headers(frame: &[u8], packet: &LaxSlicedPacket<'_>, ether_type: u16) 
         traffic_class,
         ip_at: u16::try_from(ip_header.as_ptr().addr() - frame.as_ptr().addr()).ok(),
         incomplete: (with_ports && ports.is_none()) || hidden,
+        opaque: false,
     };
     (flow, headers)
 }

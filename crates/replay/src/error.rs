@@ -28,7 +28,7 @@ pub enum CaptureError {
     /// The file ends within a block.
     #[error(
         "byte {offset} (packets before it: {packets}): the file ends within the block that starts here; \
-         capture again, or keep the complete packets with `editcap IN OUT`"
+         capture again"
     )]
     Truncated {
         /// Where the incomplete block begins.
@@ -39,7 +39,7 @@ pub enum CaptureError {
     /// The record ends within an entry, as it does when whoever wrote it was killed.
     #[error(
         "byte {offset} (arrivals before it: {packets}): the record ends within the entry that starts here; \
-         keep the complete arrivals with `head -c {offset} IN > OUT`"
+         record again"
     )]
     RecordTruncated {
         /// Where the incomplete entry begins.
@@ -71,6 +71,21 @@ pub enum CaptureError {
     },
 }
 
+impl CaptureError {
+    /// Whether the file ends before it should, and is sound up to there.
+    pub(crate) fn is_early_end(&self) -> bool {
+        match self {
+            Self::Truncated { .. } | Self::RecordTruncated { .. } => true,
+            Self::Read { source, .. } => source.kind() == io::ErrorKind::UnexpectedEof,
+            _ => false,
+        }
+    }
+}
+
+fn also_without_ip(packets: u64) -> String {
+    if packets == 0 { String::new() } else { format!(" and {packets} without a visible IP header") }
+}
+
 /// Why a replay ends without a result.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -89,15 +104,33 @@ pub enum ReplayError {
         window: usize,
     },
     /// No packet is left to replay.
-    #[error("no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations")]
+    #[error(
+        "no packet to replay: the capture holds {packets} packets, {unselected} of them to other destinations{}",
+        also_without_ip(*unaddressed)
+    )]
     NoPackets {
         /// All packets of the capture.
         packets: u64,
         /// Those that the destination leaves out.
         unselected: u64,
+        /// Those that show no destination.
+        unaddressed: u64,
     },
-    /// Simulated time ran out.
-    #[error("the replay would last longer than 213 days; raise the rate, or cut the capture with `editcap`")]
+    /// A packet is later than simulated time can be.
+    #[error(
+        "packet {packet} comes {days} days after the first packet, and a replay lasts at most 213 days; \
+         cut the capture before it: `editcap -r IN OUT 1-{before}`"
+    )]
+    TooLate {
+        /// The packet's number in the file, counted from 1.
+        packet: u64,
+        /// The packets before it in the file.
+        before: u64,
+        /// Its time.
+        days: u64,
+    },
+    /// Simulated time ran out before the queue was empty.
+    #[error("sending what is queued would last longer than 213 days; raise the rate")]
     TooLong,
     /// More time series than can be kept.
     #[error("the capture lasts longer than {most} intervals; choose a longer interval, or none")]

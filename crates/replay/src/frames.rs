@@ -19,6 +19,8 @@ struct Kept {
     interface: u16,
     link_type: u16,
     ip_at: Option<u16>,
+    /// Of the bytes, those that were not on the wire.
+    added_bytes: u32,
     /// How many queues have not done with it.
     holders: usize,
 }
@@ -42,12 +44,14 @@ impl FrameStore {
     /// Takes the bytes of a frame and leaves other ones; returns the slot in which they are.
     pub fn put(&mut self, frame: &CapturedFrame, bytes: &mut Vec<u8>) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
-            self.frames.push(Kept { bytes: Vec::new(), interface: 0, link_type: 0, ip_at: None, holders: 0 });
+            let (bytes, ip_at) = (Vec::new(), None);
+            self.frames.push(Kept { bytes, interface: 0, link_type: 0, ip_at, added_bytes: 0, holders: 0 });
             self.frames.len() as u32 - 1
         });
         let kept = &mut self.frames[slot as usize];
         std::mem::swap(&mut kept.bytes, bytes);
         (kept.interface, kept.link_type, kept.ip_at) = (frame.interface, frame.link_type, frame.ip_at);
+        kept.added_bytes = frame.added_bytes;
         kept.holders = self.queues;
         slot
     }
@@ -81,15 +85,8 @@ impl<'a> CaptureOutput<'a> {
         Ok(Self { writer, interfaces: BTreeMap::new(), marked: Vec::new() })
     }
 
-    /// Writes a packet; with `marked`, its IP header says CE.
-    fn write(
-        &mut self,
-        kept: &Kept,
-        time_ps: i128,
-        original_bytes: u32,
-        marked: bool,
-        comment: &str,
-    ) -> io::Result<()> {
+    /// Writes a packet of `len_bytes`; with `marked`, its IP header says CE.
+    fn write(&mut self, kept: &Kept, time_ps: i128, len_bytes: u32, marked: bool, comment: &str) -> io::Result<()> {
         let key = (kept.link_type, kept.interface);
         let interface = match self.interfaces.get(&key) {
             Some(&interface) => interface,
@@ -110,6 +107,7 @@ impl<'a> CaptureOutput<'a> {
                 &self.marked
             }
         };
+        let original_bytes = len_bytes + kept.added_bytes;
         self.writer.frame(interface, &TraceFrame { time_ns, original_bytes, data, comment })
     }
 }
@@ -117,7 +115,7 @@ impl<'a> CaptureOutput<'a> {
 /// The captures that are written of one queue.
 pub struct Outputs<'a> {
     frames: SharedFrames,
-    /// The time zero of the replay, in picoseconds since the Unix epoch.
+    /// The time zero of the replay, in picoseconds since the Unix epoch; later after each pause that was shortened.
     pub epoch_ps: i128,
     delivered: Option<CaptureOutput<'a>>,
     dropped: Option<CaptureOutput<'a>>,

@@ -8,8 +8,9 @@
 //! arrival until their last bit had left, and when the discipline classified the flow belligerent; per queue, how all
 //! this went over time. What was let through, and what was dropped, can be written as captures.
 //!
-//! Captures are pcap or pcapng, plain or in gzip, of Ethernet (VLAN tags are skipped), Linux cooked, loopback or raw IP
-//! interfaces. The length of a packet is its original length, whatever the snaplen kept of it; the flow is the
+//! Captures are pcap or pcapng, plain or in gzip, of Ethernet, 802.11, PPP, Linux cooked, loopback or raw IP
+//! interfaces. Tags and labels before IP are skipped. The length of a packet is its original length, whatever the
+//! snaplen kept of it, without a radiotap header; the flow is the
 //! five-tuple, the class the DSCP, the input port the interface of a pcapng file. From bytes to a flow key it is
 //! [`dissect()`] alone, which knows nothing of captures.
 //!
@@ -39,6 +40,9 @@ mod table;
 mod test_captures;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod warning_tests;
+mod warnings;
 
 use std::io::{Read, Write};
 use std::net::IpAddr;
@@ -53,6 +57,7 @@ pub use dissect::{FlowIdentity, Headers, LinkType, dissect, identify, mark_ce};
 pub use error::{CaptureError, ReplayError};
 pub use forebay_engine::pcapng::{PcapngWriter, TraceFrame};
 pub use record::{RECORD_MAGIC, RecordWriter, RecordedArrival};
+pub use warnings::Warning;
 
 use books::Books;
 use frames::{CaptureOutput, FrameStore, Outputs, SharedFrames};
@@ -108,6 +113,8 @@ pub struct ReplayResult {
     pub bytes: u64,
     /// Packets left out because they go to other destinations.
     pub packets_unselected: u64,
+    /// Packets left out because they show no destination: no IP header is visible.
+    pub packets_unaddressed: u64,
     /// Packets stamped earlier than the one before them in the file; they were brought into order.
     pub packets_out_of_order: u64,
     /// Packets that had arrived where a record was made, but were not recorded: the record's reader was too slow.
@@ -115,6 +122,10 @@ pub struct ReplayResult {
     /// Packets of which the capture's snaplen kept too little to tell their flow: flows between the same addresses, or
     /// all of an EtherType, are one.
     pub packets_cut: u64,
+    /// Packets that may carry IP, but show no IP header: all of an EtherType are one flow.
+    pub packets_opaque: u64,
+    /// What the replay left out, or did otherwise than its user may expect.
+    pub warnings: Vec<Warning>,
     /// One row for each flow at each queue, in the order of queues and of first arrival: `queue`, `flow` (text),
     /// `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a column for
     /// each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and `delivered_bps`
@@ -128,8 +139,9 @@ pub struct ReplayResult {
     /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, and the discipline's gauges at the end.
     pub queues: Table,
     /// Of each queue, for each interval: `length_mean_packets`, `length_max_packets`, `length_mean_bytes`,
-    /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`,
-    /// `packets_dropped`, `packets_marked`, and the discipline's gauges at the end of the interval.
+    /// `delay_mean_s` and `delay_max_s` (of what left; NaN where nothing did), `offered_bps`, `delivered_bps`
+    /// (bits that the line carried within the interval), `packets_dropped`, `packets_marked`, and the discipline's
+    /// gauges at the end of the interval. The last interval is half as long as the others, up to one and a half times.
     pub series: Vec<Series>,
 }
 
@@ -177,10 +189,11 @@ pub fn replay<'a, R: Read + 'a>(
             if !control() {
                 return Err(ReplayError::Stopped);
             }
-            ports.iter_mut().try_for_each(|port| port.check(arrivals.start_ps()))?;
+            ports.iter_mut().try_for_each(Port::check)?;
         }
         packets += 1;
-        ports.iter_mut().for_each(|port| port.arrive(packet));
+        let epoch_ps = arrivals.epoch_ps();
+        ports.iter_mut().for_each(|port| port.arrive(packet, epoch_ps));
     }
     ports.iter_mut().try_for_each(|port| port.drain(control))?;
     let end = ports.iter().map(|port| port.books.now).max().unwrap_or_default();
@@ -200,8 +213,8 @@ fn results(
 ) -> Result<ReplayResult, ReplayError> {
     let flows = arrivals.flows();
     if flows.is_empty() {
-        let (packets, unselected) = (arrivals.packets_read(), arrivals.unselected);
-        return Err(ReplayError::NoPackets { packets, unselected });
+        let Arrivals { unselected, unaddressed, .. } = *arrivals;
+        return Err(ReplayError::NoPackets { packets: arrivals.packets_read(), unselected, unaddressed });
     }
     let (mut flow_tables, mut queue_tables, mut series) = (Vec::new(), Vec::new(), Vec::new());
     for Port { name, discipline, queue, books, .. } in &mut *ports {
@@ -222,9 +235,12 @@ fn results(
         packets,
         bytes,
         packets_unselected: arrivals.unselected,
+        packets_unaddressed: arrivals.unaddressed,
         packets_out_of_order: arrivals.out_of_order,
         packets_missed: arrivals.missed(),
         packets_cut: arrivals.cut().iter().sum(),
+        packets_opaque: arrivals.opaque().iter().sum(),
+        warnings: warnings::warnings(arrivals),
         flows: table::stacked(flow_tables),
         queues: table::stacked(queue_tables),
         series,
@@ -257,25 +273,28 @@ impl<'a> Port<'a> {
         } else {
             None
         };
-        let books = Books::new(SeriesBook::new(options.interval), outputs);
+        let books = Books::new(SeriesBook::new(options.interval, rate), outputs);
         let (line, rng) = (Line::new(rate), dice(options.seed));
         Ok(Self { name, discipline, queue, line, rng, books })
     }
 
-    fn arrive(&mut self, packet: CapturedPacket) {
+    /// `epoch_ps` is the absolute time of the replay's time zero, from this packet on.
+    fn arrive(&mut self, packet: CapturedPacket, epoch_ps: i128) {
         let Self { queue, line, rng, books, .. } = self;
         line.run_until(packet.time, &mut **queue, rng, books);
+        if let Some(outputs) = &mut books.outputs {
+            outputs.epoch_ps = epoch_ps;
+        }
         line.arrive(packet, packet.time, &mut **queue, rng, books);
     }
 
-    /// What went wrong so far, which no call could tell. `start_ps` is known since the first packet.
-    fn check(&mut self, start_ps: i128) -> Result<(), ReplayError> {
+    /// What went wrong so far, which no call could return.
+    fn check(&mut self) -> Result<(), ReplayError> {
         if self.books.series.is_full() {
             return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });
         }
-        let Some(outputs) = &mut self.books.outputs else { return Ok(()) };
-        outputs.epoch_ps = start_ps;
-        outputs.take_error().map_or(Ok(()), |error| Err(ReplayError::Write(error)))
+        let error = self.books.outputs.as_mut().and_then(Outputs::take_error);
+        error.map_or(Ok(()), |error| Err(ReplayError::Write(error)))
     }
 
     /// Sends what is still queued.

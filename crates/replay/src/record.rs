@@ -51,7 +51,7 @@ use std::net::{IpAddr, SocketAddr};
 use forebay_qdisc::Ecn;
 
 use crate::capture::{CapturedFrame, MAX_PACKET_BYTES};
-use crate::dissect::FlowIdentity;
+use crate::dissect::{FlowIdentity, carries_no_ip};
 use crate::error::CaptureError;
 
 /// The first bytes of a record.
@@ -324,8 +324,21 @@ impl<'a> RecordReader<'a> {
         (self.time_ns, self.last_flow) = (time_ns, Some(number));
         self.arrivals += 1;
         let time_ps = i128::from(time_ns) * 1_000;
-        let (interface, link_type, ip_at, cut) = (0, 0, None, false);
-        Ok(CapturedFrame { time_ps, len_bytes, flow, key: flow.key(), ecn, class, interface, link_type, ip_at, cut })
+        let opaque = matches!(flow, FlowIdentity::NotIp { ether_type } if !carries_no_ip(ether_type));
+        Ok(CapturedFrame {
+            time_ps,
+            len_bytes,
+            added_bytes: 0,
+            flow,
+            key: flow.key(),
+            ecn,
+            class,
+            interface: 0,
+            link_type: 0,
+            ip_at: None,
+            cut: false,
+            opaque,
+        })
     }
 
     /// The number of the arrival's flow, which is known from here on.

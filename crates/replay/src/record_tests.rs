@@ -114,8 +114,8 @@ fn damage_is_told_with_its_place() {
     let file = record(&[arrival(0, udp(7), 84), arrival(1, udp(7), 84)]);
     let error = |file: &[u8]| read(file).unwrap_err().to_string();
     assert!(error(&file[..12]).contains("byte 0"));
-    let cut = error(&file[..file.len() - 1]);
-    assert!(cut.contains("byte 35 (arrivals before it: 1)") && cut.contains("head -c 35"), "{cut}");
+    let cut = error(&file[..30]);
+    assert!(cut.contains("byte 16 (arrivals before it: 0)"), "{cut}");
     let with = |at: usize, byte: u8| {
         let mut damaged = file.clone();
         damaged[at] = byte;
@@ -132,6 +132,15 @@ fn damage_is_told_with_its_place() {
     let mut number = file[..16].to_vec();
     number.extend([MISSED, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
     assert!(error(&number).contains("more than 64 bits"));
+}
+
+#[test]
+fn a_record_that_ends_early_keeps_its_complete_arrivals() {
+    let file = record(&[arrival(0, udp(7), 84), arrival(1, udp(7), 84)]);
+    let mut reader = crate::CaptureReader::new(&file[..file.len() - 1]).unwrap();
+    assert!(reader.next_frame().unwrap().is_some() && reader.next_frame().unwrap().is_none());
+    let early = reader.ended_early().unwrap().to_string();
+    assert!(early.contains("byte 35 (arrivals before it: 1)"), "{early}");
 }
 
 fn any_address() -> impl Strategy<Value = IpAddr> {

@@ -384,7 +384,9 @@ fn series_add_up_to_the_tables() {
     };
     let (interval_s, dropped) = values("packets_dropped");
     assert_eq!(dropped.iter().sum::<f64>(), result.queues.counts("packets_dropped")[0] as f64);
-    assert_eq!(dropped.len(), (result.duration_s / interval_s).ceil() as usize);
+    assert_eq!(dropped.len(), (result.duration_s / interval_s).round() as usize);
+    // Neither does the line carry more than its rate at any time, the end included.
+    assert!(values("delivered_bps").1.iter().all(|&bps| bps <= 20e6 * (1.0 + 1e-9)));
     let longest = values("length_max_packets").1.iter().copied().fold(0.0, f64::max);
     assert_eq!(longest, result.queues.counts("length_max_packets")[0] as f64);
     let worst = values("delay_max_s").1.iter().copied().fold(0.0, f64::max);

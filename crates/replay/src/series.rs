@@ -5,7 +5,7 @@
 //! hundreds of rows whether the capture lasts a millisecond or a day.
 
 use forebay_engine::Series;
-use forebay_qdisc::{Backlog, Span, Time};
+use forebay_qdisc::{Backlog, Rate, Span, Time};
 
 /// This many intervals are kept at most where nothing was asked for. Can be divided by the factors that follow.
 const MOST_ROWS: usize = 2_000;
@@ -25,7 +25,8 @@ struct Row {
     length_max_packets: u64,
     arrived_bytes: u64,
     sent_packets: u64,
-    sent_bytes: u64,
+    /// Time for which a packet was in transmission.
+    busy_ps: u64,
     delay_ps: u128,
     delay_max_ps: u64,
     dropped: u64,
@@ -39,7 +40,7 @@ impl Row {
         self.length_max_packets = self.length_max_packets.max(later.length_max_packets);
         self.arrived_bytes += later.arrived_bytes;
         self.sent_packets += later.sent_packets;
-        self.sent_bytes += later.sent_bytes;
+        self.busy_ps += later.busy_ps;
         self.delay_ps += later.delay_ps;
         self.delay_max_ps = self.delay_max_ps.max(later.delay_max_ps);
         self.dropped += later.dropped;
@@ -52,6 +53,8 @@ type Gauges<'a> = dyn Fn(&mut dyn FnMut(&'static str, f64)) + 'a;
 
 /// The series of one queue.
 pub struct SeriesBook {
+    /// Rate of the line.
+    rate: Rate,
     interval: Span,
     /// Which of the factors comes next; `None` if the interval is what was asked for.
     next_factor: Option<usize>,
@@ -68,12 +71,12 @@ pub struct SeriesBook {
 
 impl SeriesBook {
     /// Nothing so far. Without an interval, one is chosen that fits.
-    pub fn new(interval: Option<Span>) -> Self {
+    pub fn new(interval: Option<Span>, rate: Rate) -> Self {
         let next_factor = if interval.is_some() { None } else { Some(0) };
         let interval = interval.unwrap_or(FIRST_INTERVAL);
         let (rows, gauges) = (Vec::new(), Vec::new());
         let end = Time::ZERO.saturating_add(interval);
-        Self { interval, next_factor, rows, row: Row::default(), now: Time::ZERO, end, gauges }
+        Self { rate, interval, next_factor, rows, row: Row::default(), now: Time::ZERO, end, gauges }
     }
 
     /// Whether there are more intervals than can be kept.
@@ -148,10 +151,31 @@ impl SeriesBook {
 
     /// The last bit of a packet left.
     pub fn sent(&mut self, len_bytes: u32, delay: Span) {
+        self.transmitted(self.rate.transmission_time(u64::from(len_bytes)));
         self.row.sent_packets += 1;
-        self.row.sent_bytes += u64::from(len_bytes);
         self.row.delay_ps += u128::from(delay.picoseconds());
         self.row.delay_max_ps = self.row.delay_max_ps.max(delay.picoseconds());
+    }
+
+    /// A transmission of that length ends now. Each interval gets its part, so that none shows more than the line's
+    /// rate, however short it is.
+    fn transmitted(&mut self, transmission: Span) {
+        let interval_ps = self.interval.picoseconds();
+        let mut left_ps = transmission.picoseconds();
+        let mut end_ps = self.now.picoseconds();
+        let mut start_ps = interval_ps.saturating_mul(self.rows.len() as u64).min(end_ps);
+        let part_ps = left_ps.min(end_ps - start_ps);
+        self.row.busy_ps += part_ps;
+        left_ps -= part_ps;
+        for row in self.rows.iter_mut().rev() {
+            if left_ps == 0 {
+                break;
+            }
+            (end_ps, start_ps) = (start_ps, start_ps.saturating_sub(interval_ps));
+            let part_ps = left_ps.min(end_ps - start_ps);
+            row.busy_ps += part_ps;
+            left_ps -= part_ps;
+        }
     }
 
     /// A packet was dropped.
@@ -172,17 +196,27 @@ impl SeriesBook {
         (sum.packet_ps as f64 / picoseconds, sum.byte_ps as f64 / picoseconds)
     }
 
-    /// The series of the queue named `name`; the last interval ends now, and nothing comes after.
+    /// The series of the queue named `name`, at the end. What is left after the last whole interval is an interval of
+    /// its own, or part of the one before if it is shorter than a half. Means and rates are over its real length.
     pub fn series(&mut self, name: &str, gauges: &Gauges<'_>) -> Vec<Series> {
         let start = Time::ZERO
             .saturating_add(Span::from_picoseconds(self.interval.picoseconds().saturating_mul(self.rows.len() as u64)));
-        let last_ps = self.now.since(start).picoseconds();
-        if last_ps > 0 {
-            self.next_factor = None;
-            self.close(Backlog::default(), gauges);
-        }
-        let (count, interval_ps) = (self.rows.len(), self.interval.picoseconds());
-        let lasted_ps = |index: usize| if last_ps > 0 && index + 1 == count { last_ps } else { interval_ps } as f64;
+        let (rest_ps, interval_ps) = (self.now.since(start).picoseconds(), self.interval.picoseconds());
+        let last_ps = match self.rows.last_mut() {
+            // One packet in a short rest would look like a high rate.
+            Some(last) if rest_ps < interval_ps / 2 => {
+                last.add(&std::mem::take(&mut self.row));
+                interval_ps + rest_ps
+            }
+            _ => {
+                self.next_factor = None;
+                self.close(Backlog::default(), gauges);
+                rest_ps
+            }
+        };
+        let count = self.rows.len();
+        let lasted_ps = |index: usize| if index + 1 == count { last_ps } else { interval_ps } as f64;
+        let line_bps = self.rate.bits_per_second() as f64;
         let series = |quantity: &str, values: Vec<f64>| Series {
             kind: "queue",
             name: name.to_owned(),
@@ -204,7 +238,7 @@ impl SeriesBook {
                 if row.sent_packets > 0 { row.delay_max_ps as f64 * 1e-12 } else { f64::NAN }
             }),
             of_rows("offered_bps", &|row, lasted_ps| rate(row.arrived_bytes, lasted_ps)),
-            of_rows("delivered_bps", &|row, lasted_ps| rate(row.sent_bytes, lasted_ps)),
+            of_rows("delivered_bps", &|row, lasted_ps| line_bps * row.busy_ps as f64 / lasted_ps),
             of_rows("packets_dropped", &|row, _| row.dropped as f64),
             of_rows("packets_marked", &|row, _| row.marked as f64),
         ];
@@ -231,7 +265,7 @@ mod tests {
 
     #[test]
     fn lengths_are_means_over_time_and_counts_belong_to_their_interval() {
-        let mut book = SeriesBook::new(Some(Span::from_microseconds(10)));
+        let mut book = SeriesBook::new(Some(Span::from_microseconds(10)), Rate::megabits(100));
         let gauge = |visit: &mut dyn FnMut(&'static str, f64)| visit("avg", 7.0);
         let backlog = |packets| Backlog { packets, bytes: packets * 100 };
         book.advance(at(4), backlog(0), &gauge);
@@ -250,16 +284,63 @@ mod tests {
         assert_eq!(values(&series, "packets_dropped"), [1.0, 0.0, 0.0]);
         // 1000 bits in 10 µs.
         assert_eq!(values(&series, "offered_bps"), [1e8, 0.0, 0.0]);
-        assert_eq!(values(&series, "delivered_bps"), [0.0, 1e8, 0.0]);
+        // It was sent from 4 to 14 µs.
+        assert_eq!(values(&series, "delivered_bps"), [6e7, 4e7, 0.0]);
         assert!((values(&series, "delay_mean_s")[1] - 1e-5).abs() < 1e-15);
         assert!(values(&series, "delay_mean_s")[0].is_nan() && values(&series, "delay_max_s")[2].is_nan());
         assert_eq!(values(&series, "avg"), [7.0, 7.0, 7.0]);
         assert!(series.iter().all(|series| series.name == "dbl" && series.interval_s == 1e-5));
     }
 
+    /// A packet of 125 bytes, of 10 µs each, one after the other from time zero, in intervals of 100 µs.
+    fn back_to_back(packets: u64) -> Vec<Series> {
+        let mut book = SeriesBook::new(Some(Span::from_microseconds(100)), Rate::megabits(100));
+        for packet in 1..=packets {
+            book.advance(at(10 * packet), Backlog::default(), &|_| {});
+            book.arrived(125);
+            book.sent(125, Span::from_microseconds(10));
+            book.dropped();
+        }
+        book.series("busy", &|_| {})
+    }
+
+    #[test]
+    fn the_last_interval_is_measured_over_its_real_length() {
+        for packets in 1..=40 {
+            let series = back_to_back(packets);
+            let delivered = values(&series, "delivered_bps");
+            assert!(delivered.iter().all(|bps| (bps - 1e8).abs() < 1.0), "{packets} packets: {delivered:?}");
+            // At least half of an interval, unless there is no other.
+            let whole = packets / 10 + u64::from(packets % 10 >= 5 || packets < 10);
+            assert_eq!(delivered.len() as u64, whole, "{packets} packets");
+            // Nothing is lost, not even at the end of an interval that is the end of all.
+            assert_eq!(values(&series, "packets_dropped").iter().sum::<f64>(), packets as f64);
+            assert!(values(&series, "delay_mean_s").iter().all(|delay_s| (delay_s - 1e-5).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn no_interval_shows_more_than_the_rate_of_the_line() {
+        // 12.5 kB take 1 ms, in intervals of 1 to 700 µs.
+        for microseconds in (1..700).step_by(37) {
+            let mut book = SeriesBook::new(Some(Span::from_microseconds(microseconds)), Rate::megabits(100));
+            for packet in 1..=5 {
+                book.advance(at(1_700 * packet), Backlog::default(), &|_| {});
+                book.sent(12_500, Span::from_milliseconds(1));
+            }
+            let series = book.series("line", &|_| {});
+            let delivered = values(&series, "delivered_bps");
+            assert!(delivered.iter().all(|&bps| bps <= 1e8 * (1.0 + 1e-12)), "{microseconds} µs: {delivered:?}");
+            let rest_s = 8_500e-6 - microseconds as f64 * 1e-6 * (delivered.len() - 1) as f64;
+            let (last, others) = delivered.split_last().unwrap();
+            let bits = others.iter().sum::<f64>() * microseconds as f64 * 1e-6 + last * rest_s;
+            assert!((bits - 5.0 * 1e5).abs() < 1e-3, "{microseconds} µs: {bits} bits");
+        }
+    }
+
     #[test]
     fn intervals_grow_with_the_capture_and_lose_nothing() {
-        let mut book = SeriesBook::new(None);
+        let mut book = SeriesBook::new(None, Rate::megabits(100));
         // A drop each 7 µs for 10 s, one packet waiting all the time.
         let mut drops = 0;
         for microseconds in (0..10_000_000).step_by(7) {

@@ -171,6 +171,30 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("trace_file_over_a_result", "link = \"bottleneck\"", "link = \"bottleneck\"\nfile = \"result.json\""),
 ];
 
+/// An output of 16 ports gets 16 times its fraction of each input's load.
+#[test]
+fn the_load_of_cells_scales_the_load_of_a_switch() {
+    let load = |loads: &[f64]| {
+        let groups: String = (loads.iter().enumerate())
+            .map(|(number, load)| {
+                format!("[[flows]]\nname = \"c{number}\"\ntransport.cells = {{ size = \"500 B\", load = {load} }}\n")
+            })
+            .collect();
+        let text = format!(
+            "name = \"hot\"\nduration = \"1 ms\"\n[topology.switch]\nports = 16\nfabric.cioq = {{}}\n\
+             load.hot_spot = {{ output = 1, fraction = 0.1 }}\ninput = {{ rate = \"1 Gbps\", delay = \"0 s\" }}\n\
+             output = {{ rate = \"1 Gbps\", delay = \"0 s\" }}\n{groups}"
+        );
+        Scenario::load(&text, "hot.toml", &[]).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(load(&[0.5]), Ok(()));
+    assert_eq!(load(&[0.25, 0.25]), Ok(()));
+    for loads in [&[0.7][..], &[0.4, 0.3]] {
+        let error = load(loads).unwrap_err();
+        assert!(error.contains("output 1 is overloaded: it would receive 1.1200 of its line rate"), "{error}");
+    }
+}
+
 #[test]
 fn each_mistake_gets_its_message() {
     for (name, valid, mistake) in MISTAKES {
@@ -294,8 +318,8 @@ fn each_mistake_in_a_switch_gets_its_message() {
         ("switch_load_missing_row", "[[0.5, 0.3, 0.2], ", "["),
         ("switch_load_short_row", "[0.5, 0.3, 0.2]", "[0.5, 0.3]"),
         ("switch_load_negative", "[0.5, 0.3, 0.2]", "[0.5, -0.3, 0.2]"),
-        ("switch_row_overloaded", "[0.5, 0.3, 0.2]", "[0.5, 0.3, 0.4]"),
-        ("switch_column_overloaded", "[0.2, 0.5, 0.3], [0.3, 0.2, 0.5]", "[0.6, 0.1, 0.3], [0.3, 0.2, 0.5]"),
+        ("switch_row_overloaded", "[0.5, 0.3, 0.2]", "[0.5, 0.3, 2.4]"),
+        ("switch_column_overloaded", "[0.2, 0.5, 0.3], [0.3, 0.2, 0.5]", "[1.8, 0.1, 0.3], [0.3, 0.2, 0.5]"),
         (
             "switch_hot_spot_nowhere",
             "load.matrix = [[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]",
@@ -311,9 +335,12 @@ fn each_mistake_in_a_switch_gets_its_message() {
         insta::assert_snapshot!(*name, render(&SWITCH.replace(from, to), &[]));
     }
     let allowed = SWITCH
-        .replace("[0.2, 0.5, 0.3], [0.3", "[0.6, 0.1, 0.3], [0.3")
+        .replace("[0.2, 0.5, 0.3], [0.3", "[1.8, 0.1, 0.3], [0.3")
         .replace("ports = 3", "ports = 3\nallow_overload = true");
     assert!(Scenario::load(&allowed, "scenarios/demo.toml", &[]).is_ok());
+    let half = "[[1.2, 0.8, 0.4], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]";
+    let scaled = SWITCH.replace("[[0.5, 0.3, 0.2], [0.2, 0.5, 0.3], [0.3, 0.2, 0.5]]", half);
+    assert!(Scenario::load(&scaled, "scenarios/demo.toml", &[]).is_ok(), "0.4 of 2.4 is less than the line carries");
     insta::assert_snapshot!(
         "cells_without_a_switch",
         render(

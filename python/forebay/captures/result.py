@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypedDict
 
 import polars as pl
 
@@ -27,11 +27,24 @@ _FACTS = (
     "packets",
     "bytes",
     "packets_unselected",
+    "packets_unaddressed",
     "packets_out_of_order",
     "packets_cut",
     "packets_missed",
+    "packets_opaque",
 )
+# Results of earlier versions lack these.
+_LATER = {"packets_missed": 0, "packets_unaddressed": 0, "packets_opaque": 0}
 _TABLES = ("queues", "flows")
+
+
+class Warned(TypedDict):
+    """A warning of a replay."""
+
+    text: str
+    """The effect, with the number of packets."""
+    remedy: str
+    """What to do about it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +89,12 @@ class ReplayResult:
     `classified_at_s`."""
     all_series: tuple[Series, ...] = field(repr=False)
     """Each queue over time. A value belongs to the interval that begins at its time."""
+    warnings: tuple[Warned, ...] = ()
+    """What the replay left out, or did otherwise than one may expect: a text and a remedy each."""
+    packets_unaddressed: int = 0
+    """Packets left out because they show no IP header, and so no destination."""
+    packets_opaque: int = 0
+    """Packets that may carry IP but show no IP header. All packets of one EtherType are one flow."""
     packets_missed: int = 0
     """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
 
@@ -125,6 +144,7 @@ class ReplayResult:
 
         """
         facts = {name: getattr(self, name) for name in _FACTS}
+        facts["warnings"] = [dict(warning) for warning in self.warnings]
         tables = {table: getattr(self, table).to_dicts() for table in _TABLES}
         return {**facts, **tables, "series": [entry.to_dict(values=series) for entry in self.all_series]}
 
@@ -170,9 +190,9 @@ class ReplayResult:
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
-            # Results of before there were records do not tell what is missing from them.
-            kept: dict[str, Any] = {name: document[name] for name in _FACTS if name != "packets_missed"}
-            kept["packets_missed"] = document.get("packets_missed", 0)
+            document = {**_LATER, "warnings": [], **document}
+            kept: dict[str, Any] = {name: document[name] for name in _FACTS}
+            kept["warnings"] = tuple(Warned(text=it["text"], remedy=it["remedy"]) for it in document["warnings"])
             kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
             return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:

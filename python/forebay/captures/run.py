@@ -19,7 +19,7 @@ from forebay.result import Series
 from forebay.scenario import override_texts
 from forebay.seeds import check_seed
 
-from .result import ReplayResult
+from .result import ReplayResult, Warned
 
 Progress = Callable[[float], object]
 
@@ -89,7 +89,8 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         raw = _replay(capture, rate, queues, address, seed, interval, progress)
         series = tuple(Series(**entry) for entry in raw.pop("series"))
         tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
-        facts: dict[str, Any] = {**raw, **tables}
+        warnings = tuple(Warned(text=entry["text"], remedy=entry["remedy"]) for entry in raw.pop("warnings"))
+        facts: dict[str, Any] = {**raw, **tables, "warnings": warnings}
         result = ReplayResult(capture=os.fspath(capture), all_series=series, **facts)
         if out is not None:
             result.save(out)

@@ -10,12 +10,13 @@ from rich.markup import escape
 
 from forebay.document import Document
 from forebay.folding import Column, folded
-from forebay.quantity import SECONDS, Scale, scale
+from forebay.quantity import SECONDS, Scale, column_scale, scale
 from forebay.summary import drop_reasons
 
 Row = Mapping[str, Any]
 
 _MOST_FLOWS = 20
+_LONG_S = 10_000
 # Of more queues than this, only the table of queues is shown.
 _MOST_QUEUES_OF_FLOWS = 6
 
@@ -44,26 +45,25 @@ def terminal_tables(document: Document, width: int) -> list[RenderableType]:
 def _head(document: Document) -> list[str]:
     rate = scale("rate_bps", document["rate_bps"])
     port = f"{rate.text(document['rate_bps'])} {rate.unit}"
-    seen = f"{document['packets']:,} packets in {document['duration_s']:.4g} s"
+    duration_s = document["duration_s"]
+    lasted = f"{duration_s:.4g}" if duration_s < _LONG_S else f"{duration_s:,.0f}"
+    seen = f"{document['packets']:,} packets in {lasted} s"
     if document["packets_unselected"]:
         seen += f"; {document['packets_unselected']:,} to other destinations left out"
+    if document["packets_unaddressed"]:
+        seen += f"; {document['packets_unaddressed']:,} without an IP header left out"
     lines = [f"[bold]{_safe(document['capture'])}[/bold]   {port}   seed {document['seed']}", seen]
     if late := document["packets_out_of_order"]:
         were = "1 packet was earlier than the one before it" if late == 1 else f"{late:,} packets were out of order"
         lines.append(f"{were} in the file; all were put in order of time")
-    if missed := document.get("packets_missed"):
-        were = "1 packet is" if missed == 1 else f"{missed:,} packets are"
-        lines.append(f"[yellow]warning:[/yellow] {were} missing from the record: its writer could not keep up")
-    if cut := document["packets_cut"]:
-        text = f"{cut:,} packets were captured without the headers that identify their flow"
-        effect = "flows between the same addresses count as one"
-        remedy = "capture with a longer snaplen: `tcpdump -s 128`"
-        lines.append(f"[yellow]warning:[/yellow] {text}: {effect}\n[dim]hint: {remedy}[/dim]")
+    for warning in document["warnings"]:
+        text, remedy = _safe(warning["text"]), _safe(warning["remedy"])
+        lines.append(f"[yellow]warning:[/yellow] {text}\n[dim]hint: {remedy}[/dim]")
     return lines
 
 
 def _queue_columns(queues: Sequence[Row]) -> list[Column]:
-    delay = _unit(queues, "delay_p99_s")
+    delay = _unit(queues, "delay_mean_s", "delay_p99_s", "delay_max_s")
     columns = [
         _counts("dropped\npackets", queues, "packets_dropped"),
         Column("dropped\n%", [_share(row["packets_dropped"], row["packets_arrived"]) for row in queues], rank=3),
@@ -85,7 +85,7 @@ def _queue_columns(queues: Sequence[Row]) -> list[Column]:
 def _columns_of_one(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
     """All about each flow, at the only queue."""
     (flows,) = shown.values()
-    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_p99_s")
+    offered, delay = _unit(flows, "offered_bps"), _unit(flows, "delay_mean_s", "delay_p99_s")
     columns = [
         _counts("packets", flows, "packets", rank=1),
         _scaled(f"offered\n{offered.unit}", flows, "offered_bps", offered, rank=2),
@@ -146,8 +146,9 @@ def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.4g}"
 
 
-def _unit(rows: Iterable[Row], quantity: str) -> Scale:
-    return scale(quantity, max((row[quantity] for row in rows if row[quantity] is not None), default=0.0))
+def _unit(rows: Sequence[Row], *quantities: str) -> Scale:
+    """Return the unit that columns have in common."""
+    return column_scale(quantities[0], [row[quantity] for quantity in quantities for row in rows])
 
 
 def _safe(text: str) -> str:

@@ -29,7 +29,12 @@ def replay_section(replay: ReplayResult, heading: str) -> Section:
         ("Packets", f"{replay.packets:,}"),
         ("Until", time_text(replay.duration_s)),
     ]
-    return Section(heading, facts=facts, parts=parts)
+    warnings = [f"{_sentence(warning['text'])} {_sentence(warning['remedy'])}" for warning in replay.warnings]
+    return Section(heading, facts=facts, warnings=warnings, parts=parts)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _chart(replay: ReplayResult, quantity: str) -> Chart:

@@ -10,10 +10,12 @@ use crate::dice::Dice;
 use crate::judge::{FILE, Verdict};
 
 /// Sound captures to start from.
-const SOUND: [&[u8]; 4] = [
+const SOUND: [&[u8]; 6] = [
     include_bytes!("../../../fuzz/seeds/capture/ethernet.pcap"),
     include_bytes!("../../../fuzz/seeds/capture/ethernet.pcap.gz"),
     include_bytes!("../../../fuzz/seeds/capture/two-interfaces.pcapng"),
+    include_bytes!("../../../fuzz/seeds/capture/layers.pcap"),
+    include_bytes!("../../../fuzz/seeds/capture/radiotap.pcap"),
     include_bytes!("../../../examples/belligerent.pcap.gz"),
 ];
 /// Where length fields and offsets turn.

@@ -1,39 +1,33 @@
-//! Packet traces in the pcapng format, with the headers that packets would have on an Ethernet.
+//! Packet traces in the pcapng format, with the IPv4 headers that packets would have.
 //!
 //! A trace has one section, a description of each interface, and an enhanced packet block for each packet,
-//! little-endian. Timestamps are nanoseconds, rounded down; time zero is the Unix epoch. Headers are made up from what
-//! the simulator knows. The payload is zeros, with valid lengths and checksums. Frames have no padding and no frame
-//! check sequence. A host's number gives its address 10.x.y.z.
+//! little-endian. Timestamps are nanoseconds, rounded down; time zero is the Unix epoch. A host's number gives its
+//! address 10.x.y.z. The payload is zeros, with valid lengths and checksums.
+//!
+//! # Lengths
+//! The length of a simulated packet is the number of bytes that its link transmits. In a trace it is the original
+//! length of a raw IP packet (LINKTYPE_RAW), without a link layer, so that a replay of the trace offers the same load.
+//! The headers are within this length:
+//!
+//! * A TCP header is as long as in the simulation. Its options are window scale, SACK as far as there is room (blocks
+//!   without room are in the packet's comment), and no-operation options in place of timestamps.
+//! * A simulated header shorter than 40 bytes, such as ns-2's, leaves less payload in the trace than in the simulation.
+//! * Bytes that are neither header nor payload, as in a long ACK, follow the IP packet.
+//! * Of a packet shorter than its headers, the trace has the first bytes of the headers.
 //!
 //! Sources: IETF draft-ietf-opsawg-pcapng, sections 4.1 to 4.3 and 4.6; RFC 791 and 1071 (IPv4), RFC 768 (UDP), RFC
 //! 9293 (TCP), RFC 7323 (window scale), RFC 2018 (SACK), RFC 2474 and 3168 (DSCP, ECN).
+
+mod headers;
 
 use std::io::{self, Write};
 
 use forebay_qdisc::{Ecn, Time};
 
-/// Bytes of the Ethernet header.
-pub const ETHERNET_HEADER_BYTES: u32 = 14;
-/// Bytes of the IPv4 header, which has no options.
-pub const IPV4_HEADER_BYTES: u32 = 20;
-/// Bytes of the TCP header without options.
-pub const TCP_HEADER_BYTES: u32 = 20;
-/// Bytes of the UDP header.
-pub const UDP_HEADER_BYTES: u32 = 8;
+use headers::Headers;
 
-/// Announced by every SYN (RFC 7323): windows are in units of 128 bytes.
-const WINDOW_SCALE: u8 = 7;
-const MAX_WINDOW_BYTES: u32 = 0xffff << WINDOW_SCALE;
-/// Without other options (RFC 2018, section 3).
-const MAX_SACK_BLOCKS: usize = 4;
-/// 10.255.255.254.
-const MAX_HOST: u32 = 0x00ff_fffd;
-/// Ethernet, IPv4, and TCP with 40 bytes of options.
-const MAX_HEADER_BYTES: usize = 14 + 20 + 60;
-
-const LINKTYPE_ETHERNET: u16 = 1;
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
+/// IPv4 or IPv6 without a link layer.
+const LINKTYPE_RAW: u16 = 101;
 
 /// A simulated packet in a trace.
 #[derive(Clone, Copy, Debug)]
@@ -50,8 +44,8 @@ pub struct TracePacket<'a> {
     pub ecn: Ecn,
     /// Traffic class; its low six bits become the DSCP.
     pub class: u8,
-    /// Behind the transport header.
-    pub payload_bytes: u32,
+    /// Length in the simulation: that of the IP packet with all bytes behind it.
+    pub len_bytes: u16,
     /// UDP or TCP.
     pub transport: TraceTransport<'a>,
 }
@@ -69,9 +63,13 @@ pub enum TraceTransport<'a> {
         acknowledgement: u32,
         /// Header flags.
         flags: TcpFlags,
-        /// Cut to 8 MB, on a SYN to 64 KB.
+        /// Payload in the simulation.
+        payload_bytes: u16,
+        /// Cut to 8 MB, on a SYN and without a scale to 64 KB.
         window_bytes: u32,
-        /// (First byte, byte behind the last), the latest first. Only four are written.
+        /// Whether SYNs have room for the option that scales windows.
+        scaled: bool,
+        /// (First byte, byte behind the last), the latest first.
         sack: &'a [(u32, u32)],
     },
 }
@@ -119,7 +117,7 @@ pub struct TraceFrame<'a> {
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Writes the section header and describes Ethernet interfaces. `snaplen` is the most bytes kept of a frame; 0
+    /// Writes the section header and describes interfaces of raw IP. `snaplen` is the most bytes kept of a packet; 0
     /// keeps all. `out` should be buffered.
     ///
     /// # Errors
@@ -127,7 +125,7 @@ impl<W: Write> PcapngWriter<W> {
     pub fn new(out: W, interfaces: &[&str], snaplen: u32) -> io::Result<Self> {
         let mut writer = Self::without_interfaces(out, snaplen)?;
         for name in interfaces {
-            writer.interface(name, LINKTYPE_ETHERNET)?;
+            writer.interface(name, LINKTYPE_RAW)?;
         }
         Ok(writer)
     }
@@ -230,18 +228,21 @@ impl<W: Write> PcapngWriter<W> {
     /// Writes a packet seen at `time` on `interface`, an index into the names of [`PcapngWriter::new`].
     ///
     /// # Errors
-    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an unknown interface, a host number above 2^24 - 3, or
-    /// a payload too long for IPv4.
+    /// Those of the output; [`io::ErrorKind::InvalidInput`] for an unknown interface or a host number above 2^24 - 3.
     pub fn packet(&mut self, interface: u32, time: Time, packet: &TracePacket<'_>) -> io::Result<()> {
         let headers = Headers::new(packet)?;
-        let frame_bytes = headers.len as u32 + packet.payload_bytes;
-        let captured_bytes = if self.snaplen == 0 { frame_bytes } else { frame_bytes.min(self.snaplen) };
-        self.begin_packet(interface, time.picoseconds() / 1_000, captured_bytes, frame_bytes)?;
+        let original_bytes = u32::from(packet.len_bytes);
+        let captured_bytes = if self.snaplen == 0 { original_bytes } else { original_bytes.min(self.snaplen) };
+        self.begin_packet(interface, time.picoseconds() / 1_000, captured_bytes, original_bytes)?;
         let block = &mut self.block;
         let data_start = block.len();
         block.extend_from_slice(&headers.bytes[..headers.len.min(captured_bytes as usize)]);
         // Payload and padding are zeros alike.
         block.resize(data_start + captured_bytes.next_multiple_of(4) as usize, 0);
+        if !headers.comment.is_empty() {
+            put_option(block, 1, headers.comment.as_bytes()); // opt_comment
+            put_option(block, 0, &[]);
+        }
         end_block(block);
         self.out.write_all(block)
     }
@@ -284,145 +285,6 @@ fn put_option(block: &mut Vec<u8>, code: u16, value: &[u8]) {
     block.extend_from_slice(&(value.len() as u16).to_le_bytes());
     block.extend_from_slice(value);
     block.resize(block.len().next_multiple_of(4), 0);
-}
-
-struct Headers {
-    bytes: [u8; MAX_HEADER_BYTES],
-    len: usize,
-}
-
-impl Headers {
-    fn new(packet: &TracePacket<'_>) -> io::Result<Self> {
-        let source = address(packet.source_host)?;
-        let destination = address(packet.destination_host)?;
-        let mut headers = Self { bytes: [0; MAX_HEADER_BYTES], len: 0 };
-        // Ethernet: locally administered addresses that show the IPv4 address.
-        for [a, b, c, d] in [destination, source] {
-            headers.put(&[0x02, 0x00, a, b, c, d]);
-        }
-        headers.put(&[0x08, 0x00]);
-        let ip_start = headers.len;
-        let transport_start = ip_start + IPV4_HEADER_BYTES as usize;
-        headers.len = transport_start;
-        let protocol = headers.put_transport(packet);
-
-        let ip_bytes = (headers.len - ip_start) as u64 + u64::from(packet.payload_bytes);
-        let Ok(ip_bytes) = u16::try_from(ip_bytes) else {
-            return Err(invalid(format_args!("a packet of {ip_bytes} bytes does not fit into IPv4")));
-        };
-        headers.fill_ipv4(ip_start, packet, ip_bytes, protocol, source, destination);
-        headers.fill_transport_checksum(transport_start, protocol, ip_bytes - IPV4_HEADER_BYTES as u16);
-        Ok(headers)
-    }
-
-    fn put(&mut self, bytes: &[u8]) {
-        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
-        self.len += bytes.len();
-    }
-
-    fn set_u16(&mut self, at: usize, value: u16) {
-        self.bytes[at..at + 2].copy_from_slice(&value.to_be_bytes());
-    }
-
-    /// Leaves the checksum zero. Returns the protocol number.
-    fn put_transport(&mut self, packet: &TracePacket<'_>) -> u8 {
-        self.put(&packet.source_port.to_be_bytes());
-        self.put(&packet.destination_port.to_be_bytes());
-        match packet.transport {
-            TraceTransport::Udp => {
-                // The IPv4 length refuses what does not fit.
-                self.put(&(packet.payload_bytes.saturating_add(UDP_HEADER_BYTES) as u16).to_be_bytes());
-                self.put(&[0, 0]);
-                PROTOCOL_UDP
-            }
-            TraceTransport::Tcp { sequence, acknowledgement, flags, window_bytes, sack } => {
-                self.put(&sequence.to_be_bytes());
-                self.put(&(if flags.ack { acknowledgement } else { 0 }).to_be_bytes());
-                let offset_at = self.len;
-                // RFC 7323, section 2.2: the window of a SYN is never scaled.
-                let window = if flags.syn {
-                    window_bytes.min(0xffff)
-                } else {
-                    window_bytes.min(MAX_WINDOW_BYTES) >> WINDOW_SCALE
-                };
-                self.put(&[0, flags.bits()]);
-                self.put(&(window as u16).to_be_bytes());
-                self.put(&[0; 4]); // checksum, urgent pointer
-                if flags.syn {
-                    self.put(&[1, 3, 3, WINDOW_SCALE]);
-                }
-                let sack = &sack[..sack.len().min(MAX_SACK_BLOCKS)];
-                if !sack.is_empty() {
-                    self.put(&[1, 1, 5, 2 + 8 * sack.len() as u8]);
-                    for (first, end) in sack {
-                        self.put(&first.to_be_bytes());
-                        self.put(&end.to_be_bytes());
-                    }
-                }
-                let header_words = (self.len - (offset_at - 12)) / 4;
-                self.bytes[offset_at] = (header_words as u8) << 4;
-                PROTOCOL_TCP
-            }
-        }
-    }
-
-    fn fill_ipv4(
-        &mut self,
-        at: usize,
-        packet: &TracePacket<'_>,
-        ip_bytes: u16,
-        protocol: u8,
-        source: [u8; 4],
-        destination: [u8; 4],
-    ) {
-        self.bytes[at] = 0x45;
-        self.bytes[at + 1] = packet.class << 2 | packet.ecn.codepoint();
-        self.set_u16(at + 2, ip_bytes);
-        self.bytes[at + 6] = 0x40; // don't fragment: RFC 6864 lets the identification be zero
-        self.bytes[at + 8] = 64; // time to live
-        self.bytes[at + 9] = protocol;
-        self.bytes[at + 12..at + 16].copy_from_slice(&source);
-        self.bytes[at + 16..at + 20].copy_from_slice(&destination);
-        let checksum = !fold(sum_words(&self.bytes[at..at + IPV4_HEADER_BYTES as usize]));
-        self.set_u16(at + 10, checksum);
-    }
-
-    /// Covers the pseudo-header (RFC 9293, section 3.1) and the transport header. A payload of zeros adds nothing.
-    fn fill_transport_checksum(&mut self, at: usize, protocol: u8, segment_bytes: u16) {
-        let addresses = &self.bytes[at - 8..at];
-        let sum = sum_words(addresses)
-            + u32::from(protocol)
-            + u32::from(segment_bytes)
-            + sum_words(&self.bytes[at..self.len]);
-        let checksum = !fold(sum);
-        if protocol == PROTOCOL_UDP {
-            // RFC 768: zero would mean that there is no checksum.
-            self.set_u16(at + 6, if checksum == 0 { 0xffff } else { checksum });
-        } else {
-            self.set_u16(at + 16, checksum);
-        }
-    }
-}
-
-/// 10.0.0.1 for host 0.
-fn address(host: u32) -> io::Result<[u8; 4]> {
-    if host > MAX_HOST {
-        return Err(invalid(format_args!("host {host} has no address in 10.0.0.0/8")));
-    }
-    let [_, b, c, d] = (host + 1).to_be_bytes();
-    Ok([10, b, c, d])
-}
-
-/// RFC 1071: the sum of 16-bit words. All headers have an even length.
-fn sum_words(bytes: &[u8]) -> u32 {
-    bytes.chunks_exact(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum()
-}
-
-fn fold(mut sum: u32) -> u16 {
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    sum as u16
 }
 
 #[cfg(test)]

@@ -21,11 +21,14 @@ pub struct TraceSpec {
     pub snaplen: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// The default is a flow without TCP headers.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TracedFlow {
     pub is_tcp: bool,
     /// Header bytes of a data packet in the simulation.
     pub header_bytes: u16,
+    /// Length of a packet without payload, of TCP.
+    pub bare_len_bytes: u16,
 }
 
 pub(crate) struct Tracer {
@@ -38,8 +41,8 @@ pub(crate) struct Tracer {
 /// Made up: simulated receivers take whatever comes.
 const WINDOW_BYTES: u32 = 1 << 20;
 
-/// Behind the longest TCP header in IPv4.
-const LONGEST_PAYLOAD_BYTES: u32 = 65_535 - 20 - 60;
+/// A SYN of this length has room for the option that scales windows.
+const SCALED_LEN_BYTES: u16 = 20 + 20 + 4;
 
 impl Tracer {
     pub fn open(spec: TraceSpec, link: &str, flows: Arc<[TracedFlow]>) -> Result<Self, RunError> {
@@ -60,15 +63,11 @@ impl Tracer {
         // Ephemeral at the source, fixed at the destination.
         let ports = (49_152 + (packet.flow_id() % 16_384) as u16, 5_001);
         let (source_port, destination_port) = if from_source { ports } else { (ports.1, ports.0) };
-        let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
-        let payload_bytes = if bare { 0 } else { packet.len_bytes().saturating_sub(u32::from(flow.header_bytes)) };
-        // With the headers made up here, a long packet could exceed IPv4.
-        let payload_bytes = payload_bytes.min(LONGEST_PAYLOAD_BYTES);
         let blocks: Vec<(u32, u32)> = sacks
             .get(packet)
             .map(|blocks| blocks.iter().map(|(l, r)| (l as u32, r as u32)).collect())
             .unwrap_or_default();
-        let transport = if flow.is_tcp { tcp_header(packet, &blocks) } else { TraceTransport::Udp };
+        let transport = if flow.is_tcp { tcp_header(packet, flow, &blocks) } else { TraceTransport::Udp };
         let traced = TracePacket {
             source_host,
             destination_host,
@@ -76,7 +75,7 @@ impl Tracer {
             destination_port,
             ecn: packet.ecn(),
             class: packet.class(),
-            payload_bytes,
+            len_bytes: packet.len_bytes() as u16,
             transport,
         };
         if self.failure.is_none() {
@@ -95,19 +94,30 @@ impl Tracer {
 }
 
 /// The receiver sends no data: its sequence number is that of its SYN, then 1.
-fn tcp_header<'a>(packet: &Packet, sack: &'a [(u32, u32)]) -> TraceTransport<'a> {
+fn tcp_header<'a>(packet: &Packet, flow: TracedFlow, sack: &'a [(u32, u32)]) -> TraceTransport<'a> {
     let has = |flag: u8| packet.has(flag);
     let syn = has(flags::SYN);
     let (sequence, acknowledgement) =
         if packet.is_ack() { (u32::from(!syn), packet.number()) } else { (packet.number(), u32::from(!syn)) };
-    let flags = TcpFlags {
+    let header_flags = TcpFlags {
         syn,
         ack: packet.is_ack() || !syn,
         fin: has(flags::FIN),
         ece: has(flags::ECE) || has(flags::ECN_SETUP),
         cwr: has(flags::CWR) || has(flags::ECN_SETUP),
     };
-    TraceTransport::Tcp { sequence, acknowledgement, flags, window_bytes: WINDOW_BYTES, sack }
+    let bare = packet.is_ack() || packet.has(flags::SYN | flags::FIN);
+    let payload_bytes = if bare { 0 } else { (packet.len_bytes() as u16).saturating_sub(flow.header_bytes) };
+    let scaled = flow.bare_len_bytes >= SCALED_LEN_BYTES;
+    TraceTransport::Tcp {
+        sequence,
+        acknowledgement,
+        flags: header_flags,
+        payload_bytes,
+        window_bytes: WINDOW_BYTES,
+        scaled,
+        sack,
+    }
 }
 
 fn trace_error(path: &std::path::Path, reason: io::Error) -> RunError {

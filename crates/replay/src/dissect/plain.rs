@@ -29,7 +29,7 @@ pub(super) fn headers(frame: &[u8]) -> Option<Headers> {
         IPV6 => ipv6(packet.first_chunk()?)?,
         _ => return None,
     };
-    Some(Headers { key, traffic_class, ip_at: Some(ip_at as u16), incomplete: false })
+    Some(Headers { key, traffic_class, ip_at: Some(ip_at as u16), incomplete: false, opaque: false })
 }
 
 /// The key and the traffic class of a header and the ports after it (RFC 791, section 3.1).

@@ -13,8 +13,8 @@ use crate::schema::{FlowGauges, Probes, ScenarioSpec, SeriesKind};
 
 /// 800 MB of samples.
 const MOST_SAMPLES: u64 = 100_000_000;
-/// An Ethernet, an IPv4 and a TCP header.
-const SHORTEST_SNAPSHOT: u32 = 54;
+/// An IPv4 and a TCP header.
+const SHORTEST_SNAPSHOT: u32 = 40;
 const LONGEST_SNAPSHOT: u32 = 65_535 + 14;
 /// The longest name that file systems take, in bytes.
 const LONGEST_FILE_NAME: usize = 255;
@@ -130,7 +130,7 @@ fn traces(spec: &ScenarioSpec, path: &Path) -> Validity {
         )?;
         let holds = (SHORTEST_SNAPSHOT..=LONGEST_SNAPSHOT).contains(&trace.snaplen);
         let message = || format!("`snaplen` is {}", trace.snaplen);
-        require(holds, || at.key("snaplen"), message, "expected 54, which holds the headers, to 65549")?;
+        require(holds, || at.key("snaplen"), message, "expected 40, which holds the headers, to 65549")?;
     }
     Ok(())
 }

@@ -22,11 +22,22 @@ pub(super) fn validate(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path
         Fabric::Cioq(cioq) => self::cioq(cioq, ports, spec, &at.key("cioq"))?,
         Fabric::InputQueued(fifos) => input_queued(fifos, ports, spec, &at.key("input_queued"))?,
     }
-    load(switch, &path.key("load"))
+    load(switch, spec, &path.key("load"))
+}
+
+/// The sum of the loads of all groups of cells, by which the load matrix is multiplied. Without cells the matrix is
+/// taken as it is.
+fn load_of_cells(spec: &ScenarioSpec) -> f64 {
+    let loads = spec.flows.iter().filter_map(|group| match &group.transport {
+        // Another check refuses loads that are none.
+        Transport::Cells(cells) => Some(cells.load).filter(|load| (0.0..=1.0).contains(load)),
+        _ => None,
+    });
+    loads.reduce(|sum, load| sum + load).unwrap_or(1.0)
 }
 
 /// Checks the load: that it is one for this many ports, and that no line is asked for more than it carries.
-fn load(switch: &SwitchTopology, path: &Path) -> Validity {
+fn load(switch: &SwitchTopology, spec: &ScenarioSpec, path: &Path) -> Validity {
     let refused = |error: LoadError| {
         let matrix = || path.key("matrix");
         let row = |input: usize| {
@@ -41,14 +52,18 @@ fn load(switch: &SwitchTopology, path: &Path) -> Validity {
             LoadError::InputOverload { input, .. } => (row(input), "more than its line carries"),
         };
         let overload = matches!(error, LoadError::InputOverload { .. } | LoadError::OutputOverload { .. });
-        let help = "`allow_overload = true` beside `load` accepts it";
+        let help = "lower `load`, or accept it with `allow_overload = true` in `topology.switch`";
         Invalid::new(at, error.to_string(), label).with_help(overload.then(|| help.to_owned()))
     };
     let matrix = switch.load_matrix().map_err(refused)?;
     let ports = switch.ports as usize;
     let any = (0..ports).any(|input| matrix.input_load(input) > 0.0);
     require(any, || path.clone(), || "a load of nothing but zeros".into(), "expected some traffic")?;
-    if switch.allow_overload { Ok(()) } else { matrix.check_admissible().map_err(refused) }
+    if switch.allow_overload {
+        return Ok(());
+    }
+    let offered = switch.load.matrix(ports, load_of_cells(spec)).map_err(refused)?;
+    offered.check_admissible().map_err(refused)
 }
 
 /// Checks a crossbar of `ports` ports.
