@@ -105,13 +105,13 @@ test-python: build ## The tests of the package, the command line and the guide
 	$(BIN)/pytest --quiet --numprocesses auto --maxprocesses 4 --dist worksteal
 
 .PHONY: lint
-lint: fmt walls tidy bare deny clippy ruff mypy generated ## Formatting, walls, tidy, lints, types, licences, generated files
+lint: fmt walls tidy prose bare deny clippy ruff mypy generated ## Formatting, walls, tidy, prose, lints, types, licences, generated files
 
-.PHONY: fmt walls tidy clippy ruff mypy generated
+.PHONY: fmt walls tidy prose clippy ruff mypy generated
 fmt:
 	cargo fmt --all --check
 
-walls tidy:
+walls tidy prose:
 	cargo xtask $@
 
 clippy: $(VENV)/.installed

@@ -2,6 +2,7 @@
 //!
 //! - `walls`: who may import whom, over `cargo metadata`; circles of files within a crate;
 //! - `tidy`: lengths, names and headings that no other tool checks;
+//! - `prose [PATH...]`: patterns of hard English, and commit subjects; with paths, also in files not yet done;
 //! - `generate [--check]`: the JSON Schema, the Python types and the reference pages; `--check` only compares.
 //!
 //! Each ends with status 1 and one line for every finding when something is not as it should be.
@@ -9,6 +10,7 @@
 mod circles;
 mod generate;
 mod guide;
+mod prose;
 mod tidy;
 mod walls;
 
@@ -17,7 +19,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
-const USAGE: &str = "usage: cargo xtask walls | tidy | generate [--check]";
+const USAGE: &str = "usage: cargo xtask walls | tidy | prose [PATH...] | generate [--check]";
 
 /// The repository's root: the folder above this package.
 fn root() -> PathBuf {
@@ -30,6 +32,7 @@ fn findings(arguments: &[&str]) -> Result<Vec<String>> {
     match arguments {
         ["walls"] => walls::check(&root()),
         ["tidy"] => tidy::check(&root()),
+        ["prose", paths @ ..] => prose::check(&root(), paths),
         ["generate"] => generate::run(&root(), generate::Mode::Write),
         ["generate", "--check"] => generate::run(&root(), generate::Mode::Check),
         _ => bail!("{USAGE}"),
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
             for finding in &findings {
                 eprintln!("{finding}");
             }
-            eprintln!("cargo xtask {}: {} to mend", arguments.join(" "), findings.len());
+            eprintln!("cargo xtask {}: {} to fix", arguments.join(" "), findings.len());
             ExitCode::FAILURE
         }
         Err(error) => {

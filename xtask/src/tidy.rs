@@ -103,7 +103,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
 }
 
 /// The repository's files, relative to `root`, in order.
-fn files(root: &Path) -> Result<Vec<String>> {
+pub fn files(root: &Path) -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "-z"])
         .current_dir(root)
