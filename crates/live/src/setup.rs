@@ -45,6 +45,11 @@ pub enum SetupError {
          another interface"
     )]
     StillOn { interface: String, feature: String },
+    #[error(
+        "`{interface}` was deleted or moved to another network namespace, so its offloads were not restored: check a \
+         moved interface with `ethtool -k`"
+    )]
+    Gone { interface: String },
     #[error("cannot start the process that restores the offloads: {source}")]
     Restorer { source: io::Error },
     #[error("the process that restores the offloads did not get ready: {said}")]
