@@ -232,6 +232,59 @@ fn several_lines_and_bad_ones_are_each_answered() {
 }
 
 #[test]
+fn a_client_with_many_requests_does_not_keep_the_others_waiting() {
+    let folder = folder();
+    let direction = TestDirection::start(Direction::Outbound);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&log);
+    let (control, handle) = Control::bind(ControlParts {
+        socket: folder.join("live.sock"),
+        directions: vec![(Direction::Outbound, direction.commands())],
+        configurer: Box::new(TestConfigurer::new()),
+        system: Box::new(|| Value::Null),
+        clock: Arc::new(TestClock::default()),
+        log: Box::new(move |line| heard.lock().unwrap().push(line.to_owned())),
+    })
+    .unwrap();
+    // Both have asked before the first request is read.
+    let ask = |lines: String| {
+        let mut socket = UnixStream::connect(folder.join("live.sock")).unwrap();
+        socket.write_all(lines.as_bytes()).unwrap();
+        socket
+    };
+    let many = ask("{\"command\":\"bypass\",\"on\":true}\n".repeat(200));
+    let one = ask(format!("{}{}\n", "\n".repeat(3000), set("50 Mbps", None)));
+    let thread = thread::spawn(move || control.run());
+    eventually("all answers", || log.lock().unwrap().len() == 201);
+    let at = log.lock().unwrap().iter().position(|line| line.contains("50 Mbps"));
+    assert!(at.is_some_and(|at| at < 5), "answered after {at:?} requests of the other client");
+    drop((many, one));
+    handle.stop();
+    thread.join().unwrap();
+    direction.end();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn blank_lines_and_a_last_line_without_its_end_are_read() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let mut client = Client::new(theirs, Time::ZERO);
+    let mut line = || match client.line() {
+        Line::None => "none".to_owned(),
+        Line::Is(line) => line,
+        Line::TooLong => "too long".to_owned(),
+        Line::Ended => "ended".to_owned(),
+    };
+    assert_eq!(line(), "none");
+    ours.write_all(b" \n\r\n\n  one\n\n\ntwo\n th").unwrap();
+    assert_eq!([line(), line(), line()], ["  one", "two", "none"]);
+    ours.write_all(b"ree\n\n \nfour").unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    assert_eq!([line(), line(), line(), line()], [" three", "none", "four", "ended"]);
+}
+
+#[test]
 fn too_many_clients_are_told_and_idle_ones_leave() {
     let running = Running::both();
     let mut clients: Vec<_> = (0..MOST_CLIENTS).map(|_| running.connect()).collect();
