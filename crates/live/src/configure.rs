@@ -216,7 +216,7 @@ mod tests {
     fn settings_that_are_replaced_are_forgotten() {
         let mut configuration = configuration("forgotten", "'drop_tail'", &[("outbound.rate", "20 Mbps")]);
         for round in 0..1000 {
-            let limit = format!("{} packets", 10 + round % 7);
+            let limit = format!("{} packets", 50 + round % 7);
             set(&mut configuration, &[("rate", &format!("{} Mbps", 30 + round % 5))]).unwrap();
             set(&mut configuration, &[("queue", "red"), ("queue.red.limit", &limit)]).unwrap();
             set(&mut configuration, &[("queue", "drop_tail")]).unwrap();
