@@ -93,7 +93,7 @@ impl Configuration {
         ];
         match stays.into_iter().find(|(_, same)| !same) {
             None => Ok(()),
-            Some((what, _)) => Err(format!("{what}: can be changed by a new start only; nothing was changed")),
+            Some((what, _)) => Err(format!("{what}: can only be changed by a new start; nothing was changed")),
         }
     }
 
@@ -135,7 +135,7 @@ impl Source {
 }
 
 fn read(file: &std::path::Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| format!("{}: {error}; which file is the configuration?", file.display()))
+    fs::read_to_string(file).map_err(|error| format!("{}: {error}; name the file of the configuration", file.display()))
 }
 
 /// From one description of a direction to another one. Another rate or parameter is another discipline: its averages

@@ -219,16 +219,18 @@ fn make_way(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(format!("control socket {name}: {error}")),
         Ok(what) if !what.file_type().is_socket() => {
-            return Err(format!("control socket {name}: something else is there; remove it, or name another path"));
+            return Err(format!(
+                "control socket {name}: the path exists and is not a socket; remove it, or choose another path"
+            ));
         }
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
         Ok(_) => {
-            Err(format!("control socket {name}: another forebay-live answers there; stop it, or name another path"))
+            Err(format!("control socket {name}: another forebay-live is listening; stop it, or choose another path"))
         }
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
-            .map_err(|error| format!("control socket {name}: a stale one cannot be removed: {error}")),
+            .map_err(|error| format!("control socket {name}: cannot remove the stale socket: {error}")),
         Err(error) => Err(format!("control socket {name}: {error}")),
     }
 }
@@ -301,7 +303,7 @@ impl Server {
                 [direction] => {
                     return Reply::Stream(AskedStream { kind: "record", directions: vec![direction], duration });
                 }
-                _ => Err("a record is of one direction: say \"direction\":\"outbound\" or \"inbound\"".to_owned()),
+                _ => Err("a record needs one direction: add \"direction\":\"outbound\" or \"inbound\"".to_owned()),
             },
             Ok(request) => self.obey(request, now),
         };
@@ -333,7 +335,7 @@ impl Server {
             ControlRequest::Confirm => changes.confirm(),
             ControlRequest::Rollback => {
                 let result = changes.roll_back(directions, now)?;
-                (self.log)("the last change is undone, as asked");
+                (self.log)("the last change was undone by `rollback`");
                 Ok(result)
             }
             ControlRequest::Bypass { on, direction } => {
@@ -413,7 +415,7 @@ impl Server {
     fn keep_time(&mut self, now: Time) {
         if self.changes.next().is_some_and(|until| now >= until) {
             match self.changes.roll_back(&self.directions, now) {
-                Ok(_) => (self.log)("the last change was not confirmed in time, and is undone"),
+                Ok(_) => (self.log)("the last change was not confirmed in time and was undone"),
                 Err(error) => (self.log)(&format!("the last change was not confirmed in time: {error}")),
             }
         }

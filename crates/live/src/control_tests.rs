@@ -129,7 +129,7 @@ fn what_nobody_confirms_comes_back() {
     assert_eq!(running.rates(), [50, 8]);
     running.clock.advance(Span::from_seconds(20));
     let error = running.ask(set("60 Mbps", None)).unwrap_err();
-    assert!(error.contains("waits for confirmation, and is undone in 10 s"), "{error}");
+    assert!(error.contains("waits for confirmation and is undone in 10 s"), "{error}");
     let shown = running.ask(json!({ "command": "show" })).unwrap();
     assert_eq!(shown["undone_unless_confirmed_in_s"], 10.0);
     running.clock.advance(Span::from_seconds(11));
@@ -309,10 +309,10 @@ fn a_stale_socket_is_replaced_and_nothing_else() {
         log: Box::new(|_| {}),
     };
     let refused = |path| Control::bind(parts(path)).err().unwrap_or_default();
-    assert!(refused(running.path()).contains("another forebay-live answers there"));
+    assert!(refused(running.path()).contains("another forebay-live is listening"));
     let file = running.folder.join("file");
     fs::write(&file, "kept").unwrap();
-    assert!(refused(file.clone()).contains("something else is there"));
+    assert!(refused(file.clone()).contains("the path exists and is not a socket"));
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");
     let stale = running.folder.join("stale.sock");
     drop(UnixListener::bind(&stale).unwrap());
@@ -356,7 +356,7 @@ fn drops_are_captured_with_their_reasons() {
 #[test]
 fn arrivals_are_recorded_and_replayed() {
     let running = Running::both();
-    assert!(running.ask(json!({ "command": "record" })).unwrap_err().contains("a record is of one direction"));
+    assert!(running.ask(json!({ "command": "record" })).unwrap_err().contains("a record needs one direction"));
     let mut client = running.connect();
     client.ask(&json!({ "command": "record", "direction": "outbound" })).unwrap();
     for number in 0..1000_u64 {

@@ -74,12 +74,13 @@ impl Metrics {
     ) -> Result<(Self, MetricsHandle), String> {
         if !address.ip().is_loopback() {
             return Err(format!(
-                "metrics {address}: not a loopback address, and there is no login; write 127.0.0.1:{} or [::1]:{0}",
+                "metrics {address}: not a loopback address, which is required because there is no login; use \
+                 127.0.0.1:{} or [::1]:{0}",
                 address.port()
             ));
         }
         let refused = |error: io::Error| match error.kind() {
-            ErrorKind::AddrInUse => format!("metrics {address}: another program listens there; choose another port"),
+            ErrorKind::AddrInUse => format!("metrics {address}: another program is listening; choose another port"),
             _ => format!("metrics {address}: {error}"),
         };
         let listener = TcpListener::bind(address).map_err(refused)?;

@@ -282,7 +282,7 @@ fn only_loopback_addresses_that_are_free_are_taken() {
     assert!(error.contains("not a loopback address") && error.contains("127.0.0.1:9779 or [::1]:9779"), "{error}");
     let (_metrics, handle) = Metrics::bind("127.0.0.1:0".parse().unwrap(), Vec::new(), clock()).unwrap();
     let error = Metrics::bind(handle.address(), Vec::new(), clock()).err().unwrap();
-    assert!(error.contains("another program listens there"), "{error}");
+    assert!(error.contains("another program is listening"), "{error}");
 }
 
 /// Each name in a dashboard that could be a metric's.

@@ -322,7 +322,7 @@ impl Running {
                     Ok(())
                 }
                 Ok(Err(error)) => Err(broken(format!("{name}: {error}"))),
-                Err(_) => Err(broken(format!("{name}: it panicked; please report that"))),
+                Err(_) => Err(broken(format!("{name}: internal error: its thread panicked (please report)"))),
             };
             result = result.and(ended);
         }

@@ -38,7 +38,7 @@ const fn bad(make: &'static str, undo: &'static str, wanted: &'static str, says:
 
 /// The commands are of `ip`, separated by semicolons.
 const BAD: &[Bad] = &[
-    bad("", "", "lan9 wan0", &["interfaces.inside", "no interface `lan9`", "is `lan0` meant?"]),
+    bad("", "", "lan9 wan0", &["interfaces.inside", "no interface `lan9`", "did you mean `lan0`?"]),
     bad("", "", "lan0 lan0", &["both `lan0`"]),
     bad("", "", "lan0 lo", &["interfaces.outside", "loopback"]),
     bad("link set wan0 down", "link set wan0 up", "lan0 wan0", &["`wan0` is down", "ip link set wan0 up"]),
@@ -67,8 +67,8 @@ const BAD: &[Bad] = &[
         "many0 wan0 af_xdp",
         &["io.method", "`many0`", "4 queues", "ethtool -L many0 combined 1"],
     ),
-    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not make"]),
-    bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is no Ethernet interface"]),
+    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not create"]),
+    bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is not an Ethernet interface"]),
 ];
 
 #[test]

@@ -67,7 +67,7 @@ fn check_processors(config: &LiveConfig) -> Result<(), Failure> {
         if let Some(cpu) = direction.cpu.filter(|&cpu| !usable.contains(&(cpu as usize))) {
             let usable: Vec<String> = usable.iter().map(usize::to_string).collect();
             return Err(input(format!(
-                "`{name}.cpu`: there is no core {cpu} to run on; there are {}",
+                "`{name}.cpu`: core {cpu} is not available; available cores: {}",
                 usable.join(", ")
             )));
         }
