@@ -108,10 +108,25 @@ def run(*words: str | Path, **environment: str) -> tuple[int, str, str]:
 
 
 def shown(before: dict[str, Any], now: dict[str, Any], width: int = 80) -> str:
+    return drawn([before], [now], width)
+
+
+def drawn(before: list[dict[str, Any]], now: list[dict[str, Any]], width: int, height: int | None = None) -> str:
     console = Console(width=width, force_terminal=False, color_system=None)
     with console.capture() as capture:
-        console.print(frame_of({"directions": [before]}, {"directions": [now]}, 1.0, width))
+        console.print(frame_of({"directions": before}, {"directions": now}, 1.0, width, height))
     return capture.get()
+
+
+def busy(direction: str, second: int) -> dict[str, Any]:
+    """A direction about which there is everything to say, with twelve flows."""
+    found = port(second) | {"direction": direction, "missed_frames": second}
+    found["dropped"] |= {"flow_limit": count(159 * second), "too_many_of_them": count(1234 * second)}
+    found["gauges"] = {"active_flows": 1.0, "belligerent_flows": 3.0, "dbl": 256.0, "queue_cells": 24.0}
+    names = [LONG_FLOW, *(f"TCP 10.0.0.1:{50852 + number} > 10.0.0.2:5201" for number in range(11))]
+    gauges = {"buffers_used": 24.0, "credits": 15.0, "dbl": 256.0}
+    found["flows"] = [{**found["flows"][0], "flow": name, "gauges": gauges} for name in names]
+    return found
 
 
 def test_a_frame_tells_of_the_last_second() -> None:
@@ -125,14 +140,47 @@ def test_a_frame_tells_of_the_last_second() -> None:
         "would drop early 80 /s; 880 since the start",
         "avg 11.5",
         "UDP 10.0.0.1:7 > 10.0.0.2:9",
-        "credits 3",
     ):
         assert words in text, f"{words}\n{text}"
+    assert re.search(r"drops/s +marks/s\n.*:9 +9\.5 M +50 +0\n", text), text
     # All of the second's packets are in the buckets up to 10 ms and 50 us.
     assert re.search(r"sojourn +p50 7\.5 ms, p99 9\.95 ms", text), text
     assert re.search(r"lateness +p99 49\.7 us", text), text
     assert all(len(line) <= 80 for line in text.splitlines()), text
     assert "5203" in text, "the end of a long name is kept"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (60, 24), (80, 40), (120, 50), (80, 12)])
+def test_a_frame_fits_into_its_terminal_and_cuts_no_number(width: int, height: int) -> None:
+    before, now = ([busy(direction, second) for direction in ("outbound", "inbound")] for second in (9, 10))
+    text = drawn(before, now, width, height)
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert len(lines) <= height, text
+    assert max(map(len, lines)) <= width, text
+    for direction in ("outbound", "inbound"):
+        assert sum(line.startswith(direction) for line in lines) == 1, text
+    for name in ("rate in use", "backlog", "sojourn", "drops"):
+        assert sum(line.startswith(f"  {name} ") for line in lines) == 2, f"{name}\n{text}"
+    # A line ends with a whole part of it: with a unit, or a total, and not within a number.
+    drops = [line for line in lines if line.startswith("  drops ")]
+    assert all(re.search(r"( /s| k/s| since the start)( …)?$", line) for line in drops), text
+    heads = [number for number, line in enumerate(lines) if line.startswith("  flow ")]
+    assert len(heads) == (2 if height >= 24 else 0), text
+    for head in heads:
+        assert lines[head].split()[:4] == ["flow", "bit/s", "drops/s", "marks/s"], text
+        # At least three flows, each with its port and all its numbers.
+        for line in lines[head + 1 : head + 4]:
+            assert re.search(r":520[13]  +9\.5 M +50 +0( +[0-9]+)*$", line), line
+
+
+def test_more_of_a_flows_state_is_shown_where_there_is_room() -> None:
+    columns = [
+        re.findall(r"[a-z_/]+", line)[4:]
+        for width in (80, 110, 160)
+        for line in drawn([busy("outbound", 9)], [busy("outbound", 10)], width).splitlines()
+        if line.startswith("  flow ")
+    ]
+    assert columns == [[], ["buffers_used"], ["buffers_used", "credits", "dbl"]]
 
 
 def test_a_frame_of_nothing_of_bypass_and_of_what_is_new() -> None:

@@ -45,5 +45,6 @@ mod tree;
 pub use document::{Document, Kind};
 pub use error::{DocumentError, Words, did_you_mean};
 pub use invalid::Invalid;
+pub use overrides::append_override;
 pub use printable::escaped;
 pub use tree::{Node, Path, PathStep};

@@ -27,6 +27,24 @@ pub(crate) fn apply(root: &mut Node, kind: Kind, number: usize, path: &str, valu
     set(root, &keys, node)
 }
 
+/// Appends `newer` to `overrides`, less those of the old ones that it replaces: they have the same path or a path below
+/// it. A list that is changed again and again then grows with the paths, not with the changes.
+///
+/// An override may depend on one that is removed, if it names an element of a list by a name that was itself set. The
+/// caller checks that the file with both lists means the same.
+pub fn append_override(overrides: &mut Vec<(String, String)>, newer: (String, String)) {
+    let keys = parts(&newer.0);
+    overrides.retain(|(path, _)| !parts(path).starts_with(&keys));
+    overrides.push(newer);
+}
+
+/// The keys of a path, without their places and without a judgement: one that [`split`] refuses is whatever it is.
+fn parts(path: &str) -> Vec<String> {
+    let kind = Kind { name: "", override_example: "", not_offered: &[] };
+    let keys = split(path, kind, &|span| Place { text: 0, span });
+    keys.map_or_else(|_| vec![path.to_owned()], |keys| keys.into_iter().map(|(key, _)| key).collect())
+}
+
 /// A key of the path and its place.
 type Key = (String, Place);
 
@@ -129,4 +147,27 @@ fn name_of(node: &Node) -> Option<String> {
         })
     };
     text("name").or_else(|| Some(format!("{}->{}", text("from")?, text("to")?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_override_replaces_those_of_its_path_and_below() {
+        let mut overrides = Vec::new();
+        let mut after = |path: &str, value: &str| {
+            append_override(&mut overrides, (path.to_owned(), value.to_owned()));
+            overrides.iter().map(|(path, value)| format!("{path}={value}")).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(after("a.queue", "red"), "a.queue=red");
+        assert_eq!(after("a.queue.red.limit", "5"), "a.queue=red a.queue.red.limit=5");
+        assert_eq!(after("a.queues", "1"), "a.queue=red a.queue.red.limit=5 a.queues=1");
+        // The same key, written in other ways.
+        assert_eq!(after("a.\"queue\" .red.limit", "6"), "a.queue=red a.queues=1 a.\"queue\" .red.limit=6");
+        assert_eq!(after("a.queue", "dbl"), "a.queues=1 a.queue=dbl");
+        assert_eq!(after("a", "{}"), "a={}");
+        assert_eq!(after("a..b", "1"), "a={} a..b=1");
+        assert_eq!(after("a..b", "2"), "a={} a..b=2");
+    }
 }

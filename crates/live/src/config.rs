@@ -188,7 +188,7 @@ impl LiveConfig {
             return Err(Invalid::new(path, "both interfaces are the same", "expected another one than `inside`"));
         }
         if self.directions().next().is_none() {
-            let message = "there is nothing to queue: neither `outbound` nor `inbound` is described";
+            let message = "no queue is configured: `outbound` and `inbound` are both missing";
             return Err(Invalid::new(root, message, "expected a table `outbound` or `inbound`"));
         }
         for (name, direction) in self.directions() {
@@ -197,12 +197,12 @@ impl LiveConfig {
         }
         if self.control.metrics.is_some_and(|address| !address.ip().is_loopback()) {
             let path = root.below("control.metrics");
-            let message = "metrics are served on this machine only: they tell who talks to whom";
+            let message = "metrics reveal who communicates with whom, so they are served on this machine only";
             return Err(Invalid::new(path, message, "expected a loopback address such as \"127.0.0.1:9779\""));
         }
         if self.io.bridge.is_some() && !self.io.fail_open {
             let path = root.below("io.bridge");
-            return Err(Invalid::new(path, "a bridge is used by `fail_open` only", "set `fail_open = true`"));
+            return Err(Invalid::new(path, "`bridge` has no effect without `fail_open`", "set `fail_open = true`"));
         }
         Ok(())
     }

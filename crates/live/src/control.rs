@@ -27,6 +27,7 @@ use serde_json::{Value, json};
 
 use crate::command::{Answer, Command, Commands};
 use crate::snapshot::PortSnapshot;
+use crate::sys::unix_listener;
 use crate::taps;
 
 pub use changes::{Configurer, Plan, PlannedChange, Undo};
@@ -38,6 +39,8 @@ use changes::{Changes, Directions};
 use client_buffer::{Client, Line};
 use stream::StreamClient;
 
+/// Permissions of the socket: who can connect can change the queues.
+const MODE: u32 = 0o660;
 /// Connections at a time.
 const MOST_CLIENTS: usize = 8;
 /// A client that asks for nothing is sent away after this.
@@ -131,10 +134,9 @@ impl Control {
         let ControlParts { socket: path, directions, configurer, system, clock, log } = parts;
         let refused = |error: io::Error| format!("control socket {}: {error}", path.display());
         make_way(&path)?;
-        let listener = UnixListener::bind(&path).map_err(refused)?;
-        // Connecting needs write permission, which the usual umask leaves to the owner until here.
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o660)).map_err(refused)?;
-        listener.set_nonblocking(true).map_err(refused)?;
+        let listener = unix_listener::listen(&path, MODE).map_err(refused)?;
+        // Adds the bits that the umask took away.
+        fs::set_permissions(&path, fs::Permissions::from_mode(MODE)).map_err(refused)?;
         let (waker, woken) = UnixStream::pair().map_err(refused)?;
         waker.set_nonblocking(true).map_err(refused)?;
         woken.set_nonblocking(true).map_err(refused)?;
@@ -169,7 +171,9 @@ impl Control {
     }
 
     fn accept(&mut self, now: Time) {
-        while let Ok((socket, _)) = self.listener.accept() {
+        // Those beyond wait for the next turn: nobody holds this thread by connecting without end.
+        for _ in 0..MOST_CLIENTS {
+            let Ok((socket, _)) = self.listener.accept() else { return };
             if socket.set_nonblocking(true).is_err() {
                 continue;
             }
@@ -199,7 +203,8 @@ impl Control {
         let now = self.server.clock.now();
         let blocked = self.clients.iter().any(|client| !client.may_ask());
         let idle = self.clients.iter().map(|client| client.heard_at.saturating_add(IDLE)).min();
-        let again = blocked.then(|| now.saturating_add(LOOK_AGAIN));
+        let asked = self.clients.iter().any(|client| client.may_ask() && client.has_line());
+        let again = blocked.then(|| now.saturating_add(LOOK_AGAIN)).into_iter().chain(asked.then_some(now));
         let until = idle.into_iter().chain(again).chain(self.server.changes.next()).min();
         let clients = self.clients.iter().filter(|client| client.may_ask()).map(|client| client.socket.as_fd());
         let readable: Vec<_> = [self.listener.as_fd(), self.woken.as_fd()].into_iter().chain(clients).collect();
@@ -214,16 +219,18 @@ fn make_way(path: &Path) -> Result<(), String> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(format!("control socket {name}: {error}")),
         Ok(what) if !what.file_type().is_socket() => {
-            return Err(format!("control socket {name}: something else is there; remove it, or name another path"));
+            return Err(format!(
+                "control socket {name}: the path exists and is not a socket; remove it, or choose another path"
+            ));
         }
         Ok(_) => {}
     }
     match UnixStream::connect(path) {
         Ok(_) => {
-            Err(format!("control socket {name}: another forebay-live answers there; stop it, or name another path"))
+            Err(format!("control socket {name}: another forebay-live is listening; stop it, or choose another path"))
         }
         Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path)
-            .map_err(|error| format!("control socket {name}: a stale one cannot be removed: {error}")),
+            .map_err(|error| format!("control socket {name}: cannot remove the stale socket: {error}")),
         Err(error) => Err(format!("control socket {name}: {error}")),
     }
 }
@@ -255,33 +262,34 @@ fn refusal(error: &str) -> Value {
 }
 
 impl Server {
-    /// Answers what the client has asked. Returns it if it stays.
+    /// Answers one request of the client: then the others have their turn. Returns it if it stays.
     fn serve(&mut self, mut client: Client, now: Time) -> Option<Client> {
-        while client.flush() {
-            if !client.may_ask() {
-                return Some(client);
+        if !client.flush() {
+            return None;
+        }
+        if !client.may_ask() {
+            return Some(client);
+        }
+        match client.line() {
+            Line::None => return Some(client),
+            Line::Ended => return None,
+            Line::TooLong => {
+                client.reply(&refusal(&format!("a line is longer than {MOST_LINE_BYTES} bytes")));
+                client.flush();
+                return None;
             }
-            match client.line() {
-                Line::None => return Some(client),
-                Line::Ended => return None,
-                Line::TooLong => {
-                    client.reply(&refusal(&format!("a line is longer than {MOST_LINE_BYTES} bytes")));
-                    client.flush();
-                    return None;
-                }
-                Line::Is(line) => {
-                    client.heard_at = now;
-                    match self.answer(&line, now) {
-                        Reply::Line(reply) => client.reply(&reply),
-                        Reply::Stream(stream) => match self.stream(&client, &stream, now) {
-                            Ok(()) => return None,
-                            Err(error) => client.reply(&refusal(&error)),
-                        },
-                    }
+            Line::Is(line) => {
+                client.heard_at = now;
+                match self.answer(&line, now) {
+                    Reply::Line(reply) => client.reply(&reply),
+                    Reply::Stream(stream) => match self.stream(&client, &stream, now) {
+                        Ok(()) => return None,
+                        Err(error) => client.reply(&refusal(&error)),
+                    },
                 }
             }
         }
-        None
+        client.flush().then_some(client)
     }
 
     fn answer(&mut self, line: &str, now: Time) -> Reply {
@@ -295,7 +303,7 @@ impl Server {
                 [direction] => {
                     return Reply::Stream(AskedStream { kind: "record", directions: vec![direction], duration });
                 }
-                _ => Err("a record is of one direction: say \"direction\":\"outbound\" or \"inbound\"".to_owned()),
+                _ => Err("a record needs one direction: add \"direction\":\"outbound\" or \"inbound\"".to_owned()),
             },
             Ok(request) => self.obey(request, now),
         };
@@ -327,7 +335,7 @@ impl Server {
             ControlRequest::Confirm => changes.confirm(),
             ControlRequest::Rollback => {
                 let result = changes.roll_back(directions, now)?;
-                (self.log)("the last change is undone, as asked");
+                (self.log)("the last change was undone by `rollback`");
                 Ok(result)
             }
             ControlRequest::Bypass { on, direction } => {
@@ -407,7 +415,7 @@ impl Server {
     fn keep_time(&mut self, now: Time) {
         if self.changes.next().is_some_and(|until| now >= until) {
             match self.changes.roll_back(&self.directions, now) {
-                Ok(_) => (self.log)("the last change was not confirmed in time, and is undone"),
+                Ok(_) => (self.log)("the last change was not confirmed in time and was undone"),
                 Err(error) => (self.log)(&format!("the last change was not confirmed in time: {error}")),
             }
         }

@@ -129,7 +129,7 @@ fn what_nobody_confirms_comes_back() {
     assert_eq!(running.rates(), [50, 8]);
     running.clock.advance(Span::from_seconds(20));
     let error = running.ask(set("60 Mbps", None)).unwrap_err();
-    assert!(error.contains("waits for confirmation, and is undone in 10 s"), "{error}");
+    assert!(error.contains("waits for confirmation and is undone in 10 s"), "{error}");
     let shown = running.ask(json!({ "command": "show" })).unwrap();
     assert_eq!(shown["undone_unless_confirmed_in_s"], 10.0);
     running.clock.advance(Span::from_seconds(11));
@@ -232,6 +232,59 @@ fn several_lines_and_bad_ones_are_each_answered() {
 }
 
 #[test]
+fn a_client_with_many_requests_does_not_keep_the_others_waiting() {
+    let folder = folder();
+    let direction = TestDirection::start(Direction::Outbound);
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&log);
+    let (control, handle) = Control::bind(ControlParts {
+        socket: folder.join("live.sock"),
+        directions: vec![(Direction::Outbound, direction.commands())],
+        configurer: Box::new(TestConfigurer::new()),
+        system: Box::new(|| Value::Null),
+        clock: Arc::new(TestClock::default()),
+        log: Box::new(move |line| heard.lock().unwrap().push(line.to_owned())),
+    })
+    .unwrap();
+    // Both have asked before the first request is read.
+    let ask = |lines: String| {
+        let mut socket = UnixStream::connect(folder.join("live.sock")).unwrap();
+        socket.write_all(lines.as_bytes()).unwrap();
+        socket
+    };
+    let many = ask("{\"command\":\"bypass\",\"on\":true}\n".repeat(200));
+    let one = ask(format!("{}{}\n", "\n".repeat(3000), set("50 Mbps", None)));
+    let thread = thread::spawn(move || control.run());
+    eventually("all answers", || log.lock().unwrap().len() == 201);
+    let at = log.lock().unwrap().iter().position(|line| line.contains("50 Mbps"));
+    assert!(at.is_some_and(|at| at < 5), "answered after {at:?} requests of the other client");
+    drop((many, one));
+    handle.stop();
+    thread.join().unwrap();
+    direction.end();
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn blank_lines_and_a_last_line_without_its_end_are_read() {
+    let (mut ours, theirs) = UnixStream::pair().unwrap();
+    theirs.set_nonblocking(true).unwrap();
+    let mut client = Client::new(theirs, Time::ZERO);
+    let mut line = || match client.line() {
+        Line::None => "none".to_owned(),
+        Line::Is(line) => line,
+        Line::TooLong => "too long".to_owned(),
+        Line::Ended => "ended".to_owned(),
+    };
+    assert_eq!(line(), "none");
+    ours.write_all(b" \n\r\n\n  one\n\n\ntwo\n th").unwrap();
+    assert_eq!([line(), line(), line()], ["  one", "two", "none"]);
+    ours.write_all(b"ree\n\n \nfour").unwrap();
+    ours.shutdown(Shutdown::Write).unwrap();
+    assert_eq!([line(), line(), line(), line()], [" three", "four", "ended", "ended"]);
+}
+
+#[test]
 fn too_many_clients_are_told_and_idle_ones_leave() {
     let running = Running::both();
     let mut clients: Vec<_> = (0..MOST_CLIENTS).map(|_| running.connect()).collect();
@@ -256,10 +309,10 @@ fn a_stale_socket_is_replaced_and_nothing_else() {
         log: Box::new(|_| {}),
     };
     let refused = |path| Control::bind(parts(path)).err().unwrap_or_default();
-    assert!(refused(running.path()).contains("another forebay-live answers there"));
+    assert!(refused(running.path()).contains("another forebay-live is listening"));
     let file = running.folder.join("file");
     fs::write(&file, "kept").unwrap();
-    assert!(refused(file.clone()).contains("something else is there"));
+    assert!(refused(file.clone()).contains("the path exists and is not a socket"));
     assert_eq!(fs::read_to_string(file).unwrap(), "kept");
     let stale = running.folder.join("stale.sock");
     drop(UnixListener::bind(&stale).unwrap());
@@ -303,7 +356,7 @@ fn drops_are_captured_with_their_reasons() {
 #[test]
 fn arrivals_are_recorded_and_replayed() {
     let running = Running::both();
-    assert!(running.ask(json!({ "command": "record" })).unwrap_err().contains("a record is of one direction"));
+    assert!(running.ask(json!({ "command": "record" })).unwrap_err().contains("a record needs one direction"));
     let mut client = running.connect();
     client.ask(&json!({ "command": "record", "direction": "outbound" })).unwrap();
     for number in 0..1000_u64 {

@@ -259,14 +259,14 @@ impl Forwarder {
             // All that is held stays, and the new discipline may fill up: every frame has to have its buffer.
             if self.port.held_packets() + queue.most_packets > u64::from(self.port.pool().capacity()) {
                 return Answer::Refused(
-                    "what is queued leaves too few buffers for another discipline; try again when it has left, or set \
-                     a larger `io.buffers` and start again"
+                    "the queued packets leave too few buffers for another discipline; try again when they have left, or \
+                     set a larger `io.buffers` and start again"
                         .into(),
                 );
             }
             if self.port.replace_queue(queue.discipline).is_err() {
                 return Answer::Refused(
-                    "too many disciplines that were replaced still hold packets; try again when they have left".into(),
+                    "too many replaced disciplines still hold packets; try again when they have left".into(),
                 );
             }
             self.queue = queue.running;

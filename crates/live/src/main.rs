@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         Commands::Run(configured) => configured.read().and_then(forward),
         Commands::Check(configured) => configured.read().and_then(|configuration| {
             run::check(&configuration)?;
-            log("all is as it must be");
+            log("the configuration and the machine meet all requirements");
             Ok(())
         }),
         Commands::Teardown { bridge } => tear_down(&bridge),
@@ -113,8 +113,8 @@ fn log(text: &str) {
 }
 
 fn forward(configuration: Configuration) -> Result<(), Failure> {
-    let program =
-        std::env::current_exe().map_err(|error| Failure::Broken(format!("which program is this: {error}")))?;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::Broken(format!("cannot find the path of this program: {error}")))?;
     let mut restorer = Command::new(program);
     restorer.arg(RESTORER);
     run::run(configuration, restorer, log)

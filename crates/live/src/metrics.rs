@@ -1,18 +1,20 @@
-//! What a scraper asks for: all counters in Prometheus' text format, over HTTP on a loopback address.
+//! All counters in Prometheus' text format, over HTTP on a loopback address.
 //!
-//! HTTP is spoken as far as a scraper needs it: `GET` and `HEAD` of `/metrics` (and `/`), one request a connection,
-//! with limits on what is read and how long that may take. There is no TLS and no login, and so no other address than
-//! a loopback one: what is to be seen from elsewhere goes through an exporter's proxy.
+//! The server speaks as much HTTP as a scraper needs: `GET` and `HEAD` of `/metrics` (and `/`), one request per
+//! connection, with limits on the bytes read and the time taken. There is no TLS and no login. The address is therefore
+//! a loopback address; other machines reach it through an exporter's proxy.
 
+mod connection;
 mod exposition;
+mod request;
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::io::{self, ErrorKind, Write};
+use std::mem;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
 use forebay_qdisc::{Span, Time};
 
@@ -20,14 +22,14 @@ use crate::command::{Answer, Command, Commands};
 use crate::control::Clock;
 use crate::snapshot::PortSnapshot;
 
+use connection::Connection;
 pub use exposition::render;
+pub use request::{MOST_REQUEST_BYTES, MetricsRequest, parse_head};
 
-/// A request that is longer is refused.
-const MOST_REQUEST_BYTES: usize = 8 << 10;
-/// How long a request, and its answer, may take.
-const PATIENCE: Span = Span::from_seconds(2);
-/// How long one call of the kernel waits.
-const ROUND: Duration = Duration::from_millis(100);
+/// Connections at a time: together with the listener and the waker, as many as one wait can watch.
+const MOST_CONNECTIONS: usize = crate::sys::clock::MOST_WATCHED - 2;
+/// How soon to look again after a scraper that has not taken its response.
+const LOOK_AGAIN: Span = Span::from_milliseconds(20);
 
 /// The server of metrics.
 pub struct Metrics {
@@ -36,6 +38,7 @@ pub struct Metrics {
     stop: Arc<AtomicBool>,
     directions: Vec<Commands>,
     clock: Arc<dyn Clock>,
+    connections: Vec<Connection>,
 }
 
 /// The server of metrics from another thread.
@@ -71,12 +74,13 @@ impl Metrics {
     ) -> Result<(Self, MetricsHandle), String> {
         if !address.ip().is_loopback() {
             return Err(format!(
-                "metrics {address}: not a loopback address, and there is no login; write 127.0.0.1:{} or [::1]:{0}",
+                "metrics {address}: not a loopback address, which is required because there is no login; use \
+                 127.0.0.1:{} or [::1]:{0}",
                 address.port()
             ));
         }
         let refused = |error: io::Error| match error.kind() {
-            ErrorKind::AddrInUse => format!("metrics {address}: another program listens there; choose another port"),
+            ErrorKind::AddrInUse => format!("metrics {address}: another program is listening; choose another port"),
             _ => format!("metrics {address}: {error}"),
         };
         let listener = TcpListener::bind(address).map_err(refused)?;
@@ -85,73 +89,65 @@ impl Metrics {
         let address = listener.local_addr().map_err(refused)?;
         let stop = Arc::new(AtomicBool::new(false));
         let handle = MetricsHandle { waker, stop: Arc::clone(&stop), address };
-        Ok((Self { listener, woken, stop, directions, clock }, handle))
+        Ok((Self { listener, woken, stop, directions, clock, connections: Vec::new() }, handle))
     }
 
-    /// Answers, one scraper after the other, until [`MetricsHandle::stop`].
-    pub fn run(self) {
+    /// Serves scrapers, several at a time, until [`MetricsHandle::stop`].
+    pub fn run(mut self) {
         while !self.stop.load(Ordering::Relaxed) {
-            match self.listener.accept() {
-                // A scraper that goes away in between has its reasons.
-                Ok((socket, _)) => drop(self.serve(&socket)),
-                Err(_) => self.clock.wait(&[self.listener.as_fd(), self.woken.as_fd()], None),
-            }
+            let now = self.clock.now();
+            self.accept(now);
+            self.serve(now);
+            self.wait();
         }
     }
 
-    fn serve(&self, socket: &TcpStream) -> io::Result<()> {
-        socket.set_nonblocking(false)?;
-        socket.set_read_timeout(Some(ROUND))?;
-        socket.set_write_timeout(Some(ROUND))?;
-        let until = self.clock.now().saturating_add(PATIENCE);
-        let response = match self.request(socket, until)? {
-            Some(request) => self.respond(&request),
-            None => response("431 Request Header Fields Too Large", PLAIN, "the request is too long\n", true),
-        };
-        self.write(socket, response.as_bytes(), self.clock.now().saturating_add(PATIENCE))
-    }
-
-    /// The first line of a request, when all of it is there; `None` if it is too long.
-    fn request(&self, mut socket: &TcpStream, until: Time) -> io::Result<Option<String>> {
-        let mut request = Vec::new();
-        let mut bytes = [0; 2048];
-        loop {
-            if request.windows(4).any(|end| end == b"\r\n\r\n") || request.windows(2).any(|end| end == b"\n\n") {
-                let first = request.split(|&byte| byte == b'\n').next().unwrap_or_default();
-                return Ok(Some(String::from_utf8_lossy(first).trim().to_owned()));
+    /// Takes new connections. If there are too many, the oldest one that has not asked yet makes room: connections
+    /// that stay idle cannot keep a scraper out.
+    fn accept(&mut self, now: Time) {
+        for _ in 0..MOST_CONNECTIONS {
+            let Ok((socket, _)) = self.listener.accept() else { return };
+            if socket.set_nonblocking(true).is_err() {
+                continue;
             }
-            if request.len() > MOST_REQUEST_BYTES {
-                return Ok(None);
+            if self.connections.len() >= MOST_CONNECTIONS {
+                let oldest = self.connections.iter().position(Connection::is_asking).unwrap_or(0);
+                self.connections.remove(oldest);
             }
-            if self.clock.now() >= until {
-                return Err(ErrorKind::TimedOut.into());
-            }
-            match socket.read(&mut bytes) {
-                Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-                Ok(count) => request.extend_from_slice(&bytes[..count]),
-                Err(error) if is_to_be_continued(&error) => {}
-                Err(error) => return Err(error),
-            }
+            self.connections.push(Connection::new(socket, now));
         }
     }
 
-    fn respond(&self, request: &str) -> String {
-        let mut words = request.split(' ');
-        let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        if !words.next().is_some_and(|version| version.starts_with("HTTP/1.")) {
-            return response("400 Bad Request", PLAIN, "expected HTTP/1.1\n", true);
-        }
-        if !matches!(method, "GET" | "HEAD") {
-            return response("405 Method Not Allowed", PLAIN, "expected GET\n", true);
-        }
-        let with_body = method == "GET";
-        let path = target.split('?').next().unwrap_or_default();
-        if !matches!(path, "/" | "/metrics") {
-            return response("404 Not Found", PLAIN, "expected /metrics\n", with_body);
-        }
-        match self.snapshots() {
-            Ok(snapshots) => response("200 OK", EXPOSITION, &render(&snapshots), with_body),
-            Err(error) => response("503 Service Unavailable", PLAIN, &format!("{error}\n"), with_body),
+    fn serve(&mut self, now: Time) {
+        let mut connections = mem::take(&mut self.connections);
+        connections.retain_mut(|connection| connection.advance(now, &mut |request| self.respond(request)));
+        self.connections = connections;
+    }
+
+    fn wait(&self) {
+        let writes = self.connections.iter().any(|connection| !connection.is_asking());
+        let again = writes.then(|| self.clock.now().saturating_add(LOOK_AGAIN));
+        let until = self.connections.iter().map(|connection| connection.until).chain(again).min();
+        let asking = self.connections.iter().filter(|connection| connection.is_asking());
+        let readable = [self.listener.as_fd(), self.woken.as_fd()].into_iter();
+        let readable: Vec<_> = readable.chain(asking.map(|connection| connection.socket.as_fd())).collect();
+        self.clock.wait(&readable, until);
+    }
+
+    fn respond(&self, request: MetricsRequest) -> String {
+        match request {
+            MetricsRequest::TooLong => {
+                response("431 Request Header Fields Too Large", PLAIN, "the request is too long\n", true)
+            }
+            MetricsRequest::NotHttp => response("400 Bad Request", PLAIN, "expected HTTP/1.1\n", true),
+            MetricsRequest::OtherMethod => response("405 Method Not Allowed", PLAIN, "expected GET\n", true),
+            MetricsRequest::OtherPath { with_body } => {
+                response("404 Not Found", PLAIN, "expected /metrics\n", with_body)
+            }
+            MetricsRequest::Metrics { with_body } => match self.snapshots() {
+                Ok(snapshots) => response("200 OK", EXPOSITION, &render(&snapshots), with_body),
+                Err(error) => response("503 Service Unavailable", PLAIN, &format!("{error}\n"), with_body),
+            },
         }
     }
 
@@ -164,21 +160,6 @@ impl Metrics {
         }
         Ok(snapshots)
     }
-
-    fn write(&self, mut socket: &TcpStream, mut bytes: &[u8], until: Time) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match socket.write(bytes) {
-                Ok(written) => bytes = &bytes[written..],
-                Err(error) if is_to_be_continued(&error) && self.clock.now() < until => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-}
-
-fn is_to_be_continued(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
 }
 
 const PLAIN: &str = "text/plain; charset=utf-8";

@@ -1,7 +1,10 @@
 //! Metrics over a real socket, read by a strict little parser; and the dashboard that is drawn from them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::net::TcpStream;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use super::*;
 use crate::control::Direction;
@@ -244,13 +247,42 @@ fn a_scraper_that_dawdles_or_floods_is_sent_away() {
 }
 
 #[test]
+fn idle_connections_do_not_keep_a_scraper_out() {
+    let running = Running::start();
+    // The clock of this test does not move: none of them is ever too slow.
+    let mut idle: Vec<_> = (0..130).map(|_| running.connect()).collect();
+    for socket in &mut idle {
+        let _ = socket.write_all(b"GET /metrics HTTP/1.1\r\n");
+    }
+    assert!(!scrape(&running).is_empty());
+    // Those that were not pushed out are served when they ask.
+    let last = idle.last_mut().unwrap();
+    last.write_all(b"\r\n").unwrap();
+    let mut response = String::new();
+    last.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
+    running.end();
+}
+
+#[test]
+fn a_scraper_that_takes_no_response_does_not_stop_the_others() {
+    let running = Running::start();
+    let mut deaf: Vec<_> = (0..MOST_CONNECTIONS).map(|_| running.connect()).collect();
+    for socket in &mut deaf {
+        socket.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    }
+    assert!(!scrape(&running).is_empty());
+    running.end();
+}
+
+#[test]
 fn only_loopback_addresses_that_are_free_are_taken() {
     let clock = || Arc::new(TestClock::default()) as Arc<dyn Clock>;
     let error = Metrics::bind("0.0.0.0:9779".parse().unwrap(), Vec::new(), clock()).err().unwrap();
     assert!(error.contains("not a loopback address") && error.contains("127.0.0.1:9779 or [::1]:9779"), "{error}");
     let (_metrics, handle) = Metrics::bind("127.0.0.1:0".parse().unwrap(), Vec::new(), clock()).unwrap();
     let error = Metrics::bind(handle.address(), Vec::new(), clock()).err().unwrap();
-    assert!(error.contains("another program listens there"), "{error}");
+    assert!(error.contains("another program is listening"), "{error}");
 }
 
 /// Each name in a dashboard that could be a metric's.

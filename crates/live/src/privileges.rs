@@ -83,7 +83,7 @@ impl InForce {
         } else if too_many != 0 {
             Some(format!("a thread has the capabilities {too_many:#x}"))
         } else if !self.no_new_privileges {
-            Some("a thread can get new privileges".into())
+            Some("a thread can regain privileges".into())
         } else if !self.filtered {
             Some("a thread has no filter of system calls".into())
         } else {

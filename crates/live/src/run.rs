@@ -3,6 +3,7 @@
 //! Everything that needs a privilege comes first, then privileges are dropped, then threads are started: one for each
 //! direction, one for the control socket, one for metrics. The first thread waits for signals and feeds the watchdog.
 
+mod presence;
 mod system;
 
 use std::io;
@@ -16,6 +17,7 @@ use std::thread::{self, JoinHandle};
 use forebay_qdisc::{Discipline, DropTail, DropTailConfig, Fifo, Rate, Span, Time};
 use forebay_replay::dice;
 
+use self::presence::Presence;
 use self::system::System;
 use crate::books::Count;
 use crate::command::{self, BuiltQueue, Command as Asked, Commands};
@@ -76,6 +78,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     let notifier = Notifier::from_environment().map_err(input)?;
     let config = configuration.running().clone();
     let (mut system, halves) = System::set_up(&config, restorer)?;
+    let presence = system.presence().map_err(broken)?;
     let (plans, directions) = plans(&config, system.longest_frame(), halves)?;
     let clock: Arc<dyn Clock> = Arc::new(MachineClock);
     let parts = ControlParts {
@@ -106,7 +109,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     };
     let _ = notifier.ready("forwarding");
     log("ready");
-    let ended = running.watch(&mut signals, &notifier, log);
+    let ended = running.watch(&mut signals, &notifier, presence, log);
     let _ = notifier.stopping();
     // Whoever asks what is in force holds the entrances, too.
     running.control.stop();
@@ -254,9 +257,15 @@ impl Running {
         Ok(())
     }
 
-    /// Waits for a signal to end, passes the others on, and tells the service manager that all directions are alive, as
-    /// long as they are.
-    fn watch(&self, signals: &mut Signals, notifier: &Notifier, log: fn(&str)) -> Result<(), Failure> {
+    /// Waits for the end: a signal, a direction that ended, or an interface that is gone. Passes other signals on, and
+    /// reports to the service manager while all directions are alive.
+    fn watch(
+        &self,
+        signals: &mut Signals,
+        notifier: &Notifier,
+        mut presence: Presence,
+        log: fn(&str),
+    ) -> Result<(), Failure> {
         let every = notify::watchdog()
             .map_or(LOOK_EVERY, |limit| LOOK_EVERY.min(Span::from_nanoseconds(limit.as_nanos() as u64 / 3)));
         let mut rounds: Vec<u64> = vec![u64::MAX; self.threads.len()];
@@ -269,6 +278,10 @@ impl Running {
                     Signal::Reload => self.control.reload(),
                 }
             }
+            // Before the directions: if one ended, its interface is the cause.
+            if let Some(gone) = presence.gone() {
+                return Err(broken(gone));
+            }
             if let Some(ended) = self.threads.iter().find(|direct| direct.thread.is_finished()) {
                 log(&format!("{} has ended", ended.name));
                 return Ok(());
@@ -279,7 +292,7 @@ impl Running {
             }
             rounds = now_at;
             if now >= Time::ZERO + LONGEST_RUN {
-                log("after 200 days it starts anew");
+                log("the longest run of 200 days is over; the service manager starts the next one");
                 return Ok(());
             }
         }
@@ -309,7 +322,7 @@ impl Running {
                     Ok(())
                 }
                 Ok(Err(error)) => Err(broken(format!("{name}: {error}"))),
-                Err(_) => Err(broken(format!("{name}: it panicked; please report that"))),
+                Err(_) => Err(broken(format!("{name}: internal error: its thread panicked (please report)"))),
             };
             result = result.and(ended);
         }

@@ -40,25 +40,27 @@ use crate::sys::tcx::TcxDrop;
 pub enum SetupError {
     #[error("cannot {what} of `{interface}`: {source}")]
     Offloads { interface: String, what: &'static str, source: io::Error },
-    #[error(
-        "`{interface}` does not let `{feature}` be turned off, so that it hands over several packets as one: use \
-         another interface"
-    )]
+    #[error("`{interface}` does not allow turning off `{feature}`, which merges packets: use another interface")]
     StillOn { interface: String, feature: String },
+    #[error(
+        "`{interface}` was deleted or moved to another network namespace, so its offloads were not restored: check a \
+         moved interface with `ethtool -k`"
+    )]
+    Gone { interface: String },
     #[error("cannot start the process that restores the offloads: {source}")]
     Restorer { source: io::Error },
-    #[error("the process that restores the offloads did not get ready: {said}")]
+    #[error("the process that restores the offloads did not start: {said}")]
     RestorerNotReady { said: String },
-    #[error("not all offloads are on again: the process that restores them ended with {status}")]
+    #[error("not all offloads were restored: the process that restores them ended with {status}")]
     NotRestored { status: ExitStatus },
     #[error("cannot {what} the bridge `{bridge}`: {source}")]
     Bridge { what: &'static str, bridge: String, source: io::Error },
-    #[error("there is no fail-open bridge `{bridge}`: `ip -d link show type bridge` shows those that are there")]
+    #[error("there is no fail-open bridge `{bridge}`: `ip -d link show type bridge` lists the bridges")]
     NoBridge { bridge: String },
-    #[error("`{bridge}` was not made by Forebay, and stays: remove it with `ip link del {bridge}` if it is yours")]
+    #[error("`{bridge}` was not created by Forebay and was not removed: if it is yours, run `ip link del {bridge}`")]
     ForeignBridge { bridge: String },
     #[error(
-        "cannot keep the frames of `{interface}` from the bridge with a BPF program: {source}; this needs Linux 6.6, \
+        "cannot hide the frames of `{interface}` from the bridge with a BPF program: {source}; this requires Linux 6.6, \
          CAP_BPF and CAP_NET_ADMIN, or set `io.fail_open = false`"
     )]
     Entrance { interface: String, source: io::Error },

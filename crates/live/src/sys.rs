@@ -20,6 +20,7 @@ pub mod signals;
 pub(crate) mod socket;
 pub mod tcx;
 pub(crate) mod tun;
+pub(crate) mod unix_listener;
 pub(crate) mod xdp;
 mod xdp_ring;
 

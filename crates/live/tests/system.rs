@@ -38,7 +38,7 @@ const fn bad(make: &'static str, undo: &'static str, wanted: &'static str, says:
 
 /// The commands are of `ip`, separated by semicolons.
 const BAD: &[Bad] = &[
-    bad("", "", "lan9 wan0", &["interfaces.inside", "no interface `lan9`", "is `lan0` meant?"]),
+    bad("", "", "lan9 wan0", &["interfaces.inside", "no interface `lan9`", "did you mean `lan0`?"]),
     bad("", "", "lan0 lan0", &["both `lan0`"]),
     bad("", "", "lan0 lo", &["interfaces.outside", "loopback"]),
     bad("link set wan0 down", "link set wan0 up", "lan0 wan0", &["`wan0` is down", "ip link set wan0 up"]),
@@ -67,8 +67,8 @@ const BAD: &[Bad] = &[
         "many0 wan0 af_xdp",
         &["io.method", "`many0`", "4 queues", "ethtool -L many0 combined 1"],
     ),
-    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not make"]),
-    bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is no Ethernet interface"]),
+    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not create"]),
+    bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is not an Ethernet interface"]),
 ];
 
 #[test]
@@ -138,6 +138,57 @@ fn offloads_are_off_while_it_runs_and_as_they_were_after_any_end() {
             network.wait_until(&format!("offloads are restored after `{end}` ({wanted})"), || {
                 network.snapshot() == before
             });
+        }
+    }
+}
+
+#[test]
+fn a_renamed_interface_gets_its_offloads_back() {
+    let Some(network) = Network::new("rename") else { return };
+    let features = |name: &str| -> Vec<String> {
+        let lines = network.part("features", name).lines();
+        lines.iter().map(|line| line.trim_start_matches(name).to_owned()).collect()
+    };
+    let before = features("lan0");
+    assert!(before.contains(&" tx-tcp-segmentation true true".to_owned()), "{before:?}");
+    for (wanted, names) in [("lan0 wan0", ["lan0", "lan7"]), ("lan7 wan0 here", ["lan7", "lan8"])] {
+        let mut holder = network.part("hold", wanted);
+        holder.wait_for("ready");
+        let [name, other] = names;
+        assert_ne!(features(name), before);
+        network.ip_all(&format!(
+            "link set {name} down; link set {name} name {other}; link set {other} up; link add {name} type dummy"
+        ));
+        holder.say("end");
+        network.wait_until("its offloads are restored", || features(other) == before);
+        network.ip(&format!("link del {name}"));
+    }
+}
+
+#[test]
+fn a_deleted_interface_ends_the_run_with_the_cause() {
+    let Some(network) = Network::new("gone") else { return };
+    network.ip_all("tuntap add tap8 mode tap; tuntap add tap9 mode tap");
+    for (method, inside, outside, gone) in
+        [("tap", "tap8", "tap9", "tap9"), ("af_xdp", "lan0", "wan0", "wan0"), ("af_packet", "lan0", "wan0", "lan0")]
+    {
+        let mut daemon = network.daemon(&format!(
+            "interfaces = {{ inside = '{inside}', outside = '{outside}' }}\n\
+             io.method = '{method}'\noutbound = {{ rate = '10 Mbps', queue = 'drop_tail' }}"
+        ));
+        daemon.wait_until_it_logs("ready");
+        // It goes on with another name, and no frame is ever sent.
+        network.ip_all(&format!("link set {gone} down; link set {gone} name other; link set other up"));
+        sleep(Duration::from_millis(1200));
+        assert_eq!(daemon.status_now(), None, "{method}: {:?}", daemon.log());
+        network.ip("link del other");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(3), "{method}: {log:?}");
+        let cause = format!("forebay-live: the interface `{gone}` was deleted or moved to another network namespace");
+        assert!(log.last().is_some_and(|line| line.starts_with(&cause)), "{method}: {log:?}");
+        if method == "af_xdp" {
+            network.ip("link add wan0 type veth peer name wan1");
+            network.ip_all("link set wan0 up; link set wan1 up");
         }
     }
 }

@@ -39,17 +39,19 @@ pub enum CheckError {
     Same { interface: String },
     #[error("{side}: `{interface}` is down: switch it on with `ip link set {interface} up`")]
     Down { side: Side, interface: String },
-    #[error("{side}: `{interface}` is the loopback interface, which leads nowhere: name a network interface")]
+    #[error("{side}: `{interface}` is the loopback interface, which cannot forward frames: name a network interface")]
     Loopback { side: Side, interface: String },
-    #[error("{side}: `{interface}` is no Ethernet interface: name one that is, or put a veth pair in between")]
+    #[error(
+        "{side}: `{interface}` is not an Ethernet interface: use an Ethernet interface, or put a veth pair in between"
+    )]
     NotEthernet { side: Side, interface: String },
     #[error(
-        "{side}: `{interface}` has the address {address}, and this machine would be cut off from it: use another \
-         interface, or take the address away with `ip addr flush dev {interface}`"
+        "{side}: `{interface}` has the address {address}, which this machine would lose: use another \
+         interface, or remove the address with `ip addr flush dev {interface}`"
     )]
     HasAddress { side: Side, interface: String, address: String },
     #[error(
-        "{side}: `{interface}` is a port of `{master}`, which forwards its frames already: take it out with `ip link \
+        "{side}: `{interface}` is a port of `{master}`, which already forwards its frames: release it with `ip link \
          set {interface} nomaster`, or use another interface"
     )]
     ForeignPort { side: Side, interface: String, master: String },
@@ -63,13 +65,15 @@ pub enum CheckError {
          `forebay-live teardown {bridge}`"
     )]
     OtherBridge { side: Side, interface: String, bridge: String, expected: String },
-    #[error("io.fail_open: no bridge can be called `{bridge}`: give 1 to 15 letters without `/`, `:` and blanks")]
+    #[error(
+        "io.fail_open: `{bridge}` is not a valid name of a bridge: use 1 to 15 characters without `/`, `:` and spaces"
+    )]
     BridgeName { bridge: String },
-    #[error("io.fail_open: {}: give the bridge another name, or remove that interface", taken(bridge, of.as_deref()))]
+    #[error("io.fail_open: {}: choose another name for the bridge, or remove that interface", taken(bridge, of.as_deref()))]
     BridgeTaken { bridge: String, of: Option<String> },
     #[error(
-        "interfaces: the MTUs of `{}` ({}) and `{}` ({}) differ, and the longer frames would be lost: set both to the \
-         same with `ip link set {} mtu {}`",
+        "interfaces: the MTUs of `{}` ({}) and `{}` ({}) differ, so longer frames would be lost: set both to the \
+         same value with `ip link set {} mtu {}`",
         inside.0, inside.1, outside.0, outside.1, longer(inside, outside).0, inside.1.min(outside.1)
     )]
     DifferentMtu { inside: (String, u32), outside: (String, u32) },
@@ -79,17 +83,17 @@ pub enum CheckError {
     )]
     InUse { interface: String },
     #[error(
-        "{key}: {rate} is above the {speed} of `{interface}`, so that the queue would build up behind it and not in \
-         Forebay: lower the rate to a little less than the link's"
+        "{key}: {rate} is above the {speed} of `{interface}`, so the queue would build up outside of Forebay: set a rate \
+         slightly below that of the link"
     )]
     AboveSpeed { key: &'static str, rate: Rate, interface: String, speed: Rate },
     #[error(
-        "io.method: `{interface}` spreads what it receives over {queues} queues, and AF_XDP takes frames from one: set \
-         one with `ethtool -L {interface} combined 1`, or use `io.method = \"af_packet\"`"
+        "io.method: `{interface}` receives into {queues} queues, but AF_XDP reads only one of them: reduce \
+         them to one with `ethtool -L {interface} combined 1`, or use `io.method = \"af_packet\"`"
     )]
     ReceiveQueues { interface: String, queues: u32 },
     #[error(
-        "{what} needs Linux {}.{}, and this is {}.{}: run a newer kernel, or leave that out",
+        "{what} needs Linux {}.{}, but this is {}.{}: run a newer kernel, or remove that setting",
         least.0, least.1, found.0, found.1
     )]
     OldKernel { what: &'static str, least: (u32, u32), found: (u32, u32) },
@@ -105,15 +109,15 @@ pub enum CheckError {
 
 fn suggestion(nearest: Option<&str>) -> String {
     match nearest {
-        Some(nearest) => format!(": is `{nearest}` meant? `ip link` shows those that are there"),
-        None => ": `ip link` shows those that are there".into(),
+        Some(nearest) => format!(": did you mean `{nearest}`? `ip link` lists all interfaces"),
+        None => ": `ip link` lists all interfaces".into(),
     }
 }
 
 fn taken(bridge: &str, of: Option<&str>) -> String {
     match of {
         Some(of) => format!("`{bridge}` is the fail-open bridge of {of}"),
-        None => format!("there is an interface `{bridge}` that Forebay did not make"),
+        None => format!("an interface `{bridge}` exists that Forebay did not create"),
     }
 }
 

@@ -70,7 +70,7 @@ fn the_state_of_an_interface_is_judged() {
     let text = complaint(|machine, _| machine.links[2].flags = 0);
     assert!(text.contains("`ip link set wan0 up`"), "{text}");
     let text = complaint(|machine, _| machine.links[1].address = None);
-    assert!(text.contains("`lan0` is no Ethernet interface"), "{text}");
+    assert!(text.contains("`lan0` is not an Ethernet interface"), "{text}");
     let text = complaint(|machine, _| machine.links[1].mtu = 9000);
     assert!(text.contains("`lan0` (9000) and `wan0` (1500)") && text.contains("set lan0 mtu 1500"), "{text}");
 }
@@ -97,7 +97,7 @@ fn bridges_of_others_are_left_alone() {
     let text = complaint(|machine, _| machine.links[1].master = Some(77));
     assert!(text.contains("port of `another interface`"), "{text}");
     let text = complaint(|machine, _| machine.links.push(link(9, "fb-lan0")));
-    assert!(text.contains("an interface `fb-lan0` that Forebay did not make"), "{text}");
+    assert!(text.contains("an interface `fb-lan0` that Forebay did not create"), "{text}");
     let mark = bridge_mark("lan0", "dmz0");
     let text = complaint(|machine, _| enslave(machine, "fb-lan0", Some(&mark)));
     assert!(text.contains("`fb-lan0` is the fail-open bridge of lan0 and dmz0"), "{text}");

@@ -117,7 +117,7 @@ impl Changes {
         if let Some(waiting) = &self.waiting {
             let left = waiting.until.since(now).seconds();
             return Err(format!(
-                "a change waits for confirmation, and is undone in {left:.0} s; `confirm` it or `rollback` first"
+                "a change waits for confirmation and is undone in {left:.0} s; run `confirm` or `rollback` first"
             ));
         }
         let plan = planned(&mut *self.configurer)?;

@@ -1,6 +1,7 @@
 //! A client of the control socket: its lines in, its replies out, neither ever waited for.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::os::unix::net::UnixStream;
 
 use forebay_qdisc::Time;
@@ -43,38 +44,54 @@ impl Client {
         self.output.is_empty()
     }
 
-    /// The next line.
+    /// Whether a whole line, or the end, was read already: waiting for the socket would be in vain.
+    pub fn has_line(&self) -> bool {
+        self.ended || self.input.len() > MOST_LINE_BYTES || self.input.contains(&b'\n')
+    }
+
+    /// The next line. Reads from the socket at most once, so that a client which never stops sending does not keep
+    /// the thread from the others.
     pub fn line(&mut self) -> Line {
-        loop {
-            if let Some(end) = self.input.iter().position(|&byte| byte == b'\n') {
-                if end > MOST_LINE_BYTES {
-                    return Line::TooLong;
-                }
-                let line = self.input.drain(..=end).take(end).collect::<Vec<_>>();
-                if line.trim_ascii().is_empty() {
-                    continue;
-                }
-                return Line::Is(String::from_utf8_lossy(&line).into_owned());
-            }
-            if self.input.len() > MOST_LINE_BYTES {
-                return Line::TooLong;
-            }
-            if self.ended {
-                if self.input.is_empty() {
-                    return Line::Ended;
-                }
-                // The last line needs no end.
-                self.input.push(b'\n');
-                continue;
-            }
-            let mut bytes = [0; 4096];
-            match self.socket.read(&mut bytes) {
-                Ok(0) => self.ended = true,
-                Ok(count) => self.input.extend_from_slice(&bytes[..count]),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Line::None,
+        self.skip_blank();
+        if !self.has_line() {
+            match self.read() {
+                Err(error) if matches!(error.kind(), ErrorKind::Interrupted | ErrorKind::WouldBlock) => {}
                 Err(_) => return Line::Ended,
+                Ok(count) => {
+                    self.ended = count == 0;
+                    self.skip_blank();
+                }
             }
+        }
+        let end = self.input.iter().position(|&byte| byte == b'\n');
+        if end.unwrap_or(self.input.len()) > MOST_LINE_BYTES {
+            return Line::TooLong;
+        }
+        let line: Vec<u8> = match end {
+            Some(end) => self.input.drain(..=end).take(end).collect(),
+            None if !self.ended => return Line::None,
+            None if self.input.is_empty() => return Line::Ended,
+            // The last line needs no end.
+            None => mem::take(&mut self.input),
+        };
+        Line::Is(String::from_utf8_lossy(&line).into_owned())
+    }
+
+    fn read(&mut self) -> io::Result<usize> {
+        let mut bytes = [0; 4096];
+        let count = self.socket.read(&mut bytes)?;
+        self.input.extend_from_slice(&bytes[..count]);
+        Ok(count)
+    }
+
+    /// Removes the blank lines at the front at once, except one that is too long.
+    fn skip_blank(&mut self) {
+        let blank = self.input.iter().take(MOST_LINE_BYTES).take_while(|byte| byte.is_ascii_whitespace()).count();
+        if let Some(last) = self.input[..blank].iter().rposition(|&byte| byte == b'\n') {
+            self.input.drain(..=last);
+        }
+        if self.ended && self.input.trim_ascii().is_empty() {
+            self.input.clear();
         }
     }
 

@@ -114,7 +114,7 @@ pub fn parse_request(line: &str) -> Result<ControlRequest, String> {
     };
     if let Some(key) = object.keys().find(|key| *key != "command" && !keys.contains(&key.as_str())) {
         let expected = match keys {
-            [] => "it has none beside \"command\"".to_owned(),
+            [] => "it has no other keys".to_owned(),
             keys => format!("expected {}", listed(keys.iter().copied())),
         };
         return Err(format!("unknown key {key:?} of the command {command:?}; {expected}"));
@@ -182,7 +182,7 @@ impl Fields<'_> {
         };
         let span: Span = text.parse().map_err(|error| format!("{key} {value}: {error}"))?;
         if span == Span::ZERO {
-            return Err(format!("{key} {value}: expected more than nothing"));
+            return Err(format!("{key} {value}: expected a time above zero"));
         }
         Ok(Some(span))
     }
@@ -263,7 +263,7 @@ mod tests {
             ("{}", "\"command\" is missing; it is one of \"show\", \"stats\""),
             (r#"{"command":7}"#, "\"command\" is missing"),
             (r#"{"command":"stat"}"#, "unknown command \"stat\"; expected one of \"show\", \"stats\", \"set\""),
-            (r#"{"command":"ping","x":1}"#, "unknown key \"x\" of the command \"ping\"; it has none"),
+            (r#"{"command":"ping","x":1}"#, "unknown key \"x\" of the command \"ping\"; it has no other keys"),
             (r#"{"command":"set","rate":1}"#, "unknown key \"rate\" of the command \"set\"; expected \"direction\", "),
             (r#"{"command":"set","settings":{"a":1}}"#, "\"set\" needs \"direction\""),
             (r#"{"command":"set","direction":"outbound"}"#, "\"set\" needs \"settings\""),
@@ -275,7 +275,7 @@ mod tests {
             (r#"{"command":"reload","confirm":30}"#, "confirm 30: expected a time with its unit"),
             (r#"{"command":"reload","confirm":"1 ms"}"#, "expected a time from 1 s to 3600 s"),
             (r#"{"command":"reload","confirm":"soon"}"#, "confirm \"soon\": "),
-            (r#"{"command":"record","duration":"0 s"}"#, "expected more than nothing"),
+            (r#"{"command":"record","duration":"0 s"}"#, "expected a time above zero"),
         ] {
             let error = parse_request(line).unwrap_err();
             assert!(error.contains(expected), "{line}: {error}");

@@ -55,8 +55,8 @@ pub fn prepare(interface: &Interface, options: Options) -> Result<Prepared, Open
     let plan = Plan::new(options.receive_frames, options.send_frames, interface.longest_frame());
     let plan = plan.ok_or_else(|| OpenError::Unfit {
         interface: name.clone(),
-        reason: format!("an MTU of {} is more than AF_XDP's copy mode carries", interface.mtu),
-        remedy: format!("`ip link set {name} mtu 3822` or less, or the method af_packet"),
+        reason: format!("its MTU of {} is too large for AF_XDP's copy mode", interface.mtu),
+        remedy: format!("run `ip link set {name} mtu 3822`, or use `io.method = \"af_packet\"`"),
     })?;
     require_one_queue(name)?;
     // The kernel lets the socket be bound while the interface is down.
@@ -81,7 +81,7 @@ impl Prepared {
         if !self.interface.is_here(self.promiscuous.as_fd()) {
             return Err(OpenError::Unfit {
                 interface: self.interface.name,
-                reason: "it was prepared in another network namespace than this thread is in".to_owned(),
+                reason: "this thread is in another network namespace than the interface".to_owned(),
                 remedy: "start it in that namespace".to_owned(),
             });
         }
@@ -105,8 +105,8 @@ fn require_one_queue(name: &str) -> Result<(), OpenError> {
     }
     Err(OpenError::Unfit {
         interface: name.to_owned(),
-        reason: format!("it receives into {queues} queues, and one socket takes the frames of one"),
-        remedy: format!("`ethtool -L {name} combined 1` (or `rx 1 tx 1`), or the method af_packet"),
+        reason: format!("it receives into {queues} queues, but AF_XDP reads only one of them"),
+        remedy: format!("run `ethtool -L {name} combined 1` (or `rx 1 tx 1`), or use `io.method = \"af_packet\"`"),
     })
 }
 

@@ -50,7 +50,7 @@ impl Interface {
             None => Ok(frames),
             Some(0) => {
                 let bytes = frames[0].len();
-                let text = format!("a frame of {bytes} bytes does not fit {} with its MTU of {}", self.name, self.mtu);
+                let text = format!("a frame of {bytes} bytes exceeds the MTU of {}, which is {}", self.name, self.mtu);
                 Err(io::Error::new(io::ErrorKind::InvalidInput, text))
             }
             Some(count) => Ok(&frames[..count]),
@@ -107,16 +107,16 @@ fn remedy(interface: &str, call: &str, error: &io::Error) -> String {
         }
         Some(libc::EPERM | libc::EACCES) => "run as root or with CAP_NET_RAW and CAP_NET_ADMIN",
         Some(libc::ENETDOWN) => return format!("switch it on: `ip link set {interface} up`"),
-        Some(libc::ENODEV | libc::ENXIO) => "there is no such interface in this network namespace: see `ip link`",
+        Some(libc::ENODEV | libc::ENXIO) => "this network namespace has no such interface: see `ip link`",
         Some(libc::EBUSY | libc::EEXIST) => {
             return format!("another program holds it (an XDP program or a socket): see `ip -d link show {interface}`");
         }
-        Some(libc::ENOMEM | libc::ENOBUFS) => "there is not enough memory for its rings: ask for fewer frames",
-        Some(libc::ENOENT) => "is the driver loaded? `modprobe tun`",
+        Some(libc::ENOMEM | libc::ENOBUFS) => "not enough memory for its rings: free memory, or lower its MTU",
+        Some(libc::ENOENT) => "load its driver: `modprobe tun`",
         Some(libc::EAFNOSUPPORT | libc::ENOPROTOOPT | libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL) => {
-            "the kernel is too old or was built without it; Linux 5.10 has all that is needed"
+            "the kernel does not support this; use Linux 5.10 or newer"
         }
-        _ => "this is unexpected: see the kernel's log (`dmesg`)",
+        _ => "unexpected error: see the kernel's log (`dmesg`)",
     };
     known.to_owned()
 }

@@ -2,18 +2,16 @@
 //! it receives. For teaching and tests: one call a frame, nothing takes over when we die.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Arc;
 
 use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
-use crate::sys::interface::{self, Switch};
-use crate::sys::tun;
+use crate::sys::netlink::{Link, Netlink};
+use crate::sys::{interface, tun};
 
 /// No frame is longer, whatever the MTU.
 const LONGEST_FRAME: usize = 1 << 17;
-/// Where the number of dropped frames stands among those behind an interface's name in `/proc/net/dev`.
-const SEND_DROPS_COLUMN: usize = 11;
 
 /// What can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,12 +38,10 @@ pub fn open(name: &str, options: Options) -> Result<(Interface, Halves), OpenErr
     interface::set_mtu(name, options.mtu).map_err(failed("ioctl(SIOCSIFMTU)"))?;
     interface::set_queue(name, options.queue_frames).map_err(failed("ioctl(SIOCSIFTXQLEN)"))?;
     interface::switch_on(name).map_err(failed("ioctl(SIOCSIFFLAGS)"))?;
-    let switch = Switch::of(name).map_err(failed("socket(AF_INET)"))?;
-    // Of the network namespace that this thread is in now.
-    let counters = File::open("/proc/thread-self/net/dev").map_err(failed("open(/proc/thread-self/net/dev)"))?;
+    let kernel = Netlink::open().map_err(failed("socket(AF_NETLINK)"))?;
     let interface = Interface::find(name)?;
     let buffer = vec![0; LONGEST_FRAME];
-    let receiver = Receiver { file: file.clone(), buffer, switch, counters, name: name.to_owned(), dropped: 0 };
+    let receiver = Receiver { file: file.clone(), buffer, kernel, index: interface.index, dropped: 0 };
     let transmitter = Transmitter { file, interface: interface.clone() };
     Ok((interface, Halves { receive: Box::new(receiver), transmit: Box::new(transmitter) }))
 }
@@ -53,11 +49,18 @@ pub fn open(name: &str, options: Options) -> Result<(Interface, Halves), OpenErr
 struct Receiver {
     file: Arc<File>,
     buffer: Vec<u8>,
-    switch: Switch,
-    /// `/proc/net/dev`, to be read again from its start.
-    counters: File,
-    name: String,
+    /// A connection to the network namespace where the interface was made.
+    kernel: Netlink,
+    index: u32,
     dropped: u64,
+}
+
+impl Receiver {
+    /// The interface as the kernel describes it now. An ioctl would need its name, which may have changed, and the
+    /// filter of system calls does not allow one.
+    fn link(&mut self) -> io::Result<Link> {
+        self.kernel.link(self.index)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ENODEV))
+    }
 }
 
 impl Receive for Receiver {
@@ -74,7 +77,7 @@ impl Receive for Receiver {
                 Err(error) if error.kind() == ErrorKind::Interrupted => return Ok(shown),
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     // A TAP interface that is down looks like one that has nothing to send.
-                    return if shown > 0 || self.switch.is_on()? { Ok(shown) } else { Err(down()) };
+                    return if shown > 0 || self.link()?.is_up() { Ok(shown) } else { Err(down()) };
                 }
                 Err(error) => return Err(error),
             }
@@ -87,20 +90,12 @@ impl Receive for Receiver {
     }
 
     fn dropped_by_kernel(&mut self) -> u64 {
-        let mut text = String::new();
-        let read = self.counters.rewind().and_then(|()| self.counters.read_to_string(&mut text));
-        // Where the kernel does not answer, the last that it said holds.
-        if let (Ok(_), Some(dropped)) = (read, dropped(&text, &self.name)) {
-            self.dropped = dropped;
+        // If the kernel does not answer, the last answer holds.
+        if let Ok(link) = self.link() {
+            self.dropped = link.transmit_dropped;
         }
         self.dropped
     }
-}
-
-/// What the text of `/proc/net/dev` says that the interface `name` dropped instead of sending it to us.
-fn dropped(text: &str, name: &str) -> Option<u64> {
-    let numbers = text.lines().find_map(|line| line.trim_start().strip_prefix(name)?.strip_prefix(':'))?;
-    numbers.split_ascii_whitespace().nth(SEND_DROPS_COLUMN)?.parse().ok()
 }
 
 struct Transmitter {
@@ -134,20 +129,4 @@ impl Transmit for Transmitter {
 
 fn down() -> io::Error {
     io::Error::from_raw_os_error(libc::ENETDOWN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drops_are_read_from_the_kernels_table() {
-        let text = "Inter-|   Receive                            |  Transmit\n \
-                    face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs drop fifo ...\n  \
-                    tap10: 1 2 3 4 5 6 7 8 9 10 11 99 13 14 15 16\n   \
-                    tap1:  1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n";
-        assert_eq!(dropped(text, "tap1"), Some(12));
-        assert_eq!(dropped(text, "tap10"), Some(99));
-        assert_eq!(dropped(text, "tap"), None);
-    }
 }

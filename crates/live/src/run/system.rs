@@ -1,10 +1,12 @@
 //! What is set up around the directions: interfaces, offloads, the bridge that takes over; and what is in force of it.
 
+use std::io;
 use std::process::Command;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::presence::Presence;
 use super::{Failure, broken, input};
 use crate::checks::{self, Checked, Wanted};
 use crate::config::{LiveConfig, Method};
@@ -16,6 +18,8 @@ use crate::sys::realtime;
 /// What is held while frames are forwarded.
 pub(super) struct System {
     longest_frame: usize,
+    /// Both interfaces, inside first.
+    interfaces: [Interface; 2],
     /// None with TAP interfaces, which are made for this and gone at the end.
     around: Option<Around>,
 }
@@ -63,7 +67,7 @@ fn check_processors(config: &LiveConfig) -> Result<(), Failure> {
         if let Some(cpu) = direction.cpu.filter(|&cpu| !usable.contains(&(cpu as usize))) {
             let usable: Vec<String> = usable.iter().map(usize::to_string).collect();
             return Err(input(format!(
-                "`{name}.cpu`: there is no core {cpu} to run on; there are {}",
+                "`{name}.cpu`: core {cpu} is not available; available cores: {}",
                 usable.join(", ")
             )));
         }
@@ -79,7 +83,7 @@ impl System {
             let open = |name: &str| tap::open(name, tap::Options::default()).map_err(input);
             let ((inside, one), (outside, other)) = (open(&names.inside)?, open(&names.outside)?);
             let longest_frame = inside.longest_frame().max(outside.longest_frame());
-            return Ok((Self { longest_frame, around: None }, [one, other]));
+            return Ok((Self { longest_frame, interfaces: [inside, outside], around: None }, [one, other]));
         };
         let offloads = Offloads::turn_off(&checked, Some(restorer)).map_err(input)?;
         let [inside, outside] = [&names.inside, &names.outside].map(|name| Interface::find(name).map_err(input));
@@ -99,7 +103,13 @@ impl System {
         let entrances = shuts.then(|| Entrances::shut(&checked, rings).map(Arc::new).map_err(input)).transpose()?;
         let bridge = Bridge::ensure(&checked).map_err(input)?;
         let around = Around { checked: Arc::new(checked), offloads, entrances, bridge };
-        Ok((Self { longest_frame: inside.longest_frame(), around: Some(around) }, halves))
+        let longest_frame = inside.longest_frame();
+        Ok((Self { longest_frame, interfaces: [inside, outside], around: Some(around) }, halves))
+    }
+
+    /// What detects that an interface is gone.
+    pub fn presence(&self) -> io::Result<Presence> {
+        Presence::open(self.interfaces.each_ref().map(|one| (one.name.clone(), one.index)))
     }
 
     /// The longest frame that either interface carries, with a VLAN tag.

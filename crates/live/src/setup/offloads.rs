@@ -14,6 +14,7 @@ use super::SetupError;
 use crate::checks::{Checked, Method};
 use crate::privileges::{self, Capability, Otherwise};
 use crate::sys::ethtool::{Ethtool, Feature};
+use crate::sys::netlink::Netlink;
 use crate::sys::signals::Signals;
 
 /// What the restorer says when it can do its work.
@@ -38,22 +39,51 @@ pub(super) fn goes_off(feature: &str, method: Method) -> bool {
 /// The features of an interface that were changed, with what they were.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Change {
+    /// Its name at the start, for messages.
     interface: String,
+    /// Its number, by which it is found again under another name.
+    index: u32,
     before: Vec<(u32, bool)>,
 }
 
 impl Change {
     /// What is to be changed at an interface.
-    fn of(interface: &str, features: &[Feature], method: Method) -> Self {
+    fn of(interface: &str, index: u32, features: &[Feature], method: Method) -> Self {
         let changed = features.iter().filter(|feature| {
             feature.changeable && (feature.requested || feature.active) && goes_off(&feature.name, method)
         });
-        Self { interface: interface.into(), before: changed.map(|feature| (feature.bit, feature.requested)).collect() }
+        let before = changed.map(|feature| (feature.bit, feature.requested)).collect();
+        Self { interface: interface.into(), index, before }
     }
 
-    fn restore(&self, ethtool: &Ethtool) -> Result<(), SetupError> {
+    fn restore(&self, kernel: &mut Kernel) -> Result<(), SetupError> {
+        if self.before.is_empty() {
+            return Ok(());
+        }
         let failed = failed("restore the offloads", &self.interface);
-        ethtool.set_features(&self.interface, &self.before).map_err(failed)
+        let Some(link) = kernel.netlink.link(self.index).map_err(&failed)? else {
+            return Err(SetupError::Gone { interface: self.interface.clone() });
+        };
+        kernel.ethtool.set_features(&link.name, &self.before).map_err(failed)
+    }
+}
+
+/// The sockets that restoring needs, opened before privileges are dropped.
+#[derive(Debug)]
+struct Kernel {
+    ethtool: Ethtool,
+    netlink: Netlink,
+}
+
+impl Kernel {
+    fn open() -> std::io::Result<Self> {
+        Ok(Self { ethtool: Ethtool::open()?, netlink: Netlink::open()? })
+    }
+
+    /// Restores every interface, whatever the first one says.
+    fn restore(&mut self, changes: &[Change]) -> Result<(), SetupError> {
+        let results: Vec<_> = changes.iter().map(|change| change.restore(self)).collect();
+        results.into_iter().collect()
     }
 }
 
@@ -65,7 +95,7 @@ fn failed(what: &'static str, interface: &str) -> impl Fn(std::io::Error) -> Set
 #[derive(Debug)]
 enum Restorer {
     /// This process, which keeps its privileges.
-    Here(Ethtool),
+    Here(Kernel),
     /// Another one, when its input ends.
     Other(Child),
 }
@@ -90,12 +120,12 @@ impl Offloads {
         let mut changes = Vec::new();
         for port in checked.ports() {
             let features = ethtool.features(&port.name).map_err(failed("read the offloads", &port.name))?;
-            changes.push(Change::of(&port.name, &features, checked.method));
+            changes.push(Change::of(&port.name, port.index, &features, checked.method));
         }
         // Before anything is changed: whatever happens from here on, somebody restores it.
         let restorer = match restorer {
             Some(command) => Restorer::Other(start(command, &changes)?),
-            None => Restorer::Here(Ethtool::open().map_err(|source| SetupError::Restorer { source })?),
+            None => Restorer::Here(Kernel::open().map_err(|source| SetupError::Restorer { source })?),
         };
         let offloads = Self { changes, restorer: Some(restorer) };
         for change in &offloads.changes {
@@ -121,11 +151,7 @@ impl Offloads {
     fn restore_now(&mut self) -> Result<(), SetupError> {
         match self.restorer.take() {
             None => Ok(()),
-            // Both are tried, whatever the first one says.
-            Some(Restorer::Here(ethtool)) => {
-                let results: Vec<_> = self.changes.iter().map(|change| change.restore(&ethtool)).collect();
-                results.into_iter().collect()
-            }
+            Some(Restorer::Here(mut kernel)) => kernel.restore(&self.changes),
             Some(Restorer::Other(child)) => finish(child),
         }
     }
@@ -180,14 +206,13 @@ pub fn run_restorer(input: &mut dyn BufRead, output: &mut dyn Write, otherwise: 
     let mut plan = String::new();
     input.read_line(&mut plan).map_err(lost)?;
     let changes: Vec<Change> = serde_json::from_str(&plan).map_err(|error| lost(error.into()))?;
-    let ethtool = Ethtool::open().map_err(lost)?;
+    let mut kernel = Kernel::open().map_err(lost)?;
     let _signals = Signals::block().map_err(lost)?;
     privileges::drop(&[Capability::NetAdmin], otherwise)?;
     output.write_all(READY.as_bytes()).and_then(|()| output.flush()).map_err(lost)?;
     // Nothing more is said to it: this waits for the end.
     input.read_to_end(&mut Vec::new()).map_err(lost)?;
-    let results: Vec<_> = changes.iter().map(|change| change.restore(&ethtool)).collect();
-    results.into_iter().collect()
+    kernel.restore(&changes)
 }
 
 #[cfg(test)]
@@ -209,15 +234,15 @@ mod tests {
             feature(5, "rx-vlan-hw-parse", [true, true, true]),
             feature(6, "rx-gro-hw", [true, false, true]),
         ];
-        let change = Change::of("lan0", &features, Method::AfPacket);
+        let change = Change::of("lan0", 4, &features, Method::AfPacket);
         assert_eq!(change.before, [(0, true), (1, true), (6, false)]);
-        let change = Change::of("lan0", &features, Method::AfXdp);
+        let change = Change::of("lan0", 4, &features, Method::AfXdp);
         assert_eq!(change.before, [(0, true), (1, true), (5, true), (6, false)]);
     }
 
     #[test]
     fn the_plan_is_what_was_written() {
-        let changes = vec![Change { interface: "lan0".into(), before: vec![(14, true), (15, false)] }];
+        let changes = vec![Change { interface: "lan0".into(), index: 4, before: vec![(14, true), (15, false)] }];
         let text = serde_json::to_string(&changes).expect("it can be written");
         assert!(!text.contains('\n'));
         assert_eq!(serde_json::from_str::<Vec<Change>>(&text).expect("it can be read"), changes);

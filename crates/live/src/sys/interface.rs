@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 use super::checked;
 
@@ -69,28 +69,10 @@ pub(crate) fn switch_on(name: &str) -> io::Result<()> {
 /// # Errors
 /// There is no such interface.
 pub fn is_up(name: &str) -> io::Result<bool> {
-    Switch::of(name)?.is_on()
-}
-
-/// An interface's switch, to look at it again and again, in the network namespace where it was opened.
-pub(crate) struct Switch {
-    socket: OwnedFd,
-    name: String,
-}
-
-impl Switch {
-    pub(crate) fn of(name: &str) -> io::Result<Self> {
-        Ok(Self { socket: any_socket()?, name: name.to_owned() })
-    }
-
-    /// Whether the interface is switched on.
-    pub(crate) fn is_on(&self) -> io::Result<bool> {
-        let mut request = request(&self.name)?;
-        call_on(self.socket.as_fd(), libc::SIOCGIFFLAGS, &mut request)?;
-        // SAFETY: the kernel filled in this member.
-        let flags = unsafe { request.ifr_ifru.ifru_flags };
-        Ok(i32::from(flags) & libc::IFF_UP != 0)
-    }
+    let request = ask(name, libc::SIOCGIFFLAGS)?;
+    // SAFETY: the kernel filled in this member.
+    let flags = unsafe { request.ifr_ifru.ifru_flags };
+    Ok(i32::from(flags) & libc::IFF_UP != 0)
 }
 
 /// How many queues it receives into, where its driver tells.
@@ -139,19 +121,11 @@ pub(super) fn request(name: &str) -> io::Result<libc::ifreq> {
 
 /// One ioctl about an interface, on a socket of any kind.
 fn call(what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
-    call_on(any_socket()?.as_fd(), what, request)
-}
-
-fn call_on(socket: BorrowedFd<'_>, what: libc::Ioctl, request: &mut libc::ifreq) -> io::Result<()> {
+    let socket = super::socket::open(libc::AF_INET, libc::SOCK_DGRAM)?;
     // SAFETY: each of the calls used here reads and writes an `ifreq` and what its `ifru_data` points at, which the
     // caller has made of the size that belongs to the call.
     checked(unsafe { libc::ioctl(socket.as_raw_fd(), what, std::ptr::from_mut(request)) })?;
     Ok(())
-}
-
-/// A socket only to ask about interfaces.
-fn any_socket() -> io::Result<OwnedFd> {
-    super::socket::open(libc::AF_INET, libc::SOCK_DGRAM)
 }
 
 #[cfg(test)]

@@ -29,6 +29,7 @@ const IFLA_MTU: u16 = 4;
 const IFLA_MASTER: u16 = 10;
 const IFLA_LINKINFO: u16 = 18;
 const IFLA_IFALIAS: u16 = 20;
+const IFLA_STATS64: u16 = 23;
 const IFLA_AF_SPEC: u16 = 26;
 const IFLA_NUM_RX_QUEUES: u16 = 32;
 const IFLA_INFO_KIND: u16 = 1;
@@ -49,6 +50,9 @@ const IFLA_BRPORT_GROUP_FWD_MASK: u16 = 31;
 const IFA_ADDRESS: u16 = 1;
 const IFA_LOCAL: u16 = 2;
 
+/// Offset of `tx_dropped` in the kernel's `struct rtnl_link_stats64`.
+const TX_DROPPED_AT: usize = 7 * 8;
+
 /// The multicast groups of a single link that a bridge passes on: all of them but PAUSE, which ends at the next port.
 const LINK_LOCAL_GROUPS: u16 = !(1 << 1);
 
@@ -57,7 +61,11 @@ const LINK_LOCAL_GROUPS: u16 = !(1 << 1);
 pub struct Netlink {
     socket: File,
     sequence: u32,
+    buffer: Vec<u8>,
 }
+
+/// The kernel fills at most 32 KB at a time if the reader has that much room.
+const BUFFER_BYTES: usize = 1 << 16;
 
 /// An interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -80,6 +88,8 @@ pub struct Link {
     pub alias: Option<String>,
     /// Its receive queues, in use or not.
     pub receive_queues: u32,
+    /// Frames that the kernel dropped instead of sending them.
+    pub transmit_dropped: u64,
 }
 
 impl Link {
@@ -118,7 +128,7 @@ impl Netlink {
         }
         // SAFETY: the kernel has just returned this descriptor, and nobody else knows it.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
-        Ok(Self { socket: File::from(socket), sequence: 0 })
+        Ok(Self { socket: File::from(socket), sequence: 0, buffer: vec![0; BUFFER_BYTES] })
     }
 
     /// All interfaces.
@@ -134,6 +144,24 @@ impl Netlink {
             }
         })?;
         Ok(links)
+    }
+
+    /// The interface with this index, whatever its name is now; none if it was deleted or moved to another namespace.
+    ///
+    /// # Errors
+    /// The kernel does not answer.
+    pub fn link(&mut self, index: u32) -> io::Result<Option<Link>> {
+        let mut found = None;
+        let request = Message::link(RTM_GETLINK, NLM_F_REQUEST | NLM_F_ACK, index);
+        let answered = self.exchange(request, &mut |kind, body| {
+            if kind == RTM_NEWLINK {
+                found = parse_link(body);
+            }
+        });
+        match answered {
+            Err(error) if error.raw_os_error() == Some(libc::ENODEV) => Ok(None),
+            answered => answered.map(|()| found),
+        }
     }
 
     /// All addresses.
@@ -239,11 +267,9 @@ impl Netlink {
     fn exchange(&mut self, request: Message, take: &mut dyn FnMut(u16, &[u8])) -> io::Result<()> {
         self.sequence = self.sequence.wrapping_add(1);
         self.socket.write_all(&request.finish(self.sequence))?;
-        // The kernel fills at most 32 KB at a time for who reads with that much room.
-        let mut buffer = vec![0; 1 << 16];
         loop {
-            let length = self.socket.read(&mut buffer)?;
-            let mut rest = &buffer[..length];
+            let length = self.socket.read(&mut self.buffer)?;
+            let mut rest = &self.buffer[..length];
             while let (Some(length), Some(kind)) = (u32_at(rest, 0), u16_at(rest, 4)) {
                 let length = length as usize;
                 let Some(body) = rest.get(16..length) else { return Err(cut_short()) };
@@ -283,6 +309,10 @@ fn parse_link(body: &[u8]) -> Option<Link> {
             IFLA_MASTER => link.master = u32_at(value, 0),
             IFLA_IFALIAS => link.alias = Some(text(value)),
             IFLA_NUM_RX_QUEUES => link.receive_queues = u32_at(value, 0)?,
+            IFLA_STATS64 => {
+                let dropped = value.get(TX_DROPPED_AT..TX_DROPPED_AT + 8).and_then(|bytes| bytes.try_into().ok());
+                link.transmit_dropped = dropped.map_or(0, u64::from_ne_bytes);
+            }
             IFLA_LINKINFO => {
                 let kind = Attributes::new(value).find(|(kind, _)| *kind == IFLA_INFO_KIND);
                 link.kind = kind.map(|(_, value)| text(value));
@@ -328,15 +358,27 @@ mod tests {
     }
 
     #[test]
+    fn one_interface_is_found_by_its_index_and_a_missing_one_is_none() {
+        let mut netlink = Netlink::open().expect("a socket");
+        let lo = netlink.link(1).expect("an answer").expect("lo is everywhere");
+        assert_eq!((lo.name.as_str(), lo.index), ("lo", 1));
+        assert_eq!(netlink.link(u32::MAX >> 1).expect("an answer"), None);
+        // A question that found nothing leaves nothing behind that a later one could take for its answer.
+        assert_eq!(netlink.link(1).expect("an answer").map(|link| link.index), Some(1));
+    }
+
+    #[test]
     fn a_link_is_read_from_its_attributes() {
         let mut message = Message::link_flags(RTM_NEWLINK, 0, 7, 1);
         message.string(IFLA_IFNAME, "lan0");
         message.u32(IFLA_MTU, 1500);
         message.u32(IFLA_MASTER, 9);
         message.nest(IFLA_LINKINFO, |info| info.string(IFLA_INFO_KIND, "veth"));
+        let counters: Vec<u8> = (0..24_u64).flat_map(u64::to_ne_bytes).collect();
+        message.bytes(IFLA_STATS64, &counters);
         let bytes = message.finish(1);
         let link = parse_link(&bytes[16..]).expect("a whole link");
-        assert_eq!((link.index, link.mtu, link.master), (7, 1500, Some(9)));
+        assert_eq!((link.index, link.mtu, link.master, link.transmit_dropped), (7, 1500, Some(9), 7));
         assert_eq!((link.name.as_str(), link.kind.as_deref()), ("lan0", Some("veth")));
         assert!(link.is_up() && !link.is_loopback());
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio, id};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -151,6 +152,26 @@ impl Network {
         (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
+    /// Starts `forebay-live run` in the middle with this configuration, to which a control socket is added.
+    pub fn daemon(&self, config: &str) -> Daemon {
+        let folder = std::env::temp_dir().join(self.namespace("daemon"));
+        // It is there from an earlier daemon of this test, or it is made.
+        let _ = std::fs::create_dir(&folder);
+        let (file, socket) = (folder.join("live.toml"), folder.join("live.sock"));
+        std::fs::write(&file, format!("{config}\ncontrol.socket = '{}'\n", socket.display())).expect("a file");
+        let mut command = Command::new("ip");
+        command.args(["netns", "exec", &self.namespace("m"), env!("CARGO_BIN_EXE_forebay-live"), "run"]).arg(file);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let (lines, output) = (Arc::new(Mutex::new(Vec::new())), child.stderr.take().expect("its output"));
+        let noted = Arc::clone(&lines);
+        let reader = thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                noted.lock().expect("no panic").push(line.expect("text"));
+            }
+        });
+        Daemon { child, lines, reader: Some(reader), folder }
+    }
+
     /// Has the hosts send what needs nothing done to it any more.
     pub fn finish_checksums(&self) {
         for (host, ..) in HOSTS {
@@ -170,13 +191,9 @@ impl Network {
         vec![stream(a.0, b.0, b.2), stream(b.0, a.0, a.2)]
     }
 
-    /// Waits until something holds, though not for ever.
-    pub fn wait_until(&self, what: &str, mut holds: impl FnMut() -> bool) {
-        let start = clock();
-        while !holds() {
-            assert!(clock() - start < Duration::from_secs(10), "{}: not after ten seconds: {what}", self.label);
-            thread::sleep(Duration::from_millis(2));
-        }
+    /// Waits until something holds, for at most ten seconds.
+    pub fn wait_until(&self, what: &str, holds: impl FnMut() -> bool) {
+        wait_until(&format!("{}: {what}", self.label), holds);
     }
 }
 
@@ -250,6 +267,57 @@ fn said(output: &mut BufReader<ChildStdout>) -> Option<String> {
         if let Some((_, said)) = line.split_once("> ") {
             return Some(said.trim_end().to_owned());
         }
+    }
+}
+
+/// A `forebay-live run` and what it logs.
+pub struct Daemon {
+    child: Child,
+    lines: Arc<Mutex<Vec<String>>>,
+    reader: Option<thread::JoinHandle<()>>,
+    folder: PathBuf,
+}
+
+impl Daemon {
+    /// What it has logged so far.
+    pub fn log(&self) -> Vec<String> {
+        self.lines.lock().expect("no panic").clone()
+    }
+
+    /// Waits for a line that ends so.
+    pub fn wait_until_it_logs(&mut self, end: &str) {
+        wait_until(end, || self.status_now().is_some() || self.log().iter().any(|line| line.ends_with(end)));
+        assert_eq!(self.status_now(), None, "{:?}", self.log());
+    }
+
+    /// Its exit status, and -1 for a signal; none while it runs.
+    pub fn status_now(&mut self) -> Option<i32> {
+        self.child.try_wait().expect("it can be asked").map(|status| status.code().unwrap_or(-1))
+    }
+
+    /// Waits for its end; returns its exit status and what it has logged.
+    pub fn end(&mut self) -> (Option<i32>, Vec<String>) {
+        wait_until("it ends", || self.status_now().is_some());
+        self.reader.take().expect("it is ended once").join().expect("no panic");
+        (self.status_now(), self.log())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Waits until something holds, for at most ten seconds.
+fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let start = clock();
+    while !holds() {
+        assert!(clock() - start < Duration::from_secs(10), "not after ten seconds: {what}");
+        thread::sleep(Duration::from_millis(2));
     }
 }
 
