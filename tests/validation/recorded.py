@@ -19,12 +19,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from forebay.runs.statistics import estimate_mean
+
 FOLDER = Path(__file__).resolve().parent / "recorded"
 
 SEEDS = 6
 
-# Student's t at 97.5 % for 1, 2, ... degrees of freedom; beyond the list the normal distribution's quantile.
-_T_QUANTILES = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+OUTSIDE = "OUTSIDE"
+
 
 # The difference that chance makes in a small number: timeouts and retransmissions, and percent of packets.
 FLOORS = {"rto": 5.0, "rex": 5.0, "drop%": 0.05, "mark%": 0.05}
@@ -108,7 +114,7 @@ class Agreement:
             return "within"
         if self.known:
             return "known"
-        return "scatter" if difference <= self.recorded.ci95 + self.ci95 else "OUTSIDE"
+        return "scatter" if difference <= self.recorded.ci95 + self.ci95 else OUTSIDE
 
     def as_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -138,11 +144,10 @@ def read_recorded(folder: Path = FOLDER) -> dict[str, list[Recorded]]:
 def metrics_of(result: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, float]:
     """The metrics of one run, from its JSON; `sizes` are the bytes of single transfers, by group."""
     found: dict[str, float] = {}
-    ways = [queue["name"] for queue in result["queues"]]
-    first = ways[0]
-    forward = [name for name in ways if name == first or name.partition("->")[::2] != first.partition("->")[2::-2]]
-    for queue in result["queues"]:
-        place = str(forward.index(queue["name"])) if queue["name"] in forward else "0r"
+    first = result["queues"][0]["name"]
+    start, _, end = first.partition("->")
+    for index, queue in enumerate(result["queues"]):
+        place = "0r" if queue["name"] == f"{end}->{start}" else str(index)
         found[f"q{place}"] = queue["length_mean_packets"]
         for metric, counter in (("drop", "packets_dropped"), ("mark", "packets_marked")):
             found[f"{metric}%{place}"] = percent(queue[counter], queue["packets_arrived"])
@@ -204,13 +209,39 @@ def compare_recorded(
     for case in dict.fromkeys(case for case, _ in tasks):
         for row in recorded[case]:
             values = [metrics[row.metric] for (its, _), metrics in runs if its == case]
-            agreements.append(Agreement(row, statistics.fmean(values), half_width(values)))
+            estimate = estimate_mean(np.array(values))
+            agreements.append(Agreement(row, estimate.mean, estimate.ci95 or 0.0))
     return agreements
 
 
-def half_width(values: list[float]) -> float:
-    """Half the width of the 95 % confidence interval of the mean; 0 for a single run."""
-    if len(values) < 2:
-        return 0.0
-    quantile = _T_QUANTILES[len(values) - 2] if len(values) - 2 < len(_T_QUANTILES) else 1.96
-    return quantile * statistics.stdev(values) / math.sqrt(len(values))
+def print_agreements(agreements: list[Agreement], console: Console, number: Callable[[float], str]) -> None:
+    """The table of all rows, the known differences by reason, and the counts."""
+    table = Table(title="Recorded results of ns-2", title_justify="left")
+    for column in ("case", "metric"):
+        table.add_column(column, no_wrap=True)
+    for column in ("ns-2 recorded ± 95 %", "Forebay ± 95 %", "tolerance", ""):
+        table.add_column(column, justify="right", no_wrap=True)
+    colours = {"within": "green", "known": "yellow", "scatter": "yellow", OUTSIDE: "bold red"}
+    previous = ""
+    for one in agreements:
+        table.add_row(
+            "" if one.recorded.case == previous else one.recorded.case,
+            one.recorded.metric,
+            f"{one.recorded.mean:g} ±{one.recorded.ci95:.2g}",
+            f"{number(one.mean)} ±{one.ci95:.2g}",
+            f"±{one.recorded.width:.3g}",
+            f"[{colours[one.verdict]}]{one.verdict}[/]",
+        )
+        previous = one.recorded.case
+    console.print(table)
+    for reason in KNOWN:
+        rows = [one.recorded.name for one in agreements if one.verdict == "known" and one.known == reason]
+        if rows:
+            console.print(f"known difference: {reason} Rows: {', '.join(rows)}.")
+    scattered = [one.recorded.name for one in agreements if one.verdict == "scatter"]
+    if scattered:
+        console.print(f"scatter: the confidence intervals overlap: {', '.join(scattered)}.")
+    counts = {verdict: sum(one.verdict == verdict for one in agreements) for verdict in colours}
+    colour = "red" if counts[OUTSIDE] else "green"
+    words = ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    console.print(f"[{colour}]of {len(agreements)} recorded metrics: {words}[/]")
