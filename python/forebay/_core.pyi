@@ -25,10 +25,12 @@ __all__ = [
     "draw_address",
     "error_in_toml",
     "exponential",
+    "fitted_queue",
     "flow_and_link_names",
     "flow_table_entries",
     "json_rows",
     "json_schema",
+    "link_rate",
     "logarithm",
     "power",
     "queue_cost",
@@ -207,6 +209,8 @@ def queue_cost(
     load: float,
     guests: _Guests = ...,
 ) -> _Cost: ...
+def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
+def link_rate(text: str, file_name: str, overrides: _Overrides, link: str) -> int | None: ...
 def error_in_toml(
     text: str,
     file_name: str,

@@ -307,8 +307,7 @@ impl<P: Packet> FqCodel<P> {
         while dropped < self.drop_batch && (dropped == 0 || dropped_bytes < length / 2) {
             let packets = &mut self.queues[victim as usize].packets;
             let is_arrival = victim == arrived && packets.len() == 1;
-            let mut head =
-                Head { pool: &mut self.pool, packets, backlog: &mut self.backlog, preset: self.preset };
+            let mut head = Head { pool: &mut self.pool, packets, backlog: &mut self.backlog, preset: self.preset };
             let Some((packet, _)) = head.pop() else { break };
             dropped += 1;
             dropped_bytes += u64::from(packet.len_bytes());

@@ -45,12 +45,13 @@
 //! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
 //!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
 //! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
-//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.0005`, `decrement = 0.00005`,
-//!   `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and 20 at once, of 1500 B here and of any
-//!   size there), `rate_limit_scope = "aggregate"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit`
-//!   the interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it: Linux warms up the second set
-//!   only for the last minute, does not react to a full queue, and drops some of the packets with a probability above
-//!   one half even if they are ECN-capable.
+//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.00050354` and `decrement =
+//!   0.000045776` (33 and 3 of 65536 steps), `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and 20
+//!   at once), `rate_limit_scope = "linux"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit` the
+//!   interface's `txqueuelen`, usually 1000 packets. With `rate_limit_scope = "aggregate"` a flood gets the 120 kb/s in
+//!   full; the kernel's limiter discards fractions of a token, which leaves a steady flood nothing. We do not copy the
+//!   rest of it: Linux warms up the second set only for the last minute, does not react to a full queue, and drops some
+//!   of the packets with a probability above one half even if they are ECN-capable.
 //!
 //! # Cost
 //! 32 bytes for each of the `levels` times `bins` bins, regardless of the number of flows. A double-buffered moving
@@ -211,7 +212,7 @@ impl Sfb {
         self.offenders = offenders(polluted / levels, self.bins_per_level);
         let shares = match self.scope {
             SfbRateLimitScope::PerBin => 1.0,
-            SfbRateLimitScope::Aggregate => self.offenders.max(1.0),
+            SfbRateLimitScope::Aggregate | SfbRateLimitScope::Linux => self.offenders.max(1.0),
         };
         self.limiter.set_rate(self.link_rate.scaled((shares / flows).min(1.0)));
     }

@@ -1,7 +1,10 @@
 //! The names that follow from a scenario: of flows, of links, and of the queues at their sending ends, which have the
 //! names of their links.
 
+use forebay_units::Rate;
+
 use crate::lan::Lan;
+use crate::layout::Layout;
 use crate::schema::{FlowGroup, HostCount, OneOrMany, ScenarioSpec, SwitchTopology, Topology, Transport};
 
 /// The link from the router to the sink (star) or to the other router (dumbbell).
@@ -72,6 +75,12 @@ pub fn back(flow: &str) -> String {
 
 /// The switch of the topology that has only one.
 pub const SWITCH: &str = "switch";
+
+/// Rate of the link of that name; `None` if there is no such link.
+#[must_use]
+pub fn rate_of(spec: &ScenarioSpec, link: &str) -> Option<Rate> {
+    Layout::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link).map(|it| it.spec.rate)
+}
 
 /// Names of all flows, group after group.
 pub fn flows(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
