@@ -84,7 +84,7 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 
 .PHONY: sweeps
 sweeps: build ## Run what sweeps the papers' open choices; writes its tables into docs/papers anew
-	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' --out $(OUT)/sweeps
+	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' 'dbl/sweep-*' --out $(OUT)/sweeps
 	$(BIN)/python docs/sweeps.py $(OUT)/sweeps
 
 .PHONY: papers

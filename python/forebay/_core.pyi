@@ -30,7 +30,6 @@ __all__ = [
     "flow_table_entries",
     "json_rows",
     "json_schema",
-    "link_rate",
     "logarithm",
     "power",
     "queue_cost",
@@ -38,6 +37,7 @@ __all__ = [
     "run",
     "run_file",
     "sfb_bins",
+    "slowest_rate",
 ]
 
 __version__: Final[str]
@@ -210,7 +210,7 @@ def queue_cost(
     guests: _Guests = ...,
 ) -> _Cost: ...
 def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
-def link_rate(text: str, file_name: str, overrides: _Overrides, link: str) -> int | None: ...
+def slowest_rate(text: str, file_name: str, overrides: _Overrides, links: Sequence[str]) -> int | None: ...
 def error_in_toml(
     text: str,
     file_name: str,

@@ -29,15 +29,15 @@ pub(crate) fn fitted_queue(discipline: &str, rate: &str, limit: Option<&str>) ->
     Ok(values.collect())
 }
 
-/// The rate of a scenario's link of that name in bit/s; None if there is no such link. Raises ScenarioError.
+/// The rate of the slowest of these links of a scenario in bit/s; None if it has none of them. Raises ScenarioError.
 #[pyfunction]
-pub(crate) fn link_rate(
+pub(crate) fn slowest_rate(
     py: Python<'_>,
     text: &str,
     file_name: &str,
     overrides: Vec<(String, String)>,
-    link: &str,
+    links: Vec<String>,
 ) -> PyResult<Option<u64>> {
     let scenario = load(py, text, file_name, overrides)?;
-    Ok(names::rate_of(scenario.spec(), link).map(Rate::bits_per_second))
+    Ok(names::slowest(scenario.spec(), &links).map(Rate::bits_per_second))
 }

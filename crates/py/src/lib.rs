@@ -30,7 +30,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
     #[pymodule_export]
-    use crate::fit::{fitted_queue, link_rate};
+    use crate::fit::{fitted_queue, slowest_rate};
     #[pymodule_export]
     use crate::guests::{Component, DisciplineError};
     #[pymodule_export]

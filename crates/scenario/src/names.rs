@@ -76,10 +76,11 @@ pub fn back(flow: &str) -> String {
 /// The switch of the topology that has only one.
 pub const SWITCH: &str = "switch";
 
-/// Rate of the link of that name; `None` if there is no such link.
+/// Rate of the slowest of these links; `None` if there is none of them.
 #[must_use]
-pub fn rate_of(spec: &ScenarioSpec, link: &str) -> Option<Rate> {
-    Layout::new(spec, spec.seed).links.into_iter().find(|candidate| candidate.name == link).map(|it| it.spec.rate)
+pub fn slowest(spec: &ScenarioSpec, links: &[String]) -> Option<Rate> {
+    let all = Layout::new(spec, spec.seed).links;
+    all.into_iter().filter(|candidate| links.contains(&candidate.name)).map(|link| link.spec.rate).min()
 }
 
 /// Names of all flows, group after group.

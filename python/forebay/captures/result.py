@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -78,6 +79,8 @@ class ReplayResult:
     """Each queue over time. A value belongs to the interval that begins at its time."""
     packets_missed: int = 0
     """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
+    fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
+    """Parameters of each queue that were not given and follow from the rate of the port, by its label."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
         """Return the queues over time as one long frame.
@@ -126,7 +129,13 @@ class ReplayResult:
         """
         facts = {name: getattr(self, name) for name in _FACTS}
         tables = {table: getattr(self, table).to_dicts() for table in _TABLES}
-        return {**facts, **tables, "series": [entry.to_dict(values=series) for entry in self.all_series]}
+        fitted = {label: dict(it) for label, it in self.fitted.items()}
+        return {
+            **facts,
+            **tables,
+            "fitted": fitted,
+            "series": [entry.to_dict(values=series) for entry in self.all_series],
+        }
 
     def to_json(self, *, series: bool = False) -> str:
         """Return the whole result as one JSON document, as `forebay replay --json` prints it.
@@ -173,6 +182,7 @@ class ReplayResult:
             # Results of before there were records do not tell what is missing from them.
             kept: dict[str, Any] = {name: document[name] for name in _FACTS if name != "packets_missed"}
             kept["packets_missed"] = document.get("packets_missed", 0)
+            kept["fitted"] = document.get("fitted", {})
             kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
             return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:
