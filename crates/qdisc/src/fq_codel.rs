@@ -27,8 +27,8 @@
 //! # Where we differ
 //! - An indexed heap finds the longest queue in O(log n) instead of a walk over all queues (RFC 8290, section 4.1). Of
 //!   equally long queues the first in the table loses packets.
-//! - `preset = "linux"` selects four rules of Linux's `sch_fq_codel` in place of the RFC's. Newton's method computes the
-//!   square root (`newton16`). CoDel's rule not to drop with one packet left considers the bytes of all queues
+//! - `preset = "linux"` selects four rules of Linux's `sch_fq_codel` in place of the RFC's. Newton's method computes
+//!   the square root (`newton16`). CoDel's rule not to drop with one packet left considers the bytes of all queues
 //!   together, not those of the queue. A new queue that runs empty goes to the old list only if that list has others;
 //!   in the RFC it always does (section 4.2). Packets that a full buffer evicts count as drops of their queue's CoDel.
 //! - `memory_limit` counts the bytes of packets, not the kernel's buffers. Linux's clock of 1.024 µs is not copied.
