@@ -84,7 +84,7 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 
 .PHONY: sweeps
 sweeps: build ## Run what sweeps the papers' open choices; writes its tables into docs/papers anew
-	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' --out $(OUT)/sweeps
+	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' 'dbl/sweep-*' --out $(OUT)/sweeps
 	$(BIN)/python docs/sweeps.py $(OUT)/sweeps
 
 .PHONY: papers
@@ -211,8 +211,8 @@ cross: ## Compare the digests of debug, release and native builds, and of one fo
 	@$(PYTHON) tests/cross/run.py
 
 .PHONY: validate
-validate: build ## Compare with ns-2 where it is installed
-	$(BIN)/python tests/validation/run.py
+validate: build ## Compare with recorded results of ns-2, and with ns-2 where it is installed
+	$(BIN)/python -m tests.validation.run
 
 # The last of these skips with a reason where it may not make network namespaces.
 .PHONY: live-test

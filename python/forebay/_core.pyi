@@ -25,6 +25,7 @@ __all__ = [
     "draw_address",
     "error_in_toml",
     "exponential",
+    "fitted_queue",
     "flow_and_link_names",
     "flow_table_entries",
     "json_rows",
@@ -36,6 +37,7 @@ __all__ = [
     "run",
     "run_file",
     "sfb_bins",
+    "slowest_rate",
 ]
 
 __version__: Final[str]
@@ -212,6 +214,8 @@ def queue_cost(
     load: float,
     guests: _Guests = ...,
 ) -> _Cost: ...
+def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
+def slowest_rate(text: str, file_name: str, overrides: _Overrides, links: Sequence[str]) -> int | None: ...
 def error_in_toml(
     text: str,
     file_name: str,

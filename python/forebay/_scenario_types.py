@@ -583,7 +583,9 @@ Which bins of a packet have to be over their size for it to be dropped.
 """
 
 
-SfbRateLimitScope = TypeAliasType("SfbRateLimitScope", Literal["per_bin", "aggregate"])
+SfbRateLimitScope = TypeAliasType(
+    "SfbRateLimitScope", Literal["per_bin", "aggregate", "linux"]
+)
 """
 The owner of a token bucket in the rate limiter.
 """
@@ -903,59 +905,10 @@ Method by which CoDel computes the square root of the number of drops.
 """
 
 
-class FqCodelConfig(BaseModel):
-    """
-    Parameters of FQ-CoDel.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    limit: QueueSize = "10240 packets"
-    """
-    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets (RFC 8290, section 5.2).
-    """
-    memory_limit: Bytes = "32 MiB"
-    """
-    Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
-    """
-    flows: Annotated[int, Field(ge=0)] = 1024
-    """
-    Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
-    """
-    quantum: Bytes = "1514 B"
-    """
-    Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290, section 5.2).
-    """
-    drop_batch: Annotated[int, Field(ge=0)] = 64
-    """
-    Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer packets. Default: 64 (RFC 8290, section 4.1).
-    """
-    target: Span = "5 ms"
-    """
-    CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290, section 5.2).
-    """
-    interval: Span = "100 ms"
-    """
-    CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
-    """
-    max_packet_size: Bytes = "1500 B"
-    """
-    Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
-    """
-    square_root: SquareRoot = "exact"
-    """
-    Method by which CoDel computes the square root of the number of drops. Default: `exact`.
-    """
-    ecn: bool = True
-    """
-    Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
-    """
-    ce_threshold: Span | None = None
-    """
-    Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2). Default: none.
-    """
+FqCodelPreset = TypeAliasType("FqCodelPreset", Literal["rfc", "linux"])
+"""
+Source of the rules where implementations differ.
+"""
 
 
 class CobaltConfig(BaseModel):
@@ -2166,18 +2119,6 @@ class SredQueue(BaseModel):
     sred: SredConfig
 
 
-class FqCodelQueue(BaseModel):
-    """
-    Flows hashed to queues that take turns, new ones first, and CoDel on each.
-    """
-
-    model_config = ConfigDict(
-        extra="forbid",
-        populate_by_name=True,
-    )
-    fq_codel: FqCodelConfig
-
-
 class CobaltQueue(BaseModel):
     """
     CoDel for flows that respond and BLUE for those that do not.
@@ -2630,6 +2571,65 @@ class CodelConfig(BaseModel):
     ce_threshold: Span | None = None
     """
     Delay from which every ECN-capable packet is marked, regardless of the control law; for DCTCP and similar senders. Default: none.
+    """
+
+
+class FqCodelConfig(BaseModel):
+    """
+    Parameters of FQ-CoDel.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    preset: FqCodelPreset = "rfc"
+    """
+    Source of the rules where the RFC and Linux differ, and of `square_root` if it is not given. Default: the RFC.
+    """
+    limit: QueueSize = "10240 packets"
+    """
+    Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets (RFC 8290, section 5.2).
+    """
+    memory_limit: Bytes = "32 MiB"
+    """
+    Limit of all queues together in bytes, if that is less than `limit`. Default: 32 MiB (Linux).
+    """
+    flows: Annotated[int, Field(ge=0)] = 1024
+    """
+    Number of queues to which flows are hashed. Default: 1024 (RFC 8290, section 5.2).
+    """
+    quantum: Bytes = "1514 B"
+    """
+    Quantum: bytes that a queue may send in its turn. Default: 1514 B, an Ethernet's MTU with its header (RFC 8290, section 5.2).
+    """
+    drop_batch: Annotated[int, Field(ge=0)] = 64
+    """
+    Most packets that the longest queue loses when the buffer is full, or half of its bytes if these are fewer packets. Default: 64 (RFC 8290, section 4.1).
+    """
+    target: Span = "5 ms"
+    """
+    CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290, section 5.2).
+    """
+    interval: Span = "100 ms"
+    """
+    CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
+    """
+    max_packet_size: Bytes = "1500 B"
+    """
+    Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
+    """
+    square_root: SquareRoot | None = None
+    """
+    Method by which CoDel computes the square root of the number of drops. Default: `exact` (linux: `newton16`).
+    """
+    ecn: bool = True
+    """
+    Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
+    """
+    ce_threshold: Span | None = None
+    """
+    Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2). Default: none.
     """
 
 
@@ -3356,6 +3356,18 @@ class CodelQueue(BaseModel):
         populate_by_name=True,
     )
     codel: CodelConfig
+
+
+class FqCodelQueue(BaseModel):
+    """
+    Flows hashed to queues that take turns, new ones first, and CoDel on each.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    fq_codel: FqCodelConfig
 
 
 class AfdQueue(BaseModel):
@@ -4431,7 +4443,7 @@ class CbqClass(BaseModel):
     """
     share: float = 1.0
     """
-    Share of the link, in proportion to the sum of the shares of all classes of the same priority. Default: 1.
+    Share of the link, in proportion to the sum of the shares of all classes of the same priority. From 0.001 to 1000000. Default: 1.
     """
     rate: Rate | None = None
     """

@@ -19,7 +19,8 @@ import pytest
 
 import forebay as fb
 from conftest import Command
-from forebay.comparison.contenders import contenders_of, disciplines, find_place, with_queue
+from forebay import _core
+from forebay.comparison.contenders import contenders_of, disciplines, find_place, fitted_queue, with_queue
 from forebay.comparison.table import columns_of, terminal_tables
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, measure
 
@@ -85,7 +86,11 @@ def test_frames_have_a_row_for_each_queue_group_and_run(comparison: fb.Compariso
 
 def test_a_row_is_the_mean_of_its_runs(scenario: fb.Scenario, comparison: fb.Comparison) -> None:
     runs = [
-        fb.run(scenario, seed=seed, overrides={"topology.star.bottleneck.queue": {"red": {"limit": "50 packets"}}})
+        fb.run(
+            scenario,
+            seed=seed,
+            overrides={"topology.star.bottleneck.queue": {"red": {"limit": "50 packets", **comparison.fitted["red"]}}},
+        )
         for seed in (1, 2, 3)
     ]
     row = comparison.table.row(NAMES.index("red"), named=True)
@@ -191,11 +196,75 @@ def test_contenders() -> None:
 
 def test_all_leaves_out_what_does_not_fit_and_says_so(scenario: fb.Scenario) -> None:
     short = scenario.override({"duration": "600 ms"})
-    comparison = fb.compare(short, "all", seeds=1)
+    settings = {"fred": {"max_threshold": "60 packets"}}
+    comparison = fb.compare(short, "all", seeds=1, settings=settings)
     assert any(line.startswith("fred is left out") and "max_threshold" in line for line in comparison.left_out)
     assert "fred" not in comparison.table.get_column("queue").to_list()
     with pytest.raises(fb.ScenarioError, match="max_threshold"):
-        fb.compare(short, ["fred"], seeds=1)
+        fb.compare(short, ["fred"], seeds=1, settings=settings)
+
+
+def fast(queue: str) -> fb.Scenario:
+    """A link on which 5 ms are 100 packets of 1500 B."""
+    text = SCENARIO.replace('rate = "10 Mbps"', 'rate = "240 Mbps"')
+    return fb.Scenario.from_toml(text.replace('queue.drop_tail = { limit = "50 packets" }', queue), "fast.toml")
+
+
+@pytest.mark.parametrize(
+    ("queue", "limit"),
+    [
+        ('queue = "drop_tail"', "1000 packets"),
+        ('queue = "fq_codel"', "10240 packets"),
+        ('queue.drop_tail = { limit = "600 KB" }', "600 KB"),
+        ('queue.cbq.classes = [{ name = "all", queue = "red" }]', "2000 packets"),
+    ],
+)
+def test_bare_disciplines_share_one_buffer_and_have_thresholds_for_the_link(queue: str, limit: str) -> None:
+    scenario = fast(queue)
+    place = find_place(scenario, None)
+    for contender in contenders_of("all"):
+        text = with_queue(scenario, place, contender, {}).to_toml()
+        default = next(it for it in _core.choices() if it["name"] == contender.discipline)["parameters"]
+        implied = any(it["name"] == "limit" and it["default"] == f'"{limit}"' for it in default)
+        assert f'limit = "{limit}"' in text or implied, contender.label
+    (red,) = contenders_of("red")
+    text = with_queue(scenario, place, red, {}).to_toml()
+    assert 'min_threshold = "50 packets"' in text
+    assert 'max_threshold = "150 packets"' in text
+
+
+def test_explicit_parameters_win_over_fitted_ones() -> None:
+    scenario = fast('queue = "drop_tail"')
+    place = find_place(scenario, None)
+    (given,) = contenders_of("red:limit=60 packets,min_threshold=7 packets")
+    fitted = fitted_queue(scenario, place, given, {"all": {"mean_packet_size": "700 B"}})
+    # A third of the limit that is given is 20 packets.
+    assert fitted == {"max_threshold": "30 packets"}
+    text = with_queue(scenario, place, given, {}).to_toml()
+    assert 'min_threshold = "7 packets"' in text
+    assert 'limit = "60 packets"' in text
+
+
+def test_the_scenario_s_own_discipline_is_compared_as_it_is() -> None:
+    scenario = fast('queue = "red"')
+    place = find_place(scenario, None)
+    own, other = contenders_of("red,choke")
+    assert fitted_queue(scenario, place, own, {}) == {}
+    assert "threshold" not in with_queue(scenario, place, own, {}).to_toml()
+    assert fitted_queue(scenario, place, other, {})["limit"] == "1000 packets"
+
+
+def test_fitted_parameters_are_printed_and_kept(forebay: Command, office: Path, tmp_path: Path) -> None:
+    short = ["--seeds", "1", "--set", "duration=600 ms", "--out", "out"]
+    done = forebay("compare", "office.toml", "--queue", "red,feng_red,drr", *short)
+    assert done.returncode == 0, done.stderr
+    printed = " ".join(done.stdout.split())
+    thresholds = "min_threshold 5 packets, max_threshold 15 packets, mean_packet_size 1500 B"
+    assert f"red, feng_red: limit 50 packets, {thresholds}" in printed
+    assert "drr: limit 50 packets" in printed
+    document = json.loads((tmp_path / "out" / "compare.json").read_text())
+    assert document["fitted"]["drr"] == {"limit": "50 packets"}
+    assert fb.Comparison.load(tmp_path / "out").fitted == document["fitted"]
 
 
 def test_queues_of_other_places() -> None:

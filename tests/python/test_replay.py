@@ -76,6 +76,21 @@ def test_several_queues_see_the_same_packets(capture: Path) -> None:
     assert together.flows.filter(pl.col("queue") == "dbl").to_dicts() == alone.flows.to_dicts()
 
 
+def test_bare_queues_are_fitted_to_the_port_and_share_a_limit(capture: Path, tmp_path: Path) -> None:
+    replayed = fb.replay(capture, rate="120 Mbps", queue=["drop_tail", "fq_codel", "red"], out=tmp_path / "out")
+    # 100 ms and 5 ms at 120 Mb/s are 1000 and 50 packets of 1500 B.
+    assert {it["limit"] for it in replayed.fitted.values()} == {"1000 packets"}
+    assert replayed.fitted["red"]["min_threshold"] == "25 packets"
+    shown = "\n".join(str(line) for line in terminal_tables(replayed.to_dict(), 120))
+    assert "drop_tail, fq_codel: limit 1000 packets" in shown
+    assert fb.ReplayResult.load(tmp_path / "out").fitted == replayed.fitted
+    given = fb.replay(
+        capture, rate="120 Mbps", queue="small=red:min_threshold=2 packets", settings={"limit": "9 packets"}
+    )
+    assert given.fitted == {"small": {"max_threshold": "6 packets", "mean_packet_size": "1500 B"}}
+    assert given.queues.item(0, "length_max_packets") <= 9
+
+
 def test_series_are_the_queue_over_time(capture: Path) -> None:
     replayed = fb.replay(capture, rate="5 Mbps", queue="red,drop_tail", interval="100 ms")
     lengths = replayed.series("red", "length_mean_packets")

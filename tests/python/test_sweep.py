@@ -155,6 +155,30 @@ def test_disciplines_are_an_axis_and_keep_the_limit_of_the_queue(scenario: fb.Sc
     assert "[topology.star.bottleneck.queue.red]" in plan.points[0].text
 
 
+def test_disciplines_are_fitted_to_the_link_of_each_point(scenario: fb.Scenario) -> None:
+    rates = {RATE: ["10 Mbps", "240 Mbps"]}
+    wide = scenario.override({LIMIT: "1000 packets"})
+    plan = make_plan(wide, Request(rates, queues=["red", "drr"]))
+    thresholds = [point.fitted.get("min_threshold") for point in plan.points]
+    assert thresholds == ["5 packets", "50 packets", None, None]
+    assert ['min_threshold = "50 packets"' in point.text for point in plan.points] == [False, True, False, False]
+    assert plan.fitted["drr"] == {"limit": "1000 packets"}
+    assert len(plan.fitted) == 3
+    # What is varied counts as given.
+    key = "topology.star.bottleneck.queue.red.min_threshold"
+    varied = make_plan(wide, Request({key: ["7 packets"]} | rates, queues=["red"]))
+    assert all('min_threshold = "7 packets"' in point.text for point in varied.points)
+    assert all("min_threshold" not in point.fitted for point in varied.points)
+
+
+def test_fitted_parameters_of_a_sweep_are_printed_and_kept(forebay: Command, office: Path, tmp_path: Path) -> None:
+    words = ["--vary", "flows.tcp.count=1,2", "--queues", "red,drr", "--seeds", "1", "--out", "swept"]
+    done = forebay("sweep", "office.toml", *words)
+    assert done.returncode == 0, done.stderr
+    assert "drr: limit 30 packets" in done.stdout
+    assert fb.Sweep.load(tmp_path / "swept").fitted["drr"] == {"limit": "30 packets"}
+
+
 def test_seeds_are_added_until_the_interval_is_narrow_enough(scenario: fb.Scenario) -> None:
     swept = fb.sweep(scenario, {"flows.tcp.count": [1, 4]}, seeds=2, until="tcp.goodput < 10 %", max_seeds=40)
     for row in swept.points.to_dicts():

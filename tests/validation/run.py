@@ -1,5 +1,7 @@
 """Compares Forebay with ns-2 2.35 on the same scenarios: `make validate`.
 
+Two parts: the experiments of `expected.toml`, which ns-2 can repeat, and the recorded cases of `recorded.py`.
+
 `expected.toml` holds what ns-2 measured and how near Forebay has to come; `scenarios/` Forebay's scenarios; `ns2/` the
 scripts that produced ns-2's numbers. Forebay always runs. Where `ns` is installed the scripts run too, so that one sees
 that the recorded values are ns-2's; they are what Forebay is judged by.
@@ -26,6 +28,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
+from tests.validation import recorded
 
 HERE = Path(__file__).resolve().parent
 FOREBAY = Path(sys.executable).with_name("forebay")
@@ -399,7 +402,7 @@ def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description="Compare Forebay with ns-2 2.35 on the same scenarios.")
     known = "table2, figure4, figure5, table3, figure8, table1, ecn, figure2, tiny, fast-access, tiny-full, buffer"
-    known = f"{known}, overshoot, loss"
+    known = f"{known}, overshoot, loss; recorded cases: {', '.join(recorded.read_recorded())}"
     parser.add_argument("experiments", nargs="*", help=f"{known}; default: all")
     parser.add_argument("--seeds", type=int, help="seeds of each row, instead of those of expected.toml")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at a time; default: all cores")
@@ -413,31 +416,50 @@ def main() -> int:
     options = arguments()
     messages = Console(stderr=True)
     experiments = read_experiments(HERE / "expected.toml", options.seeds)
-    unknown = set(options.experiments) - {experiment.name for experiment in experiments}
+    cases = list(recorded.read_recorded())
+    unknown = set(options.experiments) - {experiment.name for experiment in experiments} - set(cases)
     if unknown:
         messages.print(f"no such experiment: {', '.join(sorted(unknown))}")
         return 2
     if options.experiments:
         experiments = [experiment for experiment in experiments if experiment.name in options.experiments]
+        cases = [case for case in cases if case in options.experiments]
     live = not options.no_ns2 and shutil.which("ns") is not None
     try:
         outcomes = run_all(experiments, ["forebay", "ns-2"] if live else ["forebay"], options.jobs, messages)
+        agreements = run_recorded(cases, options.seeds or recorded.SEEDS, options.jobs, messages)
     except RunFailedError as failure:
         messages.print(str(failure), markup=False)
         return 2
     compared = {experiment.name: compare(experiment, outcomes, live=live) for experiment in experiments}
     comparisons = [one for group in compared.values() for one in group]
     outside = [one for one in comparisons if one.within is False]
+    fails = bool(outside) or any(one.verdict == recorded.OUTSIDE for one in agreements)
     if options.json:
-        print(json.dumps({"ns2_live": live, "comparisons": [one.as_json() for one in comparisons]}, indent=2))
-        return 1 if outside else 0
+        document = {"ns2_live": live, "comparisons": [one.as_json() for one in comparisons]}
+        print(json.dumps(document | {"recorded": [one.as_json() for one in agreements]}, indent=2))
+        return int(fails)
     console = Console()
     if not console.is_terminal:
         console.width = 140
     for experiment in experiments:
         print_table(experiment, compared[experiment.name], console)
-    summarize(comparisons, outside, console, live=live, wanted=not options.no_ns2)
-    return 1 if outside else 0
+    if comparisons:
+        summarize(comparisons, outside, console, live=live, wanted=not options.no_ns2)
+    if agreements:
+        recorded.print_agreements(agreements, console, number)
+    return int(fails)
+
+
+def run_recorded(cases: list[str], seeds: int, jobs: int, console: Console) -> list[recorded.Agreement]:
+    """Runs the recorded cases and compares them."""
+
+    def run(scenario: Path, seed: int) -> str:
+        return standard_output([str(FOREBAY), "run", str(scenario), "--json", "--seed", str(seed)])
+
+    with Progress(console=console, transient=True) as progress:
+        bar = progress.add_task("recorded cases", total=len(cases) * seeds)
+        return recorded.compare_recorded(cases, seeds, jobs, run, lambda: progress.advance(bar))
 
 
 def summarize(

@@ -5,6 +5,7 @@ mod catalogue;
 mod column;
 mod cost;
 mod error;
+mod fit;
 mod guests;
 mod hashing;
 mod json;
@@ -28,6 +29,8 @@ mod _core {
     use crate::cost::queue_cost;
     #[pymodule_export]
     use crate::error::{CaptureError, InternalError, ScenarioError, error_in_toml};
+    #[pymodule_export]
+    use crate::fit::{fitted_queue, slowest_rate};
     #[pymodule_export]
     use crate::guests::{Component, DisciplineError};
     #[pymodule_export]

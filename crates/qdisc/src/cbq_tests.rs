@@ -160,6 +160,23 @@ fn disciplines_of_any_kind_fit_in() {
 }
 
 #[test]
+fn what_an_idle_class_leaves_goes_to_the_others_by_their_shares() {
+    let share = |number, share| CbqClass { share, ..class(number) };
+    let mut bench = bench(vec![share(0, 0.5), share(1, 0.1), share(2, 0.4)]);
+    let sent = send(&mut bench, &[(1, 1000), (2, 1000)], Span::from_seconds(1));
+    // A fifth and four fifths of the link.
+    assert!((sent[1] as f64 / 2.5e6 - 1.0).abs() < 0.001, "{sent:?}");
+    assert!((sent[2] as f64 / 10.0e6 - 1.0).abs() < 0.001, "{sent:?}");
+}
+
+#[test]
+fn the_smallest_share_is_served() {
+    let mut bench = bench(vec![CbqClass { share: 1e-3, ..class(0) }, class(1)]);
+    let sent = send(&mut bench, &[(0, 1000), (1, 1000)], Span::from_seconds(1));
+    assert!((12_000..=14_000).contains(&sent[0]), "{sent:?}");
+}
+
+#[test]
 fn the_rate_of_a_class_follows_from_its_share() {
     let shaped = CbqClass { share: 3.0, rate: Some(Rate::megabits(5)), ..class(1) };
     let config =
@@ -221,7 +238,10 @@ fn each_parameter_is_checked() {
     assert_eq!(refused(vec![class(0), class(0)], None), Some("name"));
     assert_eq!(refused(vec![CbqClass { share: 0.0, ..class(0) }], None), Some("share"));
     for (share, field) in [
-        (f64::MIN_POSITIVE, None),
+        (1e-3, None),
+        (1e-3 - 1e-9, Some("share")),
+        // A share this small would starve its class.
+        (1e-308, Some("share")),
         (1e6, None),
         (1e6 + 1e-9, Some("share")),
         (-1.0, Some("share")),

@@ -17,7 +17,7 @@ pub struct ClassWeight {
 }
 
 /// The smallest and the largest weight: beyond them rounds become too many, or too coarse.
-const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-3..=1e6;
+pub(crate) const WEIGHTS: core::ops::RangeInclusive<f64> = 1e-3..=1e6;
 
 /// The weight of each class, checked.
 pub(crate) fn weights_by_class(weights: &[ClassWeight]) -> Result<Vec<f64>, ParameterError> {

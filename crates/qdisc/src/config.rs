@@ -12,14 +12,17 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use forebay_units::QueueSize;
+pub use forebay_units::QueueSize;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserialize, Deserializer, Error};
 
+pub use self::fit::{FittedValue, fitted};
 use crate::dbl::{FlowTableScope, SharedFlowTable};
 use crate::{
     CbqClass, CbqConfig, Dbl, DblConfig, Discipline, FlowKey, Guest, Packet, ParameterError, Queue, Rate, hash_flow,
 };
+
+mod fit;
 
 /// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
 /// with its configuration, the name in a file, what is built (a law in front of a FIFO, one that may share a table

@@ -5,12 +5,13 @@
 //! dynamic limit `dbl` gets one signal, a single drop or ECN mark. It then loses its credits one by one for as long as
 //! it stays above the limit. A flow without credits did not react and counts as belligerent: everything beyond
 //! `bf_buffer_limit_cells` is dropped until the flow has sent a few packets without a drop. Adaptive flows lose one
-//! packet and keep their share; low-rate flows lose nothing; a flood gets what the others do not use.
+//! packet and keep their share; low-rate flows lose nothing; a flood gets what the others do not use. How much the
+//! others use depends on `dbl_max_cells`: see below.
 //!
 //! # When to use it
-//! Use it against floods on fast links: the work for each packet is constant, the state is fixed, and a flood gets less
-//! than an equal share. The buffer needs room for several packets of each active flow; with less than a packet for
-//! each, it separates flows poorly.
+//! Use it against floods on fast links: the work for each packet is constant and the state is fixed. A flood gets less
+//! than an equal share if `dbl_max_cells` holds a TCP flow's share of a round trip; on longer paths it gets most of the
+//! link. The buffer needs room for several packets of each active flow.
 //!
 //! # Example
 //! ```toml
@@ -18,7 +19,10 @@
 //! ```
 //!
 //! Set `max_packet_size` to that of the traffic: what a belligerent flow may hold follows from it. `dbl_max_cells`
-//! bounds the buffer of a single flow, by default to 16 KB; raise it where a TCP flow needs more to fill its path.
+//! bounds the buffer of a single flow, by default to 16 KB. With n TCP flows it must be at least C · RTT / n, and
+//! `reference_cells` at least C · RTT; otherwise these flows do not fill their shares and a flood takes the rest. At
+//! 100 Mb/s with five TCP flows, 16 KB are enough up to a round trip of about 8 ms: the flood gets 4.7 to 11.5 Mb/s.
+//! From 18 ms on it gets 61 to 82 Mb/s, and with both lengths raised 0.7 to 1.3 Mb/s.
 //!
 //! # Source
 //! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent Flows

@@ -27,11 +27,11 @@
 //! # Where we differ
 //! - An indexed heap finds the longest queue in O(log n) instead of a walk over all queues (RFC 8290, section 4.1). Of
 //!   equally long queues the first in the table loses packets.
-//! - CoDel's rule not to drop with one packet left considers the queue's own bytes, as in RFC 8289; Linux considers the
-//!   bytes of all queues together.
-//! - A new queue that runs empty always goes to the old list (RFC 8290, section 4.2); in Linux only if that list has
-//!   others.
-//! - `memory_limit` counts the bytes of packets, not the kernel's buffers.
+//! - `preset = "linux"` selects four rules of Linux's `sch_fq_codel` in place of the RFC's. Newton's method computes
+//!   the square root (`newton16`). CoDel's rule not to drop with one packet left considers the bytes of all queues
+//!   together, not those of the queue. A new queue that runs empty goes to the old list only if that list has others;
+//!   in the RFC it always does (section 4.2). Packets that a full buffer evicts count as drops of their queue's CoDel.
+//! - `memory_limit` counts the bytes of packets, not the kernel's buffers. Linux's clock of 1.024 µs is not copied.
 //! - The set-associative hash of ns-3 and CAKE is not offered: a flow that found its set full shares a queue, and may
 //!   get one of its own while its packets still wait in the other, which reorders them.
 //!
@@ -68,6 +68,8 @@ use packet_pool::{Chain, PacketPool};
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct FqCodelConfig {
+    /// Source of the rules where the RFC and Linux differ, and of `square_root` if it is not given. Default: the RFC.
+    pub preset: FqCodelPreset,
     /// Limit of all queues together, in packets or bytes, not counting the packet being sent. Default: 10240 packets
     /// (RFC 8290, section 5.2).
     pub limit: QueueSize,
@@ -89,8 +91,8 @@ pub struct FqCodelConfig {
     pub interval: Span,
     /// Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.
     pub max_packet_size: Bytes,
-    /// Method by which CoDel computes the square root of the number of drops. Default: `exact`.
-    pub square_root: SquareRoot,
+    /// Method by which CoDel computes the square root of the number of drops. Default: `exact` (linux: `newton16`).
+    pub square_root: Option<SquareRoot>,
     /// Whether CoDel marks ECN-capable packets instead of dropping them. Default: yes (RFC 8290, section 5.2).
     pub ecn: bool,
     /// Delay from which every ECN-capable packet is marked, regardless of the control law (RFC 8290, section 5.2).
@@ -102,6 +104,7 @@ impl Default for FqCodelConfig {
     fn default() -> Self {
         let codel = CodelConfig::default();
         Self {
+            preset: FqCodelPreset::Rfc,
             limit: QueueSize::Packets(10_240),
             memory_limit: Bytes(32 << 20),
             flows: 1024,
@@ -110,7 +113,7 @@ impl Default for FqCodelConfig {
             target: codel.target,
             interval: codel.interval,
             max_packet_size: codel.max_packet_size,
-            square_root: codel.square_root,
+            square_root: None,
             ecn: true,
             ce_threshold: None,
         }
@@ -125,11 +128,26 @@ impl FqCodelConfig {
             target: self.target,
             interval: self.interval,
             max_packet_size: self.max_packet_size,
-            square_root: self.square_root,
+            square_root: self.square_root.unwrap_or(match self.preset {
+                FqCodelPreset::Rfc => SquareRoot::Exact,
+                FqCodelPreset::Linux => SquareRoot::Newton16,
+            }),
             ecn: self.ecn,
             ce_threshold: self.ce_threshold,
         }
     }
+}
+
+/// Source of the rules where implementations differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
+pub enum FqCodelPreset {
+    /// RFC 8290, with an exact square root.
+    #[default]
+    Rfc,
+    /// Linux's `sch_fq_codel`.
+    Linux,
 }
 
 /// The end of a list of queues.
@@ -193,6 +211,7 @@ struct Head<'a, P> {
     pool: &'a mut PacketPool<P>,
     packets: &'a mut Chain,
     backlog: &'a mut Backlog,
+    preset: FqCodelPreset,
 }
 
 impl<P: Packet> TimedQueue<P> for Head<'_, P> {
@@ -204,13 +223,17 @@ impl<P: Packet> TimedQueue<P> for Head<'_, P> {
     }
 
     fn bytes(&self) -> u64 {
-        self.packets.bytes()
+        match self.preset {
+            FqCodelPreset::Rfc => self.packets.bytes(),
+            FqCodelPreset::Linux => self.backlog.bytes,
+        }
     }
 }
 
 /// FQ-CoDel: flow queues with controlled delay.
 #[derive(Clone, Debug)]
 pub struct FqCodel<P> {
+    preset: FqCodelPreset,
     limit: Limit,
     memory_limit: u64,
     quantum: i64,
@@ -241,6 +264,7 @@ impl<P: Packet> FqCodel<P> {
         require(config.drop_batch > 0, "drop_batch", "be at least 1")?;
         let law = ControlLaw::new(&config.codel())?;
         Ok(Self {
+            preset: config.preset,
             limit,
             memory_limit: config.memory_limit.0,
             quantum: config.quantum.0 as i64,
@@ -283,12 +307,16 @@ impl<P: Packet> FqCodel<P> {
         while dropped < self.drop_batch && (dropped == 0 || dropped_bytes < length / 2) {
             let packets = &mut self.queues[victim as usize].packets;
             let is_arrival = victim == arrived && packets.len() == 1;
-            let mut head = Head { pool: &mut self.pool, packets, backlog: &mut self.backlog };
+            let mut head = Head { pool: &mut self.pool, packets, backlog: &mut self.backlog, preset: self.preset };
             let Some((packet, _)) = head.pop() else { break };
             dropped += 1;
             dropped_bytes += u64::from(packet.len_bytes());
             let reason = if is_arrival { DropReason::Overflow } else { DropReason::Evicted };
             cx.sink.dropped(packet, reason, !is_arrival);
+        }
+        if self.preset == FqCodelPreset::Linux {
+            let codel = &mut self.queues[victim as usize].codel;
+            codel.count = codel.count.saturating_add(dropped);
         }
         self.rank(victim);
     }
@@ -339,7 +367,8 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
                 self.retire(index);
                 continue;
             }
-            let mut head = Head { pool: &mut self.pool, packets: &mut queue.packets, backlog: &mut self.backlog };
+            let (pool, packets, backlog) = (&mut self.pool, &mut queue.packets, &mut self.backlog);
+            let mut head = Head { pool, packets, backlog, preset: self.preset };
             let packet = queue.codel.dequeue(&self.law, &mut head, cx);
             if let Some(packet) = packet {
                 queue.deficit -= i64::from(packet.len_bytes());
@@ -350,7 +379,7 @@ impl<P: Packet> Discipline<P> for FqCodel<P> {
             list.pop_front(&self.queues);
             match self.queues[index as usize].activity {
                 // Once through the old list, so that a flow cannot be new again before the others had their turns.
-                Activity::New => self.retire(index),
+                Activity::New if self.preset == FqCodelPreset::Rfc || self.old.len > 0 => self.retire(index),
                 _ => self.queues[index as usize].activity = Activity::Inactive,
             }
         }

@@ -197,13 +197,7 @@ fn codel_remembers_a_flow_whose_queue_ran_empty() {
         bench.dequeue();
     }
     while bench.dequeue().is_some() {}
-    let mut count = f64::NAN;
-    bench.discipline.flow_gauges(FlowKey(1), &mut |name, value| {
-        if name == "count" {
-            count = value;
-        }
-    });
-    assert_eq!(count, 5.0);
+    assert_eq!(gauge(&bench, 1, "count"), 5.0);
 }
 
 #[test]
@@ -219,6 +213,72 @@ fn marks_by_default() {
     bench.now = at(210);
     assert_eq!(bench.dequeue().unwrap().arrival.ecn, Ecn::CongestionExperienced);
     assert!(bench.dropped.0.is_empty());
+}
+
+fn linux() -> FqCodelConfig {
+    FqCodelConfig { preset: FqCodelPreset::Linux, ecn: false, ..FqCodelConfig::default() }
+}
+
+/// Value of a gauge of a flow.
+fn gauge(bench: &Bench<FqCodel<Labelled>>, flow: u64, wanted: &str) -> f64 {
+    let mut found = f64::NAN;
+    bench.discipline.flow_gauges(FlowKey(flow), &mut |name, value| {
+        if name == wanted {
+            found = value;
+        }
+    });
+    found
+}
+
+#[test]
+fn linux_computes_the_root_by_newtons_method_unless_told_otherwise() {
+    let root = |config: FqCodelConfig| config.codel().square_root;
+    assert_eq!((root(FqCodelConfig::default()), root(linux())), (SquareRoot::Exact, SquareRoot::Newton16));
+    assert_eq!(root(FqCodelConfig { square_root: Some(SquareRoot::Exact), ..linux() }), SquareRoot::Exact);
+}
+
+#[test]
+fn linux_drops_the_last_packet_of_a_queue_while_others_wait() {
+    for (config, drops) in [(FqCodelConfig { ecn: false, ..FqCodelConfig::default() }, false), (linux(), true)] {
+        let mut bench = bench(&FqCodelConfig { interval: Span::from_milliseconds(10), ..config });
+        for label in 0..200 {
+            bench.enqueue(Labelled::new(label, 2, 1000, 0));
+        }
+        // Flow 1 has two packets, both late, whenever it is served: one is left, less than the largest packet.
+        bench.enqueue(Labelled::new(1000, 1, 1000, 0));
+        for round in 1..4_u32 {
+            bench.enqueue(Labelled::new(1000 + round, 1, 1000, 0));
+            bench.now += Span::from_milliseconds(10);
+            while bench.dequeue().is_some_and(|packet| packet.arrival.flow == FlowKey(2)) {}
+        }
+        assert_eq!(bench.dropped.0.iter().any(|(packet, ..)| packet.arrival.flow == FlowKey(1)), drops);
+    }
+}
+
+#[test]
+fn in_linux_a_new_queue_that_ran_empty_with_no_others_is_new_again() {
+    for (config, activity) in [(FqCodelConfig::default(), Activity::Old), (linux(), Activity::Inactive)] {
+        let mut bench = bench(&config);
+        bench.enqueue(Labelled::new(0, 1, 100, 0));
+        // Two calls: the second finds the queue empty, and forgets it after a pass through the old list.
+        bench.dequeue();
+        let index = bench.discipline.queue_of(FlowKey(1));
+        assert_eq!(bench.discipline.queues[index as usize].activity, Activity::New);
+        bench.enqueue(Labelled::new(1, 2, 100, 0));
+        bench.dequeue();
+        assert_eq!(queue_of(&bench, 1).1, activity);
+    }
+}
+
+#[test]
+fn in_linux_evicted_packets_count_as_drops_of_their_queue() {
+    for (config, count) in [(FqCodelConfig::default(), 0.0), (linux(), 30.0)] {
+        let mut bench = bench(&FqCodelConfig { limit: QueueSize::Packets(59), ..config });
+        for label in 0..60 {
+            bench.enqueue(Labelled::new(label, 1, 1000, 0));
+        }
+        assert_eq!((bench.dropped.0.len(), gauge(&bench, 1, "count")), (30, count));
+    }
 }
 
 #[test]

@@ -6,13 +6,14 @@ use crate::Span;
 /// The inverse square root of 1, in units of 2^-32: as near to 1 as they go.
 pub(crate) const ONE: u32 = u32::MAX;
 
-/// One step of Newton's method, x (3 - n x²) / 2, from the estimate `inverse` of 1/sqrt(`count`) in units of 2^-32.
+/// One step of Newton's method, x (3 - n x²) / 2, from the estimate `inverse` of 1/sqrt(`count`) in units of 2^-32. If
+/// `count` has jumped up so far that the bracket is negative, the result wraps as in Linux.
 pub(crate) const fn newton_step(inverse: u32, count: u32) -> u32 {
     let x = inverse as u64;
     let x_squared = (x * x) >> 32;
     // Two bits less, so that the product fits.
-    let bracket = (3_u64 << 32).saturating_sub(count as u64 * x_squared) >> 2;
-    ((bracket * x) >> 31) as u32
+    let bracket = (3_u64 << 32).wrapping_sub(count as u64 * x_squared) >> 2;
+    (bracket.wrapping_mul(x) >> 31) as u32
 }
 
 /// `span` over the square root whose inverse is given in units of 2^-32.
@@ -35,6 +36,13 @@ mod tests {
             }
             assert!((f64::from(inverse) / 4_294_967_296.0 / exact - 1.0).abs() < 1e-6, "{count}");
         }
+    }
+
+    #[test]
+    fn a_jump_of_the_count_wraps_as_in_linux() {
+        // Linux, codel_Newton_step(), evaluated by hand for 16 bits of the inverse.
+        let bits = |count| newton_step(ONE & 0xffff_0000, count) >> 16;
+        assert_eq!([2, 5, 31, 65].map(bits), [32769, 5, 44, 95]);
     }
 
     #[test]

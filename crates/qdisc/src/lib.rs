@@ -109,7 +109,7 @@ pub use drop_tail::{DropTail, DropTailConfig};
 pub use drr::{Drr, DrrConfig};
 pub use feng_red::{FengRed, FengRedConfig};
 pub use fifo::Fifo;
-pub use fq_codel::{FqCodel, FqCodelConfig};
+pub use fq_codel::{FqCodel, FqCodelConfig, FqCodelPreset};
 pub use fred::{Fred, FredConfig};
 pub use guest::{Guest, GuestDiscipline, GuestFault, GuestQueue, Moment, Order};
 pub use hash::{hash_flow, table_index};

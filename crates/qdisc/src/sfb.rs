@@ -45,12 +45,17 @@
 //! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
 //!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
 //! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
-//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.0005`, `decrement = 0.00005`,
-//!   `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and 20 at once, of 1500 B here and of any
-//!   size there), `rate_limit_scope = "aggregate"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit`
-//!   the interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it: Linux warms up the second set
-//!   only for the last minute, does not react to a full queue, and drops some of the packets with a probability above
-//!   one half even if they are ECN-capable.
+//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.00050354` and `decrement =
+//!   0.000045776` (33 and 3 of 65536 steps), `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and
+//!   20 at once), `rate_limit_scope = "linux"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit` the
+//!   interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it: Linux warms up the second set only
+//!   for the last minute, does not react to a full queue, and drops some of the packets with a probability above one
+//!   half even if they are ECN-capable.
+//! - With these values a flood gets 8 to 33 % more here than through a kernel, for a reason that is not known. Among 4
+//!   and 20 TCP flows at 20 Mb/s the flood stays below probability 1, so that the limiter never acts, and even, Poisson
+//!   or bursty packets change its goodput by less than 10 %. A bin's probability only rises from 20 packets on and only
+//!   falls when it is empty. In between it keeps the value that chance has given it, and the goodput scatters by up to
+//!   a half from seed to seed.
 //!
 //! # Cost
 //! 32 bytes for each of the `levels` times `bins` bins, regardless of the number of flows. A double-buffered moving
@@ -211,7 +216,7 @@ impl Sfb {
         self.offenders = offenders(polluted / levels, self.bins_per_level);
         let shares = match self.scope {
             SfbRateLimitScope::PerBin => 1.0,
-            SfbRateLimitScope::Aggregate => self.offenders.max(1.0),
+            SfbRateLimitScope::Aggregate | SfbRateLimitScope::Linux => self.offenders.max(1.0),
         };
         self.limiter.set_rate(self.link_rate.scaled((shares / flows).min(1.0)));
     }

@@ -493,6 +493,8 @@ conforms!(codel_ecn_as_in_linux: discipline Codel,
 conforms!(fq_codel_defaults: discipline FqCodel,
     FqCodelConfig::default(), fq_codel_work(room_for(LONGEST) + 63, 10_240));
 conforms!(fq_codel_small: discipline FqCodel, fq_codel(), fq_codel_work(3, 20));
+conforms!(fq_codel_as_in_linux: discipline FqCodel,
+    FqCodelConfig { preset: FqCodelPreset::Linux, ..fq_codel() }, fq_codel_work(3, 20));
 conforms!(fq_codel_in_bytes: discipline FqCodel,
     FqCodelConfig { limit: QueueSize::Bytes(20_000), memory_limit: Bytes(15_000), ecn: false, ..fq_codel() },
     fq_codel_work(room_for(15_000) + 2, 375));

@@ -1,7 +1,10 @@
 //! The names that follow from a scenario: of flows, of links, and of the queues at their sending ends, which have the
 //! names of their links.
 
+use forebay_units::Rate;
+
 use crate::lan::Lan;
+use crate::layout::Layout;
 use crate::schema::{FlowGroup, HostCount, OneOrMany, ScenarioSpec, SwitchTopology, Topology, Transport};
 
 /// The link from the router to the sink (star) or to the other router (dumbbell).
@@ -72,6 +75,13 @@ pub fn back(flow: &str) -> String {
 
 /// The switch of the topology that has only one.
 pub const SWITCH: &str = "switch";
+
+/// Rate of the slowest of these links; `None` if there is none of them.
+#[must_use]
+pub fn slowest(spec: &ScenarioSpec, links: &[String]) -> Option<Rate> {
+    let all = Layout::new(spec, spec.seed).links;
+    all.into_iter().filter(|candidate| links.contains(&candidate.name)).map(|link| link.spec.rate).min()
+}
 
 /// Names of all flows, group after group.
 pub fn flows(spec: &ScenarioSpec) -> impl Iterator<Item = String> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -97,6 +98,8 @@ class ReplayResult:
     """Packets that may carry IP but show no IP header. All packets of one EtherType are one flow."""
     packets_missed: int = 0
     """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
+    fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
+    """Parameters of each queue that were not given and follow from the rate of the port, by its label."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
         """Return the queues over time as one long frame.
@@ -146,7 +149,13 @@ class ReplayResult:
         facts = {name: getattr(self, name) for name in _FACTS}
         facts["warnings"] = [dict(warning) for warning in self.warnings]
         tables = {table: getattr(self, table).to_dicts() for table in _TABLES}
-        return {**facts, **tables, "series": [entry.to_dict(values=series) for entry in self.all_series]}
+        fitted = {label: dict(it) for label, it in self.fitted.items()}
+        return {
+            **facts,
+            **tables,
+            "fitted": fitted,
+            "series": [entry.to_dict(values=series) for entry in self.all_series],
+        }
 
     def to_json(self, *, series: bool = False) -> str:
         """Return the whole result as one JSON document, as `forebay replay --json` prints it.
@@ -190,9 +199,10 @@ class ReplayResult:
         path = Path(folder)
         try:
             document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
-            document = {**_LATER, "warnings": [], **document}
+            document = {**_LATER, "warnings": [], "fitted": {}, **document}
             kept: dict[str, Any] = {name: document[name] for name in _FACTS}
             kept["warnings"] = tuple(Warned(text=it["text"], remedy=it["remedy"]) for it in document["warnings"])
+            kept["fitted"] = document["fitted"]
             kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
             return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:

@@ -12,6 +12,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.comparison.contenders import Contender, contenders_of, disciplines
+from forebay.comparison.fit import fitted_to
 from forebay.errors import CaptureError, InputError
 from forebay.folder import begun, sweep
 from forebay.frames import frame_of
@@ -45,7 +46,8 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         rate: The rate of each port: `"20 Mbps"`.
         queue: The name of a discipline. Several, `["dbl", "red"]` or `"dbl,red"`, see the same packets side by side. A
             name may carry a label and parameters, `"gentle=red:gentle=true"`. A mapping goes from labels to queues:
-            `{"small": {"drop_tail": {"limit": "20 packets"}}}`.
+            `{"small": {"drop_tail": {"limit": "20 packets"}}}`. A limit and thresholds that are not given follow from
+            the rate of the port.
         settings: Parameters of every queue that has them: `{"limit": "100 packets"}`.
         destination: Replay only packets to this address: a capture holds both directions, and a port sends one.
         seed: The seed of the disciplines' random numbers.
@@ -82,6 +84,8 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
     with _appearing(targets) as partial:
         files = [[None if path is None else partial[path] for path in paths] for paths in wanted]
         parameters = _parameters(contenders, settings or {})
+        fitted = [_fitted(it, rate, own) for it, own in zip(contenders, parameters, strict=True)]
+        parameters = [{**link, **own} for link, own in zip(fitted, parameters, strict=True)]
         queues = [
             (it.label, it.discipline, override_texts(own), delivered, dropped)
             for it, own, delivered, dropped in zip(contenders, parameters, *files, strict=True)
@@ -90,7 +94,8 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         series = tuple(Series(**entry) for entry in raw.pop("series"))
         tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
         warnings = tuple(Warned(text=entry["text"], remedy=entry["remedy"]) for entry in raw.pop("warnings"))
-        facts: dict[str, Any] = {**raw, **tables, "warnings": warnings}
+        labels = {it.label: link for it, link in zip(contenders, fitted, strict=True)}
+        facts: dict[str, Any] = {**raw, **tables, "warnings": warnings, "fitted": labels}
         result = ReplayResult(capture=os.fspath(capture), all_series=series, **facts)
         if out is not None:
             result.save(out)
@@ -158,6 +163,14 @@ def _parameters(contenders: Sequence[Contender], settings: Mapping[str, object])
         }
         chosen.append({**shared, **contender.parameters})
     return chosen
+
+
+def _fitted(contender: Contender, rate: str, given: Mapping[str, object]) -> dict[str, str | float]:
+    """Return the parameters that follow from the port's rate; none where the core is going to refuse what was given."""
+    try:
+        return fitted_to(contender.discipline, rate, None, {_name(key): value for key, value in given.items()})
+    except ValueError:
+        return {}
 
 
 def _name(key: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import RenderableType
 from rich.markup import escape
 
+from forebay.comparison.fit import notes_on
 from forebay.document import Document
 from forebay.folding import Column, folded
 from forebay.quantity import SECONDS, Scale, column_scale, scale
@@ -26,6 +27,7 @@ def terminal_tables(document: Document, width: int) -> list[RenderableType]:
     queues: list[Row] = document["queues"]
     tables: list[RenderableType] = [*_head(document), ""]
     tables += folded("queue", [row["queue"] for row in queues], _queue_columns(queues), width, title="Queues")
+    tables += [f"[dim]{_safe(line)}[/]" for line in notes_on(document.get("fitted", {}))]
     if len(queues) > _MOST_QUEUES_OF_FLOWS:
         hint = f"flows are shown for at most {_MOST_QUEUES_OF_FLOWS} queues; --json and --out have those of all queues"
         return [*tables, f"[dim]{hint}[/]"]

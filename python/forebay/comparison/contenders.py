@@ -14,6 +14,8 @@ from forebay import _core
 from forebay.errors import InputError, ScenarioError
 from forebay.scenario import Scenario, override_texts
 
+from .fit import Fitted, fitted_to
+
 Settings = Mapping[str, Mapping[str, object]]
 """Parameters by the name of a discipline: `{"red": {"min_threshold": "64 packets"}}`; under "all" for each that has
 them."""
@@ -220,20 +222,44 @@ def _no_queue(path: str, kind: str) -> tuple[str, ...]:
 def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
     """Return the scenario with that queue.
 
-    The queue keeps the limit of the one it replaces; where the scenario has the same discipline there already, it keeps
-    all of its parameters. `settings`, then the contender's own parameters, come on top. Raises ScenarioError.
+    Where the scenario has the same discipline there already, it keeps all of its parameters. Any other is fitted to the
+    link and to the limit of the queue that it replaces. `settings`, then the contender's own parameters, come on top.
+    Raises ScenarioError.
     """
-    present = _present(scenario, place.path)
     name = contender.discipline
-    own = present.get(name)
-    keys = disciplines()[name]
-    limits = [table["limit"] for table in present.values() if "limit" in table and "limit" in keys]
-    kept = {"limit": limits[0]} if limits else {}
-    overrides: list[tuple[str, object]] = [(place.path, {name: own if own is not None else kept})]
-    shared = {key: value for key, value in settings.get(ALL, {}).items() if key in keys}
-    parameters = {**shared, **settings.get(name, {}), **contender.parameters}
-    overrides += [(f"{place.path}.{name}.{key}", value) for key, value in parameters.items()]
+    own = _present(scenario, place.path).get(name)
+    kept = own if own is not None else fitted_queue(scenario, place, contender, settings)
+    overrides: list[tuple[str, object]] = [(place.path, {name: kept})]
+    overrides += [(f"{place.path}.{name}.{key}", value) for key, value in _given(contender, settings).items()]
     return scenario.override(dict(overrides))
+
+
+def fitted_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Fitted:
+    """Return the parameters that the link and the replaced queue decide: those that nothing else gives."""
+    present = _present(scenario, place.path)
+    if contender.discipline in present:
+        return {}
+    rate_bps = _core.slowest_rate(scenario.to_toml(), scenario.file_name, (), place.links)
+    if rate_bps is None:
+        return {}
+    given = _given(contender, settings)
+    limits = [table.get("limit", _default_limit(name)) for name, table in present.items()]
+    return fitted_to(contender.discipline, f"{rate_bps} bps", limits[0] if limits else None, given)
+
+
+def _given(contender: Contender, settings: Settings) -> dict[str, object]:
+    """Return the parameters that `settings` and the contender give."""
+    keys = disciplines()[contender.discipline]
+    shared = {key: value for key, value in settings.get(ALL, {}).items() if key in keys}
+    return {**shared, **settings.get(contender.discipline, {}), **contender.parameters}
+
+
+@cache
+def _default_limit(discipline: str) -> str | None:
+    """Return the limit of a queue that states none."""
+    parameters = next((it["parameters"] for it in _core.choices() if it["name"] == discipline), ())
+    default = next((it["default"] for it in parameters if it["name"] == "limit"), None)
+    return None if default is None else str(tomllib.loads(f"limit = {default}")["limit"])
 
 
 def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:
@@ -252,9 +278,19 @@ def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:
     return place if isinstance(place, dict) else {}
 
 
+@dataclass(frozen=True)
+class Fit:
+    """A contender that fits the scenario."""
+
+    contender: Contender
+    scenario: Scenario
+    fitted: Fitted
+    """Parameters that were not given."""
+
+
 def fitting(
     scenario: Scenario, place: Place, contenders: Sequence[Contender], settings: Settings, *, lenient: bool
-) -> tuple[list[tuple[Contender, Scenario]], list[str]]:
+) -> tuple[list[Fit], list[str]]:
     """Each contender with its scenario, and why others were left out.
 
     With `lenient`, for all disciplines at once, one that does not fit the scenario is left out; else it is an error.
@@ -262,12 +298,14 @@ def fitting(
     fit, left_out = [], []
     for contender in contenders:
         try:
-            fit.append((contender, with_queue(scenario, place, contender, settings)))
+            variant = with_queue(scenario, place, contender, settings)
         except ScenarioError as error:
             if not lenient:
                 raise
             reason = str(error).splitlines()[0].strip(" \u00d7")
             left_out.append(f"{contender.label} is left out: {reason}")
+            continue
+        fit.append(Fit(contender, variant, fitted_queue(scenario, place, contender, settings)))
     return fit, left_out
 
 

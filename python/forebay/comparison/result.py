@@ -93,6 +93,8 @@ class Comparison:
     """The scenario as TOML; empty for finished runs of several scenarios."""
     left_out: tuple[str, ...] = ()
     """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
+    fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
+    """Parameters of each queue that were not given and follow from the link and its buffer, by its label."""
 
     def plot(self) -> Figure:
         """Draw all of it as one matplotlib figure with a row per queue."""
@@ -135,7 +137,8 @@ class Comparison:
             groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
             rows.append({**row, "parameters": self.parameters[row["queue"]], "groups": groups})
         document = {name: getattr(self, name) for name in _FACTS}
-        return document | {"queues": rows, "runs": self.runs.to_dicts(), "left_out": list(self.left_out)}
+        facts = {"left_out": list(self.left_out), "fitted": {label: dict(it) for label, it in self.fitted.items()}}
+        return document | {"queues": rows, "runs": self.runs.to_dicts()} | facts
 
     def to_json(self) -> str:
         """Return the whole comparison as one JSON document, as `forebay compare --json` prints it."""
@@ -178,6 +181,7 @@ class Comparison:
                 runs=runs,
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
+                fitted=document.get("fitted", {}),
             )
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"

@@ -21,7 +21,7 @@ from forebay.runs.workers import Where, Workers
 from forebay.scenario import Scenario
 from forebay.seeds import seeds_from
 
-from .contenders import ALL, Contender, Place, Settings, contenders_of, find_place, fitting, queue_text
+from .contenders import ALL, Fit, Place, Settings, contenders_of, find_place, fitting, queue_text
 from .result import Comparison, Row, frames_of, measure_cost
 
 RUNS = "runs"
@@ -52,7 +52,8 @@ def compare(  # noqa: PLR0913 - all but two are optional
         scenario: A scenario, or the path of a scenario file.
         queues: Names of disciplines, `["red", "dbl"]` or `"red,dbl"`; `"all"`; or queues as a scenario has them, by
             their label: `{"RED": {"red": {"min_threshold": "64 packets"}}}`. A name may carry a label and parameters:
-            `"gentle=red:gentle=true"`. Each discipline keeps the limit of the queue that it replaces.
+            `"gentle=red:gentle=true"`. Each discipline keeps the limit of the queue that it replaces; its thresholds,
+            if they are not given, follow from the link.
         at: The path of the queue to replace. Default: the bottleneck's.
         settings: Parameters by the name of a discipline: `{"red": {"min_threshold": "64 packets"}}`. Those under
             `"all"` go to every discipline that has them.
@@ -117,7 +118,7 @@ def run_comparison(
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
     # Nothing is written before there is something to run on.
-    guests = Guests.together(variant.guests() for _, variant in fit)
+    guests = Guests.together(it.scenario.guests() for it in fit)
     with where.hire(len(fit) * len(numbers), guests) as workers, kept_in(out) as folder:
         rows = _rows(fit, guests, place, scenario, numbers, workers, folder / RUNS, progress or _no_progress)
     table, groups, runs = frames_of(rows)
@@ -128,6 +129,7 @@ def run_comparison(
         duration_s=scenario.duration_s,
         rate_bps=rows[0].runs[0][1].rate_bps,
         parameters={row.label: row.queue for row in rows},
+        fitted={it.contender.label: dict(it.fitted) for it in fit},
         toml=scenario.to_toml(),
         left_out=tuple(left_out),
         table=table,
@@ -144,7 +146,7 @@ def _unrecorded(scenario: Scenario) -> Scenario:
 
 
 def _rows(
-    fit: list[tuple[Contender, Scenario]],
+    fit: list[Fit],
     guests: Guests,
     place: Place,
     scenario: Scenario,
@@ -154,7 +156,7 @@ def _rows(
     progress: OnStep,
 ) -> list[Row]:
     """Run every contender under every seed, then measure the cost of each, one after the other."""
-    texts = {contender.label: variant.to_toml() for contender, variant in fit}
+    texts = {it.contender.label: it.scenario.to_toml() for it in fit}
     code = digest_of(guests)
     todo = [
         Job(label, f"{scenario.name} ({label})", seed, text, code) for label, text in texts.items() for seed in seeds
@@ -175,7 +177,7 @@ def _rows(
         for job, outcome in finished:
             found[job.key][job.seed] = measure(outcome.tables, place.links, measured_s)
     rows = []
-    for contender, variant in fit:
+    for contender, variant in ((it.contender, it.scenario) for it in fit):
         runs = sorted(found[contender.label].items())
         cost = measure_cost(texts[contender.label], place.links[0], runs, guests)
         rows.append(Row(contender.label, contender.discipline, queue_text(variant, place), runs, cost))

@@ -13,6 +13,8 @@ from forebay import folding
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale, scale
 
+from .fit import notes_on
+
 if TYPE_CHECKING:
     from .result import Comparison
 
@@ -96,7 +98,7 @@ def _notes(comparison: Comparison) -> list[str]:
     if max(comparison.table.get_column("seeds").to_list()) > 1:
         notes.append("Means over seeds ± half the 95 % confidence interval.")
     notes.append("CPU: the discipline alone, measured apart from the simulator under the load of these runs.")
-    return notes
+    return [*notes, *notes_on(comparison.fitted)]
 
 
 def markdown(comparison: Comparison) -> str:

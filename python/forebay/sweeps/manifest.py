@@ -83,4 +83,5 @@ def _manifest(plan: Plan, command: str) -> dict[str, Any]:
         "points": [dict(point.settings) for point in plan.points],
         "seeds": [plan.seeds[0], plan.seeds[-1]],
         "left_out": list(plan.left_out),
+        "fitted": {label: dict(it) for label, it in plan.fitted.items()},
     }

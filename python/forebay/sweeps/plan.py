@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
-from forebay.comparison.contenders import Contender, Place, contenders_of, find_place, fitting
+from forebay.comparison.contenders import Fit, Place, contenders_of, find_place, fitted_queue, fitting, with_queue
+from forebay.comparison.fit import Fitted
 from forebay.errors import InputError, ScenarioError
 from forebay.guests import Guests, digest_of
 from forebay.runs.job import Job
@@ -56,6 +57,8 @@ class Point:
     """Simulated time that the result tables cover."""
     links: tuple[str, ...] | None
     """The links whose queues are looked at; None for all that have one."""
+    fitted: Fitted = field(default_factory=dict)
+    """Parameters of the discipline that were not given and follow from the link and its buffer."""
 
     @property
     def label(self) -> str:
@@ -80,6 +83,18 @@ class Plan:
     def seeds(self) -> range:
         """The seeds that every point is run under at first."""
         return seeds_from(self.scenario.seed, self.request.seeds)
+
+    @property
+    def fitted(self) -> dict[str, Fitted]:
+        """Fitted parameters by the label of the discipline, or of the point where they differ from point to point."""
+        by_queue: dict[str, list[Point]] = {}
+        for point in self.points:
+            by_queue.setdefault(str(point.settings.get(QUEUE, "")), []).append(point)
+        found: dict[str, Fitted] = {}
+        for label, points in by_queue.items():
+            alike = all(point.fitted == points[0].fitted for point in points)
+            found |= {label: points[0].fitted} if alike else {point.label: point.fitted for point in points}
+        return {label: fitted for label, fitted in found.items() if fitted}
 
     @property
     def keys(self) -> list[str]:
@@ -109,7 +124,7 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
     variants, left_out = _variants(base, request)
 
     def fits(settings: Mapping[str, Value]) -> object:
-        return next(iter(variants.values())).override(settings)
+        return variants[0].scenario.override(settings)
 
     axes = parse_axes(request.vary, fits)
     if QUEUE in request.vary:
@@ -118,12 +133,44 @@ def make_plan(scenario: Scenario, request: Request) -> Plan:
     found = points_of(axes, way=request.way, samples=request.samples, seed=scenario.seed)
     points: list[Point] = []
     moves = any(key.split(".")[0] == "topology" for settings in found[:1] for key in settings)
-    for label, variant in variants.items():
-        links = _watched(variant, request.at)
+    for variant in variants:
+        links = _watched(variant.scenario, request.at)
         for settings in found:
-            points.append(_point(len(points), label, variant, settings, request, _Watch(links, moves)))
-    guests = Guests.together(variant.guests() for variant in variants.values())
+            points.append(_point(len(points), variant, settings, request, _Watch(links, moves)))
+    guests = Guests.together(variant.scenario.guests() for variant in variants)
     return Plan(scenario, request, tuple(axes), tuple(points), tuple(left_out), guests)
+
+
+@dataclass(frozen=True)
+class _Variant:
+    """The scenario under a discipline, or as it is."""
+
+    scenario: Scenario
+    base: Scenario
+    place: Place | None = None
+    fit: Fit | None = None
+
+    @property
+    def label(self) -> str:
+        return self.fit.contender.label if self.fit else ""
+
+    def at(self, settings: Settings, request: Request, *, moves: bool) -> tuple[Scenario, Fitted]:
+        """Return the scenario with these settings, its queue fitted to the link that they make, and what was fitted."""
+        if self.fit is None or self.place is None:
+            return self.scenario.override(settings) if settings else self.scenario, {}
+        path = self.place.path
+        own = {key: value for key, value in settings.items() if key.startswith(f"{path}.")}
+        given = {key.removeprefix(f"{path}.{self.fit.contender.discipline}.") for key in own}
+        fitted, there = self.fit.fitted, self.scenario
+        rest = {key: value for key, value in settings.items() if key not in own}
+        if rest and moves:
+            base, chosen = self.base.override(rest), request.settings or {}
+            there = with_queue(base, self.place, self.fit.contender, chosen)
+            fitted = fitted_queue(base, self.place, self.fit.contender, chosen)
+        elif rest:
+            there = there.override(rest)
+        fitted = {name: value for name, value in fitted.items() if name not in given}
+        return there.override(own) if own else there, fitted
 
 
 @dataclass(frozen=True)
@@ -133,34 +180,34 @@ class _Watch:
     """Whether what varies may change which links there are."""
 
 
-def _point(index: int, label: str, variant: Scenario, settings: Settings, request: Request, watch: _Watch) -> Point:
+def _point(index: int, variant: _Variant, settings: Settings, request: Request, watch: _Watch) -> Point:
     try:
-        there = variant.override(settings) if settings else variant
+        there, fitted = variant.at(settings, request, moves=watch.moves)
     except ScenarioError as error:
         where = ", ".join(f"{key}={value}" for key, value in settings.items())
         message = f"the point {where} is not a valid scenario:\n{error}"
         raise InputError(message) from None
     links = _watched(there, request.at) if watch.moves else watch.links
-    named: dict[str, Value] = {QUEUE: label} if label else {}
-    return Point(index, named | settings, there.to_toml(), there.duration_s - there.warmup_s, links)
+    named: dict[str, Value] = {QUEUE: variant.label} if variant.label else {}
+    return Point(index, named | settings, there.to_toml(), there.duration_s - there.warmup_s, links, fitted)
 
 
-def _variants(base: Scenario, request: Request) -> tuple[dict[str, Scenario], Sequence[str]]:
-    """Return the scenario under each discipline, by its label; without disciplines as it is, under an empty one."""
+def _variants(base: Scenario, request: Request) -> tuple[list[_Variant], Sequence[str]]:
+    """Return the scenario under each discipline; without disciplines as it is."""
     if request.queues is None:
         for given, option in ((request.at, "--at"), (request.settings, "--settings")):
             if given:
                 message = f"{option} needs --queues\nhint: name disciplines: --queues red,dbl"
                 raise InputError(message)
-        return {"": base}, ()
-    contenders: list[Contender] = contenders_of(request.queues)
-    place: Place = find_place(base, request.at)
+        return [_Variant(base, base)], ()
+    contenders = contenders_of(request.queues)
+    place = find_place(base, request.at)
     lenient = request.queues in ("all", ["all"])
     fit, left_out = fitting(base, place, contenders, request.settings or {}, lenient=lenient)
     if not fit:
         message = f"no discipline fits this scenario: {left_out[0]}\nhint: look at the limit of its queue"
         raise InputError(message)
-    return {contender.label: variant for contender, variant in fit}, left_out
+    return [_Variant(it.scenario, base, place, it) for it in fit], left_out
 
 
 def _watched(scenario: Scenario, at: str | None) -> tuple[str, ...] | None:

@@ -82,6 +82,9 @@ class Sweep:
     """The command line that repeats the sweep; empty for a sweep made in Python."""
     left_out: tuple[str, ...] = ()
     """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
+    fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
+    """Parameters that were not given and follow from the link and its buffer: by the label of the discipline, or by
+    that of the point where they differ from point to point."""
 
     @property
     def failures(self) -> pl.DataFrame:
@@ -106,6 +109,7 @@ class Sweep:
         return {
             **{name: getattr(self, name) for name in facts},
             **{name: list(getattr(self, name)) for name in lists},
+            "fitted": {label: dict(it) for label, it in self.fitted.items()},
             "points": self.points.to_dicts(),
             "runs": self.runs.to_dicts(),
         }
@@ -140,7 +144,8 @@ class Sweep:
     def _description(self) -> Document:
         """Return what `load` needs beside the tables."""
         texts = {name: getattr(self, name) for name in ("scenario", "description", "toml", "command")}
-        return {**texts, "keys": list(self.keys), "left_out": list(self.left_out)}
+        fitted = {label: dict(it) for label, it in self.fitted.items()}
+        return {**texts, "keys": list(self.keys), "left_out": list(self.left_out), "fitted": fitted}
 
     def _is_described_by(self, path: Path) -> bool:
         try:
@@ -177,6 +182,7 @@ class Sweep:
                 toml=facts["toml"],
                 command=facts["command"],
                 left_out=tuple(facts["left_out"]),
+                fitted=facts.get("fitted", {}),
             )
         except FileNotFoundError as error:
             message = f"{path} holds no finished sweep: there is no {error.filename}"
@@ -212,6 +218,7 @@ def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
         toml=plan.scenario.to_toml(),
         command=command,
         left_out=plan.left_out,
+        fitted=plan.fitted,
     )
 
 

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import folding
+from forebay.comparison.fit import notes_on
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale
 
@@ -37,7 +38,7 @@ def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
             ]
         if max(seeds, default=0) > 1:
             tables.append("[dim]Means over seeds ± half the 95 % confidence interval.[/]")
-    tables += [f"[dim]{escape(line)}[/]" for line in sweep.left_out]
+    tables += [f"[dim]{escape(line)}[/]" for line in (*sweep.left_out, *notes_on(sweep.fitted))]
     failures = failures_text(sweep)
     return [*tables, f"[red]{escape(failures)}[/]"] if failures else tables
 

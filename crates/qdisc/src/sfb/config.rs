@@ -78,8 +78,12 @@ pub enum SfbRateLimitScope {
     /// Each bin: an identified flow passes while one of its bins has tokens left. Table II of the paper fits this.
     #[default]
     PerBin,
-    /// All identified flows together have one, as in Linux.
+    /// All identified flows together have one.
     Aggregate,
+    /// All identified flows together have one, kept as in Linux: it counts packets, of 1500 B each in `rate_limit` and
+    /// `burst`. It is refilled only when it is empty, and an arrival that finds no whole token discards the time since
+    /// the last attempt. Packets that come faster than the limit therefore get nothing after the first burst.
+    Linux,
 }
 
 /// How the fair share is estimated to which identified flows are held.

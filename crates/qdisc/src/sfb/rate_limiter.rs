@@ -9,6 +9,34 @@ use super::bins::{Bins, Place};
 use super::config::SfbRateLimitScope;
 use crate::{Rate, Span, Time};
 
+/// Bytes of a packet where Linux counts packets.
+const LINUX_PACKET_BYTES: u64 = 1500;
+
+/// The bucket of Linux's `sfb_rate_limit()`.
+#[derive(Clone, Copy, Debug)]
+struct LinuxBucket {
+    tokens: u64,
+    tried_at: Time,
+}
+
+impl LinuxBucket {
+    /// Longest time that a refill counts.
+    const MOST_AGE: Span = Span::from_seconds(10);
+
+    /// Takes a token. An empty bucket is refilled first; what is less than a token is lost.
+    fn take(&mut self, rate: Rate, burst: u64, now: Time) -> bool {
+        if self.tokens < 1 {
+            let age = now.since(self.tried_at).min(Self::MOST_AGE);
+            let packet = rate.transmission_time(LINUX_PACKET_BYTES).picoseconds().max(1);
+            self.tokens = (age.picoseconds() / packet).min(burst);
+            self.tried_at = now;
+        }
+        let passes = self.tokens >= 1;
+        self.tokens -= u64::from(passes);
+        passes
+    }
+}
+
 /// Token buckets: one in each bin, or one for all.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimiter {
@@ -19,13 +47,15 @@ pub(crate) struct RateLimiter {
     depth: Span,
     /// The bucket that all share.
     aggregate_paid_until: Time,
+    linux: LinuxBucket,
 }
 
 impl RateLimiter {
     /// Full buckets of `burst_bytes` that refill at `rate`.
     pub fn new(scope: SfbRateLimitScope, rate: Rate, burst_bytes: u64) -> Self {
         let depth = rate.transmission_time(burst_bytes);
-        Self { scope, rate, burst_bytes, depth, aggregate_paid_until: Time::ZERO }
+        let linux = LinuxBucket { tokens: burst_bytes / LINUX_PACKET_BYTES, tried_at: Time::ZERO };
+        Self { scope, rate, burst_bytes, depth, aggregate_paid_until: Time::ZERO, linux }
     }
 
     /// The limit.
@@ -49,6 +79,7 @@ impl RateLimiter {
         let may_pass = match self.scope {
             SfbRateLimitScope::PerBin => bins.at(place).any(|bin| ready(bin.paid_until)),
             SfbRateLimitScope::Aggregate => ready(self.aggregate_paid_until),
+            SfbRateLimitScope::Linux => self.linux.take(self.rate, self.burst_bytes / LINUX_PACKET_BYTES, now),
         };
         bins.update(place, |bin| bin.limited_at = now);
         bins.update_warm_up(place, |bin| bin.limited_at = now);
@@ -68,6 +99,7 @@ impl RateLimiter {
                 bins.update_warm_up(place, |bin| bin.paid_until = bin.paid_until.max(best));
             }
             SfbRateLimitScope::Aggregate => pay(&mut self.aggregate_paid_until),
+            SfbRateLimitScope::Linux => {}
         }
         true
     }
@@ -104,6 +136,27 @@ mod tests {
             let rate = passed(scope, &[1], None);
             assert!((125_000.0..=125_300.0).contains(&rate), "{scope:?}: {rate}");
         }
+    }
+
+    #[test]
+    fn linux_gives_a_steady_flood_nothing_after_the_first_burst() {
+        // 1 Mb/s is a packet of 1500 B in 12 ms, and the burst is two packets. A packet each millisecond never waits
+        // that long.
+        assert_eq!(passed(SfbRateLimitScope::Linux, &[1], None), 2.0 * 1000.0 / 20.0);
+    }
+
+    #[test]
+    fn linux_passes_packets_that_come_slower_than_the_limit() {
+        let mut bins = Bins::new(2, 23, (), None, false, 3);
+        let place = bins.locate(FlowKey(1));
+        let mut limiter = RateLimiter::new(SfbRateLimitScope::Linux, Rate::megabits(1), 3000);
+        let mut passes =
+            |millisecond| limiter.passes(&mut bins, &place, 1000, Time::ZERO + Span::from_milliseconds(millisecond));
+        // The first two have the burst. A try at 10 ms is too early and discards its time.
+        let course = [(0, true), (0, true), (10, false), (20, false), (32, true), (33, false), (45, true)];
+        assert_eq!(course.map(|(millisecond, _)| passes(millisecond)), course.map(|(_, expected)| expected));
+        // A long pause refills the burst, no more.
+        assert_eq!([passes(900), passes(900), passes(900)], [true, true, false]);
     }
 
     #[test]
