@@ -16,6 +16,7 @@ mod port_spec;
 mod run;
 pub mod schema;
 mod validate;
+pub mod warnings;
 
 pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
