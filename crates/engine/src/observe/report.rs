@@ -5,7 +5,7 @@ use forebay_qdisc::Span;
 use crate::error::RunError;
 use crate::link::LinkReport;
 use crate::observe::deadlock;
-use crate::observe::deadlock::BufferWait;
+use crate::observe::deadlock::PortWait;
 use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::flow_table::{FlowTable, Passed};
@@ -37,7 +37,7 @@ pub struct Report {
     held: u64,
     control: ControlCount,
     adapters: Vec<AdapterReport>,
-    buffer_waits: Vec<BufferWait>,
+    port_waits: Vec<PortWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
     links: LinkTable,
@@ -57,7 +57,7 @@ impl Report {
             held: 0,
             control: ControlCount::default(),
             adapters: Vec::new(),
-            buffer_waits: Vec::new(),
+            port_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
             links: LinkTable::new(links),
@@ -97,8 +97,8 @@ impl Report {
         all.held += count.held;
     }
 
-    pub(crate) fn buffer_waits(&mut self, waits: Vec<BufferWait>) {
-        self.buffer_waits.extend(waits);
+    pub(crate) fn port_waits(&mut self, waits: Vec<PortWait>) {
+        self.port_waits.extend(waits);
     }
 
     pub(crate) fn adapter(&mut self, adapter: AdapterReport) {
@@ -317,7 +317,7 @@ impl Report {
             series.interval_s = interval_s;
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
-        let deadlock = deadlock::find(&self.buffer_waits, &|link| self.link_name(link).to_owned());
+        let deadlock = deadlock::find(&self.port_waits, &|link| self.link_name(link).to_owned());
         let hops = self.links.hops;
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
