@@ -2,6 +2,8 @@
 
 pub(crate) mod agenda;
 pub(crate) mod barrier;
+#[cfg(test)]
+mod barrier_tests;
 pub(crate) mod deadlines;
 pub(crate) mod feeders;
 pub(crate) mod granules;
@@ -16,6 +18,7 @@ pub(crate) mod progress;
 pub(crate) mod ring;
 pub(crate) mod routes;
 pub(crate) mod stages;
+pub(crate) mod sync;
 pub(crate) mod threads;
 pub(crate) mod ties;
 pub(crate) mod windows;

@@ -31,6 +31,7 @@ mod rng;
 mod router;
 mod spec;
 
+pub use driver::windows::GENERATED_IN_ROUND;
 pub use error::RunError;
 pub use network::{Network, NetworkBuilder};
 pub use observe::deadlock::Deadlock;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forebay_qdisc::{Queue, Rate, Span, Time};
 
 use crate::crossbar::Crossbar;
-use crate::driver::loads::loads;
+use crate::driver::loads::{generated, loads};
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
 use crate::driver::routes::{RouteRows, Routes};
@@ -174,7 +174,7 @@ impl Wiring {
             ethernet.build(&surroundings, Senders::new(links, queues), &self.endpoints(flows, Numbers::new(flows)))?;
         let all = 0..nodes.len() as u32;
         let windows = Windows::new(nodes, &lanes, &[], all, routes, self.packet_time(), measured)?;
-        Ok(windows.with_control(surroundings.rows()))
+        Ok(windows.with_control(surroundings.rows()).with_generated(generated(flows)))
     }
 
     /// Nodes, and what lies between them.
@@ -204,7 +204,8 @@ impl Wiring {
         for (group, number) in groups.into_iter().zip(0..) {
             nodes.push(self.hosts(group, number, &seats, &endpoints)?);
         }
-        Windows::new(nodes, &lanes, &loads, 0..0, tables, self.packet_time(), measured)
+        let windows = Windows::new(nodes, &lanes, &loads, 0..0, tables, self.packet_time(), measured)?;
+        Ok(windows.with_generated(generated(flows)))
     }
 
     /// The salts of all feeders: links, then endpoints.

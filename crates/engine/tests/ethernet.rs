@@ -137,7 +137,7 @@ impl<'a> Wiring<'a> {
     fn port(&self, from: usize, to: usize) -> EthernetPort {
         // The port to the first node is slow for a while.
         let slow = to == self.tree.parents.len() + 1;
-        let step = |frames, part| ServiceStep { from: self.tree.at(frames), rate: self.rate(part) };
+        let step = |frames, part| ServiceStep { from: self.tree.at(frames), rate: Some(self.rate(part)) };
         let (begin, end) = (step(FRAMES / 10, self.tree.service[0]), step(FRAMES * 4 / 5, 1.0));
         let service = if slow { vec![begin, end] } else { Vec::new() };
         EthernetPort { out: self.link(from, to), incoming: self.link(to, from), service }
@@ -193,7 +193,7 @@ impl Tree {
             });
         }
         for (number, node) in (switches..switches + self.nodes.len()).enumerate() {
-            let slow = ServiceStep { from: Time::ZERO, rate: wiring.rate(self.service[1]) };
+            let slow = ServiceStep { from: Time::ZERO, rate: Some(wiring.rate(self.service[1])) };
             builder.add_adapter(AdapterSpec {
                 name: format!("node-{number}"),
                 port: EthernetPort { service: Vec::new(), ..wiring.port(node, wiring.neighbours[node][0]) },

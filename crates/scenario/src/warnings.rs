@@ -1,5 +1,7 @@
 //! Warnings about simplifications that follow from the scenario alone.
 
+mod sizes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use forebay_engine::Warning;
@@ -11,7 +13,8 @@ use crate::schema::{FlowGroup, ScenarioSpec, Topology, Transport};
 
 /// The warnings of a run of `spec`, which writes no files unless `writes_files`.
 pub(crate) fn warnings(spec: &ScenarioSpec, writes_files: bool) -> Vec<Warning> {
-    [equal_paths(spec), traces(spec, writes_files)].into_iter().flatten().collect()
+    let paths_and_traces = [equal_paths(spec), traces(spec, writes_files)].into_iter().flatten();
+    paths_and_traces.chain(sizes::cut_sizes(spec)).collect()
 }
 
 fn traces(spec: &ScenarioSpec, writes_files: bool) -> Option<Warning> {

@@ -7,7 +7,7 @@ mod support;
 use forebay_engine::RunResult;
 use forebay_scenario::{Scenario, run};
 use support::{
-    LOSSLESS, TREE, TWO_SWITCHES, Timing, assert_near, classed, count, flows, gigabits, number, ports, series,
+    LOSSLESS, TREE, TWO_SWITCHES, Timing, assert_near, classed, count, flows, gigabits, load, number, ports, series,
     simulate, star, sum, total_gigabits,
 };
 
@@ -139,6 +139,54 @@ fn a_ring_of_full_buffers_is_a_deadlock_and_is_named() {
         // Nothing has moved since.
         assert_eq!(total_gigabits(&result), 0.0);
         assert_eq!(sum(&ports(&result), "frames_lost"), 0);
+    }
+}
+
+/// The ring in class 3, with frames of class 0 from each switch to the next one, in a run of so many milliseconds.
+fn ring_beside_class_0(gigabits: f64, duration_ms: f64, seed: u64) -> RunResult {
+    let switches: Vec<String> =
+        (1..=5).map(|index| format!("{{ name = \"R{index}\", nodes = [\"{index}\", \"b{index}\"] }}")).collect();
+    let trunks: Vec<[String; 2]> =
+        (0..5).map(|index| [index, (index + 1) % 5].map(|at| format!("R{}", at + 1))).collect();
+    let keys = format!(
+        "link = {{ rate = \"10 Gbps\", delay = \"500 ns\" }}\n\
+         switch = {{ memory = \"600 KB\", priority_pause = {{ high = \"280 KB\", low = \"260 KB\" }} }}\n\
+         adapter = {{ egress_memory = \"300 KB\", priority_pause = {{ high = \"140 KB\", low = \"130 KB\" }} }}\n\
+         switches = [{}]\ntrunks = {trunks:?}\n",
+        switches.join(", ")
+    );
+    let mut groups = String::new();
+    for index in 0..5 {
+        let number = index + 1;
+        let to = (index + 2) % 5 + 1;
+        groups += &classed(&format!("ring-{number}"), 3, &[&number.to_string()], &to.to_string(), "rate = \"10 Gbps\"");
+        let (from, to) = (format!("b{number}"), format!("b{}", (index + 1) % 5 + 1));
+        groups += &flows(&format!("free-{number}"), &[&from], &to, &format!("rate = \"{gigabits} Gbps\""));
+    }
+    let scenario = load(&Timing::new(0.0, duration_ms), &keys, &groups);
+    run(&scenario, Some(seed), None, &mut |_| true).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The time of a deadlock is that from which on a run that ends finds it, whatever other classes send.
+#[test]
+fn a_ring_of_one_class_is_found_with_its_time_whatever_other_classes_send() {
+    for gigabits in [0.1, 1.0, 4.0, 9.0] {
+        for seed in 1..=3 {
+            let what = format!("{gigabits} Gb/s, seed {seed}");
+            let since_ms = |end_ms: f64| {
+                // To the nanosecond.
+                let end_ms = (end_ms * 1e6).round() / 1e6;
+                ring_beside_class_0(gigabits, end_ms, seed).deadlock.map(|deadlock| {
+                    assert_eq!(deadlock.links, ["R1->R2", "R2->R3", "R3->R4", "R4->R5", "R5->R1"], "{what}");
+                    deadlock.since_s * 1e3
+                })
+            };
+            let since = since_ms(5.0).unwrap_or_else(|| panic!("no deadlock with {what}"));
+            assert!(since < 4.0, "{what}: {since} ms");
+            assert_eq!(since_ms(since - 2e-6), None, "{what}: before {since} ms");
+            // The last frame has to arrive, and the last order to stop has to take effect.
+            assert_eq!(since_ms(since + 0.01), Some(since), "{what}: after {since} ms");
+        }
     }
 }
 

@@ -165,8 +165,17 @@ impl FromStr for Span {
 impl FromStr for Rate {
     type Err = ParseError;
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let bits_per_second = quantity(text, RATE_UNITS, "rate", "100 Mbps")?;
-        Self::new(bits_per_second).ok_or_else(|| error("a rate must be more than zero"))
+        Self::parse_or_zero(text)?.ok_or_else(|| error("a rate must be more than zero"))
+    }
+}
+
+impl Rate {
+    /// Reads a rate that may be zero, which is `None`.
+    ///
+    /// # Errors
+    /// If it is no rate.
+    pub fn parse_or_zero(text: &str) -> Result<Option<Self>, ParseError> {
+        quantity(text, RATE_UNITS, "rate", "100 Mbps").map(Self::new)
     }
 }
 

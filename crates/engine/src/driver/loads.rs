@@ -4,6 +4,8 @@ use forebay_qdisc::Rate;
 
 use crate::driver::node::NodeId;
 use crate::driver::routes::{RouteRows, Step};
+use crate::spec::flows::Flows;
+use crate::spec::{Transport, UdpPattern};
 
 /// Cost of a packet at a group of hosts, with downlink, endpoint and uplink, and elsewhere.
 const HOSTS: f64 = 3.0;
@@ -34,6 +36,22 @@ pub(crate) fn loads(routes: &RouteRows, rates: &[Rate], nodes: usize, first_grou
         }
     }
     loads
+}
+
+/// Packets per second that UDP sources generate together at their highest rates. Sources of cells and frames generate
+/// no more than their lines carry.
+pub(crate) fn generated(flows: &Flows) -> f64 {
+    let of_flow = |transport: &Transport| {
+        let Transport::Udp { pattern, length, .. } = transport else { return 0.0 };
+        let rate_bps = match pattern {
+            UdpPattern::Constant { rate_bps, .. }
+            | UdpPattern::OnOff { rate_bps, .. }
+            | UdpPattern::Poisson { rate_bps } => *rate_bps,
+            UdpPattern::Steps(steps) => steps.iter().map(|step| step.rate_bps).fold(0.0, f64::max),
+        };
+        rate_bps / (8.0 * length.mean_within(1.0, f64::from(u16::MAX)))
+    };
+    flows.iter().map(|flow| of_flow(flow.transport)).sum()
 }
 
 /// The links on a route. Feeders from `count` on are endpoints.

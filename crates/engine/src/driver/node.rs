@@ -60,6 +60,8 @@ pub(crate) struct Lanes {
     /// Packets on their way at the end, by (flow, direction).
     in_flight: Vec<u64>,
     pub taken: u64,
+    /// Packets of sources that do not wait for answers.
+    pub generated: u64,
 }
 
 impl Lanes {
@@ -78,6 +80,7 @@ impl Lanes {
             messages: MessageTable::default(),
             control: None,
             taken: 0,
+            generated: 0,
         }
     }
 
@@ -91,6 +94,11 @@ impl Lanes {
         }
         lanes.control = self.control;
         lanes
+    }
+
+    /// Packets that were taken or generated so far: a measure of the work.
+    pub fn work(&self) -> u64 {
+        self.taken + self.generated
     }
 
     pub fn outgoing(&mut self, node: NodeId) -> Option<&mut Outgoing> {

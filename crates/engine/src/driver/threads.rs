@@ -201,6 +201,7 @@ impl Windows {
             lanes,
             places: Vec::new(),
             least_ahead: self.least_ahead,
+            most_ahead: self.most_ahead,
         };
         Part { windows, neighbours }
     }
@@ -247,15 +248,15 @@ impl Part {
                 return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
             }
             let windows = &mut self.windows;
-            let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead);
+            let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead).min(windows.most_ahead);
             (before, rounds) = (begin, rounds + 1);
             let latest = begin.saturating_add(ahead).min(end);
-            let taken_before = windows.lanes.taken;
+            let work_before = windows.lanes.work();
             // Stages stop at the end of a granule. So they come to take whole granules, and rounds are as long as the
             // lanes between threads allow.
             turns = windows.round(begin, |stage, lanes| lanes.end_of_granule(stage.ran_until.max(begin)).min(latest));
             progress.events += turns;
-            progress.count_work(begin, windows.lanes.taken - taken_before + turns)?;
+            progress.count_work(begin, windows.lanes.work() - work_before + turns)?;
         }
     }
 

@@ -29,6 +29,10 @@ const PACKETS_OF_WINDOW: u64 = 4096;
 /// A lane that holds fewer packets is short: windows are then as long as the queues of busy links allow.
 const PACKETS_OF_SHORT_LANE: u64 = 64;
 
+/// Sources that do not wait for answers generate no more packets than that in a round, on average. So neither a round's
+/// memory nor its time depends on their rate.
+pub const GENERATED_IN_ROUND: u64 = 1 << 18;
+
 pub(crate) struct Windows {
     /// By stage. A stage of several nodes has groups of [`TOGETHER`] of its own.
     pub(super) nodes: Vec<Option<Box<dyn Node>>>,
@@ -43,6 +47,8 @@ pub(crate) struct Windows {
     pub(super) places: Vec<NodeId>,
     /// How far at least a round may run ahead of the first pending event.
     pub(super) least_ahead: Span,
+    /// How far at most.
+    pub(super) most_ahead: Span,
 }
 
 /// Nodes that run up to the same time.
@@ -94,7 +100,17 @@ impl Windows {
         let granule = if is_short { longest } else { longest.min(shortest) };
         let least_ahead = if is_short { packet_time * PACKETS_OF_SHORT_LANE } else { shortest };
         let lanes = Lanes::new(routes, placed.len(), granule.picoseconds().max(1).ilog2(), measured);
-        Ok(Self { nodes: placed, here: stages.len(), stages, feeders, lanes, places, least_ahead })
+        let (here, most_ahead) = (stages.len(), Span::MAX);
+        Ok(Self { nodes: placed, here, stages, feeders, lanes, places, least_ahead, most_ahead })
+    }
+
+    /// Bounds rounds if sources generate this many packets per second without waiting for answers.
+    pub fn with_generated(mut self, packets_per_s: f64) -> Self {
+        if packets_per_s > 0.0 {
+            let most_ahead = Span::from_seconds_f64(GENERATED_IN_ROUND as f64 / packets_per_s);
+            self.most_ahead = most_ahead.max(Span::from_picoseconds(1));
+        }
+        self
     }
 
     pub fn with_control(mut self, rows: ControlRows) -> Self {
@@ -116,25 +132,26 @@ impl Windows {
                 return Ok(());
             }
             // Limits stages without feeders: what they send is scanned in each round until it is taken.
-            let ahead = (begin.since(before) * 2).max(self.least_ahead);
+            let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.most_ahead);
             before = begin;
             let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);
-            let taken_before = self.lanes.taken;
+            let work_before = self.lanes.work();
             let turns = self.round(begin, |_, _| latest);
             if turns == 0 {
                 return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
             }
             progress.events += turns;
-            progress.count_work(begin, self.lanes.taken - taken_before + turns)?;
+            progress.count_work(begin, self.lanes.work() - work_before + turns)?;
         }
     }
 
     pub(super) fn start(&mut self, progress: &mut Progress<'_>) -> Result<(), RunError> {
         for (node, id) in self.nodes.iter_mut().zip(0..) {
             let Some(node) = node else { continue };
-            progress.count_work(Time::ZERO, 1)?;
+            let work_before = self.lanes.work();
             node.start(id, &mut self.lanes);
             self.lanes.plan(id, node.next());
+            progress.count_work(Time::ZERO, self.lanes.work() - work_before + 1)?;
         }
         Ok(())
     }

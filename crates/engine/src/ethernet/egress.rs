@@ -143,6 +143,9 @@ impl Egress {
     fn serve(&mut self, frame: Packet, now: Time) {
         let rate = self.service.at(now);
         self.leaves_at = now + self.service_time.of(frame.len_bytes(), rate);
+        if !self.service.holds_until(self.leaves_at) {
+            self.leaves_at = self.service.transmission(now, u64::from(frame.len_bytes())).1;
+        }
         self.serving = frame;
     }
 

@@ -1,6 +1,7 @@
 //! The queue of an output of an Ethernet switch under one discipline, or under one per class.
 
 use forebay_qdisc::{Backlog, Cx, Discipline, DropReason, MarkReason, Rng, Sink, Time};
+use forebay_switching::SharedMemory;
 
 use crate::ethernet::class_turns::{ClassTurns, Classes};
 use crate::ethernet::forwarding::ForwardingEntry;
@@ -18,8 +19,8 @@ pub(crate) struct ManagedQueues {
     sending: Option<usize>,
     /// Dropped packets that still hold memory.
     pub dropped: Vec<Packet>,
-    /// Queued bytes by input.
-    held_bytes: Vec<u64>,
+    /// Queued bytes by input and class.
+    held_bytes: Vec<[u64; SharedMemory::CLASSES]>,
     /// Upper limit of the integral of the queue length.
     integrated: Time,
 }
@@ -48,7 +49,7 @@ impl ManagedQueues {
             occupied: 0,
             sending: None,
             dropped: Vec::new(),
-            held_bytes: vec![0; ports],
+            held_bytes: vec![[0; SharedMemory::CLASSES]; ports],
             integrated: Time::ZERO,
         }
     }
@@ -76,7 +77,7 @@ impl ManagedQueues {
         })
     }
 
-    pub fn held_bytes(&self) -> &[u64] {
+    pub fn held_bytes(&self) -> &[[u64; SharedMemory::CLASSES]] {
         &self.held_bytes
     }
 
@@ -100,9 +101,9 @@ impl ManagedQueues {
     pub fn enqueue(&mut self, packet: Packet, class: usize, mut around: Lent<'_>) {
         self.integrate(around.book, around.now);
         around.book.arrival_at(around.row(&packet), around.now);
-        self.held_bytes[input_of(&packet)] += u64::from(packet.len_bytes());
+        self.held_bytes[input_of(&packet)][class] += u64::from(packet.len_bytes());
         self.ask(class, &mut around, |discipline, cx| discipline.enqueue(packet, cx));
-        debug_assert_eq!(self.held_bytes.iter().sum::<u64>(), self.backlog().bytes);
+        debug_assert_eq!(self.held_bytes.iter().flatten().sum::<u64>(), self.backlog().bytes);
     }
 
     /// The link is free. Returns the next frame of the classes in `may`, if any.
@@ -119,7 +120,7 @@ impl ManagedQueues {
             if let Some(packet) = self.ask(class, &mut around, |discipline, cx| discipline.dequeue(cx)) {
                 self.turns.goes(class);
                 self.sending = Some(class);
-                self.held_bytes[input_of(&packet)] -= u64::from(packet.len_bytes());
+                self.held_bytes[input_of(&packet)][class] -= u64::from(packet.len_bytes());
                 around.book.departure_at(around.row(&packet), packet.time, around.now);
                 return Some(packet);
             }
@@ -136,7 +137,7 @@ impl ManagedQueues {
     ) -> T {
         let Self { disciplines, occupied, dropped, held_bytes, .. } = self;
         let Lent { now, rng, book, forwarding } = around;
-        let mut sink = Booked { book, forwarding, now: *now, dropped, held_bytes };
+        let mut sink = Booked { book, forwarding, now: *now, class, dropped, held_bytes };
         let discipline = &mut *disciplines[class];
         let answer = call(discipline, &mut Cx { now: *now, rng: &mut **rng, sink: &mut sink });
         let bit = 1 << class;
@@ -156,15 +157,17 @@ struct Booked<'a> {
     book: &'a mut QueueBook,
     forwarding: &'a [ForwardingEntry],
     now: Time,
+    /// Of the discipline.
+    class: usize,
     dropped: &'a mut Vec<Packet>,
-    held_bytes: &'a mut [u64],
+    held_bytes: &'a mut [[u64; SharedMemory::CLASSES]],
 }
 
 impl Sink<Packet> for Booked<'_> {
     fn dropped(&mut self, packet: Packet, reason: DropReason, _queued: bool) {
         let row = self.forwarding[packet.direction_index()].row();
         self.book.drop_at(row as usize, packet.len_bytes(), reason, self.now);
-        self.held_bytes[input_of(&packet)] -= u64::from(packet.len_bytes());
+        self.held_bytes[input_of(&packet)][self.class] -= u64::from(packet.len_bytes());
         self.dropped.push(packet);
     }
 

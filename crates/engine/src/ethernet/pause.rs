@@ -10,6 +10,12 @@ use crate::spec::FlowControl;
 /// The classes of IEEE 802.1Q, one bit each.
 pub(crate) const EVERY_CLASS: u8 = 0xff;
 
+/// What a buffer has ordered its feeder to stop: the link, or these classes.
+pub(crate) enum Stopped {
+    Link(bool),
+    Classes(u8),
+}
+
 /// Decides when the feeder of a buffer has to stop and to continue.
 #[derive(Debug)]
 #[repr(C)]
@@ -91,6 +97,14 @@ impl PauseOrders {
     #[inline]
     pub fn has_stopped(&self) -> bool {
         self.poll_at < Time::NEVER
+    }
+
+    pub fn stopped(&self) -> Stopped {
+        if self.senders.len() < SharedMemory::CLASSES {
+            return Stopped::Link(self.has_stopped());
+        }
+        let senders = self.senders.iter().enumerate();
+        Stopped::Classes(senders.fold(0, |classes, (class, sender)| classes | u8::from(sender.is_pausing()) << class))
     }
 
     #[inline]

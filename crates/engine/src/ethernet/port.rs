@@ -4,6 +4,7 @@
 //! begins. Until then it can be taken back.
 
 use forebay_qdisc::{Packet as _, Rate, Span, Time};
+use forebay_switching::SharedMemory;
 use forebay_switching::congestion::{CongestionPoint, Context, Sampler};
 
 use crate::driver::node::Lanes;
@@ -31,7 +32,7 @@ pub(crate) struct SwitchPort {
     first_end: Time,
     /// From then on, an arrival may be settled at once. [`Time::NEVER`] while frames wait.
     open_from: Time,
-    /// Of a frame of `span_is_of_bytes` that begins before `service_changes_at`.
+    /// Of a frame of `span_is_of_bytes` that ends by `service_changes_at`.
     service_span: Span,
     service_changes_at: Time,
     span_is_of_bytes: u32,
@@ -45,7 +46,6 @@ pub(crate) struct SwitchPort {
     pub link: Link,
     /// The queue under disciplines. Then `queues` is empty.
     pub managed: Option<Box<ManagedQueues>>,
-    last_data: Time,
     departures: Departures,
     /// Whether this port is in the switch's `holding`.
     pub holds_settled: bool,
@@ -58,9 +58,10 @@ pub(crate) struct SwitchPort {
     pub incoming: LinkId,
     line: Rate,
     pub service: ServiceRate,
-    /// Start and end of the last control frame.
-    last_control: Time,
+    /// End of the last control frame.
     control_until: Time,
+    /// When the last data frame of each class began.
+    last_sent: [Time; SharedMemory::CLASSES],
     pub point: Option<Box<dyn CongestionPoint>>,
     /// Byte picoseconds of the queue since the last sample, and up to when.
     length_integral: (u128, Time),
@@ -101,7 +102,6 @@ impl SwitchPort {
             departures: Departures::new(),
             holds_settled: false,
             link: parts.link,
-            last_data: Time::ZERO,
             books: parts.books,
             queues: parts.queues,
             managed: parts.managed,
@@ -112,8 +112,8 @@ impl SwitchPort {
             incoming: parts.incoming,
             line: parts.line,
             service: parts.service,
-            last_control: Time::ZERO,
             control_until: Time::ZERO,
+            last_sent: [Time::ZERO; SharedMemory::CLASSES],
             point,
             sampler: sampler.unwrap_or_else(Sampler::none),
             length_integral: (0, Time::ZERO),
@@ -234,7 +234,8 @@ impl SwitchPort {
         Some((self.queues.pop(self.obeyed.free_classes(now))?, start))
     }
 
-    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`. `row` is as in [`Departure`].
+    /// Settles at `now` that a frame, queued at `packet.time`, begins at `start`, or later if the service rate is zero
+    /// then. `row` is as in [`Departure`].
     /// Returns false if the link does not have it yet.
     #[inline(always)]
     pub fn settle(
@@ -247,10 +248,10 @@ impl SwitchPort {
         lanes: &mut Lanes,
     ) -> bool {
         let len_bytes = packet.len_bytes();
-        if len_bytes != self.span_is_of_bytes || start >= self.service_changes_at {
-            self.find_service_span(len_bytes, start);
+        let (mut start, mut end) = (start, start + self.service_span);
+        if len_bytes != self.span_is_of_bytes || end > self.service_changes_at {
+            (start, end) = self.find_service(len_bytes, start);
         }
-        let end = start + self.service_span;
         self.free_at = end;
         self.first_end = end.min(self.first_end);
         let departure = Departure {
@@ -296,10 +297,16 @@ impl SwitchPort {
         }
     }
 
+    /// Begin and end of a transmission that may begin at `start`.
     #[cold]
-    fn find_service_span(&mut self, len_bytes: u32, start: Time) {
-        self.service_span = self.service.at(start).transmission_time(u64::from(len_bytes));
-        (self.span_is_of_bytes, self.service_changes_at) = (len_bytes, self.service.changes_at());
+    fn find_service(&mut self, len_bytes: u32, start: Time) -> (Time, Time) {
+        let (begin, end) = self.service.transmission(start, u64::from(len_bytes));
+        self.service_changes_at = self.service.changes_after(begin);
+        // A frame that ends by then may be followed by others that take as long.
+        let is_steady = end <= self.service_changes_at;
+        (self.service_span, self.span_is_of_bytes) =
+            if is_steady { (end.since(begin), len_bytes) } else { (Span::ZERO, 0) };
+        (begin, end)
     }
 
     /// Returns settled frames that begin after `now` to the queue.
@@ -311,6 +318,8 @@ impl SwitchPort {
         let settled_until = self.departures.back().map_or(Time::ZERO, |last| last.end);
         self.free_at = settled_until.max(self.control_until);
         self.first_end = self.departures.first_end();
+        // A frame may have waited for the end of a rate of zero, which is yet to come.
+        self.span_is_of_bytes = 0;
     }
 
     /// [`Time::NEVER`] without departures.
@@ -329,8 +338,8 @@ impl SwitchPort {
 
     #[inline(always)]
     fn book(&mut self, departure: &Departure) {
-        self.last_data = departure.start;
-        let Departure { row, len_bytes, arrived, start, .. } = *departure;
+        let Departure { row, len_bytes, arrived, start, class, .. } = *departure;
+        self.last_sent[usize::from(class) % SharedMemory::CLASSES] = start;
         if row < Departure::BOOKED {
             self.books.book.let_in_at(row as usize, u32::from(len_bytes), arrived, start);
         } else if row == Departure::NOT_BOOKED {
@@ -364,7 +373,6 @@ impl SwitchPort {
 
     /// All settled frames must have begun.
     pub fn send_control(&mut self, frame: Packet, now: Time, lanes: &mut Lanes) {
-        self.last_control = now;
         self.control_until = now + self.line.transmission_time(u64::from(frame.len_bytes()));
         self.free_at = self.control_until.max(self.free_at);
         self.send_until(Time::NEVER, lanes);

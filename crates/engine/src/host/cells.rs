@@ -171,6 +171,7 @@ impl Endpoint for CellSource {
                 return;
             }
             self.send(next, out);
+            out.lanes.generated += 1;
         }
     }
 

@@ -10,6 +10,10 @@ use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
 
+/// The lengths that a packet can have. A draw outside is cut.
+const LEAST_BYTES: f64 = 1.0;
+const MOST_BYTES: f64 = u16::MAX as f64;
+
 pub(crate) struct UdpSource {
     context: EndpointContext,
     pattern: UdpPattern,
@@ -80,12 +84,9 @@ impl UdpSource {
         };
     }
 
+    /// Of the packets as they are sent, so that what is cut off their lengths does not change the rate.
     fn length_mean(&self) -> f64 {
-        match self.length {
-            Distribution::Constant(bytes) | Distribution::Exponential(bytes) => bytes,
-            Distribution::Uniform(low, high) => f64::midpoint(low, high),
-            Distribution::Pareto { mean, .. } => mean,
-        }
+        self.length.mean_within(LEAST_BYTES, MOST_BYTES)
     }
 
     fn gap_at(&self, rate_bps: f64, bytes: f64) -> Span {
@@ -110,13 +111,17 @@ impl UdpSource {
                 self.next + Span::from_picoseconds((gap.picoseconds() as f64 * factor) as u64)
             }
             UdpPattern::OnOff { rate_bps, on, off } => {
-                let mut next = self.next + self.gap_at(rate_bps, bytes);
-                // An on period may be too short for a packet.
-                while next >= self.on_until {
-                    next = next.max(self.on_until + off.draw_span(&mut self.rng));
-                    self.on_until = next + on.draw_span(&mut self.rng) + Span::from_picoseconds(1);
+                let (mut at, mut gap) = (self.next, self.gap_at(rate_bps, bytes));
+                // A gap counts on periods only. Its rest goes on in the next one, as in ns-3's `OnOffApplication`.
+                while gap >= self.on_until.since(at) {
+                    gap = gap - self.on_until.since(at);
+                    at = self.on_until.saturating_add(off.draw_span(&mut self.rng));
+                    if at >= self.stop {
+                        return Time::NEVER;
+                    }
+                    self.on_until = at + on.draw_span(&mut self.rng);
                 }
-                next
+                at + gap
             }
             UdpPattern::Poisson { rate_bps } => self.next + self.poisson_gap(rate_bps),
             UdpPattern::Steps(ref steps) => time_of_bits(steps, self.next, bytes * 8.0),
@@ -130,7 +135,7 @@ impl UdpSource {
             self.next += gap;
             len_bytes
         } else {
-            let bytes = self.length.draw(&mut self.rng).clamp(1.0, f64::from(u16::MAX));
+            let bytes = self.length.draw(&mut self.rng).clamp(LEAST_BYTES, MOST_BYTES);
             self.next = self.following(bytes);
             (bytes + 0.5) as u16
         };
@@ -174,9 +179,11 @@ impl Endpoint for UdpSource {
         if !self.started {
             self.begin();
         }
+        let before = self.book.count.packets;
         while self.next <= now && self.next < self.stop {
             self.emit(out);
         }
+        out.lanes.generated += self.book.count.packets - before;
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {

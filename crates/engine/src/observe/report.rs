@@ -5,7 +5,7 @@ use forebay_qdisc::{Rate, Span};
 use crate::error::RunError;
 use crate::link::LinkReport;
 use crate::observe::deadlock;
-use crate::observe::deadlock::BufferWait;
+use crate::observe::deadlock::PortWait;
 use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::flow_table::{FlowTable, Passed};
@@ -39,7 +39,7 @@ pub struct Report {
     control: ControlCount,
     adapters: Vec<AdapterReport>,
     device_drops: Vec<DeviceDrops>,
-    buffer_waits: Vec<BufferWait>,
+    port_waits: Vec<PortWait>,
     queues: QueueTable,
     queue_flows: QueueFlowTable,
     links: LinkTable,
@@ -60,7 +60,7 @@ impl Report {
             control: ControlCount::default(),
             adapters: Vec::new(),
             device_drops: Vec::new(),
-            buffer_waits: Vec::new(),
+            port_waits: Vec::new(),
             queues: QueueTable::default(),
             queue_flows: QueueFlowTable::default(),
             links: LinkTable::new(links),
@@ -109,8 +109,8 @@ impl Report {
         all.held += count.held;
     }
 
-    pub(crate) fn buffer_waits(&mut self, waits: Vec<BufferWait>) {
-        self.buffer_waits.extend(waits);
+    pub(crate) fn port_waits(&mut self, waits: Vec<PortWait>) {
+        self.port_waits.extend(waits);
     }
 
     pub(crate) fn adapter(&mut self, adapter: AdapterReport) {
@@ -335,7 +335,7 @@ impl Report {
             series.interval_s = interval_s;
         }
         self.series.sort_by(|a, b| (a.kind, &a.name, &a.quantity).cmp(&(b.kind, &b.name, &b.quantity)));
-        let deadlock = deadlock::find(&self.buffer_waits, &|link| self.link_name(link).to_owned());
+        let deadlock = deadlock::find(&self.port_waits, &|link| self.link_name(link).to_owned());
         let warnings = self.warnings();
         let hops = self.links.hops;
         let mut result = RunResult {

@@ -35,6 +35,29 @@ impl Distribution {
         }
     }
 
+    /// The mean of the draws if each is cut to `least` and `most`.
+    #[must_use]
+    pub fn mean_within(&self, least: f64, most: f64) -> f64 {
+        // The integral of P(draw > x) from `least` to `most`.
+        let above_least = match *self {
+            Self::Constant(value) => value.clamp(least, most) - least,
+            Self::Uniform(low, high) if low >= high => low.clamp(least, most) - least,
+            Self::Uniform(low, high) => {
+                let (from, to) = (low.clamp(least, most), high.clamp(least, most));
+                from - least + (to - from) * (high - f64::midpoint(from, to)) / (high - low)
+            }
+            Self::Exponential(mean) if mean <= 0.0 => 0.0,
+            Self::Exponential(mean) => mean * (libm::exp(-least / mean) - libm::exp(-most / mean)),
+            Self::Pareto { mean, shape } => {
+                let scale = mean * (shape - 1.0) / shape;
+                let from = scale.clamp(least, most);
+                let tail = |x: f64| if x > 0.0 { x * libm::pow(scale / x, shape) / (shape - 1.0) } else { 0.0 };
+                from - least + tail(from) - tail(most)
+            }
+        };
+        least + above_least
+    }
+
     /// One draw of a span, where the unit is the picosecond.
     pub fn draw_span(&self, rng: &mut dyn Rng) -> Span {
         Span::from_picoseconds(self.draw(rng) as u64)
@@ -63,6 +86,30 @@ mod tests {
             let draws = 200_000;
             let mean = (0..draws).map(|_| distribution.draw(&mut rng)).sum::<f64>() / f64::from(draws);
             assert!((mean - 7.0).abs() < 0.1, "{distribution:?}: {mean}");
+            assert!((distribution.mean_within(0.0, 1e15) - 7.0).abs() < 1e-9, "{distribution:?}");
+        }
+    }
+
+    #[test]
+    fn means_of_cut_draws_are_as_stated() {
+        let distributions = [
+            Distribution::Constant(7.0),
+            Distribution::Uniform(2.0, 12.0),
+            Distribution::Uniform(7.0, 7.0),
+            Distribution::Exponential(7.0),
+            Distribution::Pareto { mean: 7.0, shape: 1.3 },
+        ];
+        for distribution in distributions {
+            for (least, most) in [(0.0, 5.0), (3.0, 9.0), (6.0, 100.0), (8.0, 10.0), (1.0, 1.5), (20.0, 30.0)] {
+                let mut rng = crate::rng::stream(1, "test");
+                let draws = 200_000;
+                let cut = (0..draws).map(|_| distribution.draw(&mut rng).clamp(least, most));
+                let mean = cut.sum::<f64>() / f64::from(draws);
+                // Four standard deviations, of at most half the range each.
+                let tolerance = 2.0 * (most - least) / f64::from(draws).sqrt() + 1e-9;
+                let expected = distribution.mean_within(least, most);
+                assert!((mean - expected).abs() < tolerance, "{distribution:?}: {mean} instead of {expected}");
+            }
         }
     }
 }

@@ -31,8 +31,8 @@ pub enum Arbiter {
 pub struct ServiceStep {
     /// From when on.
     pub from: Time,
-    /// The rate; no more than the link's.
-    pub rate: Rate,
+    /// The rate; no more than the link's. `None` for zero.
+    pub rate: Option<Rate>,
 }
 
 /// A full-duplex port: a link in each direction.

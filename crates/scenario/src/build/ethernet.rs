@@ -91,7 +91,7 @@ fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
             steps.pop();
         }
         steps.push(ServiceStep { from, rate: service.rate });
-        steps.extend(service.to.map(|to| ServiceStep { from: Time::ZERO + to, rate: link }));
+        steps.extend(service.to.map(|to| ServiceStep { from: Time::ZERO + to, rate: Some(link) }));
     }
     steps
 }
@@ -151,7 +151,10 @@ mod tests {
 
     fn steps(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<(u64, u64)> {
         let steps = service(lan, node, at);
-        steps.iter().map(|step| (step.from.picoseconds() / 1_000_000_000, step.rate.bits_per_second())).collect()
+        steps
+            .iter()
+            .map(|step| (step.from.picoseconds() / 1_000_000_000, step.rate.map_or(0, Rate::bits_per_second)))
+            .collect()
     }
 
     #[test]
@@ -161,14 +164,14 @@ mod tests {
                 { node = "2", rate = "2 Gbps", from = "300 ms" },
                 { node = "2", rate = "1 Gbps", from = "100 ms", to = "200 ms" },
                 { node = "1", rate = "3 Gbps", from = "10 ms", to = "20 ms", at = "node" },
-                { node = "1", rate = "4 Gbps", from = "20 ms", to = "30 ms", at = "node" },
+                { node = "1", rate = "0 bps", from = "20 ms", to = "30 ms", at = "node" },
             ]"#,
         );
         let gigabit = 1_000_000_000;
         let expected = [(100, gigabit), (200, 10 * gigabit), (300, 2 * gigabit)];
         assert_eq!(steps(&lan(&scenario), "2", ServiceAt::Switch), expected);
         assert_eq!(steps(&lan(&scenario), "2", ServiceAt::Node), []);
-        let expected = [(10, 3 * gigabit), (20, 4 * gigabit), (30, 10 * gigabit)];
+        let expected = [(10, 3 * gigabit), (20, 0), (30, 10 * gigabit)];
         assert_eq!(steps(&lan(&scenario), "1", ServiceAt::Node), expected);
     }
 

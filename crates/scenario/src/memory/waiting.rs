@@ -1,5 +1,6 @@
 //! How many packets may be on their way or wait in buffers at once.
 
+use forebay_engine::GENERATED_IN_ROUND;
 use forebay_units::{QueueSize, Rate};
 
 use crate::lan::Lan;
@@ -24,8 +25,30 @@ pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
     let propagating = propagating(spec);
     match spec.topology.lan() {
         Some(lan) => of_ethernet(spec, &lan, propagating),
-        None => (windows, excess + propagating),
+        None => (windows, excess + propagating + generated(spec)),
     }
+}
+
+/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. In a graph
+/// a host is ahead of its round by the propagation of the link that leads to it.
+fn generated(spec: &ScenarioSpec) -> f64 {
+    let (mut packets, mut ahead) = (0.0, 0.0);
+    for group in &spec.flows {
+        let Transport::Udp(udp) = &group.transport else { continue };
+        let sent_bps = f64::from(group.flows()) * peak_bps(&udp.pattern);
+        let access = group.access.as_ref().or(access(&spec.topology));
+        let links_bps = match &spec.topology {
+            Topology::Graph(graph) => into_graph_bps(graph, group),
+            _ => access.map_or(f64::INFINITY, |link| f64::from(group.flows()) * bps(link.rate)),
+        };
+        let excess_per_s = (sent_bps - links_bps).max(0.0) / packet_bits(group);
+        packets += excess_per_s * spec.duration.seconds();
+        if let Topology::Graph(graph) = &spec.topology {
+            let longest_s = graph.links.iter().map(|link| link.delay.mean().seconds()).fold(0.0, f64::max);
+            ahead += excess_per_s * longest_s.min(spec.duration.seconds());
+        }
+    }
+    packets.min(GENERATED_IN_ROUND as f64) + ahead
 }
 
 /// Windows wait in their adapters, and so does what UDP sends beyond the rate of its node's link. Generated frames that
@@ -238,6 +261,11 @@ fn udp_bps(pattern: &UdpPattern) -> f64 {
         }
         UdpPattern::Steps(steps) => steps.iter().map(|step| bps(step.rate)).fold(0.0, f64::max),
     }
+}
+
+/// The greatest rate of a source.
+fn peak_bps(pattern: &UdpPattern) -> f64 {
+    if let UdpPattern::OnOff(on_off) = pattern { bps(on_off.rate) } else { udp_bps(pattern) }
 }
 
 fn bps(rate: Rate) -> f64 {

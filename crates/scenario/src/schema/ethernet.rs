@@ -175,8 +175,10 @@ pub enum Arbiter {
 pub struct Service {
     /// Name of the node.
     pub node: String,
-    /// The rate, at most the link's.
-    pub rate: Rate,
+    /// The rate, at most the link's. It may be "0 bps": no frame begins, and one that has begun goes on afterwards.
+    #[serde(deserialize_with = "rate_or_zero")]
+    #[schemars(with = "Rate")]
+    pub rate: Option<Rate>,
     /// Start.
     #[serde(default)]
     pub from: Span,
@@ -186,6 +188,23 @@ pub struct Service {
     /// Place: the switch's port to the node sends at this rate, or the node takes frames from its adapter at this rate.
     #[serde(default)]
     pub at: ServiceAt,
+}
+
+/// A rate; `None` for zero.
+fn rate_or_zero<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
+    struct RateText;
+    impl Visitor<'_> for RateText {
+        type Value = Option<Rate>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a rate with its unit in quotes, such as \"100 Mbps\"")
+        }
+
+        fn visit_str<E: Error>(self, text: &str) -> Result<Option<Rate>, E> {
+            Rate::parse_or_zero(text).map_err(E::custom)
+        }
+    }
+    deserializer.deserialize_str(RateText)
 }
 
 /// Whose rate a [`Service`] is.

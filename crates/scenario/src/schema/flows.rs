@@ -139,12 +139,13 @@ pub enum UdpPattern {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Udp")]
 struct UdpTable {
-    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet.
+    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B
+    /// to 65535 B, and the rate is kept.
     packet: PacketSize,
     /// Evenly spaced, at one rate.
     #[serde(default)]
     constant: Option<Constant>,
-    /// Evenly spaced in on periods, with nothing in off periods.
+    /// Evenly spaced in on periods, with nothing in off periods. A gap that an off period interrupts goes on after it.
     #[serde(default)]
     on_off: Option<OnOff>,
     /// With exponentially distributed gaps.

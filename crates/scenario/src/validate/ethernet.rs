@@ -124,10 +124,12 @@ fn services(ethernet: &Ethernet, lan: &Lan<'_>, path: &Path) -> Validity {
     for (index, service) in ethernet.service.iter().enumerate() {
         let at = path.index(index);
         known_node(lan, &service.node, &at.key("node"))?;
-        check_rate(service.rate, &at.key("rate"))?;
-        let link = ethernet.link.rate;
-        let above = || format!("a service of {} over a link of {link}", service.rate);
-        require(service.rate <= link, || at.key("rate"), above, "expected at most the link's rate")?;
+        if let Some(rate) = service.rate {
+            check_rate(rate, &at.key("rate"))?;
+            let link = ethernet.link.rate;
+            let above = || format!("a service of {rate} over a link of {link}");
+            require(rate <= link, || at.key("rate"), above, "expected at most the link's rate")?;
+        }
         for (key, span) in [("from", Some(service.from)), ("to", service.to)] {
             let Some(span) = span else { continue };
             check_span(&SpanDistribution::Constant(span), LONGEST_RUN, &at.key(key))?;

@@ -21,6 +21,8 @@ const MOST_FLOWS: u64 = 1 << 24;
 const LONGEST_PROCESSING: Span = Span::from_seconds(1);
 /// The largest packet of IPv4.
 const LARGEST_PACKET: u64 = 65_535;
+/// On periods that a packet may take on average: each costs time.
+const MOST_PERIODS: u64 = 1000;
 /// More bytes than any link here carries in the longest run.
 const LARGEST_TRANSFER: u64 = 1_000_000_000_000_000;
 
@@ -197,7 +199,13 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
                 || path.key("on"),
                 || "`on` is zero: the flow would never send".into(),
                 "expected at least 1 ns",
-            )
+            )?;
+            let (mean, size) = (on_off.on.mean(), udp.packet.mean());
+            let packet = on_off.rate.transmission_time(size.0);
+            let message = || format!("a packet of {size} takes {packet} of on periods of {mean}");
+            let label =
+                format!("expected at least {}", Span::from_picoseconds(packet.picoseconds().div_ceil(MOST_PERIODS)));
+            require(packet <= mean * MOST_PERIODS, || path.key("on"), message, &label)
         }
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),

@@ -170,7 +170,7 @@ fn what_a_reaction_point_sends_by_itself_goes_when_the_port_is_free() {
 #[test]
 fn a_slow_node_fills_its_buffer_and_stops_the_switch_until_it_has_emptied() {
     let mut setup = silent();
-    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Rate::megabits(1000) }];
+    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Some(Rate::megabits(1000)) }];
     let mut node = setup.node();
     let frames: Vec<_> = (1..=5).map(|slot| data(2, at(1200 * slot), Ecn::NotCapable)).collect();
     node.run(&frames, at(100_000));
@@ -185,7 +185,7 @@ fn a_slow_node_fills_its_buffer_and_stops_the_switch_until_it_has_emptied() {
 #[test]
 fn an_order_to_stop_goes_ahead_of_all_but_the_frame_that_is_being_sent_and_is_said_again() {
     let mut setup = Setup::new();
-    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Rate::megabits(1) }];
+    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Some(Rate::megabits(1)) }];
     let mut node = setup.node();
     let frames: Vec<_> = (1..=3).map(|slot| data(2, at(1200 * slot + 100), Ecn::NotCapable)).collect();
     node.run(&frames, at(2_000_000));
@@ -203,7 +203,7 @@ fn what_finds_no_room_is_lost() {
     let mut setup = silent();
     setup.spec.egress_bytes = 3100;
     setup.spec.flow_control = FlowControl::None;
-    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Rate::megabits(1000) }];
+    setup.spec.service = vec![ServiceStep { from: Time::ZERO, rate: Some(Rate::megabits(1000)) }];
     let mut node = setup.node();
     let mut frames: Vec<_> = (1..=4).map(|slot| data(3, at(1200 * slot), Ecn::NotCapable)).collect();
     frames.push(probe(3, at(0), at(5000)));
@@ -219,7 +219,7 @@ fn what_finds_no_room_is_lost() {
 #[test]
 fn a_probe_is_answered_when_it_has_left_the_buffer_and_a_mark_when_its_frame_has() {
     let mut setup = silent();
-    setup.spec.service = vec![ServiceStep { from: at(5000), rate: Rate::megabits(1000) }];
+    setup.spec.service = vec![ServiceStep { from: at(5000), rate: Some(Rate::megabits(1000)) }];
     let mut node = setup.node();
     let frames = [
         data(2, at(1000), Ecn::CongestionExperienced),
@@ -258,7 +258,7 @@ proptest! {
             let mut setup = Setup::new();
             setup.arrivals = FrameArrivals { load, constant: false, on_off: None };
             setup.spec.voq_limit = Some(10);
-            setup.spec.service = vec![ServiceStep { from: at(3000), rate: Rate::megabits(service_mbps) }];
+            setup.spec.service = vec![ServiceStep { from: at(3000), rate: Some(Rate::megabits(service_mbps)) }];
             setup.spec.reaction = Span::from_nanoseconds(reaction_ns);
             if let FlowControl::Pause(config) = setup.spec.flow_control && priority {
                 setup.spec.flow_control = FlowControl::Priority(config);

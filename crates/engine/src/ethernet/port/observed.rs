@@ -1,12 +1,13 @@
 //! What is observed of a switch port.
 
+use std::collections::BTreeMap;
+
 use forebay_qdisc::{Backlog, Span, Time};
 
-use crate::ethernet::pause::EVERY_CLASS;
+use crate::ethernet::class_turns::Classes;
 use crate::ethernet::port::SwitchPort;
-use crate::observe::deadlock::BufferWait;
+use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::handed_in::PortReport;
-use crate::spec::LinkId;
 
 impl SwitchPort {
     /// The queue held `bytes` until `now`.
@@ -61,24 +62,15 @@ impl SwitchPort {
         });
     }
 
-    /// Whether frames wait, PAUSE stops all of them, and none is being sent.
-    fn is_blocked(&self, now: Time) -> bool {
-        let waiting = self.occupied();
-        let free = self.obeyed.free_classes(now);
-        waiting != 0 && self.is_idle() && (free == 0 || (free != EVERY_CLASS && waiting & free == 0))
+    /// Classes with frames that PAUSE stops, none of which is being sent.
+    fn blocked(&self, now: Time) -> Classes {
+        let sending = self.departures.front().map_or(0, |sending| 1 << sending.class);
+        self.occupied() & !self.obeyed.free_classes(now) & !sending
     }
 
-    /// The state for deadlock detection. `excess_bytes` is how much the input holds above its low watermark, `held` is
-    /// what it holds for each output.
-    pub fn buffer_wait(&self, excess_bytes: u64, held: Vec<(LinkId, u64)>, end: Time) -> BufferWait {
-        BufferWait {
-            incoming: self.incoming,
-            stops_incoming: self.orders.has_stopped(),
-            excess_bytes,
-            held,
-            out: self.out,
-            blocked: self.is_blocked(end),
-            last_sent: self.last_data.max(self.last_control),
-        }
+    /// The state for deadlock detection, but for what the buffer holds.
+    pub fn wait(&self, stops: Stops, end: Time) -> PortWait {
+        let (incoming, out, blocked) = (self.incoming, self.out, self.blocked(end));
+        PortWait { incoming, stops, held: BTreeMap::new(), out, blocked, last_sent: self.last_sent }
     }
 }

@@ -2,10 +2,10 @@
 
 use forebay_qdisc::{Backlog, Time};
 
-use crate::ethernet::pause::EVERY_CLASS;
+use crate::ethernet::pause::{EVERY_CLASS, Stopped};
 use crate::ethernet::port::SwitchPort;
 use crate::ethernet::switch::EthernetSwitch;
-use crate::observe::deadlock::BufferWait;
+use crate::observe::deadlock::{PortWait, Stops};
 use crate::observe::handed_in::QueueReport;
 use crate::observe::report::Report;
 use crate::packet::Packet;
@@ -23,7 +23,7 @@ impl EthernetSwitch {
         for port in &mut self.ports {
             port.book_rest();
         }
-        let mut waits = self.buffer_waits(end);
+        let mut waits = self.port_waits(end);
         let mut backlogs = vec![Backlog::default(); self.ports.len()];
         while let Some(packet) = self.delayed.pop() {
             let output = self.entry(&packet).output();
@@ -34,15 +34,17 @@ impl EthernetSwitch {
             self.control.held += port.messages.len() as u64;
             if let Some(managed) = &mut port.managed {
                 managed.integrate(&mut port.books.book, end);
-                for (wait, &bytes) in waits.iter_mut().zip(managed.held_bytes()) {
-                    wait.held[number].1 += bytes;
+                for (wait, held) in waits.iter_mut().zip(managed.held_bytes()) {
+                    wait.held.extend((0..).zip(held).map(|(class, &bytes)| ((port.out, class), bytes)));
                 }
                 let Backlog { packets, bytes } = managed.backlog();
                 (backlog.packets, backlog.bytes) = (backlog.packets + packets, backlog.bytes + bytes);
                 port.books.state_bytes = port.books.state_bytes.max(managed.state_bytes());
             }
             while let Some(packet) = self.ports[number].queues.pop(EVERY_CLASS) {
-                waits[SwitchPort::input_of(&packet)].held[number].1 += u64::from(packet.len_bytes());
+                let way_out = (self.ports[number].out, self.class(&packet) as u8);
+                let held = waits[SwitchPort::input_of(&packet)].held.entry(way_out).or_default();
+                *held += u64::from(packet.len_bytes());
                 self.book_waiting(&packet, number, end, backlog);
             }
         }
@@ -62,7 +64,7 @@ impl EthernetSwitch {
                 port: Some(counted),
             });
         }
-        report.buffer_waits(waits);
+        report.port_waits(waits);
         report.control(self.control);
     }
 
@@ -81,11 +83,19 @@ impl EthernetSwitch {
         book.arrival_at(row, packet.time);
     }
 
-    /// For deadlock detection.
-    fn buffer_waits(&self, end: Time) -> Vec<BufferWait> {
-        let held: Vec<_> = self.ports.iter().map(|port| (port.out, 0)).collect();
-        let excess_bytes = |number| self.memory.of_input(number).saturating_sub(self.low_watermark);
-        let waits = self.ports.iter().enumerate();
-        waits.map(|(number, port)| port.buffer_wait(excess_bytes(number), held.clone(), end)).collect()
+    /// For deadlock detection, but for what the buffers hold.
+    fn port_waits(&self, end: Time) -> Vec<PortWait> {
+        let excess = |used: u64| used.saturating_sub(self.low_watermark);
+        let wait = |(number, port): (usize, &SwitchPort)| {
+            let stops = match port.orders.stopped() {
+                Stopped::Link(is_stopped) => Stops::Link(is_stopped.then(|| excess(self.memory.of_input(number)))),
+                Stopped::Classes(stopped) => Stops::Classes(std::array::from_fn(|class| {
+                    let is_stopped = stopped & 1 << class != 0;
+                    is_stopped.then(|| excess(self.memory.of_input_class(number, class)))
+                })),
+            };
+            port.wait(stops, end)
+        };
+        self.ports.iter().enumerate().map(wait).collect()
     }
 }
