@@ -225,8 +225,8 @@ impl RackRecovery {
         has_mended
     }
 
-    /// Sends a lost segment again, or repeats the last one as a probe. Its ACK must not end the round trip that is being
-    /// timed (Karn).
+    /// Sends a lost segment again, or repeats the last one as a probe. Its ACK must not end the round trip that is
+    /// being timed (Karn).
     fn retransmit(&mut self, segment: SentSegment, turn: &mut Turn<'_>) {
         let connection = &mut *turn.connection;
         connection.stop_timing();
