@@ -225,8 +225,8 @@ impl RackRecovery {
         has_mended
     }
 
-    /// Sends the segment of which it is known that it is lost again. The round trip that is being timed may end with the
-    /// ACK of this (Karn).
+    /// Sends a lost segment again, or repeats the last one as a probe. Its ACK must not end the round trip that is
+    /// being timed (Karn).
     fn retransmit(&mut self, segment: SentSegment, turn: &mut Turn<'_>) {
         let connection = &mut *turn.connection;
         connection.stop_timing();
@@ -342,9 +342,9 @@ impl Recovery for RackRecovery {
         self.news.delivered_bytes
     }
 
-    /// A segment found lost calls for a recovery until it arrives, even if it was sent again (`tcp_time_to_recover`). One
-    /// above the recovery point may have been found and sent again during the recovery that ends now. RFC 5681, section
-    /// 4.3: losses in two successive windows of data lower the window twice.
+    /// A segment found lost calls for a recovery until it arrives, even if it was sent again (`tcp_time_to_recover`).
+    /// One above the recovery point may have been found and sent again during the recovery that ends now. RFC 5681,
+    /// section 4.3: losses in two successive windows of data lower the window twice.
     fn is_due(&self, connection: &Connection) -> bool {
         let is_after_timeout = self.news.is_lost_again && self.timeout_response == TimeoutResponse::Linux;
         self.segments.has_unrepaired() && (connection.unacknowledged >= connection.recovery_point || is_after_timeout)

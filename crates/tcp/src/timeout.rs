@@ -1,16 +1,17 @@
 //! Response to an expiry of the retransmission timer.
 //!
 //! # What it does
-//! The RFCs treat each timeout as a sign of congestion of its own, and go on with one segment. Linux is laxer in five
-//! places, which this file lists; the sender and its recovery apply them.
+//! The RFCs treat each timeout as a sign of congestion of its own, and continue with one segment. Linux differs in five
+//! rules. The sender and its recovery apply them.
 //!
-//! | | RFC | Linux |
-//! |---|---|---|
-//! | a timeout after a reduction, before all that was in flight then is acknowledged | reduces the threshold again | leaves the threshold (`tcp_enter_loss`) |
-//! | window after a timeout | one segment | one segment more than is in the network |
-//! | growth until all sent before the timeout is acknowledged | one segment for each ACK | `byte_counting_limit`, as always (`tcp_slow_start`) |
-//! | a retransmission lost after a timeout | is sent again | is sent again, and the window is reduced (`tcp_fastretrans_alert`) |
-//! | one SYN lost | initial window of one segment, timeout of 3 s | no change, if timestamps gave a round-trip sample (`tcp_init_transfer`, `tcp_init_metrics`) |
+//! - A timeout after a reduction, before all that was in flight then is acknowledged: the RFCs reduce the threshold
+//!   again. Linux keeps it (`tcp_enter_loss`).
+//! - Window after a timeout: one segment. In Linux, one segment more than is in the network.
+//! - Growth until all that was sent before the timeout is acknowledged: one segment for each ACK. In Linux,
+//!   `byte_counting_limit` holds as always (`tcp_slow_start`).
+//! - A retransmission lost after a timeout: it is sent again. Linux also reduces the window (`tcp_fastretrans_alert`).
+//! - One lost SYN: an initial window of one segment and a timeout of 3 s. In Linux the window stays, and so does the
+//!   timeout if timestamps gave a round-trip sample (`tcp_init_transfer`, `tcp_init_metrics`).
 //!
 //! # Source
 //! RFC 5681, sections 3.1 and 4.3; RFC 3465, section 2.3; RFC 6298, section 5.7. Linux 6.12, `tcp_input.c`,
@@ -29,8 +30,8 @@
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum TimeoutResponse {
     /// RFC 5681, 6298 and 3465: each timeout of another segment reduces the threshold and leaves a window of one
-    /// segment; until all sent before is acknowledged, each ACK counts as one segment. A lost SYN leaves a window of one
-    /// segment and a timeout of 3 s.
+    /// segment. Until all that was sent before is acknowledged, each ACK counts as one segment. A lost SYN leaves a
+    /// window of one segment and a timeout of 3 s.
     #[default]
     Rfc,
     /// Linux: a timeout during a recovery leaves the threshold; the window is one segment more than is in the network,

@@ -17,8 +17,8 @@ fn after_lost_syns(config: TcpConfig, lost: usize) -> Network {
     network
 }
 
-/// RFC 5681, 3.1, and RFC 6298, 5.7; Linux's `tcp_init_transfer` and `tcp_init_metrics`. The sample of 100 ms is the echo
-/// of the SYN that arrived: a timeout of 300 ms, where the deviation is half of it and at least 200 ms.
+/// RFC 5681, 3.1, and RFC 6298, 5.7; Linux's `tcp_init_transfer` and `tcp_init_metrics`. The echo of the SYN that
+/// arrived gives a sample of 100 ms. The timeout adds four deviations of 50 ms.
 #[test]
 fn one_lost_syn_costs_linux_a_second_and_the_rfcs_their_initial_window() {
     let linux = TcpConfig::linux();
@@ -41,8 +41,7 @@ fn one_lost_syn_costs_linux_a_second_and_the_rfcs_their_initial_window() {
     }
 }
 
-/// Whoever needs a round trip for each of three losses of the same segment takes a timeout: only Linux's threshold is
-/// that of the recovery.
+/// The retransmission is lost, and nothing else arrives. Only in Linux the threshold is still that of the recovery.
 #[test]
 fn a_timeout_in_a_recovery_reduces_the_threshold_again_except_in_linux() {
     for (config, again) in [(TcpConfig::linux(), false), (TcpConfig::rfc(), true)] {

@@ -26,7 +26,7 @@ fn config(rack: bool) -> TcpConfig {
     }
 }
 
-/// A second over a path of one round trip, on which these segments are lost once or, where they are listed twice, twice.
+/// A second of transmission. Each entry of `lost` loses its segment once.
 fn run(config: TcpConfig, mut lost: Vec<u64>) -> Network {
     let is_lost = move |_: usize, segment: &Segment| {
         let found = lost.iter().position(|&index| segment.seq == 1 + index * SEGMENT && !segment.syn);

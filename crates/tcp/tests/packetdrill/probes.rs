@@ -1,6 +1,6 @@
 //! Tail loss probes. These tables are derived from Linux's rules (`tcp_schedule_loss_probe`, `tcp_send_loss_probe`,
-//! `tcp_process_tlp_ack`) rather than taken from a script. With a round trip of 100 ms the timeout is 300 ms. The probe is
-//! sent after two round trips, 200 ms more if a single segment is in flight, and at the timeout at the latest.
+//! `tcp_process_tlp_ack`) rather than taken from a script. With a round trip of 100 ms the timeout is 300 ms. The probe
+//! is sent after two round trips, 200 ms more if a single segment is in flight, and at the timeout at the latest.
 
 use forebay_tcp::TcpConfig;
 
@@ -75,8 +75,8 @@ fn new_data() -> Script {
 fn not_timed() -> Script {
     Script {
         path: "rules/tlp-is-not-timed",
-        about: "Without timestamps, the ACK of a segment that a probe repeats is no round-trip sample (Karn): the timeout \
-                stays at 300 ms.",
+        about: "Without timestamps, the ACK of a segment that a probe repeats is no round-trip sample (Karn): the \
+                timeout stays at 300 ms.",
         config: linux(),
         round_trip: 100.0,
         rows: vec![
@@ -111,8 +111,8 @@ fn mark_before_the_answer() -> Script {
 fn two_small_segments() -> Script {
     Script {
         path: "rules/tlp-two-small-segments",
-        about: "Two segments of half the size are two: the receiver does not delay an ACK of both, and the probe comes after \
-                two round trips.",
+        about: "Two segments of half the size are two: the receiver does not delay an ACK of both, and the probe \
+                comes after two round trips.",
         config: linux(),
         round_trip: 100.0,
         rows: vec![

@@ -1,7 +1,7 @@
 //! Giving the window back, and not giving it back. These tables are derived from Linux's rules rather than taken from a
 //! script: `tcp_init_undo` starts a count with the retransmissions in flight, a repeating probe included; each
-//! retransmission adds one, each D-SACK of a retransmission takes one away, and at zero the window is what it was. A mark
-//! forbids that (`prior_ssthresh`), and the reduction for a mark ends the count (`undo_marker`).
+//! retransmission adds one, each D-SACK of a retransmission takes one away, and at zero the window is what it was. A
+//! mark forbids that (`prior_ssthresh`), and the reduction for a mark ends the count (`undo_marker`).
 
 use forebay_tcp::TcpConfig;
 
@@ -30,7 +30,7 @@ fn first_of_ten_is_missing() -> Vec<Row> {
     ]
 }
 
-/// The same with more to send: the first two SACKs let two new segments go, so that the recovery lasts up to segment 12.
+/// The same with more to send: the first two SACKs release two new segments, and the recovery lasts up to segment 12.
 /// Segment 0 is only late.
 fn first_of_many_is_late() -> Vec<Row> {
     let mut rows = vec![
@@ -80,8 +80,8 @@ fn half_of_the_duplicates() -> Script {
     }
 }
 
-/// Segments 2 and 3 are unacknowledged for two round trips: a probe repeats segment 3. More data follows. Segment 3 turns
-/// up, and a segment sent after the probe shows that segment 2 is lost. The count is two: the probe and segment 2.
+/// Segments 2 and 3 are unacknowledged for two round trips: a probe repeats segment 3. More data follows. Segment 3
+/// arrives, and a segment sent after the probe shows that segment 2 is lost. The count is two: the probe and segment 2.
 fn loss_after_a_probe() -> Vec<Row> {
     vec![
         at(0).write(4).sends(&[new(0, 4)]),
