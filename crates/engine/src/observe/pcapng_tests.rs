@@ -153,7 +153,7 @@ fn sack_in(len_bytes: u16) -> (usize, usize, bool) {
             blocks = 1 + more.iter().flatten().count();
         }
     }
-    (blocks, segment.header_len().into(), file.windows(4).any(|bytes| bytes == b"SACK"))
+    (blocks, segment.header_len(), file.windows(4).any(|bytes| bytes == b"SACK"))
 }
 
 #[test]
@@ -185,7 +185,8 @@ proptest! {
     #[test]
     fn lengths_and_checksums_hold(
         hosts in (0..=MAX_HOST, 0..=MAX_HOST), ports: (u16, u16), class: u8, ecn in 0..4_usize,
-        len_bytes in 40..=u16::MAX, header_bytes in 0..100_u16, numbers: (u32, u32), window_bytes: u32, bits in 0..32_u8,
+        len_bytes in 40..=u16::MAX, header_bytes in 0..100_u16, numbers: (u32, u32), window_bytes: u32,
+        bits in 0..32_u8,
         udp: bool, scaled: bool, sack in prop::collection::vec(any::<(u32, u32)>(), 0..6), picoseconds: u64,
     ) {
         let flag = |bit: u8| bits >> bit & 1 == 1;
