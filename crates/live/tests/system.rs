@@ -157,7 +157,8 @@ fn a_renamed_interface_gets_its_offloads_back() {
         let [name, other] = names;
         assert_ne!(features(name), before);
         network.ip_all(&format!(
-            "link set {name} down; link set {name} name {other}; link set {other} up; link add {name} type dummy"
+            "link set {name} down; link set {name} name {other}; link set {other} up; \
+             link add {name} type veth peer name peer0"
         ));
         holder.say("end");
         network.wait_until("its offloads are restored", || features(other) == before);
