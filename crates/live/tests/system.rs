@@ -67,7 +67,7 @@ const BAD: &[Bad] = &[
         "many0 wan0 af_xdp",
         &["io.method", "`many0`", "4 queues", "ethtool -L many0 combined 1"],
     ),
-    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not create"]),
+    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` exists that Forebay did not create"]),
     bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is not an Ethernet interface"]),
 ];
 
