@@ -67,7 +67,7 @@ const BAD: &[Bad] = &[
         "many0 wan0 af_xdp",
         &["io.method", "`many0`", "4 queues", "ethtool -L many0 combined 1"],
     ),
-    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` that Forebay did not create"]),
+    bad("", "", "lan0 wan0 fail_open=wan0", &["io.fail_open", "`wan0` exists that Forebay did not create"]),
     bad("tuntap add tun9 mode tun", "link del tun9", "tun9 wan0", &["`tun9` is not an Ethernet interface"]),
 ];
 
@@ -157,7 +157,8 @@ fn a_renamed_interface_gets_its_offloads_back() {
         let [name, other] = names;
         assert_ne!(features(name), before);
         network.ip_all(&format!(
-            "link set {name} down; link set {name} name {other}; link set {other} up; link add {name} type dummy"
+            "link set {name} down; link set {name} name {other}; link set {other} up; \
+             link add {name} type veth peer name peer0"
         ));
         holder.say("end");
         network.wait_until("its offloads are restored", || features(other) == before);

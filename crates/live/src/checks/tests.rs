@@ -56,7 +56,7 @@ fn a_good_machine_passes() {
 #[test]
 fn names_are_judged_and_the_nearest_is_suggested() {
     let text = complaint(|_, wanted| wanted.outside = "wan1".into());
-    assert!(text.starts_with("interfaces.outside: there is no interface `wan1`: is `wan0` meant?"), "{text}");
+    assert!(text.starts_with("interfaces.outside: there is no interface `wan1`: did you mean `wan0`?"), "{text}");
     let text = complaint(|_, wanted| wanted.inside = "quux".into());
     assert!(text.contains("no interface `quux`: `ip link`"), "{text}");
     let text = complaint(|_, wanted| wanted.outside = "lan0".into());
@@ -97,7 +97,7 @@ fn bridges_of_others_are_left_alone() {
     let text = complaint(|machine, _| machine.links[1].master = Some(77));
     assert!(text.contains("port of `another interface`"), "{text}");
     let text = complaint(|machine, _| machine.links.push(link(9, "fb-lan0")));
-    assert!(text.contains("an interface `fb-lan0` that Forebay did not create"), "{text}");
+    assert!(text.contains("an interface `fb-lan0` exists that Forebay did not create"), "{text}");
     let mark = bridge_mark("lan0", "dmz0");
     let text = complaint(|machine, _| enslave(machine, "fb-lan0", Some(&mark)));
     assert!(text.contains("`fb-lan0` is the fail-open bridge of lan0 and dmz0"), "{text}");
@@ -123,19 +123,19 @@ fn a_bridge_gets_a_name_that_an_interface_can_have() {
     assert_eq!(bridge_name("enp130s0f1np1v9"), "fb-enp130s0f1np");
     for name in ["", "..", "a/b", "a b", "a:b", "sixteen-letters-"] {
         let text = complaint(|_, wanted| wanted.fail_open = Some(name.into()));
-        assert!(text.contains("no bridge can be called"), "{text}");
+        assert!(text.contains("is not a valid name of a bridge"), "{text}");
     }
 }
 
 #[test]
 fn an_old_kernel_is_told_what_it_lacks() {
     let text = complaint(|machine, _| machine.kernel = (6, 1));
-    assert!(text.contains("needs Linux 6.6, and this is 6.1"), "{text}");
+    assert!(text.contains("needs Linux 6.6, but this is 6.1"), "{text}");
     let text = complaint(|machine, wanted| {
         machine.kernel = (5, 4);
         wanted.method = Method::AfXdp;
     });
-    assert!(text.contains("needs Linux 5.9, and this is 5.4"), "{text}");
+    assert!(text.contains("needs Linux 5.9, but this is 5.4"), "{text}");
     let (mut machine, mut wanted) = (machine(), wanted());
     machine.kernel = (4, 19);
     wanted.fail_open = None;
