@@ -131,9 +131,11 @@ impl Matcher {
     }
 }
 
-/// How many words a sentence has; a symbol by itself is none.
+/// How many words a sentence has. Symbols do not count, nor do the names of an enumeration such as "`a`, `b`".
 pub fn words(sentence: &str) -> usize {
-    let is_word = |word: &&str| word.chars().any(|c| c.is_alphanumeric() || c == super::source::CODE);
+    let enumerated = format!("{},", super::source::CODE);
+    let is_word =
+        |word: &&str| *word != enumerated && word.chars().any(|c| c.is_alphanumeric() || c == super::source::CODE);
     sentence.split_whitespace().filter(is_word).count()
 }
 
@@ -294,7 +296,8 @@ mod tests {
     }
 
     #[test]
-    fn a_symbol_is_no_word_and_code_is_one() {
+    fn symbols_and_enumerated_names_are_no_words() {
+        assert_eq!(words(&format!("It has {CODE}, {CODE}, {CODE} and {CODE}")), 5);
         assert_eq!(words(&format!("{CODE} + 3 bytes = 1 – x")), 5);
     }
 }
