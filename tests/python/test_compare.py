@@ -213,8 +213,9 @@ def fast(queue: str) -> fb.Scenario:
 @pytest.mark.parametrize(
     ("queue", "limit"),
     [
-        ('queue = "drop_tail"', "1000 packets"),
-        ('queue = "fq_codel"', "10240 packets"),
+        ('queue = "drop_tail"', "2000 packets"),
+        ('queue = "fq_codel"', "2000 packets"),
+        ('queue.drop_tail = { limit = "1000 packets" }', "1000 packets"),
         ('queue.drop_tail = { limit = "600 KB" }', "600 KB"),
         ('queue.cbq.classes = [{ name = "all", queue = "red" }]', "2000 packets"),
     ],
@@ -245,13 +246,17 @@ def test_explicit_parameters_win_over_fitted_ones() -> None:
     assert 'limit = "60 packets"' in text
 
 
-def test_the_scenario_s_own_discipline_is_compared_as_it_is() -> None:
-    scenario = fast('queue = "red"')
+def test_the_scenario_s_own_discipline_keeps_what_it_states() -> None:
+    scenario = fast('queue.red = { min_threshold = "9 packets" }')
     place = find_place(scenario, None)
     own, other = contenders_of("red,choke")
-    assert fitted_queue(scenario, place, own, {}) == {}
-    assert "threshold" not in with_queue(scenario, place, own, {}).to_toml()
-    assert fitted_queue(scenario, place, other, {})["limit"] == "1000 packets"
+    fitted = {"limit": "2000 packets", "max_threshold": "150 packets", "mean_packet_size": "1500 B"}
+    assert fitted_queue(scenario, place, own, {}) == fitted
+    assert 'min_threshold = "9 packets"' in with_queue(scenario, place, own, {}).to_toml()
+    assert fitted_queue(scenario, place, other, {})["min_threshold"] == "50 packets"
+    preset = fast('queue.dbl = { preset = "catalyst4500" }')
+    (dbl,) = contenders_of("dbl")
+    assert fitted_queue(preset, find_place(preset, None), dbl, {}) == {"limit": "2000 packets"}
 
 
 def test_fitted_parameters_are_printed_and_kept(forebay: Command, office: Path, tmp_path: Path) -> None:

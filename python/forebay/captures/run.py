@@ -69,7 +69,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         >>> capture = "examples/belligerent.pcap.gz"
         >>> replayed = fb.replay(capture, rate="20 Mbps", queue="dbl,drop_tail")
         >>> replayed.queues.select("queue", "packets_dropped").rows()
-        [('dbl', 6248), ('drop_tail', 5153)]
+        [('dbl', 6253), ('drop_tail', 6001)]
 
     """
     contenders = contenders_of(queue)

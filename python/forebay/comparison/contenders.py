@@ -222,28 +222,25 @@ def _no_queue(path: str, kind: str) -> tuple[str, ...]:
 def with_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Scenario:
     """Return the scenario with that queue.
 
-    Where the scenario has the same discipline there already, it keeps all of its parameters. Any other is fitted to the
-    link and to the limit of the queue that it replaces. `settings`, then the contender's own parameters, come on top.
-    Raises ScenarioError.
+    Where the scenario has the same discipline there already, its parameters are kept. `settings`, then the contender's
+    own parameters, come on top. What nothing gives is fitted to the link. Raises ScenarioError.
     """
     name = contender.discipline
-    own = _present(scenario, place.path).get(name)
-    kept = own if own is not None else fitted_queue(scenario, place, contender, settings)
+    own = _present(scenario, place.path).get(name, {})
+    kept = {**fitted_queue(scenario, place, contender, settings), **own}
     overrides: list[tuple[str, object]] = [(place.path, {name: kept})]
     overrides += [(f"{place.path}.{name}.{key}", value) for key, value in _given(contender, settings).items()]
     return scenario.override(dict(overrides))
 
 
 def fitted_queue(scenario: Scenario, place: Place, contender: Contender, settings: Settings) -> Fitted:
-    """Return the parameters that the link and the replaced queue decide: those that nothing else gives."""
-    present = _present(scenario, place.path)
-    if contender.discipline in present:
-        return {}
+    """Return the parameters that the link and the limit of the replaced queue decide: those that nothing gives."""
     rate_bps = _core.slowest_rate(scenario.to_toml(), scenario.file_name, (), place.links)
     if rate_bps is None:
         return {}
-    given = _given(contender, settings)
-    limits = [table.get("limit", _default_limit(name)) for name, table in present.items()]
+    present = _present(scenario, place.path)
+    given = {**present.get(contender.discipline, {}), **_given(contender, settings)}
+    limits = [str(table["limit"]) for table in present.values() if "limit" in table]
     return fitted_to(contender.discipline, f"{rate_bps} bps", limits[0] if limits else None, given)
 
 
@@ -252,14 +249,6 @@ def _given(contender: Contender, settings: Settings) -> dict[str, object]:
     keys = disciplines()[contender.discipline]
     shared = {key: value for key, value in settings.get(ALL, {}).items() if key in keys}
     return {**shared, **settings.get(contender.discipline, {}), **contender.parameters}
-
-
-@cache
-def _default_limit(discipline: str) -> str | None:
-    """Return the limit of a queue that states none."""
-    parameters = next((it["parameters"] for it in _core.choices() if it["name"] == discipline), ())
-    default = next((it["default"] for it in parameters if it["name"] == "limit"), None)
-    return None if default is None else str(tomllib.loads(f"limit = {default}")["limit"])
 
 
 def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:

@@ -18,7 +18,9 @@ def fitted_to(discipline: str, rate: str, limit: str | None, given: Mapping[str,
     """
     own = given.get("limit", limit)
     found = _core.fitted_queue(discipline, rate, None if own is None else str(own))
-    return {name: value for name, value in found if name not in given}
+    # A preset of DBL decides the packet size.
+    decided = {*given, "max_packet_size"} if "preset" in given else given
+    return {name: value for name, value in found if name not in decided}
 
 
 def notes_on(fitted: Mapping[str, Fitted]) -> list[str]:

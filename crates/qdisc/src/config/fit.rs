@@ -4,7 +4,7 @@
 //! 5 and 15 packets are a delay of 10 and 30 ms at 6 Mb/s, and less than 1 ms at 200 Mb/s. `compare`, `sweep --queues`
 //! and `replay` therefore fit each parameter that is not given:
 //!
-//! - **Limit**: the same for all, that of the queue that is replaced. If there is none, it is what the link sends in
+//! - **Limit**: the same for all, that of the queue that is replaced. If that states none, it is what the link sends in
 //!   100 ms, at least 100 packets: the longest usual round trip, for which CoDel is configured too.
 //! - **Target length**: what the link sends in 5 ms, at least 10 packets, at most a third of the limit. This is the
 //!   average queue for which adaptive RED configures itself (S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED: An
