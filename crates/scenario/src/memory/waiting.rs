@@ -29,8 +29,8 @@ pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
     }
 }
 
-/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. A host that
-/// receives, too, is ahead of the round by the propagation of the link that leads to it.
+/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. A host
+/// that receives, too, is ahead of the round by the propagation of the link that leads to it.
 fn generated(spec: &ScenarioSpec) -> f64 {
     let (mut packets, mut ahead) = (0.0, 0.0);
     for group in &spec.flows {
