@@ -369,8 +369,7 @@ impl<'s> Generator<'s> {
     }
 
     /// Pairs that join all of the names, and one more with the probability `ring`; what does not pass on is joined to
-    /// something that
-    /// does, as the first is.
+    /// something that does, as the first is.
     fn tree(&mut self, names: &[String], passes_on: impl Fn(usize) -> bool, ring: f64) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         let mut pair = |dice: &mut Dice, index: usize| {
