@@ -3075,7 +3075,7 @@ class Service(BaseModel):
     """
     rate: Rate
     """
-    The rate, at most the link's.
+    The rate, at most the link's. It may be "0 bps": no frame begins, and one that has begun goes on afterwards.
     """
     from_: Annotated[Span, Field(alias="from")] = "0 ps"
     """
@@ -3778,7 +3778,7 @@ class Udp(BaseModel):
     )
     packet: SizeDistribution
     """
-    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet.
+    Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B to 65535 B, and the rate is kept.
     """
     constant: Constant | None = None
     """
@@ -3786,7 +3786,7 @@ class Udp(BaseModel):
     """
     on_off: OnOff | None = None
     """
-    Evenly spaced in on periods, with nothing in off periods.
+    Evenly spaced in on periods, with nothing in off periods. A gap that an off period interrupts goes on after it.
     """
     poisson: Poisson | None = None
     """

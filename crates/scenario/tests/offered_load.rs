@@ -88,7 +88,7 @@ fn size() -> impl Strategy<Value = Size> {
         (40_u32..1500).prop_map(|bytes| (
             format!("\"{bytes} B\""),
             f64::from(bytes),
-            f64::from(bytes).powi(2),
+            f64::from(bytes) * f64::from(bytes),
             f64::from(bytes)
         )),
         (40_u32..700, 0_u32..9000).prop_map(move |(low, more)| {
@@ -97,12 +97,12 @@ fn size() -> impl Strategy<Value = Size> {
             drawn(format!("{{ uniform = [\"{low} B\", \"{high} B\"] }}"), &quantile, high)
         }),
         (20_u32..20_000).prop_map(move |mean| {
-            let quantile = |u: f64| -f64::from(mean) * (1.0 - u).ln();
+            let quantile = |u: f64| -f64::from(mean) * libm::log(1.0 - u);
             drawn(format!("{{ exponential = \"{mean} B\" }}"), &quantile, 25.0 * f64::from(mean))
         }),
         (100_u32..5000, 1.2_f64..3.0).prop_map(move |(mean, shape)| {
             let scale = f64::from(mean) * (shape - 1.0) / shape;
-            let quantile = |u: f64| scale * (1.0 - u).powf(-1.0 / shape);
+            let quantile = |u: f64| scale * libm::pow(1.0 - u, -1.0 / shape);
             drawn(format!("{{ pareto = {{ mean = \"{mean} B\", shape = {shape} }} }}"), &quantile, LARGEST_BYTES)
         }),
     ]
@@ -183,7 +183,7 @@ fn on_off() -> impl Strategy<Value = Source> {
     // On periods of a part of a packet to many packets.
     (size(), rate_bps(), -1.5_f64..1.5, 0.0_f64..9.0, 0_u8..3, 0_u8..3).prop_map(
         |((packet, mean, _, most), rate, exponent, silence, on_kind, off_kind)| {
-            let on_s = 8.0 * mean / rate * 10.0_f64.powf(exponent);
+            let on_s = 8.0 * mean / rate * libm::pow(10.0, exponent);
             let ((on, a, var_a), (off, b, var_b)) = (period(on_s, on_kind), period(on_s * silence, off_kind));
             let expected_bps = rate * a / (a + b);
             Source {
@@ -194,7 +194,7 @@ fn on_off() -> impl Strategy<Value = Source> {
                 packets_per_s: expected_bps / (8.0 * mean),
                 expected_bps,
                 // Of the on time of an alternating renewal process.
-                bits2_per_s: rate * rate * (b * b * var_a + a * a * var_b) / (a + b).powi(3),
+                bits2_per_s: rate * rate * (b * b * var_a + a * a * var_b) / libm::pow(a + b, 3.0),
                 // A run begins with a packet and an on period.
                 edge_bits: 16.0 * most + 2.0 * rate * a,
             }
@@ -213,7 +213,7 @@ fn cells() -> impl Strategy<Value = Source> {
                 let pause = burst * (1.0 - load) / load;
                 let (var_burst, var_pause) = (burst * (burst - 1.0), pause * (pause + 1.0));
                 let together: f64 = burst + pause;
-                let variance = (pause * pause * var_burst + burst * burst * var_pause) / together.powi(3);
+                let variance = (pause * pause * var_burst + burst * burst * var_pause) / libm::pow(together, 3.0);
                 (format!(", burst_cells = {burst}"), variance)
             }
         };

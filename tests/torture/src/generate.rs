@@ -17,8 +17,15 @@ const DEEPEST: usize = 24;
 const CHANCE_OF_A_KEY: f64 = 0.12;
 const CHANCE_OF_A_RARE_KEY: f64 = 0.4;
 const CHANCE_OF_A_FREQUENT_KEY: f64 = 0.9;
+const CHANCE_OF_AN_EXTREME: f64 = 0.01;
 /// A place is rare until it was reached so often.
 const RARE: u64 = 20;
+
+/// What the guidance calls a graph with Ethernet switches.
+const ETHERNET_GRAPH: &str = "ethernet_graph";
+/// An Ethernet has a ring more often than another graph: only there may PAUSE stop all.
+const CHANCE_OF_A_RING: f64 = 0.3;
+const CHANCE_OF_A_RING_OF_SWITCHES: f64 = 0.5;
 
 /// Draws one scenario. What its parts share (scales of rate and time, names that refer to each other) is drawn first.
 pub struct Generator<'s> {
@@ -149,6 +156,9 @@ impl<'s> Generator<'s> {
         let chosen = self.dice.pick(&open).copied().unwrap_or(0);
         if owner == "Topology" {
             self.topology.clone_from(&forms[chosen].0);
+            if self.topology == "graph" && self.dice.chance(0.4) {
+                ETHERNET_GRAPH.clone_into(&mut self.topology);
+            }
             ["node", "end", "switch"].iter().for_each(|kind| drop(self.names.remove(*kind)));
         }
         match forms[chosen].1 {
@@ -232,6 +242,11 @@ impl<'s> Generator<'s> {
 
     /// A quantity with its unit, if the type is one.
     fn quantity(&mut self, type_name: &str, default: &Value) -> Option<Value> {
+        if let Some(extremes) = self.guidance.extremes(type_name)
+            && self.dice.chance(CHANCE_OF_AN_EXTREME)
+        {
+            return self.dice.pick(extremes).cloned();
+        }
         let text = default.as_str();
         Some(match type_name {
             "Span" => {
@@ -291,7 +306,7 @@ impl<'s> Generator<'s> {
                 let names: Vec<String> = switches.clone().map(|switch| name(&switch["name"])).collect();
                 let nodes = switches.flat_map(|switch| switch["nodes"].as_array().into_iter().flatten());
                 self.names.insert("end".into(), nodes.map(name).collect());
-                let ends = self.tree(&names, |_| true);
+                let ends = self.tree(&names, |_| true, CHANCE_OF_A_RING_OF_SWITCHES);
                 value["trunks"] = ends.into_iter().map(|(one, other)| json!([one, other])).collect();
             }
             "SwitchTopology" if value.pointer("/load/matrix").is_some() => {
@@ -321,8 +336,9 @@ impl<'s> Generator<'s> {
     fn join_graph(&mut self, graph: &mut Value) {
         let Value::Array(nodes) = &mut graph["nodes"] else { return };
         let host = |node: &Value| node.get("kind").is_none_or(|kind| kind == "host");
+        let is_ethernet = self.topology == ETHERNET_GRAPH;
         if host(&nodes[0]) {
-            nodes[0]["kind"] = json!("router");
+            nodes[0]["kind"] = json!(if is_ethernet { "ethernet_switch" } else { "router" });
         }
         for node in nodes.iter_mut().rev().take(2) {
             node["kind"] = json!("host");
@@ -331,7 +347,18 @@ impl<'s> Generator<'s> {
         let names: Vec<String> = nodes.iter().map(name).collect();
         let hosts: Vec<bool> = nodes.iter().map(host).collect();
         self.names.insert("end".into(), nodes.iter().filter(|node| host(node)).map(name).collect());
-        let ends = self.tree(&names, |index| !hosts[index]);
+        let mut ends = self.tree(&names, |index| !hosts[index], if is_ethernet { 0.0 } else { CHANCE_OF_A_RING });
+        let switches: Vec<&String> =
+            names.iter().zip(&hosts).filter(|(_, host)| !**host).map(|(name, _)| name).collect();
+        if is_ethernet && self.dice.chance(CHANCE_OF_A_RING_OF_SWITCHES) {
+            let joined = |one: &str, other: &str| {
+                ends.iter().any(|(from, to)| (from == one && to == other) || (from == other && to == one))
+            };
+            let (first, last) = (switches[0].clone(), switches[switches.len() - 1].clone());
+            if first != last && !joined(&first, &last) {
+                ends.push((last, first));
+            }
+        }
         let links = &self.schema.definition("Graph")["properties"]["links"]["items"];
         let joined = ends.into_iter().map(|(from, to)| {
             let mut link = self.draw("Graph.links[]", links);
@@ -341,9 +368,9 @@ impl<'s> Generator<'s> {
         graph["links"] = joined.collect();
     }
 
-    /// Pairs that join all of the names, and now and then one more; what does not pass on is joined to something that
-    /// does, as the first is.
-    fn tree(&mut self, names: &[String], passes_on: impl Fn(usize) -> bool) -> Vec<(String, String)> {
+    /// Pairs that join all of the names, and one more with the probability `ring`; what does not pass on is joined to
+    /// something that does, as the first is.
+    fn tree(&mut self, names: &[String], passes_on: impl Fn(usize) -> bool, ring: f64) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         let mut pair = |dice: &mut Dice, index: usize| {
             let inner: Vec<usize> = (0..index).filter(|before| passes_on(*before)).collect();
@@ -352,7 +379,7 @@ impl<'s> Generator<'s> {
             pairs.push((names[one].clone(), names[other].clone()));
         };
         (1..names.len()).for_each(|index| pair(&mut self.dice, index));
-        if names.len() > 2 && self.dice.chance(0.3) {
+        if names.len() > 2 && self.dice.chance(ring) {
             pair(&mut self.dice, names.len() - 1);
         }
         pairs

@@ -16,6 +16,7 @@ pub struct Guidance {
     references: BTreeMap<String, String>,
     start: BTreeMap<String, Value>,
     samples: BTreeMap<String, Vec<Value>>,
+    extremes: BTreeMap<String, Vec<Value>>,
 }
 
 impl Guidance {
@@ -57,6 +58,11 @@ impl Guidance {
 
     pub fn samples(&self, place: &str) -> Option<&[Value]> {
         self.samples.get(place).map(Vec::as_slice)
+    }
+
+    /// The extreme values of a type of quantities.
+    pub fn extremes(&self, type_name: &str) -> Option<&[Value]> {
+        self.extremes.get(type_name).map(Vec::as_slice)
     }
 
     /// Every place that is named here, to be held against the schema.

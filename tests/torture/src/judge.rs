@@ -1,12 +1,14 @@
 //! What must hold of a text that claims to be a scenario: it is refused with a place, or it runs, and its results obey
 //! the laws, repeat themselves, and do not depend on who looks.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
 use forebay_engine::{Column, RunError, RunResult, Table};
-use forebay_scenario::{Scenario, ScenarioError, run};
+use forebay_scenario::{Scenario, ScenarioError, run_on};
+use forebay_units::Span;
 
 use crate::laws;
 
@@ -14,6 +16,9 @@ use crate::laws;
 pub const FILE: &str = "torture.toml";
 /// A run that takes more CPU time is stopped: it was drawn too large, which is no fault.
 const LONGEST_RUN: Duration = Duration::from_secs(3);
+
+/// It has to ask in time whether it is to stop.
+const LONGEST_STOP: Duration = Duration::from_secs(13);
 
 /// What became of a case that broke no law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +46,7 @@ pub fn scenario(text: &str, out: Option<&Path>) -> Result<Verdict, String> {
         Ok(_) => return Err(format!("the recorded scenario reads back as another:\n{recorded}")),
         Err(error) => return Err(format!("the recorded scenario does not read back: {error}\n{recorded}")),
     }
-    let result = match timed_run(&scenario, out)? {
+    let result = match timed_run(&scenario, 1, out)? {
         Ok(result) => result,
         Err(verdict) => return Ok(verdict),
     };
@@ -49,16 +54,30 @@ pub fn scenario(text: &str, out: Option<&Path>) -> Result<Verdict, String> {
     if out.is_none() {
         return Ok(Verdict::Valid);
     }
-    let Ok(again) = timed_run(&scenario, None)? else { return Ok(Verdict::Stopped) };
+    let Ok(again) = timed_run(&scenario, 2, None)? else { return Ok(Verdict::Stopped) };
     if again.digest != result.digest {
-        return Err(format!("the digest of a second run, without traces, differs{}", difference(&result, &again)));
+        let difference = difference(&result, &again);
+        return Err(format!("the digest of a second run, without traces, on two threads, differs{difference}"));
     }
     let unobserved = without_observers(text)?;
-    let Ok(unseen) = timed_run(&unobserved, None)? else { return Ok(Verdict::Stopped) };
-    match difference(&result, &unseen) {
-        same if same.is_empty() => Ok(Verdict::Valid),
-        difference => Err(format!("a run without probes differs{difference}")),
+    let Ok(unseen) = timed_run(&unobserved, 4, None)? else { return Ok(Verdict::Stopped) };
+    let difference = difference(&result, &unseen);
+    if !difference.is_empty() {
+        return Err(format!("a run without probes, on four threads, differs{difference}"));
     }
+    lasting_deadlock(&unobserved, &result).map(|()| Verdict::Valid)
+}
+
+/// A deadlock lasts: a longer run has it as well, and says the same of when it began.
+fn lasting_deadlock(scenario: &Scenario, result: &RunResult) -> Result<(), String> {
+    let Some(deadlock) = &result.deadlock else { return Ok(()) };
+    let longer = Span::from_picoseconds(scenario.spec().duration.picoseconds() / 2 * 3);
+    let longer = [("duration".to_owned(), longer.to_string())];
+    let longer = Scenario::load(&scenario.to_toml(), FILE, &longer)
+        .map_err(|error| format!("refused with a longer duration: {error}"))?;
+    let Ok(result) = timed_run(&longer, 1, None)? else { return Ok(()) };
+    let holds = result.deadlock.as_ref().is_some_and(|later| later.links != deadlock.links || later == deadlock);
+    if holds { Ok(()) } else { Err(format!("a deadlock lasts: {deadlock:?} and then {:?}", result.deadlock)) }
 }
 
 /// Checks that a refusal says what is wrong and where.
@@ -80,10 +99,19 @@ pub fn refusal(text: &str, error: &ScenarioError) -> Result<(), String> {
 }
 
 /// Runs it, unless that takes too long.
-fn timed_run(scenario: &Scenario, out: Option<&Path>) -> Result<Result<RunResult, Verdict>, String> {
-    let began = ThreadTime::now();
-    match run(scenario, None, out, &mut |_| began.elapsed() < LONGEST_RUN) {
+fn timed_run(scenario: &Scenario, threads: usize, out: Option<&Path>) -> Result<Result<RunResult, Verdict>, String> {
+    let threads = NonZeroUsize::new(threads).unwrap_or(NonZeroUsize::MIN);
+    let (began, mut was_stopped) = (ThreadTime::now(), false);
+    let mut goes_on = |_| {
+        was_stopped = began.elapsed() >= LONGEST_RUN;
+        !was_stopped
+    };
+    match run_on(threads, scenario, None, out, None, &mut goes_on) {
         Ok(result) => Ok(Ok(result)),
+        Err(RunError::Stopped) if !was_stopped => Err(format!("a run on {threads} threads stopped by itself")),
+        Err(RunError::Stopped) if began.elapsed() > LONGEST_STOP => {
+            Err(format!("a run on {threads} threads was not asked in time whether it is to stop"))
+        }
         Err(RunError::Stopped) => Ok(Err(Verdict::Stopped)),
         // A class in Python is nothing that could be run here.
         Err(RunError::PathTooLong { .. } | RunError::TooLarge(_) | RunError::Guest(_)) => Ok(Err(Verdict::Refused)),

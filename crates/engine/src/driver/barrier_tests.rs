@@ -51,6 +51,7 @@ mod sync {
 }
 
 #[path = "barrier.rs"]
+#[allow(clippy::duplicate_mod, reason = "this copy is made of loom's types")]
 #[expect(dead_code, reason = "the model chooses the number of spins")]
 mod barrier;
 

@@ -1,7 +1,7 @@
 //! A rate that changes at times known in advance.
 //!
-//! A transmission is the integral of the rate: it ends when the rate since its begin has summed up to its bits. The rate
-//! may be zero for a while.
+//! A transmission is the integral of the rate: it ends when the rate since its begin has summed up to its bits. The
+//! rate may be zero for a while.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_units::PICOSECONDS_PER_SECOND;

@@ -106,8 +106,8 @@ fn stuck(ports: &[PortWait], waits: &Waits<'_>) -> BTreeSet<LinkClass> {
 pub(crate) fn find(ports: &[PortWait], names: &dyn Fn(LinkId) -> String) -> Option<Deadlock> {
     let waits = Waits::new(ports);
     let stuck = stuck(ports, &waits);
-    // Follows what the buffer of each link waits for, until a link comes again. Where a buffer stops a whole link, it is
-    // the same link in any class.
+    // Follows what the buffer of each link waits for, until a link comes again. Where a buffer stops a whole link, it
+    // is the same link in any class.
     let mut path: Vec<(LinkId, Option<u8>)> = Vec::new();
     let (mut link, mut ring) = (*stuck.first()?, None);
     while ring.is_none() {

@@ -5,7 +5,7 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::lan::Lan;
 use crate::schema::{
-    Application, FlowGroup, Graph, GraphLink, LinkSpec, ScenarioSpec, Topology, Transport, UdpPattern,
+    Application, FlowGroup, Graph, GraphLink, LinkSpec, OneOrMany, ScenarioSpec, Topology, Transport, UdpPattern,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
@@ -29,8 +29,8 @@ pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
     }
 }
 
-/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. In a graph
-/// a host is ahead of its round by the propagation of the link that leads to it.
+/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. A host
+/// that receives, too, is ahead of the round by the propagation of the link that leads to it.
 fn generated(spec: &ScenarioSpec) -> f64 {
     let (mut packets, mut ahead) = (0.0, 0.0);
     for group in &spec.flows {
@@ -43,7 +43,9 @@ fn generated(spec: &ScenarioSpec) -> f64 {
         };
         let excess_per_s = (sent_bps - links_bps).max(0.0) / packet_bits(group);
         packets += excess_per_s * spec.duration.seconds();
-        if let Topology::Graph(graph) = &spec.topology {
+        if let Topology::Graph(graph) = &spec.topology
+            && group.from.iter().flat_map(|from| &from.0).any(|host| receives(spec, host))
+        {
             let longest_s = graph.links.iter().map(|link| link.delay.mean().seconds()).fold(0.0, f64::max);
             ahead += excess_per_s * longest_s.min(spec.duration.seconds());
         }
@@ -103,6 +105,14 @@ fn propagating(spec: &ScenarioSpec) -> f64 {
         rate_bps * way_s / packet_bits(group)
     };
     spec.flows.iter().map(of_group).sum()
+}
+
+/// Whether a host of a graph receives anything, if only ACKs.
+fn receives(spec: &ScenarioSpec, host: &str) -> bool {
+    spec.flows.iter().any(|group| {
+        let is_among = |hosts: &Option<OneOrMany>| hosts.iter().flat_map(|hosts| &hosts.0).any(|name| name == host);
+        is_among(&group.to) || (matches!(group.transport, Transport::Tcp(_)) && is_among(&group.from))
+    })
 }
 
 /// The rate at which a group's sources can send into a graph: that of their links together.

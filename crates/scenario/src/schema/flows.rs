@@ -139,8 +139,8 @@ pub enum UdpPattern {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Udp")]
 struct UdpTable {
-    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to 1 B
-    /// to 65535 B, and the rate is kept.
+    /// Size of a packet on the wire: "1000 B", or { exponential = "1000 B" } drawn for each packet. Draws are cut to
+    /// 1 B to 65535 B, and the rate is kept.
     packet: PacketSize,
     /// Evenly spaced, at one rate.
     #[serde(default)]

@@ -202,10 +202,10 @@ fn udp(group: &FlowGroup, udp: &Udp, at: &Path) -> Validity {
             )?;
             let (mean, size) = (on_off.on.mean(), udp.packet.mean());
             let packet = on_off.rate.transmission_time(size.0);
+            let least = Span::from_picoseconds(packet.picoseconds().div_ceil(MOST_PERIODS));
             let message = || format!("a packet of {size} takes {packet} of on periods of {mean}");
-            let label =
-                format!("expected at least {}", Span::from_picoseconds(packet.picoseconds().div_ceil(MOST_PERIODS)));
-            require(packet <= mean * MOST_PERIODS, || path.key("on"), message, &label)
+            let label = format!("expected at least {least}");
+            require(mean >= least, || path.key("on"), message, &label)
         }
         UdpPattern::Poisson(poisson) => check_rate(poisson.rate, &path.key("poisson.rate")),
         UdpPattern::Steps(rates) => steps(rates, &path.key("steps")),
