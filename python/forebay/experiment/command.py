@@ -25,7 +25,7 @@ from .load import load_experiment, select_experiments
 from .plan import Cell, Coordinates, Plan, make_plan
 from .python_code import checked
 from .refusal import refused_at_evaluation
-from .report import count_line, experiment_json, write_experiment, write_scenarios, write_summary
+from .report import count_line, experiment_json, warnings_of, write_experiment, write_scenarios, write_summary
 from .runs import Runs
 from .tables import render_claims, render_experiment
 
@@ -69,7 +69,8 @@ def reproduce(
         simulate: What runs a scenario; by default the simulator itself.
 
     Returns:
-        The exit status: 0 if every claim judged holds, 1 if one does not, 2 for bad input, 130 after Ctrl-C.
+        The exit status: 0 if no claim is "not reproduced", 1 if one is, 2 for bad input, 130 after Ctrl-C. An undecided
+        claim does not change it.
 
     """
     try:
@@ -136,6 +137,7 @@ class _Session:
         self.bar = terminal.progress("runs", counts=True)
         self.experiments: list[dict[str, Any]] = []
         self.claims: list[ClaimResult] = []
+        self.warnings: list[str] = []
         self.kept_runs = 0
         self.unsaved: NotWrittenError | None = None
         """Why something could not be written: everything is shown all the same."""
@@ -208,6 +210,7 @@ class _Session:
         figures = self._write_report(plan, runs, claims)
         self.experiments.append(experiment_json(plan, claims))
         self.claims += claims
+        self.warnings += warnings_of(plan, claims)
         if self.as_json:
             return
         with self.bar.aside():
@@ -237,6 +240,8 @@ class _Session:
                 write_summary(staging, self.experiments, self.claims)
         except NotWrittenError as error:
             self.unsaved = error
+        for warning in self.warnings:
+            terminal.note(f"warning: {warning}")
         if self.as_json:
             terminal.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False))
             return

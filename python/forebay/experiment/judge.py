@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from .errors import NotRunError
 from .plan import BASE, Coordinates
@@ -16,18 +16,44 @@ if TYPE_CHECKING:
     from .runs import Runs
     from .schema import Check, Claim
 
-Verdict = Literal["reproduced", "not reproduced", "not judged"]
+Verdict = Literal["reproduced", "not reproduced", "undecided", "not judged"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""All verdicts, in the order in which they are counted."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One value of a check, and whether it lies in the band."""
+    """One value of a check, compared with the band."""
 
     label: str
     estimate: Estimate
     holds: bool
+    """Whether the mean is in the band."""
     margin: float
-    """How far inside the band it lies; negative outside."""
+    """Distance from the mean to the nearest edge of the band; negative outside the band."""
+    width: float = math.inf
+    """Distance between the two edges of the band; infinite if it has only one."""
+    exact: bool = False
+    """Whether the band is a single number."""
+    lone: bool = False
+    """Whether the value comes from one seed, although the experiment file asks for more."""
+
+    @property
+    def undecided(self) -> bool:
+        """Whether the seeds are too few for a verdict.
+
+        The confidence interval is wider than the band and overlaps it. One lone seed has an unbounded interval. A band
+        with one edge has no width, so its verdict always follows the mean.
+        """
+        if math.isnan(self.margin) or math.isinf(self.width):
+            return False
+        if self.exact and not self.holds:
+            # At least one seed missed the number, whatever the interval is.
+            return False
+        if self.lone:
+            return True
+        ci95 = self.estimate.ci95
+        return ci95 is not None and 2.0 * ci95 > self.width and self.margin > -ci95
 
     @property
     def is_near_edge(self) -> bool:
@@ -37,8 +63,11 @@ class Finding:
 
     @property
     def seeds_to_tell(self) -> int | None:
-        """About how many seeds would tell on which side of the edge the mean lies; None where thousands would not."""
-        return self.estimate.samples_to_tell(abs(self.margin))
+        """Return about how many seeds would decide; None if thousands would not.
+
+        For an undecided value: until the interval is narrower than the band. For others: until it excludes the edge.
+        """
+        return self.estimate.samples_to_tell(self.width / 2.0 if self.undecided else abs(self.margin))
 
 
 @dataclass(frozen=True)
@@ -59,6 +88,16 @@ class CheckResult:
         """Whether every value lies in the band."""
         return all(finding.holds for finding in self.findings)
 
+    @property
+    def fails(self) -> bool:
+        """Whether a value is outside the band and its interval is narrow enough to say so."""
+        return any(not finding.holds and not finding.undecided for finding in self.findings)
+
+    @property
+    def undecided(self) -> list[Finding]:
+        """The values for which the seeds are too few."""
+        return [finding for finding in self.findings if finding.undecided]
+
 
 @dataclass(frozen=True)
 class ClaimResult:
@@ -68,7 +107,7 @@ class ClaimResult:
     checks: list[CheckResult]
     verdict: Verdict
     reason: str = ""
-    """Why it is not judged."""
+    """Why it is not judged, or undecided."""
 
     @property
     def has_parts(self) -> bool:
@@ -106,6 +145,7 @@ def _check_json(result: CheckResult) -> dict[str, Any]:
         "band": result.check.band.text(),
         "unit": result.unit,
         "holds": result.holds,
+        "undecided": bool(result.undecided),
         "values": [_finding_json(finding) for finding in result.findings],
     }
 
@@ -116,8 +156,9 @@ def _finding_json(finding: Finding) -> dict[str, Any]:
         "value": _finite(finding.estimate.mean),
         "ci95": _finite(finding.estimate.ci95),
         "holds": finding.holds,
+        "undecided": finding.undecided,
         "near_edge": finding.is_near_edge,
-        "seeds_to_tell": finding.seeds_to_tell if finding.is_near_edge else None,
+        "seeds_to_tell": finding.seeds_to_tell if finding.is_near_edge or finding.undecided else None,
     }
 
 
@@ -152,20 +193,40 @@ def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
     if runs.seeds(setting) < claim.seeds:
         # What was measured is shown, but neither side of the edge is claimed.
         return ClaimResult(claim, checks, "not judged", f"needs {claim.seeds} seeds")
-    holds = all(check.holds for check in checks)
-    return ClaimResult(claim, checks, "reproduced" if holds else "not reproduced")
+    return ClaimResult(claim, checks, *_verdict(checks))
+
+
+def _verdict(checks: list[CheckResult]) -> tuple[Verdict, str]:
+    """Return the verdict over all checks, and the reason if it is undecided.
+
+    One check that fails decides against the claim, whatever the others are.
+    """
+    if any(check.fails for check in checks):
+        return "not reproduced", ""
+    if undecided := [finding for check in checks for finding in check.undecided]:
+        return "undecided", _why_undecided(undecided)
+    return "reproduced", ""
+
+
+def _why_undecided(findings: list[Finding]) -> str:
+    if any(finding.lone for finding in findings):
+        return "one seed has no interval"
+    needed = [finding.seeds_to_tell for finding in findings]
+    known = [count for count in needed if count is not None]
+    more = f"about {max(known)} seeds would be enough" if len(known) == len(needed) else "too many seeds are needed"
+    return f"the interval is wider than the band; {more}"
 
 
 def _measure(runs: Runs, check: Check, setting: str) -> CheckResult:
     values: list[Value] = []
     for at in places(runs, check, setting):
         values += runs.evaluate(check.metric, at)
+    band, lone = check.band, runs.is_lone(setting) and runs.depends_on_seeds(check.metric)
     findings = []
     for value in values:
         estimate = value.estimate()
-        findings.append(
-            Finding(value.label, estimate, check.band.holds(estimate.mean), check.band.margin(estimate.mean))
-        )
+        holds, margin = band.holds(estimate.mean), band.margin(estimate.mean)
+        findings.append(Finding(value.label, estimate, holds, margin, band.width, band.equals is not None, lone))
     return CheckResult(check, runs.unit(check.metric), findings)
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from forebay.folder import staged
 
-from .judge import ClaimResult, judge_all
+from .judge import VERDICTS, ClaimResult, judge_all
 from .tables import (
     format_estimate,
     format_significant,
     measured_text,
     near_edge_text,
     table_rows,
+    undecided_text,
     verdict_text,
 )
 
@@ -34,14 +35,25 @@ def experiment_json(plan: Plan, claims: list[ClaimResult]) -> dict[str, Any]:
         "quick": plan.quick,
         "seeds": plan.seeds,
         "claims": [claim.to_json() for claim in claims],
+        "warnings": warnings_of(plan, claims),
     }
+
+
+def warnings_of(plan: Plan, claims: list[ClaimResult]) -> list[str]:
+    """Return a warning for each way in which the seeds are too few for the verdicts of an experiment."""
+    name, found = plan.experiment.id, []
+    if undecided := [result.claim.id for result in claims if result.verdict == "undecided"]:
+        found.append(f"{name}: too few seeds to decide {', '.join(undecided)}; take more with --seeds")
+    judged = [result for result in claims if result.verdict in ("reproduced", "not reproduced")]
+    if plan.seeds == 1 and plan.jobs and judged:
+        found.append(f"{name}: one seed has no confidence interval, so other seeds may change the verdicts")
+    return found
 
 
 def count_line(claims: list[ClaimResult]) -> str:
     """Return how many claims hold: "31 claims: 29 reproduced, 2 not reproduced"."""
     counts = Counter[str](claim.verdict for claim in claims)
-    order = ("reproduced", "not reproduced", "not judged")
-    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order if counts[verdict])
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{len(claims)} claim{'' if len(claims) == 1 else 's'}{': ' if parts else ''}{parts}"
 
 
@@ -73,6 +85,7 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
     lines = [f"# {experiment.id}: {experiment.title}", "", f"{experiment.where}. {_scale(plan)}", ""]
     if experiment.about:
         lines += [experiment.about.strip(), ""]
+    lines += [line for warning in warnings_of(plan, claims) for line in (f"Warning: {warning}.", "")]
     for table in experiment.tables:
         rows = table_rows(runs, table)
         if not rows:
@@ -127,8 +140,8 @@ def checks_markdown(claims: list[ClaimResult]) -> list[str]:
             for finding in check.findings:
                 label = ", ".join(part for part in (check.check.label, finding.label) if part)
                 measured = format_significant(finding.estimate, check.unit)
-                note = f"; {near_edge_text(finding)}" if finding.is_near_edge else ""
-                holds = ("holds" if finding.holds else "fails") + note
+                note = f"; {near_edge_text(finding)}" if finding.is_near_edge and not finding.undecided else ""
+                holds = undecided_text([finding]) if finding.undecided else ("holds" if finding.holds else "fails") + note
                 lines += _row([result.claim.id, label, check.check.band.text(check.unit), measured, holds])
     head = _row(["claim", "check", "band", "measured", "in the band"]) + _row(["---"] * 5)
     return [*head, *lines] if lines else []

@@ -99,7 +99,7 @@ class Reproduction:
 
     @property
     def all_hold(self) -> bool:
-        """Whether every claim that was judged is reproduced."""
+        """Whether no claim is "not reproduced". Claims that are undecided or not judged do not count."""
         return all(result.verdict != "not reproduced" for result in self._results)
 
     @cached_property
@@ -107,7 +107,7 @@ class Reproduction:
         """One row per claim: `claim`, `where`, `paper`, `band`, `measured`, `verdict`, `reason`.
 
         `paper` is the paper's own word or number, `band` the range in which the claim counts as reproduced. The verdict
-        is "reproduced", "not reproduced" or "not judged"; the `reason` says why a claim is not judged.
+        is "reproduced", "not reproduced", "undecided" or "not judged"; the last two have a `reason`.
         """
         rows = [
             {
@@ -126,9 +126,11 @@ class Reproduction:
 
     @cached_property
     def values(self) -> pl.DataFrame:
-        """One row per value that decides a claim: `claim`, `check`, `at`, `band`, `value`, `ci95`, `unit`, `holds`.
+        """One row per value that decides a claim.
 
-        `at` is the variant and the value of the axis. A value `holds` if it lies in the band.
+        Columns: `claim`, `check`, `at`, `band`, `value`, `ci95`, `unit`, `holds`, `undecided`. `at` is the variant and
+        the value of the axis. A value `holds` if it is in the band. It is `undecided` if its interval is wider than the
+        band and overlaps it.
         """
         rows = [
             {
@@ -140,6 +142,7 @@ class Reproduction:
                 "ci95": finding.estimate.ci95,
                 "unit": check.unit,
                 "holds": finding.holds,
+                "undecided": finding.undecided,
             }
             for result in self._results
             for check in result.checks
@@ -147,6 +150,7 @@ class Reproduction:
         ]
         texts = dict.fromkeys(("claim", "check", "at", "band"), pl.String)
         kinds = {**texts, "value": pl.Float64, "ci95": pl.Float64, "unit": pl.String, "holds": pl.Boolean}
+        kinds["undecided"] = pl.Boolean
         return pl.DataFrame(rows, schema=kinds)
 
     @cached_property

@@ -37,6 +37,16 @@ class Runs:
         """Return how many seeds every run has at a setting; one where nothing is run."""
         return max((len(outcomes) for at, outcomes in self.outcomes.items() if at.setting == setting), default=1)
 
+    def is_lone(self, setting: str = BASE) -> bool:
+        """Return whether there is one seed where the experiment file asks for more."""
+        asked = self.experiment.quick.seeds if self.quick else self.experiment.seeds
+        return asked > 1 and self.seeds(setting) == 1
+
+    def depends_on_seeds(self, metric: MetricRef) -> bool:
+        """Return whether the metric reads runs, by itself or in one of its parts. A formula does not."""
+        full = self.experiment.resolve(metric)
+        return full.needs_runs or any(self.depends_on_seeds(part) for part in full.parts().metrics)
+
     def xs(self, setting: str = BASE, variant: str | None = None) -> list[float]:
         """Return the values of the axis that are run at a setting: those of a variant, or of all."""
         only = next((item.x for item in self.experiment.sensitivity if item.name == setting), None)

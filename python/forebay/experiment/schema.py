@@ -134,8 +134,17 @@ class Band(Strict):
             margins.append(-abs(value - self.equals))
         return min(margins)
 
+    @property
+    def width(self) -> float:
+        """Distance between the edges; zero for `equals`, infinite for a band with one edge."""
+        if self.equals is not None:
+            return 0.0
+        lower = [bound for bound in (self.min, self.above) if bound is not None]
+        upper = [bound for bound in (self.max, self.below) if bound is not None]
+        return min(upper) - max(lower) if lower and upper else math.inf
+
     def holds(self, value: float) -> bool:
-        """Return whether `value` lies in the band. NaN lies in none."""
+        """Return whether `value` is in the band. NaN is in none."""
         return not math.isnan(value) and (
             (self.min is None or value >= self.min)
             and (self.max is None or value <= self.max)

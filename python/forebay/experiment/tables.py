@@ -115,7 +115,12 @@ def format_significant(estimate: Estimate, unit: str = "") -> str:
     return format_estimate(estimate, min(decimals, 6)) + suffix
 
 
-STYLES: dict[str, str] = {"reproduced": "green", "not reproduced": "bold red", "not judged": "yellow"}
+STYLES: dict[str, str] = {
+    "reproduced": "green",
+    "not reproduced": "bold red",
+    "undecided": "yellow",
+    "not judged": "yellow",
+}
 
 
 def render_claims(results: list[ClaimResult], title: str, width: int) -> list[RenderableType]:
@@ -123,7 +128,7 @@ def render_claims(results: list[ClaimResult], title: str, width: int) -> list[Re
 
     def measured(result: ClaimResult) -> Text:
         return Text("\n").join(
-            Text(measured_line(check), style="" if check.holds or result.verdict == "not judged" else "red")
+            Text(measured_line(check), style="red" if check.fails and result.verdict != "not judged" else "")
             for check in result.checks
         )
 
@@ -155,11 +160,22 @@ def measured_line(check: CheckResult) -> str:
         text = f"{check.check.label}: {text}"
     if len(check.findings) > 1:
         text += f" (worst of {len(check.findings)}: {worst.label})"
-    if not check.holds:
+    if check.fails:
         text += f", fails {check.check.band.text()}"
-    if worst.is_near_edge:
+    if check.undecided:
+        text += f"; {undecided_text(check.undecided)}"
+    elif worst.is_near_edge:
         text += f"; {near_edge_text(worst)}"
     return text
+
+
+def undecided_text(findings: list[Finding]) -> str:
+    """Return that the interval of these values is wider than their band, and the largest of them."""
+    if any(finding.lone for finding in findings):
+        return "undecided: one seed has no interval"
+    widest = max(findings, key=lambda finding: finding.estimate.ci95 or 0.0)
+    place = f", {widest.label}" if len(findings) > 1 else ""
+    return f"undecided: the interval is {2.0 * (widest.estimate.ci95 or 0.0):.3g} wide, the band {widest.width:g}{place}"
 
 
 def near_edge_text(finding: Finding) -> str:

@@ -15,7 +15,13 @@ from .parts import Cell, Head, Part, Picture, Section, Table
 from .tables import NONE, name_cell, number_text
 
 CLAIMS_FILE = "claims.json"
-_TONES: dict[str, Any] = {"reproduced": "good", "not reproduced": "bad", "not judged": "open"}
+_TONES: dict[str, Any] = {
+    "reproduced": "good",
+    "not reproduced": "bad",
+    "undecided": "open",
+    "not judged": "open",
+}
+_TONES_OF_VALUES: dict[str, Any] = {"holds": "good", "fails": "bad", "undecided": "open"}
 _MOST_PICTURES = 3_000_000
 """Bytes of all figures of a folder."""
 
@@ -35,6 +41,7 @@ def claims_section(folder: Path, heading: str) -> Section:
     notes = []
     if any(experiment["quick"] for experiment in experiments):
         notes.append("Quick runs: fewer seeds, and shorter where the experiment says so.")
+    notes += [f"Warning: {warning}." for experiment in experiments for warning in experiment.get("warnings", [])]
     if left_out:
         notes.append(f"{left_out} of the figures are in the folder only: they would make the page too large.")
     return Section(
@@ -94,8 +101,10 @@ def _values(claims: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[Table]:
     for _, claim in claims:
         for check in claim["checks"]:
             for value in check["values"]:
-                holds = "holds" if value["holds"] else "fails"
-                near = ", near its edge" if value["near_edge"] else ""
+                # Claims that an older version wrote have no such entry.
+                undecided = value.get("undecided", False)
+                holds = "undecided" if undecided else "holds" if value["holds"] else "fails"
+                near = ", near its edge" if value["near_edge"] and not undecided else ""
                 known = value["value"] is not None
                 interval = "" if value["ci95"] is None else number_text(value["ci95"], 2)
                 seeds = value["seeds_to_tell"]
@@ -104,7 +113,7 @@ def _values(claims: list[tuple[dict[str, Any], dict[str, Any]]]) -> list[Table]:
                         *(name_cell(text) for text in (claim["id"], check["label"], value["label"], check["band"])),
                         Cell(number_text(value["value"]), value["value"], interval) if known else NONE,
                         name_cell(check["unit"]),
-                        Cell(holds + near, holds + near, tone="good" if value["holds"] else "bad"),
+                        Cell(holds + near, holds + near, tone=_TONES_OF_VALUES[holds]),
                         NONE if seeds is None else Cell(f"{seeds:,}", seeds),
                     ]
                 )
