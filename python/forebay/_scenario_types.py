@@ -1710,6 +1710,12 @@ Quantity that a sign of congestion reduces by a factor.
 """
 
 
+TimeoutResponse = TypeAliasType("TimeoutResponse", Literal["rfc", "linux"])
+"""
+Response to an expiry of the retransmission timer.
+"""
+
+
 IdleRestart = TypeAliasType("IdleRestart", Literal["initial_window", "halving"])
 """
 Effect on the window of an idle time longer than the retransmission timeout.
@@ -4096,6 +4102,10 @@ class TcpConfig(BaseModel):
     whole_segment_reduction: bool = False
     """
     Whether a reduction rounds to whole segments, as in ns-2 before 2006 (`precisionReduce_`).
+    """
+    timeout_response: TimeoutResponse = "linux"
+    """
+    Response to an expiry of the retransmission timer, of a SYN too: "rfc" (RFC 5681, 6298, 3465) or "linux", which reduces less.
     """
     idle_restart: IdleRestart = "halving"
     """
