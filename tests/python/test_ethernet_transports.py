@@ -118,7 +118,7 @@ def test_a_class_that_is_stopped_leaves_the_others_alone() -> None:
     queues = {"switch": {"memory": "300 KB", **pause}, "adapter": {"egress_memory": "150 KB", **pause}}
     result = run(flows, queue="drop_tail", **queues)
     assert value(result.flows, "calm", "goodput_bps") == pytest.approx(0.5 * GBPS, rel=1e-3)
-    assert value(result.flows, "calm", "delay_p99_s") < 10e-6
+    assert value(result.flows, "calm", "delay_p99_s") < 20e-6  # a host takes up to 10 us for a packet
     assert result.flows["packets_dropped"].sum() == 0
     assert value(result.queues, "B->A", "pause_frames_sent") > 0
 

@@ -97,7 +97,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
         ...     "examples/first.toml", 0.8, overrides=slow, seeds=2, precision=0.5
         ... )
         >>> size.buffer, size.unit, size.range
-        (4, 'packets', (2, 4))
+        (2, 'packets', (2, 2))
 
     """
     if not isinstance(scenario, Scenario):
