@@ -102,9 +102,7 @@ def test_one_seed_has_no_interval(band: dict[str, float], asked: int, verdict: s
 
 def test_a_formula_does_not_depend_on_seeds() -> None:
     metric = {"kind": "constant", "value": 34.0, "unit": "Mb/s"}
-    experiment = sample(
-        claims=[{**FILE["claims"][0], "checks": [{"metric": metric, "band": {"min": 27, "max": 45}}]}]
-    )
+    experiment = sample(claims=[{**FILE["claims"][0], "checks": [{"metric": metric, "band": {"min": 27, "max": 45}}]}])
     (result,) = judge_all(Runs(experiment, False, every_outcome(experiment, lambda *_: outcome(), seeds=1)))
     assert result.verdict == "reproduced"
 
@@ -120,7 +118,8 @@ def test_an_undecided_value_says_how_many_seeds_make_the_interval_as_narrow_as_t
     assert document["reason"] == "the interval is wider than the band; about 11 seeds would be enough"
     (value,) = document["checks"][0]["values"]
     assert (value["undecided"], value["holds"], value["seeds_to_tell"]) == (True, True, 11)
-    # Checked by hand: s = 31.7 * sqrt(3) / 4.303 = 12.76, and 2.228 * 12.76 / sqrt(11) = 8.57 < 9 < 2.262 * 12.76 / sqrt(10).
+    # Checked by hand: s = 31.7 * sqrt(3) / 4.303 = 12.76,
+    # and 2.228 * 12.76 / sqrt(11) = 8.57 < 9 < 2.262 * 12.76 / sqrt(10).
     deviation = 31.7 * math.sqrt(3) / 4.302652729911275
     assert 2.2281 * deviation / math.sqrt(11) < 9 < 2.2622 * deviation / math.sqrt(10)
 

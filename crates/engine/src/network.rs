@@ -1,17 +1,21 @@
 //! Building a network: links, flows and their paths, then processes and lanes.
 
+mod paths;
+mod salts;
+
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use forebay_qdisc::{Queue, Rate, Span, Time};
 
+use self::paths::check_paths;
+use self::salts::salts;
 use crate::crossbar::Crossbar;
 use crate::driver::loads::{generated, loads};
 use crate::driver::node::Node;
 use crate::driver::progress::Progress;
 use crate::driver::routes::{RouteRows, Routes};
-use crate::driver::ties::{Salts, salt_of_endpoint, salt_of_link};
 use crate::driver::windows::Windows;
 use crate::error::RunError;
 use crate::ethernet::assembly::{Ethernet, Senders, Surroundings};
@@ -28,7 +32,7 @@ use crate::observe::queue_series::{QueueSeries, WatchedFlow};
 use crate::observe::report::Report;
 use crate::observe::results::RunResult;
 use crate::observe::trace::{TracedFlow, Tracer};
-use crate::packet::{FlowId, Packet};
+use crate::packet::Packet;
 use crate::rng::stream;
 use crate::router::law_port::LawPort;
 use crate::router::plain_port::PlainPort;
@@ -169,7 +173,13 @@ impl Wiring {
         let surroundings = Surroundings { flows, seed, measured, probes };
         let (lanes, link_ends) = (ethernet.lanes(flows), ethernet.link_ends());
         let directions = surroundings.rows().directions(link_ends.len());
-        let routes = Routes::new(&RouteRows::default(), directions, link_ends, false, self.salts_of_links());
+        let routes = Routes::new(
+            &RouteRows::default(),
+            directions,
+            link_ends,
+            false,
+            salts(self.seed, &self.links, &Flows::default(), &Numbers::default()),
+        );
         let nodes =
             ethernet.build(&surroundings, Senders::new(links, queues), &self.endpoints(flows, Numbers::new(flows)))?;
         let all = 0..nodes.len() as u32;
@@ -189,7 +199,8 @@ impl Wiring {
         let layout = Layout::new(&self.links.all, fabrics.len(), numbers.flow_of.len(), &routes);
         let Layout { places, groups, first_group, lanes, routes: steps } = layout;
         let has_shared = self.links.all.iter().any(|link| link.shares_state);
-        let tables = Routes::new(&steps, steps.len(), Vec::new(), has_shared, self.salts(flows, &numbers));
+        let tables =
+            Routes::new(&steps, steps.len(), Vec::new(), has_shared, salts(self.seed, &self.links, flows, &numbers));
         let rates: Vec<Rate> = self.links.all.iter().map(|link| link.rate).collect();
         let loads = loads(&steps, &rates, first_group as usize + groups.len(), first_group);
         let ends: Vec<Option<EndpointId>> = routes.iter().map(|route| route.as_ref().map(|route| route.to)).collect();
@@ -206,20 +217,6 @@ impl Wiring {
         }
         let windows = Windows::new(nodes, &lanes, &loads, 0..0, tables, self.packet_time(), measured)?;
         Ok(windows.with_generated(generated(flows)))
-    }
-
-    /// The salts of all feeders: links, then endpoints.
-    fn salts(&self, flows: &Flows, numbers: &Numbers) -> Salts {
-        let of_links = (0..self.links.all.len()).map(|link| salt_of_link(self.seed, self.links.name(link as LinkId)));
-        let of_endpoint = |(&flow, endpoint): (&FlowId, EndpointId)| {
-            let is_source = numbers.ends[flow as usize].0 == endpoint;
-            salt_of_endpoint(self.seed, flows.get(flow as usize).name, is_source)
-        };
-        Salts::new(of_links.chain(numbers.flow_of.iter().zip(0..).map(of_endpoint)))
-    }
-
-    fn salts_of_links(&self) -> Salts {
-        self.salts(&Flows::default(), &Numbers::default())
     }
 
     /// The time of a packet on the fastest link.
@@ -373,24 +370,6 @@ impl BookedQueue {
         let disciplines = std::iter::once(queue).chain(class_queues).map(Queue::into_discipline).collect();
         ManagedParts { disciplines, books }
     }
-}
-
-/// A packet counts the links and switches that it has crossed; and frames have adapters for ends.
-fn check_paths(flows: &Flows, links: &[LinkParameters]) -> Result<(), RunError> {
-    let crossed = |path: &[LinkId]| {
-        let fabrics = path.iter().skip(1).filter(|&&link| links[link as usize].fabric.is_some()).count();
-        path.len() + fabrics
-    };
-    for flow in flows.iter() {
-        let processes = crossed(flow.forward).max(crossed(flow.backward));
-        if matches!(flow.transport, Transport::Frames { .. }) {
-            return Err(RunError::Invariant(format!("`{}`: frames without adapters", flow.name)));
-        }
-        if processes >= usize::from(u8::MAX) {
-            return Err(RunError::PathTooLong { flow: flow.name.to_owned(), processes });
-        }
-    }
-    Ok(())
 }
 
 fn traced_flow(transport: &Transport) -> TracedFlow {

@@ -259,8 +259,8 @@ impl Forwarder {
             // All that is held stays, and the new discipline may fill up: every frame has to have its buffer.
             if self.port.held_packets() + queue.most_packets > u64::from(self.port.pool().capacity()) {
                 return Answer::Refused(
-                    "the queued packets leave too few buffers for another discipline; try again when they have left, or \
-                     set a larger `io.buffers` and start again"
+                    "the queued packets leave too few buffers for another discipline; try again when they have left, \
+                     or                      set a larger `io.buffers` and start again"
                         .into(),
                 );
             }

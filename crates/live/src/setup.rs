@@ -60,8 +60,8 @@ pub enum SetupError {
     #[error("`{bridge}` was not created by Forebay and was not removed: if it is yours, run `ip link del {bridge}`")]
     ForeignBridge { bridge: String },
     #[error(
-        "cannot hide the frames of `{interface}` from the bridge with a BPF program: {source}; this requires Linux 6.6, \
-         CAP_BPF and CAP_NET_ADMIN, or set `io.fail_open = false`"
+        "cannot hide the frames of `{interface}` from the bridge with a BPF program: {source}; this requires Linux \
+         6.6,          CAP_BPF and CAP_NET_ADMIN, or set `io.fail_open = false`"
     )]
     Entrance { interface: String, source: io::Error },
     #[error(transparent)]

@@ -53,9 +53,10 @@ fn equal_paths(spec: &ScenarioSpec) -> Option<Warning> {
         text: format!(
             "`{from}` to `{to}` has {paths} equally short paths, of which all packets take the same one{others}"
         ),
-        remedy: "the capacity of the other paths is not used: multipath routing (ECMP) is not modeled; a larger `metric` of \
-                 a link takes it out of the choice"
-            .into(),
+        remedy:
+            "the capacity of the other paths is not used: multipath routing (ECMP) is not modeled; a larger `metric` \
+                 of a link takes it out of the choice"
+                .into(),
     })
 }
 
@@ -190,7 +191,9 @@ mod tests {
             duration = "1 ms"
             [topology.ethernet]
             link = { rate = "10 Gbps", delay = "1 us" }
-            switches = [{ name = "A", nodes = ["1", "2"] }, { name = "B", nodes = ["3"] }, { name = "C" }, { name = "D" }]
+            switches = [
+                { name = "A", nodes = ["1", "2"] }, { name = "B", nodes = ["3"] }, { name = "C" }, { name = "D" },
+            ]
             trunks = [["A", "C"], ["A", "D"], ["B", "C"], ["B", "D"]]
             [[flows]]
             name = "f"

@@ -158,7 +158,8 @@ macro_rules! parameters {
             $($(#[doc = $doc])* pub $field: $type,)*
         }
 
-        /// The values of the preset "basic", from which the other presets differ. A scenario without a preset gets "linux".
+        /// The values of the preset "basic", from which the other presets differ. A scenario without a preset gets
+        /// "linux".
         impl Default for TcpConfig {
             fn default() -> Self {
                 Self { preset: Preset::Basic, $($field: $default,)* }

@@ -10,8 +10,8 @@ use crate::{
 #[cfg_attr(feature = "config", derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
 pub enum Preset {
-    /// A plain NewReno sender without options: no SACK, no timestamps, an ACK for each segment, a minimum timeout of 1 s,
-    /// segments of 1500 B. The other presets name their differences from it.
+    /// A plain NewReno sender without options: no SACK, no timestamps, an ACK for each segment, a minimum timeout of
+    /// 1 s, segments of 1500 B. The other presets name their differences from it.
     Basic,
     /// The recommendations of the current RFCs for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps
     /// (7323), RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions

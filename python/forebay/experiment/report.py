@@ -141,7 +141,9 @@ def checks_markdown(claims: list[ClaimResult]) -> list[str]:
                 label = ", ".join(part for part in (check.check.label, finding.label) if part)
                 measured = format_significant(finding.estimate, check.unit)
                 note = f"; {near_edge_text(finding)}" if finding.is_near_edge and not finding.undecided else ""
-                holds = undecided_text([finding]) if finding.undecided else ("holds" if finding.holds else "fails") + note
+                holds = (
+                    undecided_text([finding]) if finding.undecided else ("holds" if finding.holds else "fails") + note
+                )
                 lines += _row([result.claim.id, label, check.check.band.text(check.unit), measured, holds])
     head = _row(["claim", "check", "band", "measured", "in the band"]) + _row(["---"] * 5)
     return [*head, *lines] if lines else []

@@ -175,7 +175,9 @@ def undecided_text(findings: list[Finding]) -> str:
         return "undecided: one seed has no interval"
     widest = max(findings, key=lambda finding: finding.estimate.ci95 or 0.0)
     place = f", {widest.label}" if len(findings) > 1 else ""
-    return f"undecided: the interval is {2.0 * (widest.estimate.ci95 or 0.0):.3g} wide, the band {widest.width:g}{place}"
+    return (
+        f"undecided: the interval is {2.0 * (widest.estimate.ci95 or 0.0):.3g} wide, the band {widest.width:g}{place}"
+    )
 
 
 def near_edge_text(finding: Finding) -> str:

@@ -1,7 +1,7 @@
 //! Packets on their way to a node.
 //!
-//! A node takes packets up to a time, in the order of time and, at one instant, of [`Salts`]. Afterwards none may arrive
-//! before that time.
+//! A node takes packets up to a time, in the order of time and, at one instant, of [`Salts`]. Afterwards none may
+//! arrive before that time.
 
 use std::iter;
 

@@ -1,7 +1,7 @@
 //! The order of simultaneous arrivals.
 //!
-//! Arrivals at one instant come in the order of a hash of (feeder, time). So no feeder is favored by its position in the
-//! scenario, and none comes first every time.
+//! Arrivals at one instant come in the order of a hash of (feeder, time). So no feeder is favored by its position in
+//! the scenario, and none comes first every time.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! The way of a packet from an endpoint to the uplink: the processing time of the host, then, for datagrams, the queue of
-//! the network device.
+//! The way of a packet from an endpoint to the uplink: the processing time of the host, then, for datagrams, the queue
+//! of the network device.
 //!
-//! A host needs some microseconds for a packet, and never the same number of them. Without this the packets of flows that
-//! share a bottleneck stay in step, and the same flow loses all of them (Floyd and Jacobson 1992, "On traffic phase effects
-//! in packet-switched gateways").
+//! A host needs some microseconds for a packet, and never the same number of them. Without this the packets of flows
+//! that share a bottleneck stay in step, and the same flow loses all of them (Floyd and Jacobson 1992, "On traffic
+//! phase effects in packet-switched gateways").
 
 use forebay_qdisc::Time;
 use rand_pcg::Pcg64Mcg;

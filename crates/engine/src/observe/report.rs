@@ -14,10 +14,10 @@ use crate::observe::interval::MeasuredInterval;
 use crate::observe::loss_book::LossBook;
 use crate::observe::queue_book::{Books, QueueTotals};
 use crate::observe::queue_series::{FlowGauges, GaugeSeries, QueueSeries};
-use crate::observe::results::{RunResult, Series};
+use crate::observe::results::{RunResult, Series, Warning};
 use crate::observe::tables::{LinkTable, QueueFlowTable, QueueTable, adapter_table};
 use crate::observe::texts::Texts;
-use crate::observe::warnings::{self, DeviceDrops, Warning};
+use crate::observe::warnings::{self, DeviceDrops};
 use crate::packet::{FlowId, flow_key};
 use crate::spec::LinkId;
 

@@ -2,7 +2,6 @@
 
 use crate::observe::deadlock::Deadlock;
 use crate::observe::texts::Texts;
-use crate::observe::warnings::Warning;
 
 /// One column of a [`Table`].
 #[derive(Clone, Debug, PartialEq)]
@@ -93,6 +92,15 @@ pub struct EngineStats {
     pub cpu_s: f64,
     /// Largest resident set of the process so far.
     pub peak_rss_bytes: u64,
+}
+
+/// A property of a run that its user may not expect, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// The property, with the names of what it concerns.
+    pub text: String,
+    /// How to avoid it.
+    pub remedy: String,
 }
 
 /// All results of one run.

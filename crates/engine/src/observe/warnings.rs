@@ -2,16 +2,8 @@
 
 use forebay_qdisc::Rate;
 
+use crate::observe::results::Warning;
 use crate::observe::tables::{QueueFlowTable, QueueTable};
-
-/// A property of a run that its user may not expect, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
-    /// The property, with the names of what it concerns.
-    pub text: String,
-    /// How to avoid it.
-    pub remedy: String,
-}
 
 /// Datagrams that a host's device queue dropped.
 pub(crate) struct DeviceDrops {
@@ -96,16 +88,16 @@ fn lockstep(queue: &str, losses: &[Losses<'_>]) -> Option<Warning> {
     }
     Some(Warning {
         text: format!(
-            "flows at `{queue}` are in lockstep: `{}` loses {:.3} % of its packets, `{}` {:.3} %, which chance does not \
-             explain",
+            "flows at `{queue}` are in lockstep: `{}` loses {:.3} % of its packets, `{}` {:.3} %, which chance does \
+             not explain",
             least.flow,
             100.0 * least.ratio(),
             most.flow,
             100.0 * most.ratio()
         ),
-        remedy: "let packets of the hosts vary in time, as on real machines: host_jitter = { uniform = [\"0 us\", \"10 us\"] \
-                 }"
-        .into(),
+        remedy: "let packets of the hosts vary in time, as on real machines: \
+                 host_jitter = { uniform = [\"0 us\", \"10 us\"] }"
+            .into(),
     })
 }
 

@@ -118,7 +118,7 @@ pub struct FlowSpec {
     pub stop: Time,
     /// Traffic class of its packets.
     pub class: u8,
-    /// Processing times of the hosts at its source and at its destination, in picoseconds: a random delay before a packet
-    /// leaves. Packets of a host keep their order.
+    /// Processing times of the hosts at its source and at its destination, in picoseconds: a random delay before a
+    /// packet leaves. Packets of a host keep their order.
     pub host_jitter: [Distribution; 2],
 }

@@ -69,7 +69,10 @@ pub enum CheckError {
         "io.fail_open: `{bridge}` is not a valid name of a bridge: use 1 to 15 characters without `/`, `:` and spaces"
     )]
     BridgeName { bridge: String },
-    #[error("io.fail_open: {}: choose another name for the bridge, or remove that interface", taken(bridge, of.as_deref()))]
+    #[error(
+        "io.fail_open: {}: choose another name for the bridge, or remove that interface",
+        taken(bridge, of.as_deref())
+    )]
     BridgeTaken { bridge: String, of: Option<String> },
     #[error(
         "interfaces: the MTUs of `{}` ({}) and `{}` ({}) differ, so longer frames would be lost: set both to the \
@@ -83,8 +86,8 @@ pub enum CheckError {
     )]
     InUse { interface: String },
     #[error(
-        "{key}: {rate} is above the {speed} of `{interface}`, so the queue would build up outside of Forebay: set a rate \
-         slightly below that of the link"
+        "{key}: {rate} is above the {speed} of `{interface}`, so the queue would build up outside of Forebay: set a \
+         rate slightly below that of the link"
     )]
     AboveSpeed { key: &'static str, rate: Rate, interface: String, speed: Rate },
     #[error(
