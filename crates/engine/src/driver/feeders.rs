@@ -1,11 +1,11 @@
 //! Packets on their way to a node that links lead to: each link has a FIFO, and the node takes the earliest of their
 //! first packets. Simultaneous arrivals come in the order of [`Salts`].
 
-use std::hint::select_unpredictable;
 use std::iter;
 
 use forebay_qdisc::Time;
 
+use crate::driver::agenda::set_bits;
 use crate::driver::deadlines::Deadlines;
 use crate::driver::ring::Ring;
 use crate::driver::ties::{Salts, rank};
@@ -21,10 +21,8 @@ pub(crate) struct FewFeeders {
 
 #[repr(C, align(64))]
 struct FewLinks {
-    /// The link of the first arrival.
-    next: u32,
     rings: [Ring<Packet>; FewFeeders::FEW],
-    salts: Salts,
+    salts: [u32; FewFeeders::FEW],
 }
 
 pub(crate) struct ManyFeeders {
@@ -36,8 +34,9 @@ pub(crate) struct ManyFeeders {
 impl FewFeeders {
     pub const FEW: usize = 4;
 
-    pub fn new(salts: Salts) -> Self {
-        let links = FewLinks { next: 0, rings: Default::default(), salts };
+    pub fn new(salts: &Salts) -> Self {
+        let salt = |link: usize| if link < salts.len() { salts.of(link as u32) } else { 0 };
+        let links = FewLinks { rings: Default::default(), salts: std::array::from_fn(salt) };
         Self { first: [Time::NEVER; Self::FEW], next: Time::NEVER, links: Box::new(links) }
     }
 
@@ -47,29 +46,6 @@ impl FewFeeders {
         self.next
     }
 
-    #[inline(always)]
-    fn find_next(&mut self) {
-        let [a, b, c, d] = self.first;
-        let earlier = |one: (Time, u32), other: (Time, u32)| if other.0 < one.0 { other } else { one };
-        let (next, link) = earlier(earlier((a, 0), (b, 1)), earlier((c, 2), (d, 3)));
-        (self.next, self.links.next) = (next, link);
-        let equal = u32::from(a == next) + u32::from(b == next) + u32::from(c == next) + u32::from(d == next);
-        if (equal > 1) & (next < Time::NEVER) {
-            self.break_tie();
-        }
-    }
-
-    /// Several first packets arrive at the same time.
-    #[cold]
-    #[inline(never)]
-    fn break_tie(&mut self) {
-        let Self { first, next, links } = self;
-        let equal = (0..).zip(&*first).filter(|&(_, first)| *first == *next).map(|(link, _)| link);
-        if let Some(link) = links.salts.first(equal, *next) {
-            links.next = link;
-        }
-    }
-
     /// Adds a packet, which arrives no earlier than those sent before on its link.
     #[inline(always)]
     pub fn push(&mut self, packet: Packet, feeder: usize) {
@@ -77,22 +53,33 @@ impl FewFeeders {
         push(&mut self.links.rings[feeder], packet);
         // Without branches, which would often be mispredicted. Behind another packet nothing changes.
         self.first[feeder] = packet.time.min(self.first[feeder]);
-        let (one, other) = ((packet.time, feeder as u32), (self.next, self.links.next));
-        (self.next, self.links.next) = select_unpredictable(one.0 < other.0, one, other);
-        if one.0 == other.0 {
-            self.break_tie();
-        }
+        self.next = packet.time.min(self.next);
     }
 
     /// Takes the first packet; there must be one.
     #[inline(always)]
     pub fn receive(&mut self) -> Packet {
-        let feeder = self.links.next as usize % Self::FEW;
+        let first = set_bits(self.first.map(|time| time == self.next));
+        let feeder = if first.is_power_of_two() { first.trailing_zeros() } else { self.choose(first) };
+        let feeder = feeder as usize % Self::FEW;
         let ring = &mut self.links.rings[feeder];
         let packet = ring.take(Packet::word_by_word);
         self.first[feeder] = ring.of_front(|packet| packet.time, Time::NEVER);
-        self.find_next();
+        let [a, b, c, d] = self.first;
+        self.next = a.min(b).min(c.min(d));
         packet
+    }
+
+    /// The first of several links, a bit each, on which the next packets arrive at the same time.
+    #[inline(never)]
+    fn choose(&self, mut links: u64) -> u32 {
+        let mut first = (u64::MAX, u32::MAX);
+        while links != 0 {
+            let link = links.trailing_zeros();
+            links &= links - 1;
+            first = first.min((rank(self.links.salts[link as usize % Self::FEW], self.next), link));
+        }
+        first.1
     }
 }
 

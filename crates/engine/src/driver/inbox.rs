@@ -51,7 +51,7 @@ impl Inbox {
     /// For links with these salts, on each of which packets arrive in order.
     pub fn of_links(salts: &Salts) -> Self {
         Self::of(if salts.len() <= FewFeeders::FEW {
-            Packets::FewLinks(FewFeeders::new(salts.clone()))
+            Packets::FewLinks(FewFeeders::new(salts))
         } else {
             Packets::ManyLinks(Box::new(ManyFeeders::new(salts.clone())))
         })
@@ -138,7 +138,7 @@ impl Inbox {
         self.closed_until = until;
     }
 
-    /// Takes the first packet; there has to be one. Not where packets follow routes.
+    /// Takes the first packet; there must be one. Not where packets follow routes.
     #[inline(always)]
     pub fn receive(&mut self) -> Packet {
         if let Packets::FewLinks(packets) = &mut self.packets { packets.receive() } else { self.receive_of_many() }
