@@ -108,7 +108,7 @@ class Deadlock:
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 - the name under which results carry it
+class RunWarning:
     """A simplification of the model, or a property of the run, that its user may not expect."""
 
     text: str
@@ -163,7 +163,7 @@ class Result:
     """A hash of all results but `state_bytes`: equal digests mean equal results, bit for bit."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[RunWarning, ...] = ()
     """Simplifications and properties of the run that its user may not expect."""
 
     @classmethod
@@ -183,7 +183,7 @@ class Result:
             queue_flows=frame_of(raw.queue_flows),
             adapters=frame_of(raw.adapters),
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
-            warnings=tuple(Warning(**warning) for warning in raw.warnings),
+            warnings=tuple(RunWarning(**warning) for warning in raw.warnings),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -314,7 +314,7 @@ class Result:
             return cls(
                 engine=Engine(**document["engine"]),
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
-                warnings=tuple(Warning(**warning) for warning in document["warnings"]),
+                warnings=tuple(RunWarning(**warning) for warning in document["warnings"]),
                 all_series=read_series(path / SERIES_FILE, document["series"]),
                 **kept,
             )

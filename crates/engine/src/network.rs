@@ -272,11 +272,11 @@ impl Wiring {
                 number.map(|number| self.link(number, false).map(|(link, _)| link)).transpose()
             };
             let (downlink, uplink) = (link(plan.downlink)?, link(plan.uplink)?);
-            let uplink_name = plan.uplink.map(|uplink| self.links.name(uplink));
             Ok(HostParts {
                 downlink,
                 uplink,
-                path: endpoints.send_path(&plan.endpoints, uplink_name),
+                path: endpoints.send_path(&plan.endpoints, plan.uplink.map(|uplink| self.links.name(uplink))),
+                salts: plan.endpoints.iter().map(|&endpoint| endpoints.salt(endpoint)).collect(),
                 endpoints: plan.endpoints.iter().map(|&endpoint| endpoints.make(endpoint)).collect::<Result<_, _>>()?,
             })
         };

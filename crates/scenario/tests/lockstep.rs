@@ -124,6 +124,34 @@ fn the_order_of_groups_in_the_file_changes_nothing() {
     }
 }
 
+/// Two sources on one host send at the same instants, and the device queue is full.
+#[test]
+fn sources_of_one_host_share_its_device_queue_in_any_order() {
+    let group = |name: &str| {
+        format!(
+            "[[flows]]\nname = \"{name}\"\nfrom = \"h\"\nto = \"s\"\n\
+             transport.udp = {{ packet = \"1000 B\", constant = {{ rate = \"10 Mbps\" }} }}\n"
+        )
+    };
+    let head = r#"
+        duration = "3 s"
+        warmup = "1 s"
+        host_jitter = "none"
+        host_queue = "10 packets"
+        [topology.graph]
+        nodes = [{ name = "h" }, { name = "r", kind = "router" }, { name = "s" }]
+        links = [
+            { from = "h", to = "r", rate = "10 Mbps", delay = "1 ms" },
+            { from = "r", to = "s", rate = "100 Mbps", delay = "1 ms" },
+        ]
+    "#;
+    let run = |first: &str, second: &str| simulate(&(head.to_owned() + &group(first) + &group(second)), 1, &[]);
+    let (one, other) = (run("a", "b"), run("b", "a"));
+    assert_eq!(goodputs(&one), goodputs(&other));
+    let (least, most) = least_and_most(&one);
+    assert!(most < 1.2 * least, "{least} to {most} Mb/s");
+}
+
 const FAST_SOURCE: &str = r#"
 duration = "4 s"
 [topology.star]

@@ -16,6 +16,8 @@ use crate::packet::Packet;
 #[derive(Default)]
 pub(crate) struct AttachedParts {
     pub endpoints: Vec<MadeEndpoint>,
+    /// By endpoint.
+    pub salts: Vec<u32>,
     /// (flow, direction) and the endpoint that receives its packets.
     pub takers: Vec<(usize, u32)>,
     /// (flow, direction) and the virtual output queue of its packets.
@@ -37,8 +39,8 @@ pub(crate) struct Attached {
 impl Attached {
     /// `None` without endpoints.
     pub fn new(parts: AttachedParts) -> Option<Self> {
-        let AttachedParts { endpoints, takers, queues, path } = parts;
-        let ends = Endpoints::of(endpoints, 0)?;
+        let AttachedParts { endpoints, salts, takers, queues, path } = parts;
+        let ends = Endpoints::of(endpoints, 0, salts)?;
         let (takers, queues) = (ByDirection::new(&takers), ByDirection::new(&queues));
         Some(Self { ends, takers, queues, path, sent: VecDeque::new() })
     }

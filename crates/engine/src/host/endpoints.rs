@@ -4,6 +4,7 @@ use forebay_qdisc::{Ecn, Time};
 use forebay_tcp::TcpConfig;
 use rand_pcg::Pcg64Mcg;
 
+use crate::driver::ties::salt_of_endpoint;
 use crate::error::RunError;
 use crate::host::cells::{CellFlow, CellSource, CellSourceParts};
 use crate::host::conversation::{Client, Conversation, ConversationParts, Role};
@@ -65,6 +66,18 @@ impl Numbers {
         }
         Self { ends, flow_of }
     }
+
+    /// The first flow that an endpoint is an end of, and whether it is the source.
+    fn flow(&self, endpoint: EndpointId) -> (usize, bool) {
+        let flow = self.flow_of[endpoint as usize] as usize;
+        (flow, self.ends[flow].0 == endpoint)
+    }
+
+    /// The salt of an endpoint.
+    pub fn salt(&self, endpoint: EndpointId, flows: &Flows, seed: u64) -> u32 {
+        let (flow, is_source) = self.flow(endpoint);
+        salt_of_endpoint(seed, flows.get(flow).name, is_source)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,14 +119,18 @@ impl Endpoints<'_> {
 
     /// The first flow that an endpoint is an end of, and whether it is the source.
     fn flow(&self, endpoint: EndpointId) -> (usize, bool) {
-        let flow = self.numbers.flow_of[endpoint as usize] as usize;
-        (flow, self.numbers.ends[flow].0 == endpoint)
+        self.numbers.flow(endpoint)
     }
 
     /// The processing time of an endpoint's host, in picoseconds.
     pub fn processing_time(&self, endpoint: EndpointId) -> Distribution {
         let (flow, is_source) = self.flow(endpoint);
         self.flows.get(flow).host_jitter[usize::from(!is_source)]
+    }
+
+    /// The salt of an endpoint.
+    pub fn salt(&self, endpoint: EndpointId) -> u32 {
+        self.numbers.salt(endpoint, self.flows, self.seed)
     }
 
     /// Whether an endpoint sends datagrams.

@@ -33,6 +33,8 @@ pub(crate) struct HostParts {
     pub uplink: Option<Link>,
     pub path: Option<Box<SendPath>>,
     pub endpoints: Vec<MadeEndpoint>,
+    /// By endpoint.
+    pub salts: Vec<u32>,
 }
 
 /// From this many on, hosts do not fit into the first-level cache: each takes all its packets of a window in one go.
@@ -121,8 +123,8 @@ impl<E: End, const ARE_MANY: bool> Hosts<E, ARE_MANY> {
         }
         let mut hosts = Vec::with_capacity(plans.len());
         for (plan, first) in plans.into_iter().zip(first_of) {
-            let HostParts { downlink, uplink, path, endpoints } = make(&plan)?;
-            let end = E::of(endpoints, first).expect("a host has endpoints, of the kind that is asked for");
+            let HostParts { downlink, uplink, path, endpoints, salts } = make(&plan)?;
+            let end = E::of(endpoints, first, salts).expect("a host has endpoints, of the kind that is asked for");
             let behind = farthest - plan.distance;
             hosts.push(Host { planned: Time::NEVER, behind, downlink, uplink, path, end });
         }

@@ -1,12 +1,14 @@
 //! The endpoints of one host.
 //!
-//! They share an uplink, on which packets go in the order of time: all timers that are due come before a packet.
+//! They share an uplink, on which packets go in the order of time: all timers that are due come before a packet. The
+//! order of simultaneous timers is that of simultaneous arrivals.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use forebay_qdisc::Time;
 
+use crate::driver::ties::rank;
 use crate::host::endpoint::{Endpoint, MadeEndpoint};
 use crate::host::outbox::Outbox;
 use crate::host::tcp::{TcpSink, TcpSource};
@@ -21,8 +23,9 @@ pub(crate) trait End: Sized + Send {
     /// The bytes from its beginning that a packet touches.
     const HOT_BYTES: usize;
 
-    /// Of endpoints, the first of which has this number; `None` if they are of another kind.
-    fn of(endpoints: Vec<MadeEndpoint>, first: u32) -> Option<Self>;
+    /// Of endpoints, the first of which has this number; `None` if they are of another kind. `salts` order their
+    /// simultaneous timers.
+    fn of(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self>;
 
     /// A lower bound of [`Endpoint::next`].
     fn next(&self) -> Time;
@@ -72,7 +75,7 @@ impl<E: Only> End for E {
     const IS_ONE: bool = true;
     const HOT_BYTES: usize = <Self as Only>::HOT_BYTES;
 
-    fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32) -> Option<Self> {
+    fn of(mut endpoints: Vec<MadeEndpoint>, _first: u32, _salts: Vec<u32>) -> Option<Self> {
         let last = endpoints.pop()?;
         if endpoints.is_empty() { Only::of(last) } else { None }
     }
@@ -110,20 +113,20 @@ impl End for Endpoints {
     const IS_ONE: bool = false;
     const HOT_BYTES: usize = size_of::<Self>();
 
-    fn of(mut endpoints: Vec<MadeEndpoint>, first: u32) -> Option<Self> {
+    fn of(mut endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Option<Self> {
         let last = endpoints.pop()?;
         if endpoints.is_empty() {
             return Some(Self::One(last.boxed()));
         }
         endpoints.push(last);
-        Some(Self::Several(Box::new(Several::new(endpoints, first))))
+        Some(Self::Several(Box::new(Several::new(endpoints, first, salts))))
     }
 
     #[inline]
     fn next(&self) -> Time {
         match self {
             Self::One(endpoint) => endpoint.next(),
-            Self::Several(several) => several.timers.peek().map_or(Time::NEVER, |&Reverse((at, _))| at),
+            Self::Several(several) => several.timers.peek().map_or(Time::NEVER, |&Reverse((at, ..))| at),
         }
     }
 
@@ -171,14 +174,18 @@ pub(crate) struct Several {
     /// Each with the time of its timer entry.
     endpoints: Vec<(Box<dyn Endpoint>, Time)>,
     first: u32,
-    /// When endpoints have something to do by themselves. Entries may be too early.
-    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// By endpoint.
+    salts: Box<[u32]>,
+    /// When endpoints have something to do by themselves, the [`rank`] of their salts then, and their places. Entries
+    /// may be too early.
+    timers: BinaryHeap<Reverse<(Time, u64, u32)>>,
 }
 
 impl Several {
-    fn new(endpoints: Vec<MadeEndpoint>, first: u32) -> Self {
+    fn new(endpoints: Vec<MadeEndpoint>, first: u32, salts: Vec<u32>) -> Self {
         let endpoints: Vec<_> = endpoints.into_iter().map(|endpoint| (endpoint.boxed(), Time::NEVER)).collect();
-        let mut several = Self { timers: BinaryHeap::with_capacity(endpoints.len()), endpoints, first };
+        let timers = BinaryHeap::with_capacity(endpoints.len());
+        let mut several = Self { timers, endpoints, first, salts: salts.into() };
         for place in 0..several.endpoints.len() as u32 {
             several.plan(place);
         }
@@ -196,7 +203,7 @@ impl Several {
     /// Runs the timers up to `now`, in the order of time.
     #[inline(always)]
     fn expire(&mut self, now: Time, out: &mut Outbox<'_>) {
-        while let Some(&Reverse((at, _))) = self.timers.peek()
+        while let Some(&Reverse((at, ..))) = self.timers.peek()
             && at <= now
         {
             self.expire_first(out);
@@ -206,7 +213,7 @@ impl Several {
     #[cold]
     #[inline(never)]
     fn expire_first(&mut self, out: &mut Outbox<'_>) {
-        let Some(Reverse((at, place))) = self.timers.pop() else { return };
+        let Some(Reverse((at, _, place))) = self.timers.pop() else { return };
         let (endpoint, planned) = &mut self.endpoints[place as usize];
         if *planned != at {
             return;
@@ -233,6 +240,7 @@ impl Several {
     #[inline(never)]
     fn plan_at(&mut self, place: u32, next: Time) {
         self.endpoints[place as usize].1 = next;
-        self.timers.push(Reverse((next, place)));
+        let rank = rank(self.salts[place as usize], next);
+        self.timers.push(Reverse((next, rank, place)));
     }
 }

@@ -88,3 +88,24 @@ fn a_queue_with_room_holds_what_a_source_sends_beyond_the_rate() {
     let text = refusal(&scenario, 8e9);
     assert!(text.contains("packets on their way and in buffers"), "{text}");
 }
+
+#[test]
+fn a_device_queue_bounds_what_waits_at_a_host() {
+    let text = |queue: &str| {
+        format!(
+            r#"
+            duration = "1000 s"
+            host_queue = "{queue}"
+            [topology.star]
+            access = {{ rate = "1 Gbps", delay = "1 ms" }}
+            bottleneck = {{ rate = "10 Gbps", delay = "1 ms", queue = "drop_tail" }}
+            [[flows]]
+            name = "udp"
+            transport.udp = {{ packet = "100 B", constant = {{ rate = "9 Gbps" }} }}
+            "#
+        )
+    };
+    let load = |queue| Scenario::load(&text(queue), "test.toml", &[]).unwrap();
+    check_within(load("1000 packets").spec(), 1e9).unwrap();
+    assert!(refusal(&load("unlimited"), 1e9).contains("packets on their way and in buffers"));
+}

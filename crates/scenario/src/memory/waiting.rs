@@ -5,7 +5,8 @@ use forebay_units::{QueueSize, Rate};
 
 use crate::lan::Lan;
 use crate::schema::{
-    Application, FlowGroup, Graph, GraphLink, LinkSpec, OneOrMany, ScenarioSpec, Topology, Transport, UdpPattern,
+    Application, FlowGroup, Graph, GraphLink, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Topology, Transport,
+    UdpPattern,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
@@ -190,7 +191,13 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
             }
             Transport::Udp(udp) => {
                 let sent_bps = udp_bps(&udp.pattern);
-                excess_apart += count * ((sent_bps - access_bps).max(0.0) * seconds / size).min(before_access);
+                let waiting = match spec.host_queue {
+                    HostQueue::Packets(packets) if access.is_some_and(|access| access.queue.is_none()) => {
+                        before_access.min(packets.into())
+                    }
+                    _ => before_access,
+                };
+                excess_apart += count * ((sent_bps - access_bps).max(0.0) * seconds / size).min(waiting);
                 excess_bits += count * sent_bps.min(access_bps) * seconds;
             }
             Transport::Cells(_) | Transport::Frames(_) => {}

@@ -140,6 +140,7 @@ impl<'a> Stations<'a> {
         }
         let place = attached.endpoints.len() as u32;
         attached.endpoints.push(self.endpoints.make(endpoint)?);
+        attached.salts.push(self.endpoints.salt(endpoint));
         delays.push(self.endpoints.processing_time(endpoint));
         places.insert(endpoint, place);
         Ok(place)
