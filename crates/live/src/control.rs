@@ -171,7 +171,7 @@ impl Control {
     }
 
     fn accept(&mut self, now: Time) {
-        // Those beyond wait for the next turn: nobody holds this thread by connecting without end.
+        // The others wait for the next turn, so that no client can hold this thread by connecting without end.
         for _ in 0..MOST_CLIENTS {
             let Ok((socket, _)) = self.listener.accept() else { return };
             if socket.set_nonblocking(true).is_err() {

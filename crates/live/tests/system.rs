@@ -178,7 +178,7 @@ fn a_deleted_interface_ends_the_run_with_the_cause() {
              io.method = '{method}'\noutbound = {{ rate = '10 Mbps', queue = 'drop_tail' }}"
         ));
         daemon.wait_until_it_logs("ready");
-        // It goes on with another name, and no frame is ever sent.
+        // It continues with another name, and no frame is ever sent.
         network.ip_all(&format!("link set {gone} down; link set {gone} name other; link set other up"));
         sleep(Duration::from_millis(1200));
         assert_eq!(daemon.status_now(), None, "{method}: {:?}", daemon.log());

@@ -1,4 +1,5 @@
-//! Flows that share a queue: none starves because of its position in the file or its phase, and a run warns if one does.
+//! Flows that share a queue: none starves because of its position in the file or its phase, and a run warns if one
+//! does.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

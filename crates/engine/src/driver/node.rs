@@ -183,8 +183,7 @@ impl Lanes {
         self.agenda.set(node, next.min(self.inboxes[node as usize].next()));
     }
 
-    /// Takes the arrivals before `until`, in their order. The vector is to be [given
-    /// back](Lanes::give_back).
+    /// Takes the arrivals before `until`, in their order. [Give the vector back](Lanes::give_back) after use.
     #[inline]
     pub fn take(&mut self, node: NodeId, until: Time) -> Vec<Packet> {
         let Self { inboxes, pool, routes, taken, .. } = self;

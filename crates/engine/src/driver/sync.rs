@@ -1,4 +1,4 @@
-//! What the barrier is made of, in the standard library.
+//! The synchronization types of the barrier, from the standard library.
 
 pub(crate) use std::hint::spin_loop;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64};

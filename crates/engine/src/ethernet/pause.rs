@@ -10,7 +10,7 @@ use crate::spec::FlowControl;
 /// The classes of IEEE 802.1Q, one bit each.
 pub(crate) const EVERY_CLASS: u8 = 0xff;
 
-/// What a buffer has ordered its feeder to stop: the link, or these classes.
+/// The part of a link that a buffer has stopped: all of it, or these classes.
 pub(crate) enum Stopped {
     Link(bool),
     Classes(u8),

@@ -112,7 +112,7 @@ impl UdpSource {
             }
             UdpPattern::OnOff { rate_bps, on, off } => {
                 let (mut at, mut gap) = (self.next, self.gap_at(rate_bps, bytes));
-                // A gap counts on periods only. Its rest goes on in the next one, as in ns-3's `OnOffApplication`.
+                // A gap counts on periods only. Its rest continues in the next one, as in ns-3's `OnOffApplication`.
                 while gap >= self.on_until.since(at) {
                     gap = gap - self.on_until.since(at);
                     at = self.on_until.saturating_add(off.draw_span(&mut self.rng));

@@ -31,7 +31,7 @@ pub(crate) struct PortWait {
     pub last_sent: [Time; SharedMemory::CLASSES],
 }
 
-/// What a buffer has stopped, and how much it has to release before that may continue.
+/// The classes that a buffer has stopped, and the bytes that it must release before they may continue.
 #[derive(Clone, Debug)]
 pub(crate) enum Stops {
     Link(Option<u64>),
@@ -56,7 +56,7 @@ struct Buffer<'a> {
 }
 
 impl Buffer<'_> {
-    /// What has to be released, with the link and class on which it leaves.
+    /// The bytes to release, with the link and class on which they leave.
     fn leaves(&self) -> impl Iterator<Item = (LinkClass, u64)> {
         let is_meant = |out: &LinkClass| self.class.is_none_or(|class| out.1 == class);
         self.held.iter().filter(move |(out, bytes)| is_meant(out) && **bytes > 0).map(|(&out, &bytes)| (out, bytes))

@@ -32,7 +32,7 @@ impl Connection {
         self.response.is_none()
     }
 
-    /// Does what can be done now. Returns whether the connection goes on.
+    /// Reads and writes what is possible now. Returns whether the connection stays open.
     pub fn advance(&mut self, now: Time, respond: &mut dyn FnMut(MetricsRequest) -> String) -> bool {
         if self.response.is_none() {
             match self.read() {

@@ -107,7 +107,7 @@ impl System {
         Ok((Self { longest_frame, interfaces: [inside, outside], around: Some(around) }, halves))
     }
 
-    /// What detects that an interface is gone.
+    /// The detector of interfaces that are gone.
     pub fn presence(&self) -> io::Result<Presence> {
         Presence::open(self.interfaces.each_ref().map(|one| (one.name.clone(), one.index)))
     }

@@ -15,7 +15,7 @@ use super::{checked, socket};
 const BACKLOG: libc::c_int = 64;
 
 /// Listens at `path`, without blocking. The mode of the file is `mode`, less the bits in the process's umask: from the
-/// moment at which it appears, nobody has a permission that is not in `mode`.
+/// moment at which it appears, no user has a permission that is not in `mode`.
 ///
 /// # Errors
 /// The path is taken, too long, or not allowed.

@@ -279,7 +279,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// What it has logged so far.
+    /// The log so far.
     pub fn log(&self) -> Vec<String> {
         self.lines.lock().expect("no panic").clone()
     }
