@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from .comparison import Comparison, compare, compare_runs
     from .compiled import CompiledLaw, draw
     from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
-    from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
+    from .errors import (
+        CaptureError,
+        DamagedFileWarning,
+        DisciplineError,
+        InputError,
+        InternalError,
+        ScenarioError,
+    )
     from .ethernet import fair_shares
     from .experiment.reproduction import Reproduction, list_experiments, reproduce
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
@@ -38,6 +45,7 @@ _HOMES = {
     "CaptureError": "errors",
     "Comparison": "comparison",
     "CompiledLaw": "compiled",
+    "DamagedFileWarning": "errors",
     "DisciplineError": "errors",
     "Engine": "result",
     "InputError": "errors",
@@ -80,6 +88,7 @@ __all__ = [
     "CaptureError",
     "Comparison",
     "CompiledLaw",
+    "DamagedFileWarning",
     "DisciplineError",
     "Engine",
     "InputError",

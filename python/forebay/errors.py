@@ -2,6 +2,12 @@
 
 from ._core import CaptureError, DisciplineError, InternalError, ScenarioError
 
+OUT_OF_MEMORY = (
+    "there is not enough memory\n"
+    "hint: run fewer jobs at a time (--jobs), a smaller scenario, or raise the memory limit (ulimit -v)"
+)
+"""The message for a memory limit, which is no fault of the program."""
+
 
 class InputError(ValueError):
     """A file, a folder, a name or an argument cannot be used as asked.
@@ -67,4 +73,15 @@ Example:
 
 """
 
-__all__ = ["CaptureError", "DisciplineError", "InputError", "InternalError", "ScenarioError"]
+
+class DamagedFileWarning(UserWarning):
+    """The file of a finished run cannot be read, so the run is repeated. The message names the file.
+
+    Example:
+        >>> issubclass(fb.DamagedFileWarning, UserWarning)
+        True
+
+    """
+
+
+__all__ = ["CaptureError", "DamagedFileWarning", "DisciplineError", "InputError", "InternalError", "ScenarioError"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from . import _core
 from .errors import InputError
-from .folder import NotWrittenError, staged
+from .folder import NotWrittenError, check_name, staged
 from .scenario import Scenario
 from .seeds import check_seed
 
@@ -27,10 +27,13 @@ Progress = Callable[[float], object]
 
 
 def scenario_text(folder: Path) -> str | None:
-    """Return the scenario of a saved run as it was run, or None where it was not kept."""
+    """Return the scenario of a saved run as it was run, or None if there is none that can be read."""
+    # Imported here: a run does not need it.
+    from .stored import read_text
+
     try:
-        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
-    except OSError:
+        return read_text(folder / SCENARIO_FILE)
+    except (OSError, UnicodeDecodeError):
         return None
 
 
@@ -83,6 +86,8 @@ def run(
         scenario = scenario.override(overrides)
     if out is None:
         return Result.from_core(run_core(scenario, seed=seed, threads=threads, progress=progress))
+    for name in scenario.trace_files:
+        check_name(Path(name), "the trace")
     result = None
     try:
         with staged(out) as staging:
