@@ -18,9 +18,10 @@ from rich.markup import escape
 from . import _core, catalogue, completion, interrupt, terminal
 from .catalogue import Kind
 from .document import document_of, json_parts
-from .errors import OUT_OF_MEMORY, DamagedFileWarning, DisciplineError, InputError, ScenarioError
+from .errors import DamagedFileWarning, DisciplineError, InputError, ScenarioError
 from .folder import RESULT_FILE, NotWrittenError, check_utf8, named
 from .live.command import app as live
+from .memory import OUT_OF_MEMORY, lacks_memory
 from .options import (
     AllowPython,
     AsJson,
@@ -575,19 +576,21 @@ def _status() -> int:
         terminal.complain_of(error)
         return BAD_INPUT
     except OSError as error:
-        terminal.complain(_refused(error))
+        terminal.complain(OUT_OF_MEMORY if lacks_memory(error) else _refused(error))
         return BAD_INPUT
     except UnicodeEncodeError as error:
         shown = error.object.encode("utf-8", "backslashreplace").decode()
         terminal.complain(f"a name is not UTF-8: {shown[:200]}\nhint: rename the file or folder")
         return BAD_INPUT
-    except MemoryError:
-        terminal.complain(OUT_OF_MEMORY)
-        return BAD_INPUT
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         if interrupt.heard():
             # An import that Ctrl-C cuts short may say so by an error of its own.
             raise KeyboardInterrupt from error
+        if lacks_memory(error):
+            terminal.complain(OUT_OF_MEMORY)
+            return BAD_INPUT
         terminal.note(traceback.format_exc().rstrip())
         terminal.complain(f"this is a fault in Forebay: {error}\nhint: please report it with the lines above")
         return INTERNAL_ERROR

@@ -2,12 +2,6 @@
 
 from ._core import CaptureError, DisciplineError, InternalError, ScenarioError
 
-OUT_OF_MEMORY = (
-    "there is not enough memory\n"
-    "hint: run fewer jobs at a time (--jobs), a smaller scenario, or raise the memory limit (ulimit -v)"
-)
-"""The message for a memory limit, which is no fault of the program."""
-
 
 class InputError(ValueError):
     """A file, a folder, a name or an argument cannot be used as asked.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -199,13 +200,12 @@ def single(**options: object) -> SingleQueueEnv:
 
 def test_the_single_environment_passes_gymnasium_s_checks() -> None:
     scenario = fb.Scenario.from_toml(SCENARIO)
-    # Warnings are errors here.
-    env = gymnasium.make("forebay/Queue-v0", scenario=scenario, interval_s=0.1, reward=_sent)
-    check_env(env.unwrapped)
-    env.close()
-    with_gauge = single(law=Share, actions={"share": (0.0, 1.0)}, bounds={"share": (0.0, 1.0)})
-    check_env(with_gauge)
-    with_gauge.close()
+    gauge: dict[str, Any] = {"law": Share, "actions": {"share": (0.0, 1.0)}, "bounds": {"share": (0.0, 1.0)}}
+    for options in ({}, gauge):
+        env = gymnasium.make("forebay/Queue-v0", scenario=scenario, interval_s=0.1, reward=_sent, **options)
+        # Warnings are errors here.
+        check_env(env.unwrapped)
+        env.close()
 
 
 def test_the_single_environment_is_the_vector_of_one() -> None:
