@@ -81,13 +81,20 @@ def test_python_refuses_such_names_too(tmp_path: Path) -> None:
 
 LIMITED = """
 import resource, runpy, sys
-resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) * 1_000_000,) * 2)
+from pathlib import Path
+import numpy, polars, rich.progress, scipy.special, forebay.cli
+
+# Some libraries hang or abort if they lack memory while they are loaded.
+polars.DataFrame({"a": [1]}).write_parquet("first.parquet")
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + int(sys.argv[1]) * 1_000_000
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 sys.argv[1:2] = []
 runpy.run_module("forebay", run_name="__main__", alter_sys=True)
 """
 
 
-@pytest.mark.parametrize("megabytes", [200, 450, 600, 800, 1000])
+@pytest.mark.parametrize("megabytes", [20, 70, 250])
 def test_a_sweep_under_a_memory_limit_says_so(tmp_path: Path, megabytes: int) -> None:
     (tmp_path / "office.toml").write_text(SCENARIO)
     words = ["sweep", "office.toml", "--vary", "flows.tcp.count=1,2", "--seeds", "10", "--jobs", "100", "--out", "out"]
@@ -101,9 +108,8 @@ def test_a_sweep_under_a_memory_limit_says_so(tmp_path: Path, megabytes: int) ->
     )
     assert "fault in Forebay" not in done.stderr
     assert "Traceback" not in done.stderr
-    # Some libraries end the process by themselves.
-    own_words = ("memory allocation of", "Memory allocation still failed")
-    if done.returncode != 0 and not any(words in done.stderr for words in own_words):
+    # Rust ends the process by itself, in these words.
+    if done.returncode != 0 and "memory allocation of" not in done.stderr:
         assert done.returncode in (1, 2)
         assert "there is not enough memory" in done.stderr + done.stdout
 

@@ -282,8 +282,9 @@ def test_a_run_without_memory_fails_in_this_call_only(tmp_path: Path, scenario: 
         )
         found = {job.seed: outcome for job, outcome in runs}
     for seed in (1, 2):
-        assert isinstance(found[seed], Failure)
-        assert found[seed].to_text() == "MemoryError: there is not enough memory"
+        failed = found[seed]
+        assert isinstance(failed, Failure)
+        assert failed.to_text() == "MemoryError: there is not enough memory"
     # The others are not lost, and the next call runs these again.
     assert len(list(tmp_path.glob("*.parquet"))) == 1
     assert all(isinstance(outcome, Outcome) for outcome in collected(Store(tmp_path), jobs, Where()).values())
