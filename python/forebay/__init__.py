@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
-    from .sweeps import PairedDifferences, Sweep, compare_sweeps, sweep
+    from .sweeps import PairedDifferences, SeededRuns, Sweep, compare_sweeps, sweep
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
@@ -58,6 +58,7 @@ _HOMES = {
     "RoutedFlow": "fair_rates",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "SeededRuns": "sweeps",
     "Series": "result",
     "Stability": "fluid_model",
     "Sweep": "sweeps",
@@ -101,6 +102,7 @@ __all__ = [
     "RoutedFlow",
     "Scenario",
     "ScenarioError",
+    "SeededRuns",
     "Series",
     "Stability",
     "Sweep",
