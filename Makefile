@@ -47,7 +47,7 @@ $(VENV)/.installed: requirements-dev.lock
 	@$(PYTHON) -c 'import ensurepip, venv' \
 		|| { echo "make: $(PYTHON) comes without venv; on Debian: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 $(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
@@ -153,8 +153,14 @@ $(CARGO_DENY): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-deny
 
 .PHONY: audit
-audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies
-	$(CARGO_DENY) check
+audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, where it can be reached
+	@if reason=$$($(CARGO_DENY) fetch db 2>&1); then \
+		$(CARGO_DENY) check; \
+	else \
+		echo "skipped: the advisory database cannot be reached, so that no advisory was checked:"; \
+		echo "$$reason" | tail -n 1; \
+		$(CARGO_DENY) --log-level error check bans licenses sources; \
+	fi
 
 .PHONY: fuzz
 fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fuzz

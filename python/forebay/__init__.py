@@ -20,7 +20,14 @@ if TYPE_CHECKING:
     from .comparison import Comparison, compare, compare_runs
     from .compiled import CompiledLaw, draw
     from .disciplines import AdmissionLaw, QueueDiscipline, Verdict
-    from .errors import CaptureError, DisciplineError, InputError, InternalError, ScenarioError
+    from .errors import (
+        CaptureError,
+        DamagedFileWarning,
+        DisciplineError,
+        InputError,
+        InternalError,
+        ScenarioError,
+    )
     from .ethernet import fair_shares
     from .experiment.reproduction import Reproduction, list_experiments, reproduce
     from .fair_rates import RoutedFlow, link_prices, max_min_rates, proportional_rates
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
     from .result import Engine, Result, Series, load
     from .scenario import Scenario
     from .simulate import run
-    from .sweeps import PairedDifferences, Sweep, compare_sweeps, sweep
+    from .sweeps import PairedDifferences, SeededRuns, Sweep, compare_sweeps, sweep
 
 # Loaded at their first use: the command line starts without Polars and NumPy, and listens to Ctrl-C before anything.
 _HOMES = {
@@ -38,6 +45,7 @@ _HOMES = {
     "CaptureError": "errors",
     "Comparison": "comparison",
     "CompiledLaw": "compiled",
+    "DamagedFileWarning": "errors",
     "DisciplineError": "errors",
     "Engine": "result",
     "InputError": "errors",
@@ -50,6 +58,7 @@ _HOMES = {
     "RoutedFlow": "fair_rates",
     "Scenario": "scenario",
     "ScenarioError": "errors",
+    "SeededRuns": "sweeps",
     "Series": "result",
     "Stability": "fluid_model",
     "Sweep": "sweeps",
@@ -80,6 +89,7 @@ __all__ = [
     "CaptureError",
     "Comparison",
     "CompiledLaw",
+    "DamagedFileWarning",
     "DisciplineError",
     "Engine",
     "InputError",
@@ -92,6 +102,7 @@ __all__ = [
     "RoutedFlow",
     "Scenario",
     "ScenarioError",
+    "SeededRuns",
     "Series",
     "Stability",
     "Sweep",

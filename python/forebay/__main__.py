@@ -9,6 +9,9 @@ import sys
 from typing import NoReturn
 
 from . import interrupt
+from .memory import OUT_OF_MEMORY, lacks_memory
+
+_BAD_INPUT = 2
 
 
 def main() -> NoReturn:
@@ -21,9 +24,12 @@ def main() -> NoReturn:
         status = run_command()
     except KeyboardInterrupt:
         pass
-    except Exception:
+    except Exception as error:
         if not interrupt.heard():
-            raise
+            if not lacks_memory(error):
+                raise
+            sys.stderr.write(f"error: {OUT_OF_MEMORY}\n")
+            status = _BAD_INPUT
     if status == interrupt.INTERRUPTED:
         interrupt.tell()
         interrupt.leave()

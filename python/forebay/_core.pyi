@@ -204,6 +204,7 @@ def run_file(
     facts: Sequence[tuple[str, str | int | None]],
     tables: Sequence[tuple[str, Sequence[tuple[str, NDArray[Any] | Sequence[str] | Sequence[NDArray[np.float64]]]]]],
 ) -> bytes: ...
+def _end_runs() -> None: ...
 def queue_cost(
     text: str,
     file_name: str,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from inspect import isfunction
 from typing import Any, ClassVar, get_origin, get_type_hints
 
 from . import _core
@@ -16,6 +17,9 @@ from .errors import InputError
 _INTEGERS = ("now", "packet", "flow", "length", "ecn", "traffic_class", "input_port", "queue_packets", "queue_bytes")
 """The arguments of a compiled function, in this order."""
 
+_RATE = "link_rate_bps"
+"""The one field that a law has without an annotation."""
+
 _FAILED = -(2**63)
 """The value that it returns where the law has raised an exception."""
 
@@ -24,10 +28,10 @@ class CompiledLaw(AdmissionLaw):
     """Base class of an admission law whose methods Numba compiles. Needs Numba: `pip install "forebay[numba]"`.
 
     It is written like an `AdmissionLaw`, with two differences. Its state consists of the attributes that the class
-    annotates as `int` (64 bits), `float` or `bool`: `self` has these, no others, and no methods; call functions under
-    `numba.njit` instead. And `draw(self)` takes the place of `self.random()`. The constructor and `state_bytes` are
-    ordinary Python; `admit`, `release` and `idle` are compiled once per class. A run whose disciplines in Python are
-    all compiled does not hold the interpreter's lock.
+    annotates as `int` (64 bits), `float` or `bool`. `self` has these and `link_rate_bps`, no others, and no methods;
+    call functions under `numba.njit` instead. And `draw(self)` takes the place of `self.random()`. The constructor and
+    `state_bytes` are ordinary Python; `admit`, `release` and `idle` are compiled once per class. A run whose
+    disciplines in Python are all compiled does not hold the interpreter's lock.
 
     Example:
         >>> from dataclasses import dataclass
@@ -103,16 +107,36 @@ def compiled_form(law: type[CompiledLaw], name: str, methods: Mapping[str, tuple
 
 
 def _fields_of(law: type[CompiledLaw], name: str) -> list[tuple[str, bool]]:
+    try:
+        hints = get_type_hints(law)
+    except Exception as error:
+        # An annotation in quotes is any text.
+        message = f"{name}: its annotations cannot be read: {type(error).__name__}: {error}"
+        raise InputError(f"{message}\nhint: annotate the fields as int, float or bool") from error
     fields = []
-    for field, kind in get_type_hints(law).items():
+    for field, kind in hints.items():
         if get_origin(kind) is ClassVar or kind is ClassVar:
             continue
+        _check_not_ours(law, name, field)
         if kind not in (int, float, bool):
             message = f"{name}: the field `{field}` of a compiled law must be an int, a float or a bool"
             raise InputError(f"{message}\nhint: annotate others as ClassVar, or not at all")
         fields.append((field, kind is float))
+    methods = [vars(part).get(method) for part in law.__mro__ for method in ("admit", "release", "idle")]
+    if _RATE not in hints and any(_RATE in method.__code__.co_names for method in methods if isfunction(method)):
+        fields.append((_RATE, False))
     # A record without fields has no address.
     return fields or [("_none", False)]
+
+
+def _check_not_ours(law: type[CompiledLaw], name: str, field: str) -> None:
+    """Raise InputError for a field that hides what the run sets, or that has more bits than a field."""
+    if field == "salt":
+        message = f"{name}: a compiled law has no `salt`, because its 64 bits do not fit into a field"
+        raise InputError(f"{message}\nhint: choose another name, or `compiled = False`")
+    if field == _RATE and any(field in vars(part) for part in law.__mro__ if issubclass(part, CompiledLaw)):
+        message = f"{name}: the value of the field `{field}` would hide the rate of the link"
+        raise InputError(f"{message}\nhint: leave the field out, or give it another name")
 
 
 def _compile(method: Any, name: str, arguments: tuple[str, ...], fields: list[tuple[str, bool]]) -> Any:
@@ -139,8 +163,15 @@ def _compile(method: Any, name: str, arguments: tuple[str, ...], fields: list[tu
     exec(source, names)  # noqa: S102 - the text is made here, of names from fixed lists
     try:
         return numba.cfunc(signature)(names["entry"])
-    except numba.core.errors.NumbaError as error:
-        reason = str(error).strip().splitlines()
+    except KeyError as error:
+        # Numba looks up an attribute of the state.
+        field = error.args[0] if error.args else "?"
+        message = f"{name}: the law has no field `{field}`"
+        message += "\nhint: annotate it in the class as an int, a float or a bool"
+        raise InputError(message) from error
+    except Exception as error:
+        # Most are Numba's own, but it also lets others through.
+        reason = str(error).strip().splitlines() or [type(error).__name__]
         message = f"{name}: Numba cannot compile it: {' '.join(reason[:4])}"
         message += "\nhint: `compiled = False` in the class runs it in the interpreter"
         raise InputError(message) from error

@@ -67,4 +67,15 @@ Example:
 
 """
 
-__all__ = ["CaptureError", "DisciplineError", "InputError", "InternalError", "ScenarioError"]
+
+class DamagedFileWarning(UserWarning):
+    """The file of a finished run cannot be read, so the run is repeated. The message names the file.
+
+    Example:
+        >>> issubclass(fb.DamagedFileWarning, UserWarning)
+        True
+
+    """
+
+
+__all__ = ["CaptureError", "DamagedFileWarning", "DisciplineError", "InputError", "InternalError", "ScenarioError"]

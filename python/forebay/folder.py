@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -29,7 +30,8 @@ RESULT_FILE = "result.json"
 """Written last: a folder with this file holds a complete result."""
 
 PARTIAL = ".partial-forebay-"
-"""The name of an incomplete file or folder begins with this. Its writer holds a lock on it."""
+"""The name of an incomplete file or folder: this, and sixteen hexadecimal digits. Its writer holds a lock on it."""
+_PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{16}")
 
 # What the system answers when something cannot be written, whatever is wrong with the program.
 _CANNOT_WRITE = {
@@ -49,7 +51,27 @@ def named(folder: str | PathLike[str]) -> Path:
     if not os.fspath(folder):
         message = "the output folder has no name\nhint: name one, or `.` for the current folder"
         raise InputError(message)
+    check_name(Path(folder), "the output folder")
     return Path(folder)
+
+
+def check_name(path: Path, what: str) -> None:
+    """Raise InputError for a path that is not UTF-8, and for a name that `sweep` may remove."""
+    check_utf8(path, what)
+    if path.name.startswith(PARTIAL):
+        message = f"{what} {path} has a name that Forebay uses for incomplete files\nhint: choose another name"
+        raise InputError(message)
+
+
+def check_utf8(path: str | PathLike[str], what: str) -> None:
+    """Raise InputError for a path that is not UTF-8: results and messages name it as text."""
+    text = os.fspath(path)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        shown = os.fsencode(text).decode("utf-8", "backslashreplace")
+        message = f"{what} {shown} has a name that is not UTF-8\nhint: rename it, or use another path"
+        raise InputError(message) from None
 
 
 class NotWrittenError(InputError):
@@ -109,7 +131,11 @@ def writing_to(target: Path) -> Iterator[None]:
 def sweep(folder: Path) -> None:
     """Remove what killed calls left incomplete in the folder: what no process holds a lock on."""
     for path in folder.glob(f"{PARTIAL}*"):
+        # Any other name, and any other kind of file, is not ours.
         with suppress(OSError):
+            kind = path.lstat().st_mode
+            if not _PARTIAL_NAME.fullmatch(path.name) or not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                continue
             held = _hold(path)
             if held is not None:
                 _discard(path)
@@ -187,7 +213,8 @@ def _hold(path: Path) -> int | None:
     """Locks a file or folder until the descriptor is closed, or the process ends. Raises OSError if it cannot."""
     if fcntl is None:
         return None
-    held = os.open(path, os.O_RDONLY)
+    # Opening a FIFO would otherwise wait for its other end.
+    held = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not os.path.samestat(os.fstat(held), path.stat()):

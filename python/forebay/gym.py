@@ -7,10 +7,16 @@ with an observation, with the end of the run, or with its error.
 
 from __future__ import annotations
 
+import atexit
+import inspect
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from queue import SimpleQueue
+from contextlib import suppress
+from os import PathLike
+from queue import Empty, SimpleQueue
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +28,7 @@ except ModuleNotFoundError as absent:
     message = "forebay.gym needs Gymnasium, which is not installed\nhint: pip install 'forebay[gym]'"
     raise ModuleNotFoundError(message, name=absent.name) from absent
 
+from . import _core
 from .comparison.contenders import find_place
 from .disciplines import AdmissionLaw, Verdict
 from .errors import DisciplineError, InputError
@@ -116,9 +123,15 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
         actions: Mapping[str, tuple[float, float]] | None = None,
         at: str | None = None,
     ) -> None:
-        if not interval_s > 0.0 or num_envs < 1:
-            message = "interval_s must be more than 0 and num_envs at least 1\nhint: try interval_s=0.01"
+        self._interval_ps = _picoseconds(interval_s)
+        if num_envs < 1:
+            message = f"num_envs: must be an integer of at least 1, and is {num_envs!r}\nhint: leave it out for one"
             raise InputError(message)
+        self._actions = dict(actions or {"probability": (0.0, 1.0)})
+        for name, (least, greatest) in self._actions.items():
+            if not (math.isfinite(least) and math.isfinite(greatest) and least <= greatest):
+                message = f"actions: {name}: {least} to {greatest} is no range\nhint: give two finite numbers in order"
+                raise InputError(message)
         place = find_place(scenario, at)
         if len(place.links) != 1:
             message = f"{place.path} is the key of {len(place.links)} queues\nhint: choose a single one with `at`"
@@ -127,9 +140,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
         self.num_envs = num_envs
         self._scenario, self._place, self._law = scenario, place.path, law
         self._parameters = dict(parameters or {})
-        self._interval_ps = round(interval_s * 1e12)
         self._reward = reward
-        self._actions = dict(actions or {"probability": (0.0, 1.0)})
         bounds = np.array(list(self._actions.values()), dtype=np.float64).T
         self.single_action_space = gymnasium.spaces.Box(bounds[0], bounds[1], dtype=np.float64)
         self.single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (len(self.names),), dtype=np.float64)
@@ -166,8 +177,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
         if seed is not None:
             self._seed = seed
         self._episodes = [self._begin() for _ in range(self.num_envs)]
-        for episode in self._episodes:
-            episode.wait()
+        self._wait()
         return self._observations(), {}
 
     def step(
@@ -195,8 +205,7 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
                 self._episodes[index] = self._begin()
             else:
                 self._episodes[index].act(dict(zip(self._actions, values.tolist(), strict=True)))
-        for episode in self._episodes:
-            episode.wait()
+        self._wait()
         rewards = [0.0 if new else self._reward(it.seen) for new, it in zip(ended, self._episodes, strict=True)]
         truncated = np.array([episode.ended for episode in self._episodes])
         return self._observations(), np.array(rewards), np.zeros(self.num_envs, dtype=bool), truncated, {}
@@ -207,6 +216,15 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
             episode.end()
         self._episodes = []
 
+    def _wait(self) -> None:
+        """Wait until every run has reached the end of its interval. An error or Ctrl-C ends all runs."""
+        try:
+            for episode in self._episodes:
+                episode.wait()
+        except BaseException:
+            self.close_extras()
+            raise
+
     def _begin(self) -> _Episode:
         seed, self._seed = self._seed, self._seed + 1
         return _Episode(self._scenario, self._place, self._law, self._parameters, self._interval_ps, seed)
@@ -215,8 +233,186 @@ class QueueEnv(gymnasium.vector.VectorEnv[NDArray[np.float64], NDArray[np.float6
         return np.array([[episode.seen[name] for name in self.names] for episode in self._episodes], dtype=np.float64)
 
 
-_GRACE_S = 5.0
-"""How long to wait for a run that is stopped. It ends within milliseconds of simulating."""
+def _picoseconds(interval_s: float) -> int:
+    """Return the interval. Raises InputError unless it is finite and at least a picosecond."""
+    number = float(interval_s)
+    if math.isfinite(number) and (picoseconds := round(number * 1e12)) >= 1:
+        return picoseconds
+    message = f"interval_s: must be a finite number of seconds, at least 1e-12, and is {interval_s!r}"
+    raise InputError(f"{message}\nhint: try interval_s=0.01")
+
+
+_GRACE_S = 2.0
+"""Time for a stopped run to end. A simulation ends within milliseconds, a loop of the law when it is interrupted."""
+_LISTEN_S = 0.1
+"""Time between two checks for Ctrl-C."""
+
+
+class SingleQueueEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
+    """A Gymnasium environment with one run, for libraries that train a single agent.
+
+    It is registered as `forebay/Queue-v0`. It differs from a `QueueEnv` with one run in three ways: arrays have no
+    dimension for the environments; an episode that was truncated needs a `reset`; and the observation space is bounded.
+    Values outside the bounds are clipped.
+
+    Args:
+        scenario: The scenario, or the path of a scenario file.
+        interval_s: The length of a step in seconds of simulated time.
+        reward: A function that makes the reward of a step from its observation, a dictionary by `names`, not clipped.
+        law: The law at the queue.
+        parameters: Keyword arguments of the law's constructor.
+        actions: Names of attributes of the law that an action sets, each with its least and greatest value. Default:
+            `{"probability": (0.0, 1.0)}`.
+        at: The path of the queue that the law replaces. Default: the bottleneck's.
+        bounds: The least and greatest value of a column, by its name. Default: what the link can send in an interval,
+            in packets of 20 bytes for counts of packets, ten times as many arrivals, the law's `limit_packets` or
+            100 000 packets for the queue, the duration for waits, and ±10^9 for gauges.
+
+    Raises:
+        InputError: If the interval, the actions, the bounds or the queue cannot be used. `step` raises DisciplineError
+            if the law fails.
+
+    Example:
+        >>> import gymnasium
+        >>> env = gymnasium.make(
+        ...     "forebay.gym:forebay/Queue-v0",
+        ...     scenario="examples/first.toml",
+        ...     interval_s=0.5,
+        ...     reward=lambda seen: seen["sent_bytes"],
+        ... )
+        >>> seen, _ = env.reset(seed=1)
+        >>> seen.shape
+        (8,)
+        >>> env.close()
+
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - as gymnasium declares it
+    names: tuple[str, ...]
+    """Names of the columns of an observation: `QUANTITIES`, then the gauges of the law."""
+
+    def __init__(
+        self,
+        scenario: Scenario | str | PathLike[str],
+        *,
+        interval_s: float,
+        reward: Callable[[Observation], float],
+        law: type[AdmissionLaw] = MarkingProbability,
+        parameters: Mapping[str, object] | None = None,
+        actions: Mapping[str, tuple[float, float]] | None = None,
+        at: str | None = None,
+        bounds: Mapping[str, tuple[float, float]] | None = None,
+        render_mode: None = None,
+    ) -> None:
+        if not isinstance(scenario, Scenario):
+            scenario = Scenario.load(scenario)
+        if render_mode is not None:
+            message = f"render_mode: there is no {render_mode!r}, because nothing is drawn\nhint: leave it out"
+            raise InputError(message)
+        self._one = QueueEnv(
+            scenario, interval_s=interval_s, reward=reward, law=law, parameters=parameters, actions=actions, at=at
+        )
+        self.names = self._one.names
+        self.render_mode = None
+        self.action_space = self._one.single_action_space
+        known = _bounds(scenario, interval_s, law, parameters or {}, at) | dict(bounds or {})
+        if strangers := [name for name in known if name not in self.names]:
+            message = f"bounds: there is no column {strangers[0]}\nhint: the columns are {', '.join(self.names)}"
+            raise InputError(message)
+        self._low, self._high = np.array([known[name] for name in self.names], dtype=np.float64).T
+        if not (np.isfinite([self._low, self._high]).all() and (self._low <= self._high).all()):
+            message = "bounds: each must be two finite numbers, the least one first"
+            raise InputError(message)
+        self.observation_space = gymnasium.spaces.Box(self._low, self._high, dtype=np.float64)
+        self._ended = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float64], dict[str, Any]]:
+        """End the run and begin a new one, up to the end of its first interval.
+
+        Args:
+            seed: The seed of the run. Default: one more than the last, at first the scenario's.
+            options: Nothing: there are no options.
+
+        Returns:
+            The observation, and no infos.
+
+        """
+        super().reset(seed=seed)
+        seen, infos = self._one.reset(seed=seed, options=options)
+        self._ended = False
+        return self._clipped(seen), infos
+
+    def step(self, action: NDArray[np.float64]) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
+        """Set the law's attributes and run one interval.
+
+        Args:
+            action: One value for each action.
+
+        Returns:
+            The observation, the reward, False (no episode is terminated), whether it was truncated, and no infos.
+
+        Raises:
+            InputError: Before `reset`, and after the end of the run.
+            DisciplineError: If the law fails.
+
+        """
+        if self._ended:
+            message = "step without a run: it has not begun, or it has ended\nhint: call reset() first"
+            raise InputError(message)
+        seen, rewards, _, truncated, infos = self._one.step(np.asarray(action, dtype=np.float64)[np.newaxis])
+        self._ended = bool(truncated[0])
+        return self._clipped(seen), float(rewards[0]), False, self._ended, infos
+
+    def close(self) -> None:
+        """End the run."""
+        self._ended = True
+        self._one.close()
+
+    def _clipped(self, seen: NDArray[np.float64]) -> NDArray[np.float64]:
+        clipped: NDArray[np.float64] = np.clip(seen[0], self._low, self._high)
+        return clipped
+
+
+_SMALLEST_BYTES = 20
+_LARGEST_BYTES = 65_535
+_MOST_PACKETS = 100_000
+_MOST_OF_A_GAUGE = 1e9
+
+
+def _bounds(
+    scenario: Scenario, interval_s: float, law: type[AdmissionLaw], parameters: Mapping[str, object], at: str | None
+) -> dict[str, tuple[float, float]]:
+    """Return bounds of all columns."""
+    rate_bps = _core.slowest_rate(scenario.text, scenario.file_name, scenario.overrides, find_place(scenario, at).links)
+    # A packet whose transmission began in the interval before ends in this one.
+    sent_bytes = (rate_bps or 0) / 8.0 * interval_s + _LARGEST_BYTES
+    sent = math.ceil(sent_bytes / _SMALLEST_BYTES)
+    arrived = 10.0 * sent
+    limit = parameters.get("limit_packets", _default_of(law, "limit_packets"))
+    waiting = float(limit) if isinstance(limit, int | float) and math.isfinite(limit) else float(_MOST_PACKETS)
+    most = {
+        "queue_packets": waiting,
+        "queue_bytes": waiting * _LARGEST_BYTES,
+        "arrived": arrived,
+        "dropped": arrived,
+        "marked": arrived,
+        "sent": float(sent),
+        "sent_bytes": sent_bytes,
+        "wait_s": scenario.duration_s,
+    }
+    gauges = dict.fromkeys(law.gauges, (-_MOST_OF_A_GAUGE, _MOST_OF_A_GAUGE))
+    return {name: (0.0, value) for name, value in most.items()} | gauges
+
+
+def _default_of(law: type[AdmissionLaw], name: str) -> object:
+    """Return the default of an argument of the law's constructor. The law itself may need a run to be constructed."""
+    parameter = inspect.signature(law.__init__).parameters.get(name)
+    return None if parameter is None else parameter.default
+
+
+gymnasium.register(id="forebay/Queue-v0", entry_point="forebay.gym:SingleQueueEnv")
 
 
 class _EndedError(Exception):
@@ -245,12 +441,15 @@ class _Episode:
         self._scenario, self._seed = scenario.override({place: queue}), seed
         self._watch: Any = None
         self._thread = threading.Thread(target=self._run, name="forebay-gym", daemon=True)
+        _running.add(self)
         self._thread.start()
 
     def _run(self) -> None:
         last: bool | BaseException = False
         try:
-            run_core(self._scenario, seed=self._seed)
+            run_core(self._scenario, seed=self._seed, progress=self._go_on)
+        except _EndedError:
+            pass
         except DisciplineError as error:
             if not isinstance(error.__cause__, _EndedError):
                 last = error
@@ -258,6 +457,11 @@ class _Episode:
             # Whoever waits is told, whatever it is.
             last = error
         self._from_law.put(last)
+
+    def _go_on(self, _fraction: float) -> None:
+        """Stop the run if its episode is over. A law in a loop of its own is interrupted then."""
+        if self.ended:
+            raise _EndedError
 
     def _turn(self, watch: Any, *, whole: bool = True) -> None:
         """Show what was seen at the end of an interval, on the run's thread, and wait for the action."""
@@ -280,7 +484,7 @@ class _Episode:
         """Wait until the interval or the run has ended."""
         if self.ended:
             return
-        told = self._from_law.get()
+        told = self._next()
         if told is True:
             return
         self.ended = True
@@ -289,13 +493,28 @@ class _Episode:
             raise told
         self.seen = self._watch.observation() if self._watch is not None else dict.fromkeys(QUANTITIES, 0.0)
 
+    def _next(self) -> bool | BaseException:
+        while True:
+            # Python checks for Ctrl-C between two waits, whatever thread the signal interrupts.
+            with suppress(Empty):
+                return self._from_law.get(timeout=_LISTEN_S)
+
     def end(self) -> None:
         """Stop the run and wait for its end."""
         if not self.ended:
             self.ended = True
             self._to_law.put(None)
-            # A law that is caught in a loop of its own is left behind.
-            self._thread.join(_GRACE_S)
+        self._thread.join(_GRACE_S)
+
+
+_running: WeakSet[_Episode] = WeakSet()
+"""All episodes. Their runs must end before the interpreter does."""
+
+
+@atexit.register
+def _end_all() -> None:
+    for episode in list(_running):
+        episode.end()
 
 
 def _steered(law: type[AdmissionLaw], interval_ps: int, turn: Callable[[Any], None]) -> type[AdmissionLaw]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args, get_type_hints
 
 import numpy as np
 import polars as pl
@@ -20,6 +17,7 @@ from .document import TABLES, Document, Rows, json_parts, json_text, values_of
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .frames import frame_of
+from .stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
 
 if TYPE_CHECKING:
     from ._core import RawResult
@@ -27,6 +25,27 @@ if TYPE_CHECKING:
 
 SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
 SERIES_FILE = "series.parquet"
+
+# The columns of texts that every version has written; all others are numbers.
+_TEXTS = {
+    "flows": ("name", "group"),
+    "queues": ("name", "discipline"),
+    "links": ("name",),
+    "queue_flows": ("queue", "flow"),
+    "adapters": ("name",),
+}
+_KINDS = {
+    "scenario": "text",
+    "seed": "number",
+    "duration_s": "number",
+    "warmup_s": "number",
+    "digest": "text",
+    "engine": "table",
+    "deadlock": "table?",
+    "series": "list",
+    **dict.fromkeys(TABLES, "list"),
+}
+_SERIES_KINDS = {"kind": "text", "name": "text", "quantity": "text", "start_s": "number", "interval_s": "number"}
 
 
 @dataclass(frozen=True)
@@ -275,11 +294,11 @@ class Result:
             frame: pl.DataFrame = getattr(self, table)
             # Only an Ethernet has adapters.
             if frame.width:
-                frame.write_parquet(folder / f"{table}.parquet")
+                write_frame(frame, folder / f"{table}.parquet")
         if self.all_series:
             kinds = dict.fromkeys(series.kind for series in self.all_series)
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
-            pl.concat(frames).write_parquet(folder / SERIES_FILE)
+            write_frame(pl.concat(frames), folder / SERIES_FILE)
         with (folder / RESULT_FILE).open("w", encoding="utf-8") as file:
             file.writelines(json_parts(rows_document(self, series=False)))
             file.write("\n")
@@ -303,27 +322,38 @@ class Result:
         """
         path = Path(folder)
         try:
-            document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
+            document = read_document(path / RESULT_FILE)
             if "capture" in document:
                 message = f"{path} holds a replay, not a run\nhint: `forebay plot {path}` draws it"
                 raise InputError(message)
             kept: dict[str, Any] = {
                 key: document[key] for key in ("scenario", "seed", "duration_s", "warmup_s", "digest")
             }
+            check_kinds(document, _KINDS, RESULT_FILE)
+            check_kinds(document["engine"], dict.fromkeys(get_type_hints(Engine), "number"), "engine")
             kept |= {table: _read_table(path / f"{table}.parquet", document[table]) for table in TABLES}
+            for table, texts in _TEXTS.items():
+                if kept[table].columns:
+                    check_columns(kept[table], texts, f"{table}.parquet")
+            # Older versions wrote no warnings.
+            warnings = document.get("warnings", [])
+            for warning in warnings:
+                check_kinds(warning, {"text": "text", "remedy": "text"}, "warnings")
             return cls(
                 engine=Engine(**document["engine"]),
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
-                warnings=tuple(RunWarning(**warning) for warning in document["warnings"]),
+                warnings=tuple(RunWarning(**warning) for warning in warnings),
                 all_series=read_series(path / SERIES_FILE, document["series"]),
                 **kept,
             )
+        except InputError:
+            raise
         except FileNotFoundError as error:
             message = f"{path} holds no complete result: there is no {error.filename}"
             message += f"\nhint: `forebay run SCENARIO.toml --out {path}` writes one"
             raise InputError(message) from None
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            message = f"cannot read the result in {path}: {error}\nhint: run the scenario again"
+        except UNREADABLE as error:
+            message = f"cannot read the result in {path}: {reason_of(error)}\nhint: run the scenario again"
             raise InputError(message) from None
 
 
@@ -342,14 +372,7 @@ def rows_document(result: Result, *, series: bool = True) -> Document:
 
 def _read_table(path: Path, rows: list[object]) -> pl.DataFrame:
     """Return a table that was written, which one without rows need not have been."""
-    return _read_parquet(path) if rows or path.exists() else pl.DataFrame()
-
-
-def _read_parquet(path: Path) -> pl.DataFrame:
-    # Polars does not say which file is missing.
-    if not path.exists():
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
-    return pl.read_parquet(path)
+    return read_frame(path) if rows or path.exists() else pl.DataFrame()
 
 
 def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, ...]:
@@ -357,7 +380,10 @@ def read_series(path: Path, entries: Iterable[dict[str, Any]]) -> tuple[Series, 
     entries = list(entries)
     if not entries:
         return ()
-    frame = _read_parquet(path)
+    for entry in entries:
+        check_kinds(entry, _SERIES_KINDS, "series")
+    frame = read_frame(path)
+    check_columns(frame, ("kind", "name", "quantity"), path.name)
     values = {
         key: part.get_column("value").to_numpy()
         for key, part in frame.partition_by("kind", "name", "quantity", as_dict=True, maintain_order=True).items()

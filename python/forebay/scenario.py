@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ import tomli_w
 
 from . import _core
 from .errors import InputError
+from .folder import check_utf8
 
 if TYPE_CHECKING:
     from .guests import Guests
@@ -90,6 +92,7 @@ class Scenario:
             InputError: If the file cannot be read.
 
         """
+        check_utf8(path, "the scenario file")
         code = _Code(allowed=allow_python, folder=Path(path).parent)
         return cls._from_text(_read(Path(path)), str(path), overrides, code)
 
@@ -168,6 +171,11 @@ class Scenario:
     def links(self) -> list[str]:
         """Names of the links. The queue in front of a link has the same name."""
         return self._names[1]
+
+    @property
+    def trace_files(self) -> list[str]:
+        """Names of the files of packet traces."""
+        return [trace["file"] for trace in tomllib.loads(self._toml).get("traces", [])]
 
     @cached_property
     def _names(self) -> tuple[list[str], list[str]]:

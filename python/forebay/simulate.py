@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from . import _core
 from .errors import InputError
-from .folder import NotWrittenError, staged
+from .folder import NotWrittenError, check_name, named, staged
 from .scenario import Scenario
 from .seeds import check_seed
 
 if TYPE_CHECKING:
     from ._core import RawResult
     from .result import Result
+    from .sweeps import SeededRuns
 
 SCENARIO_FILE = "scenario.toml"
 """The scenario as it was run, overrides included, beside its results."""
@@ -27,23 +28,58 @@ Progress = Callable[[float], object]
 
 
 def scenario_text(folder: Path) -> str | None:
-    """Return the scenario of a saved run as it was run, or None where it was not kept."""
+    """Return the scenario of a saved run as it was run, or None if there is none that can be read."""
+    # Imported here: a run does not need it.
+    from .stored import read_text
+
     try:
-        return (folder / SCENARIO_FILE).read_text(encoding="utf-8")
-    except OSError:
+        return read_text(folder / SCENARIO_FILE)
+    except (OSError, UnicodeDecodeError):
         return None
+
+
+@overload
+def run(
+    scenario: Scenario | str | PathLike[str],
+    *,
+    seed: int | None = None,
+    seeds: None = None,
+    jobs: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    threads: int = 1,
+    allow_python: bool = False,
+) -> Result: ...
+
+
+@overload
+def run(
+    scenario: Scenario | str | PathLike[str],
+    *,
+    seed: int | None = None,
+    seeds: int,
+    jobs: int | None = None,
+    overrides: Mapping[str, object] | None = None,
+    out: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    threads: int = 1,
+    allow_python: bool = False,
+) -> SeededRuns: ...
 
 
 def run(
     scenario: Scenario | str | PathLike[str],
     *,
     seed: int | None = None,
+    seeds: int | None = None,
+    jobs: int | None = None,
     overrides: Mapping[str, object] | None = None,
     out: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     threads: int = 1,
     allow_python: bool = False,
-) -> Result:
+) -> Result | SeededRuns:
     """Run a scenario and return its results.
 
     The simulation does not hold the interpreter's lock, so other Python threads continue meanwhile.
@@ -51,8 +87,11 @@ def run(
     Args:
         scenario: A scenario, or the path of a scenario file.
         seed: The seed of all random numbers, in place of the scenario's own: an integer from 0 to 2^64 - 1.
+        seeds: The number of runs, each under a seed of its own: `seed`, or the scenario's, and those that follow.
+        jobs: With `seeds`, runs at a time. Default: one per core.
         overrides: Values to replace, by the path of their key: `{"flows.tcp.count": 10}`.
-        out: A folder for results and packet traces. Either all files appear in it at the end of the run, or none.
+        out: A folder for results and packet traces. Either all files appear in it at the end of the run, or none. With
+            `seeds`, the folder of a sweep, without traces.
         progress: Called about ten times a second with the share of the run that is done, from 0 to 1. An exception that
             it raises ends the run.
         threads: How many threads the run may have at most; the results are the same. Without it, one.
@@ -60,7 +99,7 @@ def run(
         allow_python: Import and run the Python classes that a scenario file names.
 
     Returns:
-        Tables, time series and the digest of the run.
+        Tables, time series and the digest of the run. With `seeds`, tables of means with confidence intervals.
 
     Raises:
         ScenarioError: If the scenario is not valid.
@@ -81,8 +120,22 @@ def run(
         scenario = Scenario.load(scenario, overrides, allow_python=allow_python)
     elif overrides:
         scenario = scenario.override(overrides)
+    if seeds is not None:
+        if threads != 1:
+            message = "threads: with seeds, each run has one thread\nhint: jobs says how many run at a time"
+            raise InputError(message)
+        from .sweeps.seeds import run_under_seeds
+
+        check_seed(seed)
+        folder = None if out is None else named(out)
+        return run_under_seeds(scenario, seed=seed, seeds=seeds, jobs=jobs, out=folder, progress=progress)
+    if jobs is not None:
+        message = "jobs: this is for runs under several seeds\nhint: for a single run, threads"
+        raise InputError(message)
     if out is None:
         return Result.from_core(run_core(scenario, seed=seed, threads=threads, progress=progress))
+    for name in scenario.trace_files:
+        check_name(Path(name), "the trace")
     result = None
     try:
         with staged(out) as staging:

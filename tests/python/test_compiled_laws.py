@@ -122,7 +122,75 @@ class Uncompilable(fb.CompiledLaw):
         return open(str(packet)) is not None  # noqa: PTH123
 
 
-@pytest.mark.parametrize(("law", "expected"), [(Texts, "must be an int"), (Uncompilable, "Numba cannot compile")])
+class Unknown(fb.CompiledLaw):
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < self.limit  # type: ignore[attr-defined, no-any-return]
+
+
+@dataclass
+class HidesTheRate(fb.CompiledLaw):
+    link_rate_bps: int = 0
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < self.link_rate_bps
+
+
+class Salted(fb.CompiledLaw):
+    salt: int
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < self.salt
+
+
+class Misspelt(fb.CompiledLaw):
+    limit: integer  # type: ignore[name-defined]  # noqa: F821
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < self.limit  # type: ignore[no-any-return]
+
+
+class Paced(fb.CompiledLaw):
+    """Keeps half a millisecond's worth of packets of 1500 bytes."""
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets * 12_000 < self.link_rate_bps * 0.005
+
+
+class PacedInTheInterpreter(Paced):
+    name = "Paced"
+    compiled = False
+
+
+class PacedByAField(fb.CompiledLaw):
+    name = "Paced"
+    link_rate_bps: int
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets * 12_000 < self.link_rate_bps * 0.005
+
+
+def test_a_compiled_law_has_the_rate_of_its_link(scenario: fb.Scenario) -> None:
+    laws = (Paced, PacedInTheInterpreter, PacedByAField)
+    runs = [fb.run(scenario.override({QUEUE: {"python": law}})) for law in laws]
+    assert len({run.digest for run in runs}) == 1
+    assert runs[0].queues["packets_dropped"].item(0) > 0
+    faster = scenario.override({QUEUE.replace("queue", "rate"): "20 Mbps"})
+    twice = [fb.run(faster.override({QUEUE: {"python": law}})) for law in laws]
+    assert len({run.digest for run in twice}) == 1
+    assert twice[0].queues["length_max_packets"].item(0) > runs[0].queues["length_max_packets"].item(0)
+
+
+@pytest.mark.parametrize(
+    ("law", "expected"),
+    [
+        (Texts, "must be an int"),
+        (Uncompilable, "Numba cannot compile"),
+        (Unknown, "the law has no field `limit`"),
+        (HidesTheRate, "would hide the rate"),
+        (Salted, "has no `salt`"),
+        (Misspelt, "cannot be read: NameError"),
+    ],
+)
 def test_what_cannot_be_compiled_is_refused_before_the_run(scenario: fb.Scenario, law: type, expected: str) -> None:
     with pytest.raises(fb.InputError, match=expected):
         run(scenario, {"python": law})

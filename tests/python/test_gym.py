@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 import threading
+from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import VectorEnv
 
 import forebay as fb
-from forebay.gym import QUANTITIES, Observation, QueueEnv
+from forebay.gym import QUANTITIES, Observation, QueueEnv, SingleQueueEnv
 
 SCENARIO = """
 duration = "1 s"
@@ -37,6 +41,16 @@ class Threshold(fb.AdmissionLaw):
 
     def admit(self, queue_packets: int) -> bool:
         return queue_packets < self.limit
+
+
+class Share(fb.AdmissionLaw):
+    gauges = ("share",)
+
+    def __init__(self) -> None:
+        self.share = 0.5
+
+    def admit(self, queue_packets: int) -> bool:
+        return queue_packets < 100 * self.share
 
 
 def environment(**options: object) -> QueueEnv:
@@ -161,7 +175,13 @@ def test_an_exception_of_the_law_is_raised_by_step() -> None:
 
 @pytest.mark.parametrize(
     ("options", "expected"),
-    [({"interval_s": 0.0}, "interval_s"), ({"num_envs": 0}, "num_envs"), ({"at": "topology.star.x.queue"}, "no such")],
+    [
+        *(({"interval_s": value}, "interval_s") for value in (0.0, -1.0, math.inf, -math.inf, math.nan, 1e-13)),
+        ({"num_envs": 0}, "num_envs"),
+        ({"at": "topology.star.x.queue"}, "no such"),
+        ({"actions": {"probability": (0.0, math.inf)}}, "is no range"),
+        ({"actions": {"probability": (1.0, 0.0)}}, "is no range"),
+    ],
 )
 def test_what_cannot_be_is_refused(options: dict[str, object], expected: str) -> None:
     with pytest.raises(fb.InputError, match=expected):
@@ -171,3 +191,66 @@ def test_what_cannot_be_is_refused(options: dict[str, object], expected: str) ->
 def test_step_wants_a_reset_first() -> None:
     with pytest.raises(fb.InputError, match="before reset"):
         environment().step(np.zeros((2, 1)))
+
+
+def single(**options: object) -> SingleQueueEnv:
+    given: dict[str, object] = {"interval_s": 0.1, "reward": _sent, **options}
+    return SingleQueueEnv(fb.Scenario.from_toml(SCENARIO), **given)  # type: ignore[arg-type]
+
+
+def test_the_single_environment_passes_gymnasium_s_checks() -> None:
+    scenario = fb.Scenario.from_toml(SCENARIO)
+    gauge: dict[str, Any] = {"law": Share, "actions": {"share": (0.0, 1.0)}, "bounds": {"share": (0.0, 1.0)}}
+    for options in ({}, gauge):
+        env = gymnasium.make("forebay/Queue-v0", scenario=scenario, interval_s=0.1, reward=_sent, **options)
+        # Warnings are errors here.
+        check_env(env.unwrapped)
+        env.close()
+
+
+def test_the_single_environment_is_the_vector_of_one() -> None:
+    vector, env = environment(num_envs=1), single()
+    first, _ = vector.reset(seed=5)
+    seen, _ = env.reset(seed=5)
+    assert np.array_equal(first[0], seen)
+    truncated = False
+    for _ in range(30):
+        if truncated:
+            break
+        action = np.array([0.01])
+        expected, rewards, _, ended, _ = vector.step(action[np.newaxis])
+        seen, reward, terminated, truncated, infos = env.step(action)
+        assert np.array_equal(expected[0], seen)
+        assert env.observation_space.contains(seen)
+        assert (reward, terminated, truncated, infos) == (rewards[0], False, ended[0], {})
+    assert truncated
+    with pytest.raises(fb.InputError, match="call reset"):
+        env.step(np.array([0.0]))
+    vector.close()
+    env.close()
+
+
+def test_observations_of_the_single_environment_are_clipped_to_finite_bounds() -> None:
+    env = single(bounds={"queue_packets": (0.0, 3.0)})
+    assert isinstance(env.observation_space, gymnasium.spaces.Box)
+    assert env.observation_space.is_bounded()
+    env.reset(seed=1)
+    seen = np.array([env.step(np.array([0.0]))[0] for _ in range(5)])
+    env.close()
+    assert seen[:, 0].max() == 3.0
+    # In bytes there is more.
+    assert seen[:, 1].max() > 4000
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"interval_s": math.inf}, "interval_s"),
+        ({"bounds": {"queue": (0.0, 1.0)}}, "no column queue"),
+        ({"bounds": {"sent": (0.0, math.inf)}}, "finite"),
+        ({"render_mode": "human"}, "render_mode"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_the_single_environment_too(options: dict[str, object], expected: str) -> None:
+    with pytest.raises(fb.InputError, match=expected):
+        single(**options)

@@ -160,10 +160,11 @@ def test_jobs_may_be_added_while_others_run(tmp_path: Path) -> None:
 class Cluster:
     """A Dask scheduler and two workers, processes on this machine."""
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, *, without_forebay: bool = False) -> None:
         self.file = folder / "scheduler.json"
         self.logs = folder
         self._stack = stack
+        self._without_forebay = without_forebay
         self._start("scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard")
         self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny", "--no-dashboard") for _ in range(2)]
         for _ in range(3000):
@@ -174,7 +175,11 @@ class Cluster:
 
     def _start(self, what: str, *arguments: str) -> subprocess.Popen[bytes]:
         log = self._stack.enter_context((self.logs / f"{what}.log").open("ab"))
-        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", "--scheduler-file", str(self.file), *arguments]
+        module = f"distributed.cli.dask_{what}"
+        program = ["-m", module]
+        if self._without_forebay and what == "worker":
+            program = ["-c", f"import sys; sys.modules['forebay'] = None; from {module} import main; main()"]
+        command = [sys.executable, *program, "--scheduler-file", str(self.file), *arguments]
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=self.logs)
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
@@ -223,6 +228,66 @@ def test_reproduce_and_compare_run_on_a_cluster(cluster: Cluster, tmp_path: Path
     there = forebay(*arguments, "--dask", cluster.address, "--out", str(tmp_path / "there"))
     here = forebay(*arguments, "--out", str(tmp_path / "here"))
     assert json.loads(there.stdout)["runs"] == json.loads(here.stdout)["runs"]
+
+
+def test_a_cluster_without_forebay_is_one_clear_error(tmp_path: Path, forebay: Command) -> None:
+    office = tmp_path / "office.toml"
+    office.write_text(SCENARIO)
+    with ExitStack() as stack:
+        cluster = Cluster(tmp_path, stack, without_forebay=True)
+        words = ["sweep", str(office), "--vary", "flows.tcp.count=1", "--dask", cluster.address, "--out", "out"]
+        # The workers may not have reached the scheduler yet.
+        for _ in range(100):
+            result = forebay(*words)
+            if "has no workers" not in result.stderr:
+                break
+    assert result.returncode == 2
+    said = result.stderr.splitlines()
+    assert said[-2].startswith(f"error: the workers of {cluster.address} cannot import Forebay")
+    assert said[-1].startswith("hint: install Forebay")
+    assert "Traceback" not in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def fails_to_import(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+    message = "No module named 'forebay.runs'"
+    raise ModuleNotFoundError(message, name="forebay.runs")
+
+
+def test_an_executor_without_forebay_is_one_clear_error_and_no_failed_run(
+    tmp_path: Path, scenario: fb.Scenario
+) -> None:
+    jobs = [Job(0, "office", 1, scenario.to_toml())]
+    with Where(1).hire() as workers:
+        runs = execute_all(jobs, lambda _: Store(tmp_path), fails_to_import, workers=workers, on_done=lambda *_: None)
+        with pytest.raises(fb.InputError, match="cannot import Forebay"):
+            list(runs)
+    assert list(tmp_path.glob("*.parquet")) == []
+
+
+def runs_out_of_memory(text: str, name: str, seed: int, go_on: Callable[[], bool]) -> Outcome:
+    if seed == 1:
+        raise MemoryError
+    if seed == 2:
+        message = "cannot start a thread: Resource temporarily unavailable (os error 11)"
+        raise RuntimeError(message)
+    return simulate(text, name, seed, go_on)
+
+
+def test_a_run_without_memory_fails_in_this_call_only(tmp_path: Path, scenario: fb.Scenario) -> None:
+    jobs = [Job(0, "office", seed, scenario.to_toml()) for seed in (1, 2, 3)]
+    with Where(1).hire() as workers:
+        runs = execute_all(
+            jobs, lambda _: Store(tmp_path), runs_out_of_memory, workers=workers, on_done=lambda *_: None
+        )
+        found = {job.seed: outcome for job, outcome in runs}
+    for seed in (1, 2):
+        failed = found[seed]
+        assert isinstance(failed, Failure)
+        assert failed.to_text() == "MemoryError: there is not enough memory"
+    # The others are not lost, and the next call runs these again.
+    assert len(list(tmp_path.glob("*.parquet"))) == 1
+    assert all(isinstance(outcome, Outcome) for outcome in collected(Store(tmp_path), jobs, Where()).values())
 
 
 def test_a_dead_scheduler_is_one_clear_error(forebay: Command, tmp_path: Path) -> None:

@@ -36,12 +36,12 @@ pub(crate) fn queue_cost<'py>(
     }
     let workload = Workload { flow_weights, packet_bytes, load };
     let name = queue.to_owned();
-    let cost = interruptibly(py, None, move |_| {
+    let cost = interruptibly(py, None, move |reins| {
         let refused = |error: ParameterError| PyValueError::new_err(error.to_string());
         if guests.is_empty() {
             return forebay_scenario::cost_in(&scenario, &name, &workload, None).map_err(refused);
         }
-        attached_for(&guests, || {
+        attached_for(&guests, reins, || {
             let made = PythonGuests::new(&guests);
             let cost = forebay_scenario::cost_in(&scenario, &name, &workload, Some(&made));
             made.error(scenario.spec()).map_or_else(|| cost.map_err(refused), Err)

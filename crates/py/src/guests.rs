@@ -28,6 +28,7 @@ use self::discipline::PythonDiscipline;
 pub(crate) use self::fault::DisciplineError;
 use self::fault::{Faults, Place};
 use self::law::PythonLaw;
+use crate::progress::Reins;
 
 /// A class that may be run, as the Python package has looked into it.
 #[derive(FromPyObject)]
@@ -55,8 +56,12 @@ pub(crate) struct PythonGuests<'a> {
 }
 
 /// Runs `work` for a run with such guests: attached to the interpreter, unless all are compiled and do without it.
-pub(crate) fn attached_for<T>(plans: &Plans, work: impl FnOnce() -> T) -> T {
-    if plans.values().all(|plan| plan.compiled.is_some()) { work() } else { Python::attach(|_| work()) }
+pub(crate) fn attached_for<T>(plans: &Plans, reins: &Reins, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    reins.note_guests();
+    if plans.values().all(|plan| plan.compiled.is_some()) {
+        return work();
+    }
+    Python::attach(|py| reins.attached(py, work))?
 }
 
 /// Lets other threads take the interpreter, if this thread is attached to it.

@@ -40,6 +40,8 @@ mod _core {
     #[pymodule_export]
     use crate::portable::{draw_address, exponential, logarithm, power};
     #[pymodule_export]
+    use crate::progress::_end_runs;
+    #[pymodule_export]
     use crate::replay::replay;
     #[pymodule_export]
     use crate::results::RawResult;
@@ -53,6 +55,7 @@ mod _core {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+        module.py().import("atexit")?.call_method1("register", (module.getattr("_end_runs")?,))?;
         module.py().get_type::<ScenarioError>().setattr(crate::error::COLOURED, "")
     }
 }

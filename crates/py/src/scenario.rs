@@ -86,7 +86,7 @@ pub(crate) fn run(
                 forebay_scenario::run_on(threads, &scenario, seed, out, None, &mut |fraction| reins.go_on(fraction));
             return run.map_err(|error| run_error(&error));
         }
-        attached_for(&guests, || run_with_guests(&scenario, seed, out, reins, &guests))
+        attached_for(&guests, reins, || run_with_guests(&scenario, seed, out, reins, &guests))
     })??;
     RawResult::new(py, result, if arrays { Form::Arrays } else { Form::Columns })
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +15,7 @@ from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
 from forebay.result import SERIES_FILE, Series, long_frame, narrowed, read_series
+from forebay.stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
 
 if TYPE_CHECKING:
     from .plot import ReplayPlots
@@ -37,6 +37,7 @@ _FACTS = (
 # Results of earlier versions lack these.
 _LATER = {"packets_missed": 0, "packets_unaddressed": 0, "packets_opaque": 0}
 _TABLES = ("queues", "flows")
+_KINDS = {**dict.fromkeys(_FACTS, "number"), "capture": "text", "fitted": "table"}
 
 
 class Warned(TypedDict):
@@ -181,8 +182,8 @@ class ReplayResult:
         with staged(folder) as staging:
             for table in _TABLES:
                 frame: pl.DataFrame = getattr(self, table)
-                frame.write_parquet(staging / f"{table}.parquet")
-            self.series().select(pl.lit("queue").alias("kind"), pl.all()).write_parquet(staging / SERIES_FILE)
+                write_frame(frame, staging / f"{table}.parquet")
+            write_frame(self.series().select(pl.lit("queue").alias("kind"), pl.all()), staging / SERIES_FILE)
             (staging / RESULT_FILE).write_text(self.to_json() + "\n", encoding="utf-8")
 
     @classmethod
@@ -198,26 +199,28 @@ class ReplayResult:
         """
         path = Path(folder)
         try:
-            document = json.loads((path / RESULT_FILE).read_text(encoding="utf-8"))
+            document = read_document(path / RESULT_FILE)
             document = {**_LATER, "warnings": [], "fitted": {}, **document}
             kept: dict[str, Any] = {name: document[name] for name in _FACTS}
             kept["warnings"] = tuple(Warned(text=it["text"], remedy=it["remedy"]) for it in document["warnings"])
             kept["fitted"] = document["fitted"]
-            kept |= {table: pl.read_parquet(path / f"{table}.parquet") for table in _TABLES}
+            check_kinds(kept, _KINDS, RESULT_FILE)
+            kept |= {table: read_frame(path / f"{table}.parquet") for table in _TABLES}
+            for table in _TABLES:
+                check_columns(kept[table], ("queue",), f"{table}.parquet")
             return cls(all_series=read_series(path / SERIES_FILE, document["series"]), **kept)
         except FileNotFoundError as error:
             message = f"{path} holds no complete replay: there is no {error.filename or RESULT_FILE}"
             message += f"\nhint: `forebay replay CAPTURE --out {path}` writes one"
             raise InputError(message) from None
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            message = f"cannot read the replay in {path}: {error}\nhint: replay the capture again"
+        except UNREADABLE as error:
+            message = f"cannot read the replay in {path}: {reason_of(error)}\nhint: replay the capture again"
             raise InputError(message) from None
 
 
 def is_replay(folder: str | PathLike[str]) -> bool:
     """Return whether the result in that folder is one of a replay."""
     try:
-        document = json.loads((Path(folder) / RESULT_FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        return "capture" in read_document(Path(folder) / RESULT_FILE)
+    except UNREADABLE:
         return False
-    return isinstance(document, dict) and "capture" in document

@@ -13,11 +13,17 @@ Fitted = Mapping[str, "str | float"]
 def fitted_to(discipline: str, rate: str, limit: str | None, given: Mapping[str, object]) -> dict[str, str | float]:
     """Return the parameters that follow from the link's rate and the buffer, without those that are given.
 
-    `limit` is the limit of the queue that is replaced. A limit that is given takes its place. Raises ValueError for a
-    rate or a limit that cannot be read.
+    `limit` is the limit of the queue that is replaced. A limit that is given takes its place; if it cannot be read,
+    nothing is fitted, and the check of the queue refuses it. Raises ValueError for a rate or a `limit` that cannot be
+    read.
     """
     own = given.get("limit", limit)
-    found = _core.fitted_queue(discipline, rate, None if own is None else str(own))
+    try:
+        found = _core.fitted_queue(discipline, rate, None if own is None else str(own))
+    except ValueError:
+        if "limit" not in given:
+            raise
+        return {}
     # A preset of DBL decides the packet size.
     decided = {*given, "max_packet_size"} if "preset" in given else given
     return {name: value for name, value in found if name not in decided}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
+from forebay.stored import UNREADABLE, check_kinds, read_document, reason_of
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
@@ -32,6 +32,13 @@ STEM = "compare"
 
 _NESTED = ("parameters", "groups")
 _FACTS = ("scenario", "description", "warmup_s", "duration_s", "rate_bps", "toml")
+_KINDS = {
+    "scenario": "text",
+    "description": "text?",
+    **dict.fromkeys(("warmup_s", "duration_s", "rate_bps"), "number"),
+    "toml": "text",
+    **dict.fromkeys(("queues", "runs", "left_out"), "list"),
+}
 
 
 @dataclass(frozen=True)
@@ -171,7 +178,8 @@ class Comparison:
         """
         path = Path(folder) / f"{STEM}.json"
         try:
-            document = json.loads(path.read_text(encoding="utf-8"))
+            document = read_document(path)
+            check_kinds({"toml": "", **document}, _KINDS, path.name)
             facts: dict[str, Any] = {"toml": "", **{name: document[name] for name in _FACTS if name in document}}
             table, groups, runs = _frames_of(document)
             return cls(
@@ -186,8 +194,8 @@ class Comparison:
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"
             raise InputError(message) from None
-        except (OSError, ValueError, KeyError, TypeError, IndexError, pl.exceptions.PolarsError) as error:
-            message = f"cannot read {path}: {error}\nhint: compare again"
+        except UNREADABLE as error:
+            message = f"cannot read {path}: {reason_of(error)}\nhint: compare again"
             raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:

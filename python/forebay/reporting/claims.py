@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 from collections import Counter
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay.errors import InputError
+from forebay.stored import UNREADABLE, open_file, read_document, reason_of
 
 from .parts import Cell, Head, Part, Picture, Section, Table
 from .tables import NONE, name_cell, number_text
@@ -30,13 +30,16 @@ def claims_section(folder: Path, heading: str) -> Section:
     """Raise InputError if the folder's claims cannot be read."""
     path = folder / CLAIMS_FILE
     try:
-        experiments = json.loads(path.read_text(encoding="utf-8"))["experiments"]
-        claims = [(experiment, claim) for experiment in experiments for claim in experiment["claims"]]
-        parts: list[Part] = [_claims(claims), *_values(claims)]
-        counts = Counter(claim["verdict"] for _, claim in claims)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"cannot read {path}: {error}\nhint: `forebay reproduce --out {folder}` writes it again"
+        return _section(folder, heading, read_document(path)["experiments"])
+    except UNREADABLE as error:
+        message = f"cannot read {path}: {reason_of(error)}\nhint: `forebay reproduce --out {folder}` writes it again"
         raise InputError(message) from None
+
+
+def _section(folder: Path, heading: str, experiments: list[dict[str, Any]]) -> Section:
+    claims = [(experiment, claim) for experiment in experiments for claim in experiment["claims"]]
+    parts: list[Part] = [_claims(claims), *_values(claims)]
+    counts = Counter(claim["verdict"] for _, claim in claims)
     pictures, left_out = _pictures(folder, [experiment["id"] for experiment in experiments])
     notes = []
     if any(experiment["quick"] for experiment in experiments):
@@ -127,7 +130,8 @@ def _pictures(folder: Path, ids: list[str]) -> tuple[list[Picture], int]:
         # An experiment's name has no more than its paper and its own.
         inside = folder / name if re.fullmatch(r"[\w.-]+(/[\w.-]+)*", name) and ".." not in name else folder
         for path in sorted(inside.glob("*.svg")):
-            svg = path.read_bytes()
+            with open_file(path) as file:
+                svg = file.read()
             if size + len(svg) > _MOST_PICTURES:
                 left_out += 1
                 continue

@@ -9,10 +9,11 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar
 
 from forebay.errors import InputError
+from forebay.memory import OUT_OF_MEMORY, lacks_memory
 
 from .job import Job
 from .outcome import Failure, Outcome
-from .workers import Stop, Workers
+from .workers import Stop, Workers, absent_forebay
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,7 +103,7 @@ def execute_all(
             for future in finished:
                 job, store = running[future]
                 outcome = _outcome(future, failures)
-                kept = store.keep(job, outcome)
+                kept = (isinstance(outcome, Outcome) or outcome.lasts) and store.keep(job, outcome)
                 del running[future]
                 on_done(job, kept)
                 yield job, outcome
@@ -132,6 +133,14 @@ def _outcome(future: Future[Outcome], failures: Failures) -> Outcome | Failure:
     except (BrokenExecutor, CancelledError) as error:
         raise InputError(_gone(error)) from error
     except Exception as error:
+        if missing := absent_forebay(error):
+            message = f"a worker cannot import Forebay: {missing}\nhint: install Forebay with its dependencies there"
+            raise InputError(message) from error
+        if lacks_memory(error):
+            # The fault of the place and not of the run, which may succeed next time.
+            if failures == "raise":
+                raise MemoryError(str(error)) from error
+            return Failure("MemoryError", OUT_OF_MEMORY.partition("\n")[0], lasts=False)
         if failures == "raise" or isinstance(error, StoppedError):
             raise
         return Failure(type(error).__name__, str(error))

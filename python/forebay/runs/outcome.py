@@ -120,6 +120,8 @@ class Failure:
     kind: str
     """The name of the exception."""
     message: str
+    lasts: bool = True
+    """Whether the same run would fail again, so that its failure is kept on disk."""
 
     def to_text(self) -> str:
         """Kind and message in one text, as a stored run has it."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from forebay import _core
+from forebay.errors import DamagedFileWarning
 from forebay.folder import put, sweep
+from forebay.stored import UNREADABLE, read_frame, reason_of, sealed
 
 from .outcome import Failure, Outcome
 
@@ -42,19 +43,25 @@ class Store:
         sweep(self.folder)
 
     def find(self, job: Job[Any]) -> Outcome | Failure | None:
-        """Return the outcome of the job; None where there is none or its file is damaged: the job then runs."""
-        return self.read(self.path(job).stem)
+        """Return the outcome of the job, or None if it must run.
+
+        Warns of a damaged file with a DamagedFileWarning.
+        """
+        path = self.path(job)
+        try:
+            return _read(path)
+        except FileNotFoundError:
+            return None
+        except UNREADABLE as error:
+            message = f"{path} is damaged: {reason_of(error)}; the run is repeated"
+            warnings.warn(message, DamagedFileWarning, stacklevel=2)
+            return None
 
     def read(self, name: str) -> Outcome | Failure | None:
-        """Return the content of the file of that name (no suffix); None where there is none or it is damaged."""
-        path = self.folder / f"{name}.parquet"
+        """Return the content of the file of that name (no suffix), or None if there is none or it is damaged."""
         try:
-            # Polars would look for a pattern in the name of a folder.
-            with path.open("rb") as file:
-                frame = pl.read_parquet(file)
-            error = frame.item(0, "error")
-            return Outcome.from_frame(frame) if error is None else Failure.from_text(error)
-        except (OSError, ValueError, KeyError, pl.exceptions.PolarsError):
+            return _read(self.folder / f"{name}.parquet")
+        except UNREADABLE:
             return None
 
     def keep(self, job: Job[Any], outcome: Outcome | Failure) -> bool:
@@ -75,6 +82,16 @@ class Store:
         return self.folder / f"{job.digest(version_key())}.parquet"
 
 
+def _read(path: Path) -> Outcome | Failure:
+    """Return the content of a run's file. Raises one of `UNREADABLE`, also for the file of another run."""
+    frame = read_frame(path)
+    if frame.height != 1 or frame.item(0, "run") != path.stem:
+        message = "it holds another run"
+        raise ValueError(message)
+    error = frame.item(0, "error")
+    return Outcome.from_frame(frame) if error is None else Failure.from_text(error)
+
+
 def stored_bytes(job: Job[Any], outcome: Outcome) -> int:
     """How large the file of an outcome is."""
     return len(_file("", job, outcome))
@@ -90,4 +107,4 @@ def _file(name: str, job: Job[Any], outcome: Outcome | Failure) -> bytes:
         ("digest", outcome.digest if isinstance(outcome, Outcome) else None),
         ("error", outcome.to_text() if isinstance(outcome, Failure) else None),
     ]
-    return _core.run_file(facts, outcome.to_tables() if isinstance(outcome, Outcome) else [])
+    return sealed(_core.run_file(facts, outcome.to_tables() if isinstance(outcome, Outcome) else []))

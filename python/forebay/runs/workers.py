@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from forebay.errors import InputError
 
@@ -171,8 +171,33 @@ def _cluster(address: str, jobs: int | None) -> Iterator[Workers]:
         if not threads:
             message = f"the Dask scheduler at {address} has no workers\nhint: start some with `dask worker {address}`"
             raise InputError(message)
-        _check_versions(client.run(_version))
+        _check_versions(_versions(client, address))
         yield Workers(client.get_executor(pure=False), jobs or threads)
+
+
+def _versions(client: Any, address: str) -> dict[str, str]:
+    """Return the version of Forebay on each worker. Raises InputError if one has none."""
+    try:
+        return client.run(_version)  # type: ignore[no-any-return]
+    except Exception as error:
+        # An error that the worker raised, or could not even pickle: any class.
+        if missing := absent_forebay(error):
+            message = f"the workers of {address} cannot import Forebay: {missing}\n"
+            raise InputError(message + f"hint: install Forebay {_version()} with its dependencies there") from error
+        message = f"the workers of {address} do not answer: {str(error) or type(error).__name__}\n"
+        raise InputError(message + "hint: look into their logs") from error
+
+
+_NO_FOREBAY = re.compile(r"No module named \\?'forebay(\.[\w.]*)?\\?'")
+
+
+def absent_forebay(error: BaseException) -> str | None:
+    """Return the message of an error that says that Forebay is not installed, or None for any other."""
+    # Dask may wrap the worker's error into one of another class.
+    if found := _NO_FOREBAY.search(str(error)):
+        return found[0]
+    cause = error.__cause__ or error.__context__
+    return None if cause is None else absent_forebay(cause)
 
 
 def _version() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +11,7 @@ from forebay.document import json_text
 from forebay.errors import InputError
 from forebay.folder import begun, kept_in, locked, writing_to
 from forebay.runs.store import version_key
+from forebay.stored import UNREADABLE, read_document, reason_of
 
 from .plan import Plan
 from .result import SWEEP_FILE
@@ -35,11 +35,11 @@ def sweep_folder(out: Path | None, plan: Plan, command: str) -> Iterator[Path]:
 def _check(folder: Path, plan: Plan) -> None:
     path = folder / SWEEP_FILE
     try:
-        there = json.loads(path.read_text(encoding="utf-8"))
+        there = read_document(path)
     except FileNotFoundError:
         return
-    except (OSError, ValueError) as error:
-        message = f"cannot read {path}: {error}\nhint: name another folder"
+    except UNREADABLE as error:
+        message = f"cannot read {path}: {reason_of(error)}\nhint: name another folder, or remove this file"
         raise InputError(message) from None
     if "version" not in there:
         message = f"{folder} holds the tables of a sweep without its runs\nhint: name another folder"

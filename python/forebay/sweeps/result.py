@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -19,6 +18,7 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.outcome import Failure
 from forebay.runs.statistics import Estimate, estimate_mean
+from forebay.stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
 
 from .axes import Value
 from .plan import Plan, Point
@@ -28,6 +28,15 @@ POINTS_FILE = "points.parquet"
 RUNS_FILE = "runs.parquet"
 SWEEP_FILE = "sweep.json"
 """Written first, with what was asked for."""
+
+_KINDS = {
+    "scenario": "text",
+    "description": "text?",
+    "toml": "text",
+    "command": "text",
+    "keys": "list",
+    "left_out": "list",
+}
 
 
 @dataclass(frozen=True)
@@ -137,9 +146,9 @@ class Sweep:
         with staged_beside_runs(folder) as staging:
             if not path.exists():
                 (staging / SWEEP_FILE).write_text(json_text(self._description()) + "\n", encoding="utf-8")
-            self.points.write_parquet(staging / POINTS_FILE)
+            write_frame(self.points, staging / POINTS_FILE)
             write_csv(self.points, staging / "points.csv")
-            self.runs.write_parquet(staging / RUNS_FILE)
+            write_frame(self.runs, staging / RUNS_FILE)
 
     def _description(self) -> Document:
         """Return what `load` needs beside the tables."""
@@ -149,9 +158,9 @@ class Sweep:
 
     def _is_described_by(self, path: Path) -> bool:
         try:
-            there = json.loads(path.read_text(encoding="utf-8"))
-            return (there["toml"], there["keys"]) == (self.toml, list(self.keys))
-        except (OSError, ValueError, KeyError, TypeError):
+            there = read_document(path)
+            return bool((there["toml"], there["keys"]) == (self.toml, list(self.keys)))
+        except UNREADABLE:
             return False
 
     @classmethod
@@ -167,11 +176,10 @@ class Sweep:
         """
         path = Path(folder)
         try:
-            facts = json.loads((path / SWEEP_FILE).read_text(encoding="utf-8"))
-            frames = []
-            for name in (POINTS_FILE, RUNS_FILE):
-                with (path / name).open("rb") as file:
-                    frames.append(pl.read_parquet(file))
+            facts = read_document(path / SWEEP_FILE)
+            check_kinds(facts, _KINDS, SWEEP_FILE)
+            frames = [read_frame(path / name) for name in (POINTS_FILE, RUNS_FILE)]
+            _check_frames(frames[0], frames[1], facts["keys"])
             return cls(
                 scenario=facts["scenario"],
                 description=facts["description"],
@@ -188,9 +196,18 @@ class Sweep:
             message = f"{path} holds no finished sweep: there is no {error.filename}"
             message += "\nhint: `forebay sweep --out` writes one; the same command continues a stopped one"
             raise InputError(message) from None
-        except (OSError, ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
-            message = f"cannot read the sweep in {path}: {error}\nhint: sweep again into another folder"
+        except UNREADABLE as error:
+            message = f"cannot read the sweep in {path}: {reason_of(error)}\n"
+            message += "hint: the same command makes its tables again from the runs that can be read"
             raise InputError(message) from None
+
+
+def _check_frames(points: pl.DataFrame, runs: pl.DataFrame, keys: Sequence[str]) -> None:
+    """Raise one of `UNREADABLE` unless these are the frames of a sweep of these keys."""
+    check_columns(points, (), POINTS_FILE)
+    check_columns(runs, (), RUNS_FILE)
+    points.select("point", *keys, "seeds", "failed")
+    runs.select("point", *keys, "seed", "error")
 
 
 def is_sweep(path: Path) -> bool:

@@ -2,18 +2,128 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from forebay import terminal
 from forebay.document import Document, json_text, rows_of
+from forebay.errors import DisciplineError, InputError
+from forebay.runs.mean import mean_rows
 from forebay.runs.outcome import Outcome
 from forebay.runs.workers import Where
 from forebay.scenario import Scenario
 
 from .command import ALL_RUN, SOME_FAILED, run_shown
 from .plan import Request, make_plan
+from .result import Sweep
+from .run import run_plan
 from .table import failures_text
+
+
+@dataclass(frozen=True, eq=False)
+class SeededRuns:
+    """One scenario under several seeds.
+
+    Numbers of the tables are means over seeds. A column `…_ci95` holds half the width of the 95 % confidence interval of
+    the column that it is named for, or null with fewer than two seeds.
+
+    Example:
+        >>> short = {"duration": "2 s", "warmup": "1 s"}
+        >>> runs = fb.run("examples/first.toml", overrides=short, seeds=3)
+        >>> runs.seeds
+        [1, 2, 3]
+        >>> runs.queues.select("name", "length_mean_packets_ci95").width
+        2
+
+    """
+
+    scenario: str
+    """Name of the scenario."""
+    duration_s: float
+    """Simulated time of each run in seconds."""
+    warmup_s: float
+    """Seconds at the start that tables leave out."""
+    seeds: list[int]
+    """The seeds of the runs that succeeded."""
+    flows: pl.DataFrame = field(repr=False)
+    """One row per flow, with the columns of `Result.flows`."""
+    queues: pl.DataFrame = field(repr=False)
+    """One row per queue, with the columns of `Result.queues`."""
+    links: pl.DataFrame = field(repr=False)
+    """One row per link, with the columns of `Result.links`."""
+    adapters: pl.DataFrame = field(repr=False)
+    """One row per adapter of an Ethernet, with the columns of `Result.adapters`. Empty in other networks."""
+    sweep: Sweep = field(repr=False)
+    """The same runs as a sweep of one point: `sweep.runs` has the metrics and the digest of each run."""
+    _documents: list[Document] = field(repr=False)
+
+    @property
+    def failures(self) -> pl.DataFrame:
+        """The runs that failed: `seed` and `error`."""
+        return self.sweep.failures.select("seed", "error")
+
+    def to_dict(self) -> Document:
+        """Return the tables and the digest of each run as plain values, with None for a value that does not exist."""
+        from forebay.summary import seeds_document
+
+        return seeds_document(self._documents)
+
+    def to_json(self) -> str:
+        """Return `to_dict` as one JSON document, as `forebay run --seeds --json` prints it."""
+        return json_text(self.to_dict())
+
+    def _repr_html_(self) -> str:
+        from forebay.notebook import html
+        from forebay.summary import seeds_tables
+
+        return html(lambda width: seeds_tables(self._documents, width))
+
+
+def run_under_seeds(
+    scenario: Scenario,
+    *,
+    seed: int | None,
+    seeds: int,
+    jobs: int | None,
+    out: Path | None,
+    progress: Callable[[float], object] | None,
+) -> SeededRuns:
+    """Run a scenario under that many seeds from `seed` on, as `forebay.run` does."""
+    scenario = scenario if seed is None else scenario.override({"seed": seed})
+    found: dict[int, Document] = {}
+
+    def take(_point: int, seed: int, outcome: Outcome) -> None:
+        found[seed] = _document(scenario, seed, outcome)
+
+    def step(done: int, runs: int) -> None:
+        if progress is not None:
+            progress(done / runs)
+
+    plan = make_plan(scenario, Request({}, seeds=seeds))
+    sweep = run_plan(plan, out, where=Where(jobs), progress=step, on_outcome=take)
+    if out is not None:
+        sweep.save(out)
+    if not found:
+        kind, _, message = sweep.failures["error"].item(0).partition(": ")
+        raise (DisciplineError if kind == "DisciplineError" else InputError)(message)
+    documents = [found[seed] for seed in sorted(found)]
+    tables = {
+        table: pl.DataFrame(mean_rows([document[table] for document in documents]), infer_schema_length=None)
+        for table in ("flows", "queues", "links", "adapters")
+    }
+    return SeededRuns(
+        scenario=scenario.name,
+        duration_s=scenario.duration_s,
+        warmup_s=scenario.warmup_s,
+        seeds=sorted(found),
+        **tables,
+        sweep=sweep,
+        _documents=documents,
+    )
 
 
 def run_seeds(

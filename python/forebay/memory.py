@@ -1,0 +1,35 @@
+"""A lack of memory, which is no fault of the program. This module imports nothing that takes memory."""
+
+from __future__ import annotations
+
+import errno
+
+OUT_OF_MEMORY = (
+    "there is not enough memory\n"
+    "hint: run fewer jobs at a time (--jobs), a smaller scenario, or raise the memory limit (ulimit -v)"
+)
+"""The message for a memory limit, which is no fault of the program."""
+
+
+_SIGNS_OF_NO_MEMORY = (
+    "cannot allocate memory",
+    "failed to map segment",
+    "can't start new thread",
+    "cannot start a thread",
+    "resource temporarily unavailable",
+    "unable to allocate",
+)
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Return whether the error, or its cause, says that memory or threads ran out.
+
+    Libraries report that in their own ways: an import fails, a thread does not start.
+    """
+    if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+        return True
+    # A panic of a Rust library derives from BaseException, and each library has a class of its own.
+    is_kind = isinstance(error, ImportError | RuntimeError | OSError) or type(error).__name__ == "PanicException"
+    if is_kind and any(sign in str(error).lower() for sign in _SIGNS_OF_NO_MEMORY):
+        return True
+    return any(lacks_memory(cause) for cause in (error.__cause__, error.__context__) if cause is not None)
