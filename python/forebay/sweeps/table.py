@@ -21,9 +21,9 @@ _MOST_POINTS = 60
 _MOST_FAILURES = 3
 
 
-def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
+def terminal_tables(sweep: Sweep, width: int, *, every: bool = False) -> list[RenderableType]:
     """Return a line about the whole, a row for each point, and what failed."""
-    shown = sweep.points.head(_MOST_POINTS)
+    shown = sweep.points if every else sweep.points.head(_MOST_POINTS)
     seeds = shown.get_column("seeds").to_list()
     tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
     if sweep.metrics:
@@ -34,7 +34,7 @@ def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
         tables += folding.folded(_heading(sweep.keys), names, columns, width, most_tables=4)
         if sweep.points.height > shown.height:
             tables[-1:] = [
-                f"[dim]and {sweep.points.height - shown.height:,} more points, which --json and points.csv have[/]"
+                f"[dim]and {sweep.points.height - shown.height:,} more points, which --all shows and points.csv has[/]"
             ]
         if max(seeds, default=0) > 1:
             tables.append("[dim]Means over seeds ± half the 95 % confidence interval.[/]")
