@@ -13,6 +13,7 @@ from forebay.comparison.fit import notes_on
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale
 
+from .labels import value_label
 from .paired import PairedDifferences
 from .result import Sweep
 
@@ -110,7 +111,7 @@ def _short(keys: tuple[str, ...]) -> list[str]:
 
 
 def _label(values: tuple[object, ...]) -> str:
-    return " / ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return " / ".join(value_label(value) for value in values)
 
 
 def _counts(sweep: Sweep) -> str:
