@@ -113,13 +113,14 @@ def _flows_at(result: Result, queue: str) -> pl.DataFrame:
 
 
 def _about(hot: _Hot) -> str:
-    busiest = "the most congested of the queues" if hot.others else "the queue"
     sends = f"its link sends {_percent(hot.utilization)} of the time"
+    queue = f"{hot.name} ({hot.discipline})"
     if not hot.is_congested:
-        return f"No queue is congested: at {hot.name}, {busiest}, no packet is dropped and {sends}."
+        return f"No queue is congested: the longest one is {queue}, {sends} and no packet is dropped."
+    first = f"The most congested queue is {queue}" if hot.others else f"The queue {queue} is congested"
     lost = f"{_percent(hot.loss)} of the packets are dropped" if hot.loss else "no packet is dropped"
     wait = f"{hot.length_packets:.3g} packets wait there on average, for {_text('wait_s', hot.wait_s)} each"
-    return f"{hot.name} ({hot.discipline}) is {busiest}: {sends}, {lost}, and {wait}."
+    return f"{first}: {sends}, {lost}, and {wait}."
 
 
 def _shares(flows: pl.DataFrame, hot: _Hot) -> Iterator[str]:

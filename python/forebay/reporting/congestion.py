@@ -3,26 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import numpy as np
 import polars as pl
 
-from forebay.result import Result
-
-from .parts import Values
-
-
-class Named(Protocol):
-    """A series of a component."""
-
-    @property
-    def name(self) -> str:
-        """The component."""
-
-    @property
-    def values(self) -> Values:
-        """The samples."""
+from forebay.result import Result, Series
 
 
 def congested(result: Result) -> list[str]:
@@ -37,7 +22,7 @@ def by_congestion(queues: pl.DataFrame) -> pl.DataFrame:
     return queues.sort(keys, descending=True, nulls_last=True, maintain_order=True)
 
 
-def busiest_first[N: Named](entries: Sequence[N]) -> list[N]:
+def busiest_first(entries: Sequence[Series]) -> list[Series]:
     """Return the series without those that are zero all the time, that with the greatest mean first."""
     peaks = [np.abs(entry.values[np.isfinite(entry.values)]).max(initial=0.0) for entry in entries]
     alive = [entry for entry, peak in zip(entries, peaks, strict=True) if peak > 0.0]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from forebay.comparison.result import Comparison
 from forebay.quantity import CI, scale
 from forebay.runs.statistics import Estimate, differ
+from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, is_grid
@@ -44,8 +45,7 @@ def of_comparison(comparison: Comparison) -> list[str]:
     table = comparison.wide()
     if table.height < 2:
         return []
-    means = {group: _mean(comparison.of_group(group), "goodput_bps") for group in comparison.group_names}
-    weakest = min(means, key=lambda group: means[group]) if len(means) > 1 else ""
+    weakest = _weakest(table, comparison.group_names)
     fairness = _Metric("jain", "Fairness (Jain's index)", 1)
     sentences = []
     for metric in (fairness, *_metrics(weakest)):
@@ -64,8 +64,7 @@ def of_sweep(sweep: Sweep) -> list[str]:
     if points.height < 2 or not axes or not is_grid(axes, points.height):
         return []
     groups = list(dict.fromkeys(name.rpartition(".")[0] for name in sweep.metrics if "." in name))
-    means = {group: _mean(points, f"{group}.goodput_bps") for group in groups}
-    weakest = min(means, key=lambda group: means[group]) if len(means) > 1 else ""
+    weakest = _weakest(points, groups)
     single = points.get_column("seeds").max() == 1
     metrics = [metric for metric in _metrics(weakest) if metric.name in sweep.metrics]
     found = [_along(points, axes, axis, metric, single=single) for axis in axes for metric in metrics]
@@ -98,25 +97,29 @@ def _best(metric: _Metric, estimates: Mapping[str, Estimate]) -> str:
 def _along(points: pl.DataFrame, axes: Sequence[Axis], axis: Axis, metric: _Metric, *, single: bool) -> str:
     """Return how the metric changes from the first to the last value of an axis; of names, from least to most."""
     pairs = list(_ends(points, axes, axis, metric))
-    if not pairs:
+    if all(first.mean == last.mean == 0.0 for (_, first), (_, last) in pairs):
         return ""
     tests = len(pairs) if axis.is_number else len(pairs) * math.comb(len(axis.names), 2)
     verdicts = [differ(first, last, tests) for (_, first), (_, last) in pairs]
     short = axis.key.rsplit(".", 1)[-1]
-    if len(pairs) == 1:
-        ((first_name, first), (last_name, last)) = pairs[0]
-        moves = "rises" if last.mean > first.mean else "falls" if last.mean < first.mean else "stays"
-        from_to = f"from {_value(metric, first)} ({short} {first_name}) to {_value(metric, last)} ({last_name})"
-        significance = "" if single else ", significantly" if verdicts[0] else ", not significantly"
-        return f"{metric.words} {moves} {from_to}{significance}."
     rises = sum(last.mean > first.mean for (_, first), (_, last) in pairs)
     falls = sum(last.mean < first.mean for (_, first), (_, last) in pairs)
-    count = "" if single else f", significantly in {sum(bool(verdict) for verdict in verdicts)}"
+    if len(pairs) == 1:
+        ((first_name, first), (last_name, last)) = pairs[0]
+        if first.mean == last.mean:
+            return f"{metric.words} is {_value(metric, first)} at both {short} {first_name} and {last_name}."
+        from_to = f"from {_value(metric, first)} ({short} {first_name}) to {_value(metric, last)} ({last_name})"
+        significance = "" if single else ", significantly" if verdicts[0] else ", not significantly"
+        return f"{metric.words} {'rises' if rises else 'falls'} {from_to}{significance}."
+    count = "" if single else f" ({sum(bool(verdict) for verdict in verdicts)} significant)"
     if not axis.is_number:
         return f"{metric.words} differs between values of {short} in {rises + falls} of {len(pairs)} cases{count}."
-    span = f"From {short} {axis.names[0]} to {axis.names[-1]}"
+    parts = [
+        f"{verb} in {number} of {len(pairs)} cases" for verb, number in (("rises", rises), ("falls", falls)) if number
+    ]
     words = metric.words[0].lower() + metric.words[1:]
-    return f"{span}, {words} rises in {rises} and falls in {falls} of {len(pairs)} cases{count}."
+    change = " and ".join(parts) if parts else "does not change"
+    return f"From {short} {axis.names[0]} to {axis.names[-1]}, {words} {change}{count}."
 
 
 def _ends(
@@ -131,7 +134,7 @@ def _ends(
         ordered = part.sort("_place" if axis.is_number else metric.name, maintain_order=True)
         if ordered.height > 1:
             ends = [ordered.row(place, named=True) for place in (0, -1)]
-            first, last = [(str(row[axis.key]), _estimate(row, metric.name)) for row in ends]
+            first, last = [(value_label(row[axis.key]), _estimate(row, metric.name)) for row in ends]
             yield first, last
 
 
@@ -146,9 +149,14 @@ def _estimate(row: Mapping[str, float | None], metric: str) -> Estimate:
     return Estimate(float(row[metric] or 0.0), row.get(metric + CI), count)
 
 
-def _mean(frame: pl.DataFrame, name: str) -> float:
-    values = frame.get_column(name).drop_nulls().to_numpy() if name in frame.columns else np.empty(0)
-    return float(values.mean()) if values.size else math.inf
+def _weakest(frame: pl.DataFrame, groups: Sequence[str]) -> str:
+    """Return the group whose flows get the least goodput in most rows; nothing where there is only one group."""
+    if len(groups) < 2:
+        return ""
+    columns = {f"{group}.goodput_bps": group for group in groups}
+    rows = frame.select(name for name in columns if name in frame.columns).fill_null(math.inf).to_dicts()
+    least = Counter(min(row, key=lambda name: row[name]) for row in rows if row)
+    return columns[least.most_common(1)[0][0]] if least else ""
 
 
 def _value(metric: _Metric, estimate: Estimate) -> str:
