@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from .errors import InputError
+from .names import remedy_for
 
 if TYPE_CHECKING:
     from ._core import _Choice
@@ -57,10 +58,6 @@ def find(name: str) -> _Choice:
     choices = {choice["name"]: choice for choice in _core.choices()}
     found = choices.get(name.strip().lower().replace("-", "_"))
     if found is None:
-        import difflib
-
-        near = difflib.get_close_matches(name, choices, n=1)
-        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(choices)}"
-        message = f"there is nothing named {name}\nhint: {remedy}"
+        message = f"there is nothing named {name}\nhint: {remedy_for(name, choices)}"
         raise InputError(message)
     return found

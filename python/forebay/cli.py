@@ -34,6 +34,7 @@ from .options import (
     DropRate,
     DropsOut,
     DryRun,
+    EveryRow,
     InStep,
     Interval,
     Jobs,
@@ -106,13 +107,14 @@ def _options(
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.")],
     overrides: Overrides = None,
     seed: Seed = None,
     seeds: Seeds = None,
     jobs: Jobs = None,
     threads: Threads = 1,
+    every_row: EveryRow = False,
     as_json: AsJson = False,
     out: OutputFolder = None,
     allow_python: AllowPython = False,
@@ -126,7 +128,7 @@ def run(
             raise InputError(message)
         from .sweeps.seeds import run_seeds
 
-        raise typer.Exit(run_seeds(checked, seed, seeds, jobs, as_json=as_json, out=folder))
+        raise typer.Exit(run_seeds(checked, seed, seeds, jobs, every_row=every_row, as_json=as_json, out=folder))
     if jobs is not None:
         message = "--jobs needs --seeds\nhint: for a single run, --threads N"
         raise InputError(message)
@@ -150,9 +152,9 @@ def run(
     if as_json:
         terminal.write_parts(json_parts(document))
     else:
-        from .summary import result_tables
+        from .summary import EVERY, FEW, result_tables
 
-        terminal.show(*result_tables(document, terminal.output().width))
+        terminal.show(*result_tables(document, terminal.output().width, EVERY if every_row else FEW))
     if unsaved is not None:
         raise unsaved
     if out is not None:
@@ -286,6 +288,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
     dask: Dask = None,
     retry_failed: RetryFailed = False,
     dry_run: DryRun = False,
+    every_row: EveryRow = False,
     as_json: AsJson = False,
     out: SweepFolder = None,
     allow_python: AllowPython = False,
@@ -314,6 +317,7 @@ def sweep(  # noqa: PLR0913 - typer makes an option of each
         where=Where(jobs, dask=dask, may_start_processes=True),
         retry_failed=retry_failed,
         dry_run=dry_run,
+        every_row=every_row,
         as_json=as_json,
         out=folder,
         allow_python=allow_python,

@@ -64,6 +64,10 @@ Dask = Annotated[
     ),
 ]
 
+EveryRow = Annotated[
+    bool, typer.Option("--all", help="Print every row of the tables. Without it, long tables are cut.")
+]
+
 Queues = Annotated[
     list[str] | None,
     typer.Option(

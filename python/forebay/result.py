@@ -17,6 +17,7 @@ from .document import TABLES, Document, Rows, json_parts, json_text, values_of
 from .errors import InputError
 from .folder import RESULT_FILE, staged
 from .frames import frame_of
+from .names import listed
 from .stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 SeriesKind = Literal["queue", "flow", "link", "queue_flow"]
 SERIES_FILE = "series.parquet"
+DELAYS_FILE = "delays.parquet"
 
 # The columns of texts that every version has written; all others are numbers.
 _TEXTS = {
@@ -184,6 +186,9 @@ class Result:
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
     """Simplifications and properties of the run that its user may not expect."""
+    delays: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    """Delays of delivered packets by group of flows: `packets` had no more than `delay_s` and more than in the row
+    before. Empty in results of older versions."""
 
     @classmethod
     def from_core(cls, raw: RawResult) -> Self:
@@ -203,6 +208,7 @@ class Result:
             adapters=frame_of(raw.adapters),
             deadlock=None if raw.deadlock is None else Deadlock(**raw.deadlock),
             warnings=tuple(RunWarning(**warning) for warning in raw.warnings),
+            delays=frame_of(raw.delays),
         )
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
@@ -231,7 +237,7 @@ class Result:
     def find_series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> list[Series]:
         """Return the series that `series` puts into a frame, one object each. Raises InputError if there is none."""
         if kind not in get_args(SeriesKind):
-            message = f"there are no series of kind {kind!r}\nhint: it is one of {_listed(get_args(SeriesKind))}"
+            message = f"there are no series of kind {kind!r}\nhint: it is one of {listed(get_args(SeriesKind))}"
             raise InputError(message)
         chosen = [series for series in self.all_series if series.kind == kind]
         if not chosen:
@@ -295,6 +301,7 @@ class Result:
             # Only an Ethernet has adapters.
             if frame.width:
                 write_frame(frame, folder / f"{table}.parquet")
+        write_frame(self.delays, folder / DELAYS_FILE)
         if self.all_series:
             kinds = dict.fromkeys(series.kind for series in self.all_series)
             frames = [self.series(kind).select(pl.lit(kind).alias("kind"), pl.all()) for kind in kinds]
@@ -344,6 +351,7 @@ class Result:
                 deadlock=None if document["deadlock"] is None else Deadlock(**document["deadlock"]),
                 warnings=tuple(RunWarning(**warning) for warning in warnings),
                 all_series=read_series(path / SERIES_FILE, document["series"]),
+                delays=_read_table(path / DELAYS_FILE, []),
                 **kept,
             )
         except InputError:
@@ -399,7 +407,7 @@ def narrowed(series: list[Series], name: str | None, quantity: str | None, what:
     for key, wanted in (("name", name), ("quantity", quantity)):
         known = dict.fromkeys(getattr(entry, key) for entry in series)
         if wanted is not None and wanted not in known:
-            message = f"there is no {what} of {key} {wanted!r}\nhint: it is one of {_listed(known)}"
+            message = f"there is no {what} of {key} {wanted!r}\nhint: it is one of {listed(known, wanted)}"
             raise InputError(message)
         series = [entry for entry in series if wanted in (None, getattr(entry, key))]
     return series
@@ -414,11 +422,6 @@ def long_frame(series: Iterable[Series]) -> pl.DataFrame:
         for entry in series
     ]
     return pl.concat(frames)
-
-
-def _listed(names: Iterable[str], most: int = 12) -> str:
-    names = list(names)
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 load = Result.load

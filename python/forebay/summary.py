@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import Any
 
-from rich import box
 from rich.console import RenderableType
 from rich.markup import escape
-from rich.table import Table
 
 from .document import Document, Rows
 from .folding import Column, folded
@@ -19,18 +19,27 @@ from .quantity import CI, Scale, scale
 
 Row = Mapping[str, Any]
 
-# Of a group of more flows than this, single flows are not shown.
-_MOST_FLOWS = 20
-_MOST_ROWS = 20
+
+@dataclass(frozen=True)
+class Limits:
+    """How many rows are shown."""
+
+    flows: int
+    """Of a group of more flows, single flows are not shown."""
+    rows: int
+
+
+FEW = Limits(flows=20, rows=20)
+EVERY = Limits(flows=sys.maxsize, rows=sys.maxsize)
 
 _TABLES = ("flows", "queues", "links", "adapters")
 _ALL = "all flows"
 _PLAIN = Scale(1.0, "")
 
 
-def result_tables(document: Document, width: int) -> list[RenderableType]:
+def result_tables(document: Document, width: int, limits: Limits = FEW) -> list[RenderableType]:
     """Return the tables of groups, flows, queues and links for lines of `width`, and a line about the run itself."""
-    tables = _tables(_head(document, f"seed {document['seed']}"), _parts(document), width)
+    tables = _tables(_head(document, f"seed {document['seed']}"), _parts(document), width, limits)
     tables.extend(_warnings(document))
     engine = document["engine"]
     speed = f"{engine['packet_hops_per_cpu_s'] / 1e6:.1f} million a second"
@@ -39,13 +48,13 @@ def result_tables(document: Document, width: int) -> list[RenderableType]:
     return tables
 
 
-def seeds_tables(documents: Sequence[Document], width: int) -> list[RenderableType]:
+def seeds_tables(documents: Sequence[Document], width: int, limits: Limits = FEW) -> list[RenderableType]:
     """Return the same of one scenario under several seeds: means with half their 95 % confidence intervals."""
     from .runs.mean import mean_rows
 
     parts = [_parts(document) for document in documents]
     means = {name: mean_rows([part[name] for part in parts]) for name in parts[0]}
-    tables = _tables(_head(documents[0], f"{len(documents)} seeds"), means, width)
+    tables = _tables(_head(documents[0], f"{len(documents)} seeds"), means, width, limits)
     return [*tables, "[dim]Means over seeds ± half the 95 % confidence interval.[/]"]
 
 
@@ -76,14 +85,14 @@ def _parts(document: Document) -> dict[str, Sequence[Row]]:
     return {"groups": _group_rows(document["flows"]), **{table: document[table] for table in _TABLES}}
 
 
-def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int) -> list[RenderableType]:
-    tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width)]
+def _tables(head: str, parts: Mapping[str, Sequence[Row]], width: int, limits: Limits) -> list[RenderableType]:
+    tables: list[RenderableType] = [head, "", *_groups(parts["groups"], width), *_flows(parts["flows"], width, limits)]
     if parts["queues"]:
-        tables += _queues(parts["queues"], width)
+        tables += _queues(parts["queues"], width, limits.rows)
     if parts["links"]:
-        tables += _links(parts["links"], set(Rows.of(parts["queues"]).column("name")), width)
+        tables += _links(parts["links"], set(Rows.of(parts["queues"]).column("name")), width, limits.rows)
     if parts["adapters"]:
-        tables += _ports([*parts["queues"], *parts["adapters"]], width)
+        tables += _ports([*parts["queues"], *parts["adapters"]], width, limits.rows)
     return tables
 
 
@@ -133,11 +142,11 @@ def _groups(rows: Sequence[Row], width: int) -> list[RenderableType]:
     return tables
 
 
-def _flows(flows: Sequence[Row], width: int) -> list[RenderableType]:
+def _flows(flows: Sequence[Row], width: int, limits: Limits) -> list[RenderableType]:
     """Return a row for each flow of the groups that have not too many."""
-    shown = [row for _, members in _runs(flows) if len(members) <= _MOST_FLOWS for row in members]
+    shown = [row for _, members in _runs(flows) if len(members) <= limits.flows for row in members]
     if not shown:
-        return []
+        return [f"[dim]--all shows each of the {len(flows):,} flows[/]", ""] if len(flows) else []
     goodput, delay = _unit(shown, "goodput_bps"), _unit(shown, "delay_p99_s")
     columns = [
         Column("kind", [row["kind"] for row in shown], rank=8, is_text=True),
@@ -194,8 +203,8 @@ def _lost(row: Row) -> str:
     return f"{100 * row['packets_dropped'] / ended:.2f}" if ended else "-"
 
 
-def _queues(queues: Sequence[Row], width: int) -> list[RenderableType]:
-    shown = queues[:_MOST_ROWS]
+def _queues(queues: Sequence[Row], width: int, most: int) -> list[RenderableType]:
+    shown = queues[:most]
     wait = _unit(shown, "wait_mean_s")
     columns = [
         Column("discipline", [row["discipline"] for row in shown], rank=2, is_text=True),
@@ -212,12 +221,12 @@ def _queues(queues: Sequence[Row], width: int) -> list[RenderableType]:
     return folded("queue", names, columns, width, title="Queues") + _more("queues", len(queues) - len(shown))
 
 
-def _links(links: Sequence[Row], queued: set[str], width: int) -> list[RenderableType]:
+def _links(links: Sequence[Row], queued: set[str], width: int, most: int) -> list[RenderableType]:
     """All links if they are few, else those with a queue of their own, else the busiest."""
     shown = links
-    if len(links) > _MOST_ROWS:
+    if len(links) > most:
         table = Rows.of(links)
-        shown = table.find("name", queued, _MOST_ROWS) or _busiest(table)
+        shown = table.find("name", queued, most) or _busiest(table, most)
     rate = _unit(shown, "rate_bps")
     columns = [
         Column(f"rate\n{rate.unit}", [rate.text(row["rate_bps"]) for row in shown], rank=1),
@@ -229,15 +238,15 @@ def _links(links: Sequence[Row], queued: set[str], width: int) -> list[Renderabl
     return folded("link", names, columns, width, title="Links") + _more("links", len(links) - len(shown))
 
 
-def _busiest(links: Rows) -> list[Row]:
+def _busiest(links: Rows, most: int) -> list[Row]:
     utilization = links.column("utilization")
-    places = heapq.nsmallest(_MOST_ROWS, range(len(links)), key=lambda place: -utilization[place])
+    places = heapq.nsmallest(most, range(len(links)), key=lambda place: -utilization[place])
     return [links[place] for place in places]
 
 
-def _ports(ports: Sequence[Row], width: int) -> list[RenderableType]:
+def _ports(ports: Sequence[Row], width: int, most: int) -> list[RenderableType]:
     """Return the ports and adapters of an Ethernet, those that were stopped longest first if they are many."""
-    shown = ports if len(ports) <= _MOST_ROWS else sorted(ports, key=lambda row: -row["paused_s"])[:_MOST_ROWS]
+    shown = ports if len(ports) <= most else sorted(ports, key=lambda row: -row["paused_s"])[:most]
     paused = _unit(shown, "paused_s")
     columns = [
         Column(f"paused\n{paused.unit}", [_value(row, "paused_s", paused) for row in shown]),
@@ -276,28 +285,8 @@ def _warnings(document: Document) -> list[RenderableType]:
     return warnings
 
 
-def _table(heading: str, *columns: str, texts: int = 1) -> Table:
-    """Return an empty table of which the first `texts` columns hold text and the others numbers."""
-    table = Table(title=heading, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, column in enumerate(columns):
-        is_text = index < texts
-        table.add_column(column, justify="left" if is_text else "right", no_wrap=not is_text)
-    return table
-
-
-def _last_column_is_text(table: Table) -> None:
-    table.columns[-1].justify = "left"
-    table.columns[-1].no_wrap = False
-
-
-def _say_left_out(table: Table, rows: int) -> None:
-    if rows > 0:
-        table.caption = f"and {rows:,} more, which --json shows"
-        table.caption_justify = "left"
-
-
 def _more(what: str, rows: int) -> list[RenderableType]:
-    return [f"[dim]and {rows:,} more {what}, which --json shows[/]", ""] if rows > 0 else []
+    return [f"[dim]and {rows:,} more {what}, which --all shows[/]", ""] if rows > 0 else []
 
 
 def _value(row: Row, quantity: str, unit: Scale) -> str:

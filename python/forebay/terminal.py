@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,10 +15,12 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
 
-# A pipe has no width: wide enough that no table loses a column.
+# Of a pipe without COLUMNS: wide enough that no table loses a column.
 _PIPE_WIDTH = 200
+_NARROWEST = 20
 # Longer lines of prose are hard to read.
 _PROSE_WIDTH = 110
+_TRAILING = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 
 
 def output() -> Console:
@@ -35,8 +38,25 @@ def _console(*, stderr: bool) -> Console:
 
     console = Console(stderr=stderr, highlight=False, emoji=False, soft_wrap=False)
     if not console.is_terminal:
-        console.width = _PIPE_WIDTH
+        console.width = _pipe_width()
     return console
+
+
+def _pipe_width() -> int:
+    """Return the width that COLUMNS asks for, or a default if it is no number."""
+    columns = os.environ.get("COLUMNS", "")
+    return max(int(columns), _NARROWEST) if columns.isascii() and columns.isdigit() else _PIPE_WIDTH
+
+
+def _without_trailing_blanks(text: str) -> str:
+    """Return the text without blanks at the ends of lines. Colours may end between or after them."""
+    return _TRAILING.sub(lambda found: found[0].replace(" ", ""), text)
+
+
+def _print(console: Console, *renderables: RenderableType, width: int | None = None) -> None:
+    with console.capture() as captured:
+        console.print(*renderables, sep="\n", width=width)
+    sys.stdout.write(_without_trailing_blanks(captured.get()))
 
 
 @contextmanager
@@ -77,14 +97,14 @@ def write_parts(parts: Iterable[str]) -> None:
 def show(*renderables: RenderableType) -> None:
     """Print tables or texts for people on standard output."""
     with printing():
-        output().print(*renderables, sep="\n")
+        _print(output(), *renderables)
 
 
 def show_page(page: RenderableType) -> None:
     """Print a page of prose on standard output, in lines that can be read."""
     console = output()
     with printing():
-        console.print(page, width=min(console.width, _PROSE_WIDTH))
+        _print(console, page, width=min(console.width, _PROSE_WIDTH))
 
 
 def note(text: str) -> None:

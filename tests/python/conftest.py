@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -74,8 +75,9 @@ def small_file(tmp_path: Path) -> Path:
 def forebay(tmp_path: Path) -> Command:
     """Runs the command as a user does, in an empty folder."""
 
-    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    def call(*arguments: str | Path, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "forebay", *map(str, arguments)]
-        return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+        there = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | (env or {})
+        return subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120, env=there)
 
     return call

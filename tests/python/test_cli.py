@@ -103,6 +103,7 @@ def test_out_holds_everything_and_plot_draws_it(forebay: Command, small_file: Pa
         "result.json",
         "scenario.toml",
         "series.parquet",
+        "delays.parquet",
     }
     assert json.loads(done.stdout) == fb.load(out).to_dict()
     again = forebay("run", out / "scenario.toml", "--json", "--set", "name=small")

@@ -116,4 +116,4 @@ def test_of_many_flows_the_group_is_shown() -> None:
     assert "tcp-7" not in text
     assert re.search(r"^tcp +tcp +25 +[\d.]+ +[01]\.\d{3} ", text, re.MULTILINE)
     assert re.search(r"^flood +udp +1 +[\d.]+ +- ", text, re.MULTILINE)
-    assert "and 25 more flows, which --json shows" in text
+    assert "and 25 more flows, which --all shows" in text

@@ -91,7 +91,7 @@ impl Fault {
                 let one_of = if names.len() > 1 { "one of " } else { "" };
                 let label = format!("expected {one_of}{}", list_names(names.iter().copied()));
                 let message = format!("unknown name `{written}` for {name}");
-                Problem::at(place, message, label).with_help(did_you_mean(&written, names))
+                Problem::at(place, message, label).with_help(kind.remedy(&written, names))
             }
             Kind::Missing(key) => Problem::at(place, format!("missing key `{key}`"), format!("{name} needs `{key}`")),
             Kind::NotOne { given, names } => {

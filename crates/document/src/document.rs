@@ -1,7 +1,7 @@
 //! A file with the overrides of a command line.
 
 use crate::deserialize::deserialize;
-use crate::error::{DocumentError, Problem};
+use crate::error::{DocumentError, Problem, did_you_mean};
 use crate::invalid::Invalid;
 use crate::overrides;
 use crate::tree::Node;
@@ -15,6 +15,17 @@ pub struct Kind {
     pub override_example: &'static str,
     /// Names that its type has and such a file cannot use: messages do not offer them.
     pub not_offered: &'static [&'static str],
+    /// Names that other systems have, each with the remedy here: they come before a name that merely looks alike.
+    pub foreign: &'static [(&'static str, &'static str)],
+}
+
+impl Kind {
+    /// The remedy for an unknown name: that of a foreign name, or else the nearest of `names`.
+    #[must_use]
+    pub fn remedy<'a>(&self, written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+        let known = self.foreign.iter().find(|(name, _)| name.eq_ignore_ascii_case(written));
+        known.map(|(_, remedy)| (*remedy).to_owned()).or_else(|| did_you_mean(written, names))
+    }
 }
 
 /// A TOML text with overrides, every value of which knows its place.
@@ -105,7 +116,7 @@ mod tests {
     use super::*;
     use crate::tree::Path;
 
-    const MENU: Kind = Kind { name: "menu", override_example: "soup=cold", not_offered: &[] };
+    const MENU: Kind = Kind { name: "menu", override_example: "soup=cold", not_offered: &[], foreign: &[] };
 
     #[derive(Debug, PartialEq, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -191,6 +202,9 @@ mod tests {
             let read = Document::parse(kind, "menu.toml", text, &[]).unwrap().read::<Drink>();
             read.unwrap_err().render(false)
         };
+        assert_eq!(kind.remedy("tea", ["water"]).as_deref(), None);
+        let foreign = Kind { foreign: &[("tea", "boil `water`")], ..kind };
+        assert_eq!(foreign.remedy("tea", ["water", "teas"]).as_deref(), Some("boil `water`"));
         let error = refused("wyne = {}");
         assert!(error.contains("`water`, `whey`") && !error.contains("wine"), "{error}");
         let error = refused("water = {}\nwhey = {}");

@@ -184,27 +184,70 @@ pub fn did_you_mean<'a>(written: &str, names: impl IntoIterator<Item = &'a str>)
     nearest(written, names).map(|name| format!("did you mean `{name}`?"))
 }
 
-/// The nearest of `names`, if it is near enough to be what was meant.
+/// The nearest of `names`, if it is near enough to be what was meant: at most a third of its letters differ, or one
+/// begins with the other.
 fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const NEAR_ENOUGH: f64 = 0.5;
     // A text of more than a few words is no misspelt name, and the distance takes the product of both lengths.
     if written.len() > 64 {
         return None;
     }
     let written_lower = written.to_lowercase();
-    let nearness = |name: &str| strsim::normalized_damerau_levenshtein(&written_lower, &name.to_lowercase());
     let begins_alike = |name: &str| written.len() >= 3 && (name.starts_with(written) || written.starts_with(name));
+    let differing = |name: &str| strsim::damerau_levenshtein(&written_lower, &name.to_lowercase());
     names
         .into_iter()
         .filter(|name| !name.is_empty())
-        .map(|name| (nearness(name) + if begins_alike(name) { 0.3 } else { 0.0 }, name))
-        .filter(|(near, _)| *near > NEAR_ENOUGH)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, name)| name)
+        .map(|name| (!begins_alike(name), differing(name), name))
+        .filter(|(other, differing, name)| !other || 3 * differing <= name.len().max(written.len()))
+        .min_by_key(|(other, differing, _)| (differing.saturating_sub(usize::from(!other)), *other))
+        .map(|(_, _, name)| name)
 }
 
 /// "`a`, `b`, `c`".
 pub(crate) fn list_names<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let quoted: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     quoted.join(", ")
+}
+
+/// Many names, cut to a few with a count of the others.
+pub(crate) fn list_some<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    const MOST: usize = 12;
+    let names: Vec<_> = names.into_iter().collect();
+    // Naming one more takes no more room than counting it.
+    if names.len() <= MOST + 1 {
+        return list_names(names);
+    }
+    format!("{} and {} more", list_names(names[..MOST].iter().copied()), names.len() - MOST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_offered_only_if_it_may_have_been_meant() {
+        let names = ["choke", "red", "ared", "drop_tail", "fq_codel", "min_threshold", "tcp"];
+        for (written, near) in [
+            ("rde", Some("red")),
+            ("tcpp", Some("tcp")),
+            ("droptail", Some("drop_tail")),
+            ("min_treshold", Some("min_threshold")),
+            ("fq-codel", Some("fq_codel")),
+            ("FQ_CODEL", Some("fq_codel")),
+            ("fq_code", Some("fq_codel")),
+            ("cake", None),
+            ("htb", None),
+            ("pfifo", None),
+        ] {
+            assert_eq!(nearest(written, names), near, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_counts_the_rest() {
+        let names: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        let some = |count: usize| list_some(names[..count].iter().map(String::as_str));
+        assert!(some(13).ends_with("`12`"), "{}", some(13));
+        assert!(some(40).ends_with("`11` and 28 more"), "{}", some(40));
+    }
 }

@@ -4,7 +4,7 @@
 //! ```
 //! use forebay_document::{Document, Invalid, Kind, Path};
 //!
-//! const RECIPE: Kind = Kind { name: "recipe", override_example: "eggs=3", not_offered: &[] };
+//! const RECIPE: Kind = Kind { name: "recipe", override_example: "eggs=3", not_offered: &[], foreign: &[] };
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Recipe {
@@ -31,6 +31,7 @@
 //! | `document.rs` | a file with the overrides of a command line, which is all that a reader needs |
 //! | `tree.rs`, `overrides.rs` | the tree of keys and values with their places; how an override changes it |
 //! | `deserialize.rs` | from the tree to a type |
+//! | `not_toml.rs` | remedies for the errors of the TOML parser |
 //! | `invalid.rs`, `error.rs` | what is wrong, by the path of a value; with its place, as it is shown |
 //! | `printable.rs` | text that a terminal shows as it is |
 
@@ -38,6 +39,7 @@ mod deserialize;
 mod document;
 mod error;
 mod invalid;
+mod not_toml;
 mod overrides;
 mod printable;
 mod tree;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::document::Kind;
-use crate::error::{Problem, did_you_mean, list_names};
+use crate::error::{Problem, did_you_mean, list_some};
 use crate::tree::{Entry, Node, Place, Value};
 
 /// Deeper than any file; keeps a path of ten thousand dots from overflowing the stack.
@@ -40,7 +40,7 @@ pub fn append_override(overrides: &mut Vec<(String, String)>, newer: (String, St
 
 /// The keys of a path, without their places and without a judgement: one that [`split`] refuses is whatever it is.
 fn parts(path: &str) -> Vec<String> {
-    let kind = Kind { name: "", override_example: "", not_offered: &[] };
+    let kind = Kind { name: "", override_example: "", not_offered: &[], foreign: &[] };
     let keys = split(path, kind, &|span| Place { text: 0, span });
     keys.map_or_else(|_| vec![path.to_owned()], |keys| keys.into_iter().map(|(key, _)| key).collect())
 }
@@ -130,7 +130,7 @@ fn element(nodes: &[Node], key: &str, place: &Place) -> Result<usize, Problem> {
             let label = if names.iter().flatten().next().is_none() {
                 "expected a number, from 0".to_owned()
             } else {
-                format!("expected {}, or a number from 0", list_names(known().take(8)))
+                format!("expected {}, or a number from 0", list_some(known()))
             };
             Err(Problem::at(place.clone(), format!("no element is named `{key}`"), label)
                 .with_help(did_you_mean(key, known())))

@@ -8,6 +8,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Problem;
+use crate::not_toml::not_toml;
 use crate::printable::unprintable;
 
 /// Where something stands: in which text, and from which byte to which.
@@ -100,7 +101,7 @@ impl Node {
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
         let root = DeTable::parse(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
-            Problem::at(Place { text: 0, span }, format!("this is not TOML: {}", error.message()), "here")
+            not_toml(text, span, error.message())
         })?;
         // Errors about the root itself (a missing key) point at the start of the file rather than at all of it.
         Self::table(root.into_inner(), Place::default(), &|span| Place { text: 0, span })

@@ -1,12 +1,14 @@
 //! What is counted, sampled, traced and reported.
 
 pub(crate) mod deadlock;
+pub(crate) mod delay_table;
 pub(crate) mod digest;
 pub(crate) mod flow_book;
 pub(crate) mod flow_table;
 pub(crate) mod handed_in;
 pub(crate) mod histogram;
 pub(crate) mod interval;
+pub(crate) mod jitter;
 pub(crate) mod loss_book;
 pub(crate) mod machine;
 pub(crate) mod meter;

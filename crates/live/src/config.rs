@@ -139,7 +139,12 @@ impl Default for Control {
 pub const DEFAULT_SOCKET: &str = "/run/forebay/live.sock";
 
 /// A discipline written in Python would need an interpreter in the data plane.
-const KIND: Kind = Kind { name: "configuration", override_example: "outbound.rate=50 Mbps", not_offered: &["python"] };
+const KIND: Kind = Kind {
+    name: "configuration",
+    override_example: "outbound.rate=50 Mbps",
+    not_offered: &["python"],
+    foreign: forebay_qdisc::COUNTERPARTS,
+};
 
 /// The shortest frame that a sender hands over, without padding and frame check sequence.
 const SHORTEST_FRAME_BYTES: u64 = 42;

@@ -11,6 +11,13 @@ pub(crate) fn choices(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     PyList::new(py, entries)
 }
 
+/// The remedy for a name that is unknown: that of a queue discipline of another system, or else the nearest of `names`.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "taken from Python")]
+pub(crate) fn remedy_for_name(written: &str, names: Vec<String>) -> Option<String> {
+    forebay_scenario::remedy_for_name(written, names.iter().map(String::as_str))
+}
+
 fn entry<'py>(py: Python<'py>, choice: &Choice) -> PyResult<Bound<'py, PyDict>> {
     let parameters = choice.parameters.iter().map(|it| parameter_entry(py, it)).collect::<PyResult<Vec<_>>>()?;
     let entry = PyDict::new(py);

@@ -22,7 +22,7 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use crate::catalogue::choices;
+    use crate::catalogue::{choices, remedy_for_name};
     #[pymodule_export]
     use crate::column::Column;
     #[pymodule_export]

@@ -29,6 +29,8 @@ pub(crate) struct RawResult {
     warmup_s: f64,
     /// One row a flow.
     flows: Py<PyDict>,
+    /// Delays of delivered packets by group of flows: a row for each bucket of the histogram.
+    delays: Py<PyDict>,
     /// One row a queue.
     queues: Py<PyDict>,
     /// One row a link.
@@ -59,6 +61,7 @@ impl RawResult {
             duration_s: result.duration_s,
             warmup_s: result.warmup_s,
             flows: columns(py, result.flows, form)?,
+            delays: columns(py, result.delays, form)?,
             queues: columns(py, result.queues, form)?,
             links: columns(py, result.links, form)?,
             queue_flows: columns(py, result.queue_flows, form)?,

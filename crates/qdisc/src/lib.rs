@@ -51,6 +51,7 @@ mod cobalt;
 mod codel;
 #[cfg(feature = "config")]
 pub mod config;
+mod counterparts;
 mod csfq;
 pub mod dbl;
 mod discipline;
@@ -102,6 +103,7 @@ pub use choke::{Choke, ChokeConfig};
 pub use class_weight::ClassWeight;
 pub use cobalt::{Cobalt, CobaltConfig};
 pub use codel::{Codel, CodelConfig, SquareRoot};
+pub use counterparts::COUNTERPARTS;
 pub use csfq::{Csfq, CsfqConfig, CsfqRole};
 pub use dbl::{Dbl, DblConfig};
 pub use discipline::{Cx, Discipline, Sink};

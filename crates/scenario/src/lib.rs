@@ -22,7 +22,7 @@ pub use catalogue::{Choice, Parameter, choices, json_schema};
 pub use cost::{Cost, Workload, cost, cost_in};
 pub use forebay_document::{DocumentError as ScenarioError, PathStep, Words};
 pub use guests::{Guests, Site, python_classes};
-pub use load::Scenario;
+pub use load::{Scenario, remedy_for_name};
 pub use memory::memory_estimate;
 pub use port_spec::PortSpec;
 #[cfg(feature = "oracle")]

@@ -7,7 +7,12 @@ use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 
 /// What messages call a scenario.
-pub(crate) const SCENARIO: Kind = Kind { name: "scenario", override_example: "flows.tcp.count=10", not_offered: &[] };
+pub(crate) const SCENARIO: Kind = Kind {
+    name: "scenario",
+    override_example: "flows.tcp.count=10",
+    not_offered: &[],
+    foreign: forebay_qdisc::COUNTERPARTS,
+};
 
 /// A scenario that has passed validation: it can be built and run.
 #[derive(Clone, Debug)]
@@ -49,6 +54,13 @@ impl Scenario {
     pub fn to_toml(&self) -> String {
         self.document.to_toml()
     }
+}
+
+/// The remedy for a name that a scenario cannot have: that of a queue discipline of another system, or else the nearest
+/// of `names`.
+#[must_use]
+pub fn remedy_for_name<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    SCENARIO.remedy(written, names)
 }
 
 /// A file's name without folder and extension.

@@ -13,6 +13,7 @@ from forebay.errors import InputError
 from forebay.scenario import Scenario
 
 _PACKETS = ("packet", "pkt")
+_MOST_CHOICES = 12
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
 def _choices(places: list[Place], of: Callable[[Place], str] = lambda it: f"--queue '{it.name}'") -> str:
     if not places:
         return "describe its queue in the scenario, with a limit"
-    shown = [of(place) for place in places[:6]]
-    return "say which: " + " or ".join(shown) + (" …" if len(places) > len(shown) else "")
+    shown = [of(place) for place in places[: _MOST_CHOICES if len(places) > _MOST_CHOICES + 1 else None]]
+    more = f" or one of {len(places) - len(shown)} more" if len(places) > len(shown) else ""
+    return "say which: " + " or ".join(shown) + more
 
 
 @cache

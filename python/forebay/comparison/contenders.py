@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError, ScenarioError
+from forebay.names import remedy_for
 from forebay.scenario import Scenario, override_texts
 
 from .fit import Fitted, fitted_to
@@ -115,10 +115,8 @@ def known(name: str, where: str) -> str:
     wanted = name.lower().replace("-", "_")
     if wanted in names:
         return wanted
-    near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
-    remedy = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
     place = "" if where == name else f" in `{where}`"
-    message = f"there is no discipline named {name or '(nothing)'}{place}\nhint: {remedy}"
+    message = f"there is no discipline named {name or '(nothing)'}{place}\nhint: {remedy_for(wanted, names)}"
     raise InputError(message)
 
 

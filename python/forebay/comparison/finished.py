@@ -13,6 +13,7 @@ import polars as pl
 
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE
+from forebay.names import listed
 from forebay.result import Result
 from forebay.runs.measures import Measures, measure_result
 from forebay.scenario import Scenario
@@ -97,7 +98,7 @@ def _queue_name(results: dict[Path, Result], wanted: str | None) -> str:
     if wanted in shared:
         return wanted
     lacking = next(path for path, those in names.items() if wanted not in those)
-    there = f"all runs have {', '.join(shared[:8])}" if shared else "no queue is in all runs"
+    there = f"all runs have {listed(shared, wanted)}" if shared else "no queue is in all runs"
     message = f"{lacking}: the run has no queue named {wanted}\nhint: {there}; choose one with --at"
     raise InputError(message)
 

@@ -11,6 +11,7 @@ from typing import Any
 from forebay.errors import InputError
 from forebay.ethernet import EthernetLoad
 from forebay.ethernet import Source as Flow
+from forebay.names import listed
 from forebay.scenario import Scenario
 from forebay.texts import bits_per_second, mean_bytes, mean_seconds
 
@@ -119,7 +120,7 @@ def _chosen(queue: str | None, ports: Mapping[str, list[Flow]], load: EthernetLo
         return max(ports, key=lambda link: _overload(link, ports[link], load))
     if queue in ports:
         return queue
-    hint = ", ".join(list(ports)[:8])
+    hint = listed(ports, queue)
     if queue in load.capacities_bps:
         message = f"--queue {queue}: no flow leaves a switch by this link\nhint: it is one of {hint}"
     else:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from forebay.sweeps.axes import number_of
+from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep
 
 from .parts import Values, is_wide
@@ -62,6 +63,6 @@ def _axis(key: str, values: pl.Series) -> Axis:
         log = len(distinct) > 2 and is_wide(distinct)
         names = [f"{place:.6g}" for place in distinct]
         return Axis(key, f"{short} ({unit})" if unit else short, places, names, True, log)
-    texts = [str(value) for value in plain]
+    texts = [value_label(value) for value in plain]
     order = {text: rank for rank, text in enumerate(dict.fromkeys(texts))}
     return Axis(key, short, np.array([float(order[text]) for text in texts]), list(order), False, False)

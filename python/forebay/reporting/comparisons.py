@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import tomllib
 from collections.abc import Sequence
 
@@ -11,11 +13,13 @@ from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, measured_text
 from forebay.measured import Column
 
+from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values, is_wide
 from .tables import NONE, name_cell
 
 _MEANINGS = {
-    "Goodput of a flow": "payload that reached the application, per second; the mean over the flows of a group",
+    "Goodput of a flow": "TCP: payload delivered in order to the application, per second. UDP, cells and frames: whole "
+    "packets delivered, headers included. The mean over the flows of a group",
     "Fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one of n has everything",
     "Loss": "packets dropped at the queue, as a share of those that arrived there",
     "Delay": "one-way delay of delivered packets, from the source's sending to the sink; median and 99th percentile of "
@@ -50,6 +54,7 @@ def comparison_section(comparison: Comparison) -> Section:
     link, measured, seeds = measured_text(comparison).split("   ")
     return Section(
         title_of(comparison),
+        conclusion=of_comparison(comparison),
         facts=[("Link", link), ("Measured", measured.removeprefix("measured ")), ("Runs of each queue", seeds)],
         about=[text for text in (comparison.description, *comparison.left_out) if text],
         repeat=_repeat(comparison),
@@ -58,25 +63,44 @@ def comparison_section(comparison: Comparison) -> Section:
 
 
 def _repeat(comparison: Comparison) -> str:
-    """Return code that makes the same table: the queues with all their parameters, whatever options set them."""
-    documents = {label: f"queue = {text}" for label, text in comparison.parameters.items()}
-    if not comparison.toml or not all(_is_toml(text) for text in documents.values()):
+    """Return a command that makes the same table: the queues with all their parameters, whatever options set them."""
+    queues = [_queue_word(label, text) for label, text in comparison.parameters.items()]
+    words = [word for word in queues if word is not None]
+    if not comparison.toml or len(words) < len(queues):
         return ""
-    queues = "\n".join(f"    {label!r}: tomllib.loads({text!r})['queue']," for label, text in documents.items())
     seeds = max(comparison.table.get_column("seeds").to_list())
-    return (
-        "# scenario.toml holds the scenario above.\n"
-        f"import tomllib\nimport forebay as fb\n\nqueues = {{\n{queues}\n}}\n"
-        f'fb.compare("scenario.toml", queues, seeds={seeds}).save("again")'
-    )
+    options = " ".join(f"\\\n  --queue {shlex.quote(word)}" for word in words)
+    command = f"forebay compare scenario.toml --seeds {seeds} --out again"
+    return f"# scenario.toml holds the scenario above.\n{command} {options}"
 
 
-def _is_toml(text: str) -> bool:
+def _queue_word(label: str, text: str) -> str | None:
+    """Return the queue as `--queue` takes it, or None if its label or a value has no such form."""
     try:
-        tomllib.loads(text)
+        queue = tomllib.loads(f"queue = {text}")["queue"]
     except tomllib.TOMLDecodeError:
-        return False
-    return True
+        return None
+    (name, parameters), *more = queue.items() if isinstance(queue, dict) else [(queue, {})]
+    if more or set(label) & set("=,:") or not label.strip():
+        # A label that repeats the parameters is made again from them.
+        label = ""
+    values = ",".join(f"{key}={_inline(value)}" for key, value in parameters.items())
+    word = f"{name}:{values}" if values else str(name)
+    return word if label in ("", name) else f"{label}={word}"
+
+
+def _inline(value: object) -> str:
+    """Return a value as TOML on one line."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case dict():
+            return "{ " + ", ".join(f"{key} = {_inline(one)}" for key, one in value.items()) + " }"
+        case list():
+            return "[" + ", ".join(map(_inline, value)) + "]"
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+    return str(value)
 
 
 def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:

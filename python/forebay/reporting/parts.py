@@ -200,6 +200,8 @@ class Section:
     """Short facts, by their names."""
     about: Sequence[str] = ()
     """Paragraphs."""
+    conclusion: Sequence[str] = ()
+    """Sentences built from the numbers: the section opens with them."""
     warnings: Sequence[str] = ()
     repeat: str = ""
     """The commands that give the same results."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,14 @@ import polars as pl
 
 from forebay.quantity import Scale, label, scale
 from forebay.result import Result, Series
-from forebay.runs.measures import QUEUE_METRICS, measure_result
+from forebay.runs.measures import measure_result
 from forebay.runs.statistics import jain
 from forebay.simulate import SCENARIO_FILE, scenario_text
 
+from .conclusion import of_run, of_runs
+from .congestion import busiest_first, by_congestion, congested
 from .over_time import fairness_over_time, heading_of, over_time, time_text, total
-from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Text, Values, is_wide
+from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values, is_wide
 from .tables import number_text, table_of
 
 _TABLES = {
@@ -27,8 +30,18 @@ _TABLES = {
     "adapters": "Adapters",
     "queue_flows": "Flows at queues",
 }
+_MEANINGS = {
+    "Goodput": "TCP: payload delivered in order to the application. UDP, cells and frames: whole packets delivered, "
+    "with the length that the scenario gives, headers included",
+    "Delay": "one-way, of delivered packets, from the source's sending to the sink",
+    "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
+    "Utilization": "share of the time in which a link was sending",
+    "State": "the most memory that the discipline's own tables were seen to take, without the queued packets",
+}
 _MOST_ROWS = 40
+_GROUP_COLUMNS = ("goodput_bps", "jain", "loss", "delay_mean_s", "delay_p99_s", "jitter_s")
 _PERCENTILES = (("delay_p50_s", 50.0), ("delay_p95_s", 95.0), ("delay_p99_s", 99.0), ("delay_max_s", 100.0))
+_HISTOGRAM_NOTE = "Counted in steps of at most 3 % of the delay."
 _DELAY_NOTE = "Through the median, the 95th and 99th percentile and the greatest delay, with straight lines between."
 
 
@@ -42,11 +55,14 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
     for name, title in _TABLES.items():
         frame: pl.DataFrame = getattr(result, name)
         if frame.height:
-            parts.append(table_of(frame, title, str(folder / f"{name}.parquet")))
+            shown = by_congestion(frame) if name == "queues" else frame
+            parts.append(table_of(shown, title, str(folder / f"{name}.parquet")))
+    parts.append(Terms("Meanings", list(_MEANINGS.items())))
     if scenario is not None:
         parts.append(Text("Scenario", SCENARIO_FILE, scenario))
     return Section(
         heading,
+        conclusion=of_run(result),
         facts=_facts(result),
         warnings=_warnings(result),
         repeat=_repeat(result, folder) if scenario is not None else "",
@@ -56,15 +72,17 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
 
 def runs_beside(results: Mapping[str, Result]) -> Section:
     """Several runs on common axes, and their totals in one table."""
-    rows = [{"run": name, **_totals(result)} for name, result in results.items()]
-    frame = pl.DataFrame(rows, schema_overrides={"seed": pl.UInt64})
+    totals = [{"run": name, **_totals(result)} for name, result in results.items()]
+    frame = pl.DataFrame(totals, schema_overrides={"seed": pl.UInt64}, infer_schema_length=None)
+    groups = [{"run": name, **row} for name, result in results.items() for row in _groups(result)]
     note = f"The first {MOST_LINES} of {len(results)} runs." if len(results) > MOST_LINES else ""
     shown = dict(list(results.items())[:MOST_LINES])
     charts = [*_lines_beside(shown), *_delays_beside(shown)]
-    parts: list[Part] = [table_of(frame, "Totals")]
+    by_group = pl.DataFrame(groups, infer_schema_length=None)
+    parts: list[Part] = [table_of(by_group, "Groups of flows"), table_of(frame, "All flows and the longest queue")]
     if charts:
         parts.insert(0, Charts("On common axes", charts, note))
-    return Section("The runs side by side", parts=parts)
+    return Section("The runs side by side", conclusion=of_runs(results), parts=parts)
 
 
 def _facts(result: Result) -> list[tuple[str, str]]:
@@ -95,16 +113,14 @@ def _repeat(result: Result, folder: Path) -> str:
 
 
 def _charts(result: Result) -> Charts:
-    charts: list[Chart] = []
+    charts: list[Chart] = [_goodput_rows(result.flows), *_delay_charts(_delay_lines(result))]
     goodput = _series(result, "flow", "goodput_bps")
     if goodput:
         charts.append(_flows_over_time(result, "Goodput over time", goodput))
     if queues := _series(result, "queue", "length_packets"):
-        charts.append(over_time("Queues over time", queues, warmup_s=result.warmup_s))
-    charts += _delay_charts(_delay_lines(result))
+        charts += _queues_over_time("Queues over time", queues, result.warmup_s)
     if (fairness := fairness_over_time(goodput, result.flows, "all flows")) is not None:
         charts.append(fairness_chart([fairness[0]], fairness[1], result.warmup_s))
-    charts.append(_goodput_rows(result.flows))
     note = ""
     if not goodput or not queues:
         note = 'What the scenario does not record is not drawn over time: [probes] series = ["queues", "flows"].'
@@ -114,11 +130,30 @@ def _charts(result: Result) -> Charts:
 def _more_series(result: Result) -> list[Chart]:
     drawn = {("flow", "goodput_bps"), ("queue", "length_packets")}
     kinds = dict.fromkeys((one.kind, one.quantity) for one in result.all_series)
-    return [
-        _flows_over_time(result, heading_of(kind, quantity), _series(result, kind, quantity))
-        for kind, quantity in kinds
-        if (kind, quantity) not in drawn
-    ]
+    charts: list[Chart] = []
+    for kind, quantity in kinds:
+        entries, heading = _series(result, kind, quantity), heading_of(kind, quantity)
+        if (kind, quantity) in drawn:
+            continue
+        if kind in ("queue", "link"):
+            charts += _queues_over_time(heading, entries, result.warmup_s)
+        elif any(entry.values[np.isfinite(entry.values)].any() for entry in entries):
+            charts.append(_flows_over_time(result, heading, entries))
+    return charts
+
+
+def _queues_over_time(heading: str, entries: Sequence[Series], warmup_s: float) -> list[Chart]:
+    """Return a chart of the most congested queues or links; none where all values are zero."""
+    busy = busiest_first(entries)
+    if not busy:
+        return []
+    chart = over_time(heading, busy[:MOST_LINES], warmup_s=warmup_s)
+    notes = []
+    if len(busy) > MOST_LINES:
+        notes.append(f"The {MOST_LINES} with the greatest mean, of {len(busy):,}.")
+    if empty := len(entries) - len(busy):
+        notes.append(f"{empty:,} that stay at zero {'is' if empty == 1 else 'are'} left out.")
+    return [replace(chart, note=" ".join([chart.note, *notes]).strip())]
 
 
 def _flows_over_time(result: Result, heading: str, entries: Sequence[Series]) -> Lines:
@@ -155,27 +190,41 @@ def _goodput_rows(flows: pl.DataFrame) -> Rows:
     return Rows("Goodput", label("goodput_bps", unit), names, [mark], "bars", note=note)
 
 
-def _delay_lines(result: Result, name: str | None = None) -> list[Line]:
-    """Return the share of packets with no more than a delay in seconds: by flow, by group, or of all as `name`."""
+def _delay_lines(result: Result, run: str = "") -> list[Line]:
+    """Return, for each group of flows, the share of packets with no more than a delay in seconds."""
+    before = f"{run}: " if run else ""
+    if not result.delays.height:
+        # A result of a version without histograms.
+        return _percentile_lines(result, before)
+    lines = []
+    for (group, *_), part in result.delays.group_by("group", "kind", maintain_order=True):
+        packets = np.cumsum(_column(part, "packets"))
+        lines.append(Line(f"{before}{group}", _column(part, "delay_s"), 100.0 * packets / packets[-1]))
+    return lines
+
+
+def _percentile_lines(result: Result, before: str) -> list[Line]:
     flows = result.flows
     if not {column for column, _ in _PERCENTILES} <= set(flows.columns):
         return []
     flows = flows.drop_nulls([column for column, _ in _PERCENTILES]).filter(pl.col("packets_delivered") > 0)
-    by = "name" if flows.height <= MOST_LINES else "group"
-    parts = {name: flows} if name else {key: flows.filter(pl.col(by) == key) for key in dict.fromkeys(flows[by])}
     lines = []
-    for key, part in parts.items():
-        if part.is_empty():
-            continue
+    for (group,), part in flows.group_by("group", maintain_order=True):
         weights = _column(part, "packets_delivered")
         delays = [float(np.average(_column(part, column), weights=weights)) for column, _ in _PERCENTILES]
-        lines.append(Line(str(key), np.array(delays), np.array([share for _, share in _PERCENTILES])))
+        lines.append(Line(f"{before}{group}", np.array(delays), np.array([share for _, share in _PERCENTILES])))
     return lines
 
 
 def _delay_charts(lines: Sequence[Line]) -> list[Chart]:
-    if not lines or len(lines) > MOST_LINES:
+    left_out = len(lines) - MOST_LINES
+    lines = lines[:MOST_LINES]
+    if not lines:
         return []
+    steps = any(len(line.x) > len(_PERCENTILES) for line in lines)
+    note = _HISTOGRAM_NOTE if steps else _DELAY_NOTE
+    if left_out > 0:
+        note += f" {left_out:,} more groups are in the table."
     every = np.concatenate([line.x for line in lines])
     unit: Scale = scale("delay_s", float(every.max()))
     scaled = [Line(line.name, line.x / unit.divisor, line.y) for line in lines]
@@ -186,10 +235,9 @@ def _delay_charts(lines: Sequence[Line]) -> list[Chart]:
             f"One-way delay ({unit.unit})",
             "Packets with no more (%)",
             scaled,
-            "marked",
+            "line" if steps else "marked",
             x_log=log,
-            y_from_zero=False,
-            note=_DELAY_NOTE,
+            note=note,
         )
     ]
 
@@ -201,11 +249,13 @@ def _delays_beside(results: Mapping[str, Result]) -> list[Chart]:
 def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
     """Return the goodput of all flows together, a queue that all runs have, and fairness, over time."""
     charts: list[Chart] = []
-    sums = [total(_series(result, "flow", "goodput_bps"), name) for name, result in results.items()]
-    if lines := [line for line in sums if line is not None]:
+    lines = [line for name, result in results.items() for line in _goodput_of_groups(result, name)]
+    if lines:
+        note = f"The first {MOST_LINES} of {len(lines)}." if len(lines) > MOST_LINES else ""
+        lines = lines[:MOST_LINES]
         unit = scale("goodput_bps", max(float(np.nanmax(line.y)) for line in lines))
         scaled = [Line(line.name, line.x, line.y / unit.divisor) for line in lines]
-        charts.append(Lines("Goodput of all flows over time", "Time (s)", label("goodput_bps", unit), scaled))
+        charts.append(Lines("Goodput of groups over time", "Time (s)", label("goodput_bps", unit), scaled, note=note))
     queues: dict[str, list[Line]] = {}
     for name, result in results.items():
         for one in _series(result, "queue", "length_packets"):
@@ -219,19 +269,49 @@ def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
     return charts
 
 
+def _goodput_of_groups(result: Result, run: str) -> list[Line]:
+    """Return the goodput of each group over time, all its flows together."""
+    members: dict[str, list[Series]] = {}
+    groups = dict(result.flows.select("name", "group").rows())
+    for entry in _series(result, "flow", "goodput_bps"):
+        members.setdefault(groups.get(entry.name, "all"), []).append(entry)
+    lines = [total(entries, f"{run}: {group}") for group, entries in members.items()]
+    return [line for line in lines if line is not None]
+
+
 def _fairness(result: Result, name: str) -> tuple[Line, float] | None:
     return fairness_over_time(_series(result, "flow", "goodput_bps"), result.flows, name)
 
 
 def _totals(result: Result) -> dict[str, Any]:
-    """Return the metrics of comparisons and sweeps, of all flows and all queues."""
+    """Return the total goodput with its fairness, and the numbers of the longest queue and its link."""
+    rates = _column(result.flows, "goodput_bps")
     facts: dict[str, Any] = {"scenario": result.scenario, "seed": result.seed, "flows": result.flows.height}
-    names = result.queues.get_column("name").to_list() if "name" in result.queues.columns else []
+    facts |= {"goodput_total_bps": float(rates.sum()), "jain": _known(jain(rates))}
+    longest = congested(result)[:1]
+    if longest:
+        found = measure_result(result, longest).queue
+        names = ("loss", "utilization", "length_mean_packets", "state_bytes")
+        facts |= {"longest_queue": longest[0], **{name: _known(found[name]) for name in names}}
+    return facts
+
+
+def _groups(result: Result) -> list[dict[str, Any]]:
+    """Return the metrics of each group; losses are those of all queues."""
+    queues = result.queues
+    names = queues.get_column("name").to_list() if "name" in queues.columns else []
     if not names:
-        rates = _column(result.flows, "goodput_bps")
-        return facts | {"goodput_bps": float(rates.mean()), "jain": jain(rates)}
-    found = measure_result(result, names).queue
-    return facts | {name: found[name] if np.isfinite(found[name]) else None for name in QUEUE_METRICS}
+        rates = result.flows.group_by("group", maintain_order=True).agg(pl.len().alias("flows"), pl.mean("goodput_bps"))
+        return rates.to_dicts()
+    found = measure_result(result, names)
+    return [
+        {"group": group, "flows": found.flows[group], **{name: _known(values[name]) for name in _GROUP_COLUMNS}}
+        for group, values in found.groups.items()
+    ]
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
 
 
 def _column(frame: pl.DataFrame, name: str) -> Values:

@@ -10,19 +10,24 @@ import numpy as np
 import polars as pl
 
 from forebay.quantity import CI, Scale, label, scale, title
+from forebay.runs.measures import GROUP_METRICS
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store
+from forebay.sweeps.labels import value_label
 from forebay.sweeps.manifest import RUNS
 from forebay.sweeps.plan import QUEUE
 from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, goes_along, is_grid
+from .differences import of_sweep
 from .over_time import total
-from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values
+from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values, is_wide
 from .tables import table_of
 
 _MOST_MAPS = 6
 _MOST_TICKS = 8
+_OF_ALL = ("goodput_total_bps", "jain", "loss")
+"""These describe all flows together."""
 
 
 def sweep_section(sweep: Sweep, heading: str, folder: Path) -> Section:
@@ -40,6 +45,7 @@ def sweep_section(sweep: Sweep, heading: str, folder: Path) -> Section:
     failed = sweep.failures.height
     return Section(
         heading,
+        conclusion=of_sweep(sweep),
         facts=[
             ("Scenario", sweep.scenario),
             ("Varied", ", ".join(sweep.keys) or "nothing"),
@@ -82,7 +88,13 @@ class _View:
 def _named(axes: Sequence[Axis], values: Sequence[object]) -> str:
     """Return a name for points that have these values: "dbl, count 10"."""
     pairs = zip(axes, values, strict=True)
-    return ", ".join(str(value) if axis.key == QUEUE else f"{_last(axis)} {value}" for axis, value in pairs)
+    return ", ".join(_value_name(axis, value) for axis, value in pairs)
+
+
+def _value_name(axis: Axis, value: object) -> str:
+    """Return a value that names itself as it is, any other with the last part of its key."""
+    label = value_label(value)
+    return label if axis.key == QUEUE or label != str(value) else f"{_last(axis)} {label}"
 
 
 def _last(axis: Axis) -> str:
@@ -90,20 +102,28 @@ def _last(axis: Axis) -> str:
 
 
 def _metric_charts(view: _View) -> Iterator[Charts]:
-    """Those of all flows and the queue open, those of each group of flows folded."""
+    """Each group of flows first, then the queue; means over the flows of all groups are folded."""
     by_group: dict[str, list[str]] = {}
     for metric in view.sweep.metrics:
         group, dot, _ = metric.rpartition(".")
         by_group.setdefault(group if dot else "", []).append(metric)
+    together = by_group.pop("", [])
+    mixed = [metric for metric in together if by_group and metric in GROUP_METRICS and metric not in _OF_ALL]
     for group, metrics in by_group.items():
-        charts = [chart for metric in metrics for chart in _of_metric(view, metric)]
-        heading = f"Flows of {group}" if group else "Metrics"
-        yield Charts(heading, charts, folded=bool(group))
+        yield Charts(f"Flows of {group}", _charts_of(view, metrics))
+    heading = "Queue and all flows together" if by_group else "Metrics"
+    yield Charts(heading, _charts_of(view, [metric for metric in together if metric not in mixed]))
+    if mixed:
+        yield Charts("Means over the flows of all groups", _charts_of(view, mixed), folded=True)
+
+
+def _charts_of(view: _View, metrics: Sequence[str]) -> list[Chart]:
+    return [chart for metric in metrics for chart in _of_metric(view, metric)]
 
 
 def _of_metric(view: _View, metric: str) -> Iterator[Chart]:
     values = view.values(metric)
-    if not view.axes or not np.isfinite(values).any():
+    if not view.axes or not np.isfinite(values).any() or not np.nan_to_num(values).any():
         return
     quantity = metric.rpartition(".")[2]
     unit = scale(quantity, float(np.nanmax(np.abs(values))))
@@ -121,6 +141,7 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     others = [other for other in view.axes if other.is_number and other is not axis]
     groups = view.groups([axis] if grid else [axis, *others])
+    y_log = is_wide(values)
     lines = []
     joined = True
     for name, members in list(groups.items())[:MOST_LINES]:
@@ -128,7 +149,11 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
         joined = joined and (grid or goes_along(axis, members))
         half = np.nan_to_num(halves[order])
         shown = values[order]
-        lines.append(Line(name or title(quantity), axis.places[order], shown, shown - half, shown + half))
+        low = shown - half
+        if y_log:
+            # An interval that reaches zero has no end on a logarithmic axis.
+            low = np.where(low > 0.0, low, shown / 10.0)
+        lines.append(Line(name or title(quantity), axis.places[order], shown, low, shown + half))
     left = len(groups) - len(lines)
     note = f"{left} more combinations are in the table." if left > 0 else ""
     return Lines(
@@ -138,6 +163,7 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
         lines,
         "marked" if joined else "points",
         x_log=axis.log,
+        y_log=y_log,
         x_names=None if axis.is_number else axis.names,
         x_ticks=np.unique(axis.places).tolist() if len(axis.names) <= _MOST_TICKS else None,
         note=note,

@@ -24,15 +24,26 @@ QUEUE_METRICS = (
     "goodput_total_bps",
     "jain",
     "loss",
+    "delay_mean_s",
     "delay_p50_s",
     "delay_p99_s",
+    "jitter_s",
     "utilization",
     "length_mean_packets",
     "state_bytes",
 )
 """Of all flows, and of the queue and its link; `goodput_bps` is the mean of a flow."""
 
-GROUP_METRICS = ("goodput_bps", "goodput_total_bps", "jain", "loss", "delay_p50_s", "delay_p99_s")
+GROUP_METRICS = (
+    "goodput_bps",
+    "goodput_total_bps",
+    "jain",
+    "loss",
+    "delay_mean_s",
+    "delay_p50_s",
+    "delay_p99_s",
+    "jitter_s",
+)
 """Of each group of flows; `goodput_bps` is the mean of its flows."""
 
 
@@ -136,10 +147,14 @@ def _rows(table: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, 
 
 
 def _delays(flows: Mapping[str, NDArray[Any]], members: NDArray[np.bool_]) -> dict[str, float]:
-    """Return the percentiles of the flows' one-way delays, averaged over flows by their delivered packets."""
+    """Return mean, percentiles and jitter of the flows' one-way delays, averaged over flows by delivered packets."""
     weights = np.asarray(flows["packets_delivered"], dtype=np.float64)[members]
     found = {}
-    for name in ("delay_p50_s", "delay_p99_s"):
+    for name in ("delay_mean_s", "delay_p50_s", "delay_p99_s", "jitter_s"):
+        if name not in flows:
+            # A run of a version without jitter.
+            found[name] = math.nan
+            continue
         values = np.asarray(flows[name], dtype=np.float64)[members]
         known = np.isfinite(values)
         found[name] = _ratio(float((values[known] * weights[known]).sum()), float(weights[known].sum()))

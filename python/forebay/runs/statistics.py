@@ -95,9 +95,27 @@ def crossing(xs: NDArray[np.float64], ys: NDArray[np.float64], level: float) -> 
     return float(xs[after - 1] + share * (xs[after] - xs[after - 1]))
 
 
-def student_t_quantile(probability: float, degrees: int) -> float:
+def student_t_quantile(probability: float, degrees: float) -> float:
     """Return the value below which Student's t with that many degrees of freedom stays with `probability`."""
     # Imported here: it takes longer to load than many a run.
     from scipy.special import stdtrit
 
     return float(stdtrit(degrees, probability))
+
+
+def differ(one: Estimate, other: Estimate, tests: int = 1) -> bool | None:
+    """Return whether two means over seeds differ significantly: Welch's t test at 5 %, shared among so many tests.
+
+    None where one of them has no interval.
+    """
+    if one.ci95 is None or other.ci95 is None:
+        return None
+    variances = []
+    for estimate, ci95 in ((one, one.ci95), (other, other.ci95)):
+        variances.append((ci95 / student_t_quantile(0.975, estimate.count - 1)) ** 2)
+    total = sum(variances)
+    distance = abs(one.mean - other.mean)
+    if total == 0.0:
+        return distance > 0.0
+    below = sum(part**2 / (estimate.count - 1) for part, estimate in zip(variances, (one, other), strict=True))
+    return distance > student_t_quantile(1.0 - 0.025 / tests, total**2 / below) * math.sqrt(total)

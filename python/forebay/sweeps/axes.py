@@ -19,6 +19,9 @@ MOST_VALUES = 100_000
 """Of one axis, and of a whole sweep."""
 
 _QUANTITY = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*([^\s\d].*?)?\s*")
+# Ranges as other programs write them.
+_OTHER_RANGE = re.compile(r"([+-]?\d+(?:\.\d+)?) *(?:\.\.\.?|:|-|to) *([+-]?\d+(?:\.\d+)?)( *[^\d\s.:,][^\d.:,]*)?")
+_MOST_SUGGESTED = 20
 # With how many numbers it is tried which decimals a key can have, and where in a range that samples are drawn from: one
 # number alone may by chance have few.
 _TRIED = 4
@@ -137,10 +140,24 @@ def _from_text(key: str, text: str, fits: Callable[[Mapping[str, Value]], object
         decimals = _decimals_that_fit(key, some, ends, fits)
         return Range(key, ends.low, ends.high, ends.unit, logarithmic, decimals)
     values = [part.strip() for part in text.split(",")]
+    if hint := _as_range(values):
+        message = f"--vary {key}={text}: this is not a list of values\nhint: a range is written {hint}"
+        raise InputError(message)
     if not text.strip() or not all(values):
         message = f"--vary {key}={text}: there is an empty value\nhint: write {_FORMS}"
         raise InputError(message)
     return Axis((key,), tuple((_typed(value),) for value in values))
+
+
+def _as_range(values: Sequence[str]) -> str | None:
+    """Return the range that `1..8`, `1:8` or `1-8` means, if that is all the text there is."""
+    match = _OTHER_RANGE.fullmatch(values[0]) if len(values) == 1 else None
+    if match is None:
+        return None
+    first, last, unit = float(match[1]), float(match[2]), match[3] or ""
+    steps = abs(last - first) + 1
+    whole = first.is_integer() and last.is_integer() and not unit and 2 <= steps <= _MOST_SUGGESTED
+    return f"lin:{match[1]}:{match[2]}{unit}:{int(steps) if whole else 5}"
 
 
 def _typed(text: str) -> Value:

@@ -44,6 +44,7 @@ class Options:
     where: Where
     retry_failed: bool
     dry_run: bool
+    every_row: bool
     as_json: bool
     out: Path | None
     allow_python: bool
@@ -64,7 +65,7 @@ def run_command(path: Path, options: Options) -> int:
     if options.as_json:
         terminal.write(result.to_json())
     else:
-        terminal.show(*terminal_tables(result, terminal.output().width))
+        terminal.show(*terminal_tables(result, terminal.output().width, every=options.every_row))
     result.save(out)
     _tell_of_unmet(plan.request, result)
     terminal.note(f"written to {out}: points.csv has the means, points.parquet and runs.parquet all numbers")

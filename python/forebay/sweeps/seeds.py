@@ -132,6 +132,7 @@ def run_seeds(
     seeds: int,
     jobs: int | None,
     *,
+    every_row: bool = False,
     as_json: bool,
     out: Path | None,
 ) -> int:
@@ -150,7 +151,7 @@ def run_seeds(
         make_plan(scenario, Request({}, seeds=seeds)), out, Where(jobs, may_start_processes=True), on_outcome=take
     )
     documents = [found[seed] for seed in sorted(found)]
-    _print(documents, as_json=as_json)
+    _print(documents, every_row=every_row, as_json=as_json)
     if failures := failures_text(result):
         terminal.note(failures)
     if out is not None:
@@ -159,15 +160,15 @@ def run_seeds(
     return ALL_RUN if result.failures.is_empty() else SOME_FAILED
 
 
-def _print(documents: list[Document], *, as_json: bool) -> None:
-    from forebay.summary import seeds_document, seeds_tables
+def _print(documents: list[Document], *, every_row: bool, as_json: bool) -> None:
+    from forebay.summary import EVERY, FEW, seeds_document, seeds_tables
 
     if not documents:
         return
     if as_json:
         terminal.write(json_text(seeds_document(documents)))
     else:
-        terminal.show(*seeds_tables(documents, terminal.output().width))
+        terminal.show(*seeds_tables(documents, terminal.output().width, EVERY if every_row else FEW))
 
 
 def _document(scenario: Scenario, seed: int, outcome: Outcome) -> Document:

@@ -13,6 +13,7 @@ from forebay.comparison.fit import notes_on
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
 from forebay.quantity import Scale
 
+from .labels import value_label
 from .paired import PairedDifferences
 from .result import Sweep
 
@@ -21,9 +22,9 @@ _MOST_POINTS = 60
 _MOST_FAILURES = 3
 
 
-def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
+def terminal_tables(sweep: Sweep, width: int, *, every: bool = False) -> list[RenderableType]:
     """Return a line about the whole, a row for each point, and what failed."""
-    shown = sweep.points.head(_MOST_POINTS)
+    shown = sweep.points if every else sweep.points.head(_MOST_POINTS)
     seeds = shown.get_column("seeds").to_list()
     tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
     if sweep.metrics:
@@ -34,7 +35,7 @@ def terminal_tables(sweep: Sweep, width: int) -> list[RenderableType]:
         tables += folding.folded(_heading(sweep.keys), names, columns, width, most_tables=4)
         if sweep.points.height > shown.height:
             tables[-1:] = [
-                f"[dim]and {sweep.points.height - shown.height:,} more points, which --json and points.csv have[/]"
+                f"[dim]and {sweep.points.height - shown.height:,} more points, which --all shows and points.csv has[/]"
             ]
         if max(seeds, default=0) > 1:
             tables.append("[dim]Means over seeds ± half the 95 % confidence interval.[/]")
@@ -110,7 +111,7 @@ def _short(keys: tuple[str, ...]) -> list[str]:
 
 
 def _label(values: tuple[object, ...]) -> str:
-    return " / ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return " / ".join(value_label(value) for value in values)
 
 
 def _counts(sweep: Sweep) -> str:

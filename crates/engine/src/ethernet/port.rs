@@ -69,6 +69,8 @@ pub(crate) struct SwitchPort {
     pub name: String,
     /// Pause time before the end of the warm-up.
     paused_before: Span,
+    /// Pause time before the last sample.
+    paused_at_sample: Span,
 }
 
 pub(crate) struct SwitchPortParts {
@@ -120,6 +122,7 @@ impl SwitchPort {
             report: PortReport::default(),
             name: parts.name,
             paused_before: Span::ZERO,
+            paused_at_sample: Span::ZERO,
         }
     }
 

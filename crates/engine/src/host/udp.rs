@@ -6,6 +6,8 @@ use rand_pcg::Pcg64Mcg;
 use crate::host::endpoint::Endpoint;
 use crate::host::outbox::Outbox;
 use crate::observe::flow_book::{EndpointContext, ReceiveBook, SendBook};
+use crate::observe::interval::Checkpoint;
+use crate::observe::jitter::Jitter;
 use crate::observe::report::Report;
 use crate::packet::{Packet, PacketFields, departure_stamp};
 use crate::spec::{Distribution, RateStep, UdpPattern};
@@ -211,17 +213,21 @@ fn time_of_bits(steps: &[RateStep], mut at: Time, mut bits: f64) -> Time {
 pub(crate) struct UdpSink {
     context: EndpointContext,
     header_bytes: u16,
+    jitter: Jitter,
     book: ReceiveBook,
 }
 
 impl UdpSink {
     pub fn new(context: EndpointContext, header_bytes: u16, book: ReceiveBook) -> Self {
-        Self { context, header_bytes, book }
+        Self { context, header_bytes, jitter: Jitter::default(), book }
     }
 
     #[cold]
     fn check(&mut self, now: Time) {
         while let Some((_, due)) = self.context.checkpoints.take(now) {
+            if matches!(due, Checkpoint::WarmUp) {
+                self.jitter.begin_measurement();
+            }
             self.book.check(due, self.context.checkpoints.interval());
         }
     }
@@ -234,11 +240,13 @@ impl Endpoint for UdpSink {
             self.check(packet.time);
         }
         self.book.received(packet);
+        self.jitter.record(packet.age());
         self.book.count.payload += u64::from(packet.len_bytes().saturating_sub(u32::from(self.header_bytes)));
     }
 
     fn finish(&mut self, end: Time, report: &mut Report) {
         self.check(end);
+        self.book.record.jitter = self.jitter;
         report.receiver(self.context.flow, std::mem::take(&mut self.book));
     }
 }

@@ -6,6 +6,7 @@ use forebay_qdisc::{Ecn, Span, Time};
 
 use crate::observe::histogram::DelayHistogram;
 use crate::observe::interval::{Checkpoint, Checkpoints};
+use crate::observe::jitter::Jitter;
 use crate::packet::{FlowId, Packet};
 
 #[derive(Clone, Debug, Default)]
@@ -105,6 +106,8 @@ pub(crate) struct ReceiveRecord {
     /// Transfers of a request/response application in the measured interval, and the sum of their times.
     pub transfers: u64,
     pub transfer_time: Span,
+    /// Only of datagrams.
+    pub jitter: Jitter,
     /// In bit/s, with the payload sampled so far.
     pub goodput_series: Option<Box<(Vec<f64>, u64)>>,
 }

@@ -1,5 +1,6 @@
 //! The table of flows.
 
+use crate::observe::digest::JITTER_S;
 use crate::observe::flow_book::{ReceiveBook, ReceiveCount, SendBook, SendCount};
 use crate::observe::handed_in::FlowLabels;
 use crate::observe::results::{Column, Table};
@@ -37,6 +38,7 @@ struct Received {
     delay_p95_s: f64,
     delay_p99_s: f64,
     delay_max_s: f64,
+    jitter_s: f64,
     finished_s: f64,
     transfers: u64,
     transfer_time_mean_s: f64,
@@ -106,6 +108,7 @@ impl FlowTable {
         table.push("delay_p95_s", time(|row| row.delay_p95_s));
         table.push("delay_p99_s", time(|row| row.delay_p99_s));
         table.push("delay_max_s", time(|row| row.delay_max_s));
+        table.push(JITTER_S, time(|row| row.jitter_s));
         table.push("start_s", Column::Float(sends.iter().map(|row| row.start_s).collect()));
         table.push("finished_s", time(|row| row.finished_s));
         table.push("transfers_completed", received(|row| row.transfers));
@@ -142,6 +145,7 @@ impl Received {
             delay_p95_s: delay.quantile_s(0.95),
             delay_p99_s: delay.quantile_s(0.99),
             delay_max_s: delay.max_s(),
+            jitter_s: record.jitter.mean_s(),
             finished_s: record.finished.map_or(f64::NAN, |at| at.seconds()),
             transfers: record.transfers,
             transfer_time_mean_s: record.transfer_time.seconds() / record.transfers as f64,

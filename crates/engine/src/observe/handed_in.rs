@@ -46,6 +46,16 @@ impl FlowLabels {
         &self.names[flow]
     }
 
+    pub fn group_number(&self, flow: usize) -> u32 {
+        self.group_of[flow]
+    }
+
+    /// With its kind.
+    pub fn name_of_group(&self, number: u32) -> (&str, &'static str) {
+        let (name, kind) = &self.groups[number as usize];
+        (name, kind)
+    }
+
     pub fn group(&self, flow: usize) -> &str {
         &self.groups[self.group_of[flow] as usize].0
     }

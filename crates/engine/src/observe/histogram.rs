@@ -66,6 +66,15 @@ impl DelayHistogram {
         }
     }
 
+    /// Each bucket with delays in it: the greatest delay that it can hold, in picoseconds, and how many.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let octaves = (self.first_octave..).zip(&self.octaves);
+        octaves.flat_map(|(octave, buckets)| {
+            let ends = (1_u64..).map(move |bucket| (1_u64 << octave) - 1 + (bucket << (octave - SUB_BITS)));
+            ends.zip(buckets.iter().copied()).filter(|(_, count)| *count > 0)
+        })
+    }
+
     /// How many delays were counted.
     #[must_use]
     pub fn count(&self) -> u64 {

@@ -6,6 +6,7 @@ use crate::error::RunError;
 use crate::link::LinkReport;
 use crate::observe::deadlock;
 use crate::observe::deadlock::PortWait;
+use crate::observe::delay_table::DelayTable;
 use crate::observe::digest::digest;
 use crate::observe::flow_book::{ReceiveBook, SendBook};
 use crate::observe::flow_table::{FlowTable, Passed};
@@ -34,6 +35,7 @@ pub struct Report {
     measured: MeasuredInterval,
     labels: FlowLabels,
     flows: FlowTable,
+    delays: DelayTable,
     fates: Vec<Fate>,
     held: u64,
     control: ControlCount,
@@ -55,6 +57,7 @@ impl Report {
             measured,
             labels,
             flows: FlowTable::new(flows),
+            delays: DelayTable::default(),
             fates: vec![Fate::default(); flows * 2],
             held: 0,
             control: ControlCount::default(),
@@ -132,6 +135,7 @@ impl Report {
 
     pub(crate) fn receiver(&mut self, flow: FlowId, mut book: ReceiveBook) {
         self.flow_series(flow, "goodput_bps", book.record.goodput_series.take().map(|series| series.0));
+        self.delays.add(self.labels.group_number(flow as usize), &book.delay);
         self.flows.receiver(flow as usize, &book);
     }
 
@@ -341,6 +345,7 @@ impl Report {
         let mut result = RunResult {
             duration_s: self.measured.to.seconds(),
             warmup_s: self.measured.from.seconds(),
+            delays: self.delays.table(&self.labels),
             flows: self.flows.table(self.labels, self.measured.seconds()),
             queues: self.queues.table(),
             links: self.links.table(),

@@ -116,6 +116,9 @@ pub struct RunResult {
     pub warmup_s: f64,
     /// One row a flow.
     pub flows: Table,
+    /// Delays of delivered packets by group of flows: the packets with no more than `delay_s`, and more than in the row
+    /// before. The digest leaves them out: the table of flows has their percentiles.
+    pub delays: Table,
     /// One row a queue, with its port's counts in an Ethernet.
     pub queues: Table,
     /// One row a link.
@@ -132,6 +135,7 @@ pub struct RunResult {
     pub warnings: Vec<Warning>,
     /// Speed and memory.
     pub engine: EngineStats,
-    /// A hash of the tables, without `state_bytes`, and the series' values.
+    /// A hash of the tables and the values of the series, without `delays`, `state_bytes`, `jitter_s`, and the series of
+    /// PAUSE and memory.
     pub digest: String,
 }

@@ -7,6 +7,7 @@ use forebay_qdisc::{Backlog, Span, Time};
 use crate::ethernet::class_turns::Classes;
 use crate::ethernet::port::SwitchPort;
 use crate::observe::deadlock::{PortWait, Stops};
+use crate::observe::digest::{MEMORY_BYTES, PAUSED_SHARE};
 use crate::observe::handed_in::PortReport;
 
 impl SwitchPort {
@@ -34,12 +35,15 @@ impl SwitchPort {
         self.report
     }
 
-    /// Adds a sample to the time series. The queue holds `bytes`.
-    pub fn sample(&mut self, bytes: u64, now: Time, interval: Span) {
+    /// Adds a sample to the time series. The queue holds `bytes`, the memory of the port's input `held_bytes`.
+    pub fn sample(&mut self, bytes: u64, held_bytes: u64, now: Time, interval: Span) {
         self.integrate_length(bytes, now);
         let mean = std::mem::take(&mut self.length_integral.0) as f64 / interval.picoseconds() as f64;
         // The state before the events at `now`.
         let packets = self.waiting(Time::from_picoseconds(now.picoseconds() - 1));
+        let stopped = self.obeyed.stopped(now);
+        let stopped_before = std::mem::replace(&mut self.paused_at_sample, stopped);
+        let paused_share = stopped.saturating_sub(stopped_before).seconds() / interval.seconds();
         let Self { books, point, managed, .. } = self;
         books.state_bytes = books.state_bytes.max(managed.as_ref().map_or(0, |managed| managed.state_bytes()));
         let discipline = managed.as_ref().and_then(|managed| managed.only());
@@ -53,6 +57,8 @@ impl SwitchPort {
         let backlog = Backlog { packets, bytes };
         series.sample(backlog, books.book.dropped_total, &|visit| {
             visit("length_mean_bytes", mean);
+            visit(PAUSED_SHARE, paused_share);
+            visit(MEMORY_BYTES, held_bytes as f64);
             if let Some(point) = point.as_deref() {
                 point.gauges(visit);
             }

@@ -130,7 +130,8 @@ impl EthernetSwitch {
                 match checkpoint {
                     Checkpoint::WarmUp => port.begin_measurement(at),
                     Checkpoint::Sample => {
-                        port.sample(self.memory.of_output(number), at, self.checkpoints.interval());
+                        let (queued, held) = (self.memory.of_output(number), self.memory.of_input(number));
+                        port.sample(queued, held, at, self.checkpoints.interval());
                     }
                 }
             }
