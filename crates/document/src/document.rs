@@ -97,11 +97,28 @@ impl<'t> Document<'t> {
         deserialize(&self.root, self.source.kind).map_err(|problem| self.source.shown(problem))
     }
 
+    /// Rewrites the tree of values before it is read.
+    ///
+    /// # Errors
+    /// The value that `rewrite` refuses, by its path in the tree as it was.
+    pub fn rewrite(&mut self, rewrite: impl FnOnce(&mut Node) -> Result<(), Invalid>) -> Result<(), DocumentError> {
+        let mut root = self.root.clone();
+        rewrite(&mut root).map_err(|invalid| self.refused(invalid))?;
+        self.root = root;
+        Ok(())
+    }
+
     /// The error about a value that was read and is refused: it shows the value's place, in the file or in the override
     /// that brought it in.
     #[must_use]
     pub fn refused(&self, invalid: Invalid) -> DocumentError {
         self.source.shown(invalid.placed_in(&self.root))
+    }
+
+    /// The tree of its values.
+    #[must_use]
+    pub fn root(&self) -> &Node {
+        &self.root
     }
 
     /// The tree of its values.

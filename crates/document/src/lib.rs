@@ -42,6 +42,7 @@ mod invalid;
 mod not_toml;
 mod overrides;
 mod printable;
+mod rewrite;
 mod tree;
 
 pub use document::{Document, Kind};

@@ -72,7 +72,7 @@ impl Topology {
                 let of_nodes = ethernet
                     .switches
                     .iter()
-                    .flat_map(|switch| switch.nodes.iter().map(|node| [node.as_str(), switch.name.as_str()]));
+                    .flat_map(|switch| switch.nodes.iter().map(|node| [node.name.as_str(), switch.name.as_str()]));
                 let trunks = ethernet.trunks.iter().map(|[one, other]| [one.as_str(), other.as_str()]);
                 let cable = |ends| Cable {
                     link: None,

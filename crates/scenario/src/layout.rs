@@ -111,6 +111,28 @@ struct Pair {
     back: u32,
 }
 
+/// The links of the hosts of a group's flows, for the group after it where that shares them.
+struct SharedHosts<T>(Vec<T>);
+
+impl<T: Copy> SharedHosts<T> {
+    /// The links of the hosts of a flow: those of the group before, or `new` ones.
+    fn of(&mut self, groups: &[FlowGroup], group: usize, index: u32, new: impl FnOnce() -> T) -> T {
+        if FlowGroup::shares_hosts(groups, group)
+            && let Some(&links) = self.0.get(index as usize)
+        {
+            return links;
+        }
+        let links = new();
+        if index == 0 {
+            self.0.clear();
+        }
+        if FlowGroup::shares_hosts(groups, group + 1) {
+            self.0.push(links);
+        }
+        links
+    }
+}
+
 impl Layout {
     /// Lays out `scenario`; random delays and places are drawn under `seed`.
     pub fn new(scenario: &ScenarioSpec, seed: u64) -> Self {
@@ -193,11 +215,14 @@ impl Layout {
         let reverse_spec = star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain());
         let reverse_delay = if star.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
         let reverse = self.directed_link(names::REVERSE.into(), reverse_delay, &reverse_spec, (sink, router), seed);
+        let mut shared = SharedHosts(Vec::new());
         Self::flows(groups, |group, spec, index, name| {
-            let host = self.node();
-            let link = spec.access.as_ref().unwrap_or(&star.access);
-            let access = self.access(names::access(&name), link, host, router, seed);
-            let (forward, backward) = (vec![access.there, bottleneck], vec![reverse, access.back]);
+            let access = shared.of(groups, group, index, || {
+                let host = self.node();
+                let link = spec.access.as_ref().unwrap_or(&star.access);
+                self.access(names::access(&name), link, host, router, seed)
+            });
+            let (forward, backward) = spec.direction.paths(vec![access.there, bottleneck], vec![reverse, access.back]);
             self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
@@ -224,36 +249,40 @@ impl Layout {
             })
             .collect();
         let mut place = 0_usize;
+        let mut shared = SharedHosts(Vec::new());
         Self::flows(groups, |group, spec, index, name| {
-            let mut rng = None;
-            let mut choose = |pairs: &[Pair]| -> Option<Pair> {
-                let count = pairs.len().max(1);
-                let at = match dumbbell.placement {
-                    Placement::RoundRobin => place % count,
-                    Placement::Random => {
-                        let rng = rng.get_or_insert_with(|| stream(seed, &format!("flow/{name}/placement")));
-                        (rng.next_u64() % (count as u64)) as usize
+            let (source, sink) = shared.of(groups, group, index, || {
+                let mut rng = None;
+                let mut choose = |pairs: &[Pair]| -> Option<Pair> {
+                    let count = pairs.len().max(1);
+                    let at = match dumbbell.placement {
+                        Placement::RoundRobin => place % count,
+                        Placement::Random => {
+                            let rng = rng.get_or_insert_with(|| stream(seed, &format!("flow/{name}/placement")));
+                            (rng.next_u64() % (count as u64)) as usize
+                        }
+                    };
+                    pairs.get(at).copied()
+                };
+                let (source, sink) = (choose(&sources), choose(&sinks));
+                place += 1;
+                // A group's own access link, or "per-flow" hosts: the flow gets hosts of its own.
+                let source = match (source, &spec.access) {
+                    (Some(source), None) => source,
+                    (_, own) => {
+                        let node = self.node();
+                        let link = own.as_ref().unwrap_or(&dumbbell.access);
+                        self.access(names::access(&name), link, node, left, seed)
                     }
                 };
-                pairs.get(at).copied()
-            };
-            let (source, sink) = (choose(&sources), choose(&sinks));
-            place += 1;
-            // A group's own access link, or "per-flow" hosts: the flow gets hosts of its own.
-            let source = match (source, &spec.access) {
-                (Some(source), None) => source,
-                (_, own) => {
+                let sink = sink.unwrap_or_else(|| {
                     let node = self.node();
-                    let link = own.as_ref().unwrap_or(&dumbbell.access);
-                    self.access(names::access(&name), link, node, left, seed)
-                }
-            };
-            let sink = sink.unwrap_or_else(|| {
-                let node = self.node();
-                self.access(names::sink(&name), sink_access, right, node, seed)
+                    self.access(names::sink(&name), sink_access, right, node, seed)
+                });
+                (source, sink)
             });
             let (forward, backward) =
-                (vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
+                spec.direction.paths(vec![source.there, bottleneck, sink.there], vec![sink.back, reverse, source.back]);
             self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }
@@ -274,17 +303,21 @@ impl Layout {
             );
             pairs.push(Pair { there, back });
         }
+        let mut shared = SharedHosts(Vec::new());
         Self::flows(groups, |group, spec, index, name| {
             let router = match spec.enters.unwrap_or_default() {
                 Enters::At(router) => router as usize - 1,
                 Enters::Each => index as usize,
             };
-            let host = self.node();
-            let link = spec.access.as_ref().unwrap_or(&chain.access);
-            let access = self.access(names::access(&name), link, host, nodes[router], seed);
+            let access = shared.of(groups, group, index, || {
+                let host = self.node();
+                let link = spec.access.as_ref().unwrap_or(&chain.access);
+                self.access(names::access(&name), link, host, nodes[router], seed)
+            });
             let hops = &pairs[router..];
-            let forward = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
-            let backward = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
+            let there = std::iter::once(access.there).chain(hops.iter().map(|pair| pair.there)).collect();
+            let back = hops.iter().rev().map(|pair| pair.back).chain([access.back]).collect();
+            let (forward, backward) = spec.direction.paths(there, back);
             self.flows.push(PlannedFlow { name, group, index, forward, backward, source: Source::Own });
         });
     }

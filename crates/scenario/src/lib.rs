@@ -6,6 +6,7 @@
 mod build;
 mod catalogue;
 mod cost;
+mod expand;
 mod guests;
 pub mod lan;
 mod layout;

@@ -3,6 +3,7 @@
 use forebay_document::{Document, Kind, Node, escaped};
 
 use crate::ScenarioError;
+use crate::expand::expand;
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 
@@ -19,7 +20,9 @@ pub(crate) const SCENARIO: Kind = Kind {
 pub struct Scenario {
     name: String,
     spec: ScenarioSpec,
-    document: Node,
+    /// As it was written, with overrides.
+    written: Node,
+    expanded: Node,
 }
 
 impl Scenario {
@@ -29,12 +32,14 @@ impl Scenario {
     /// # Errors
     /// The first thing that is wrong, with its place in the text or in the override that brought it in.
     pub fn load(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
-        let document = Document::parse(SCENARIO, file_name, text, overrides)?;
+        let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
+        let written = document.root().clone();
+        document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
         validate(&spec).map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
-        Ok(Self { name, spec, document: document.into_root() })
+        Ok(Self { name, spec, written, expanded: document.into_root() })
     }
 
     /// Its name: as given, or the file's without folder and extension.
@@ -43,7 +48,7 @@ impl Scenario {
         &self.name
     }
 
-    /// What it says.
+    /// What it says, with its abbreviations written out.
     #[must_use]
     pub fn spec(&self) -> &ScenarioSpec {
         &self.spec
@@ -52,7 +57,13 @@ impl Scenario {
     /// The scenario as TOML text with its overrides in it, for the record beside the results.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        self.document.to_toml()
+        self.written.to_toml()
+    }
+
+    /// The same with its abbreviations written out: each group has one direction, and each host its own name.
+    #[must_use]
+    pub fn to_expanded_toml(&self) -> String {
+        self.expanded.to_toml()
     }
 }
 

@@ -155,9 +155,18 @@ pub fn count_of(spec: &ScenarioSpec, group: &FlowGroup) -> u64 {
     }
 }
 
-/// The groups whose flows have access links: all but cells.
-fn groups_with_access(spec: &ScenarioSpec) -> impl Iterator<Item = &FlowGroup> {
-    spec.flows.iter().filter(|group| !matches!(group.transport, Transport::Cells(_)))
+/// The groups whose flows have hosts of their own: all but cells and those that share the hosts of others.
+fn groups_with_hosts(spec: &ScenarioSpec) -> impl Iterator<Item = &FlowGroup> {
+    let groups = spec.flows.iter().enumerate();
+    let have_hosts = groups.filter(|(index, group)| {
+        !matches!(group.transport, Transport::Cells(_)) && !FlowGroup::shares_hosts(&spec.flows, *index)
+    });
+    have_hosts.map(|(_, group)| group)
+}
+
+/// Names of the flows that have hosts of their own.
+fn flows_with_hosts(spec: &ScenarioSpec) -> impl Iterator<Item = String> {
+    groups_with_hosts(spec).flat_map(|group| flows_of(spec, group))
 }
 
 /// Names of all links; each direction is a link. A queue has the name of the link that it feeds.
@@ -167,21 +176,21 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
     let sinks_both_ways = |host: String| [sink(&host), sink_back(&host)];
     let trunk = || [BOTTLENECK.to_owned(), REVERSE.to_owned()].into_iter();
     match &spec.topology {
-        Topology::Star(_) => Box::new(trunk().chain(flows(spec).flat_map(both_ways))),
+        Topology::Star(_) => Box::new(trunk().chain(flows_with_hosts(spec).flat_map(both_ways))),
         Topology::Dumbbell(dumbbell) => Box::new(
             trunk()
                 .chain(hosts(spec, dumbbell.sources).flat_map(both_ways))
                 .chain(hosts(spec, dumbbell.sinks).flat_map(sinks_both_ways)),
         ),
         Topology::Chain(chain) => Box::new(
-            (1..=chain.hops).flat_map(|number| [hop(number), hop_back(number)]).chain(flows(spec).flat_map(both_ways)),
+            (1..=chain.hops)
+                .flat_map(|number| [hop(number), hop_back(number)])
+                .chain(flows_with_hosts(spec).flat_map(both_ways)),
         ),
         Topology::Switch(switch) => Box::new(
-            (1..=switch.ports as usize).flat_map(|port| [switch_input(port), switch_output(port)]).chain(
-                groups_with_access(spec)
-                    .flat_map(|group| flows_of(spec, group))
-                    .flat_map(|flow| [access(&flow), back(&flow)]),
-            ),
+            (1..=switch.ports as usize)
+                .flat_map(|port| [switch_input(port), switch_output(port)])
+                .chain(flows_with_hosts(spec).flat_map(|flow| [access(&flow), back(&flow)])),
         ),
         Topology::Graph(graph) => Box::new(
             graph.links.iter().flat_map(|link| [graph_link(&link.from, &link.to), graph_link(&link.to, &link.from)]),
@@ -197,7 +206,7 @@ pub fn links(spec: &ScenarioSpec) -> Box<dyn Iterator<Item = String> + '_> {
 /// Number of all links.
 #[must_use]
 pub fn link_count(spec: &ScenarioSpec) -> u64 {
-    let flows = flow_count(spec);
+    let flows = groups_with_hosts(spec).map(|group| count_of(spec, group)).sum::<u64>();
     let hosts = |count| match count {
         HostCount::PerFlow => flows,
         HostCount::Hosts(number) => u64::from(number),
@@ -206,9 +215,7 @@ pub fn link_count(spec: &ScenarioSpec) -> u64 {
         Topology::Star(_) => 2 + 2 * flows,
         Topology::Dumbbell(dumbbell) => 2 + 2 * hosts(dumbbell.sources) + 2 * hosts(dumbbell.sinks),
         Topology::Chain(chain) => 2 * u64::from(chain.hops) + 2 * flows,
-        Topology::Switch(switch) => {
-            2 * u64::from(switch.ports) + 2 * groups_with_access(spec).map(|group| count_of(spec, group)).sum::<u64>()
-        }
+        Topology::Switch(switch) => 2 * u64::from(switch.ports) + 2 * flows,
         Topology::Graph(graph) => 2 * graph.links.len() as u64,
         Topology::Ethernet(ethernet) => 2 * (ethernet.nodes().count() + ethernet.trunks.len()) as u64,
     }
@@ -217,7 +224,7 @@ pub fn link_count(spec: &ScenarioSpec) -> u64 {
 /// The hosts of one side of a dumbbell, as [`access`] and [`sink`] take them.
 fn hosts(spec: &ScenarioSpec, count: HostCount) -> Box<dyn Iterator<Item = String> + '_> {
     match count {
-        HostCount::PerFlow => Box::new(flows(spec)),
+        HostCount::PerFlow => Box::new(flows_with_hosts(spec)),
         HostCount::Hosts(number) => Box::new((0..number).map(|host| host.to_string())),
     }
 }

@@ -1,12 +1,14 @@
 //! How many packets may be on their way or wait in buffers at once.
 
+use std::borrow::Cow;
+
 use forebay_engine::GENERATED_IN_ROUND;
 use forebay_units::{QueueSize, Rate};
 
 use crate::lan::Lan;
 use crate::schema::{
-    Application, FlowGroup, Graph, GraphLink, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Topology, Transport,
-    UdpPattern,
+    Application, Direction, FlowGroup, Graph, GraphLink, HostQueue, LinkSpec, OneOrMany, ScenarioSpec, Topology,
+    Transport, UdpPattern,
 };
 
 /// Of the packets on their way the buffers of access links and others hold some, too.
@@ -37,7 +39,7 @@ fn generated(spec: &ScenarioSpec) -> f64 {
     for group in &spec.flows {
         let Transport::Udp(udp) = &group.transport else { continue };
         let sent_bps = f64::from(group.flows()) * peak_bps(&udp.pattern);
-        let access = group.access.as_ref().or(access(&spec.topology));
+        let access = uplink(spec, group);
         let links_bps = match &spec.topology {
             Topology::Graph(graph) => into_graph_bps(graph, group),
             _ => access.map_or(f64::INFINITY, |link| f64::from(group.flows()) * bps(link.rate)),
@@ -82,7 +84,7 @@ fn of_ethernet(spec: &ScenarioSpec, lan: &Lan<'_>, propagating: f64) -> (f64, f6
 fn propagating(spec: &ScenarioSpec) -> f64 {
     let way_s = propagation_s(&spec.topology).min(spec.duration.seconds());
     let of_group = |group: &FlowGroup| {
-        let access = group.access.as_ref().or(access(&spec.topology));
+        let access = uplink(spec, group);
         let count = f64::from(group.flows());
         let rate_bps = match (&group.transport, &spec.topology) {
             (Transport::Tcp(_), _) => 0.0,
@@ -159,6 +161,24 @@ fn access(topology: &Topology) -> Option<&LinkSpec> {
     }
 }
 
+/// The link in front of the sources of a group, with the part of its rate that each flow has.
+fn uplink<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Option<Cow<'a, LinkSpec>> {
+    if group.direction != Direction::Backward {
+        return group.access.as_ref().or(access(&spec.topology)).map(Cow::Borrowed);
+    }
+    let backward = spec.flows.iter().filter(|group| group.direction == Direction::Backward);
+    let of_each = 1.0 / backward.map(|group| f64::from(group.flows())).sum::<f64>();
+    let shared = |link: LinkSpec| Some(Cow::Owned(LinkSpec { rate: link.rate.scaled(of_each), ..link }));
+    match &spec.topology {
+        Topology::Star(star) => shared(star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain())),
+        Topology::Chain(chain) => shared(chain.link.plain()),
+        Topology::Dumbbell(dumbbell) => {
+            Some(Cow::Owned(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access).plain()))
+        }
+        Topology::Switch(_) | Topology::Graph(_) | Topology::Ethernet(_) => None,
+    }
+}
+
 /// What waits in buffers, and the windows on their way, which may wait in them.
 fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     let Some(shared) = shared(spec) else { return (0.0, 0.0) };
@@ -174,16 +194,16 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     let (mut windows_apart, mut excess_apart) = (0.0, 0.0);
     for group in &spec.flows {
         let count = f64::from(group.flows());
-        let access = group.access.as_ref().or(access(&spec.topology));
-        let access_bps = access.map_or(f64::INFINITY, |link| bps(link.rate));
+        let access = uplink(spec, group);
+        let access_bps = access.as_ref().map_or(f64::INFINITY, |link| bps(link.rate));
         let size = packet_bits(group);
-        let before_access = access.map(self::room).filter(|room| room.is_finite());
+        let before_access = access.as_deref().map(self::room).filter(|room| room.is_finite());
         let before_access = before_access.unwrap_or(access_bps * seconds / size);
         match &group.transport {
             Transport::Tcp(_) => {
                 let window = window(group);
-                // Where the access link is the narrowest, the window waits before it.
-                if access_bps < rate / flows {
+                // Where the access link is the narrowest, the window waits before it. One that goes backward waits apart.
+                if access_bps < rate / flows || group.direction == Direction::Backward {
                     windows_apart += count * window.min(before_access);
                 } else {
                     windows += count * window;
@@ -192,7 +212,7 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
             Transport::Udp(udp) => {
                 let sent_bps = udp_bps(&udp.pattern);
                 let waiting = match spec.host_queue {
-                    HostQueue::Packets(packets) if access.is_some_and(|access| access.queue.is_none()) => {
+                    HostQueue::Packets(packets) if access.as_ref().is_some_and(|access| access.queue.is_none()) => {
                         before_access.min(packets.into())
                     }
                     _ => before_access,

@@ -8,7 +8,8 @@ use forebay_switching::congestion::CongestionManagement;
 use forebay_switching::{OutputLimit, PAUSE_QUANTUM_BITS};
 use forebay_units::{Bytes, QueueSize, Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{Deserializer, Error, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde::ser::Serializer;
 
 use super::tagged::Algorithm;
@@ -64,9 +65,31 @@ pub struct EthernetLink {
 pub struct EthernetSwitch {
     /// Its name.
     pub name: String,
-    /// Names of the nodes that are connected to it, each by a link of its own. A core switch has none.
+    /// The nodes that are connected to it, each by a link of its own: their names, or tables with `name` and `count`. A
+    /// core switch has none.
     #[serde(default)]
-    pub nodes: Vec<String>,
+    pub nodes: Vec<EthernetNode>,
+}
+
+/// A node of an Ethernet, or several.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EthernetNode {
+    /// Its name.
+    pub name: String,
+    /// This many nodes, `name-0`, `name-1`, ….
+    pub count: Option<u32>,
+}
+
+/// A name, or a table.
+#[derive(serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EthernetNodes {
+    /// Name of the nodes: they are `name-0`, `name-1`, …. In `from` and `to` of flows it is a list of all.
+    name: String,
+    /// Number of nodes. Default: one, with that name.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    count: Option<u32>,
 }
 
 /// Properties of every switch of an Ethernet.
@@ -264,6 +287,42 @@ impl fmt::Display for Reaction {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for EthernetNode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NameOrTable;
+        impl<'de> Visitor<'de> for NameOrTable {
+            type Value = EthernetNode;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the name of a node, or a table with `name` and `count`")
+            }
+
+            fn visit_str<E: Error>(self, name: &str) -> Result<EthernetNode, E> {
+                Ok(EthernetNode { name: name.to_owned(), count: None })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<EthernetNode, A::Error> {
+                let EthernetNodes { name, count } = EthernetNodes::deserialize(MapAccessDeserializer::new(table))?;
+                Ok(EthernetNode { name, count })
+            }
+        }
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+impl JsonSchema for EthernetNode {
+    fn schema_name() -> Cow<'static, str> {
+        "EthernetNode".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "The name of a node, or a table with `name` and `count`.",
+            "oneOf": [{ "type": "string" }, generator.subschema_for::<EthernetNodes>()],
+        })
+    }
+}
+
 impl<'de> serde::Deserialize<'de> for Reaction {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
@@ -384,7 +443,7 @@ pub(crate) const OTHERS: &str = "others";
 impl Ethernet {
     /// Names of all nodes, switch by switch.
     pub fn nodes(&self) -> impl Iterator<Item = &str> {
-        self.switches.iter().flat_map(|switch| switch.nodes.iter().map(String::as_str))
+        self.switches.iter().flat_map(|switch| switch.nodes.iter().map(|node| node.name.as_str()))
     }
 }
 

@@ -48,6 +48,10 @@ pub struct FlowGroup {
     /// frames also "others", every other node.
     #[serde(default)]
     pub to: Option<OneOrMany>,
+    /// Direction of the data, as seen from the sources of the topology, or from `from` to `to`. With "both" the group
+    /// becomes two between the same hosts: `name`, and `name-back` in the other direction. Not for cells.
+    #[serde(default)]
+    pub direction: Direction,
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
     #[serde(default)]
     pub enters: Option<Enters>,
@@ -273,7 +277,35 @@ impl Default for Enters {
     }
 }
 
+/// Direction in which a group sends its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// From the sources to the sinks.
+    #[default]
+    Forward,
+    /// From the sinks to the sources.
+    Backward,
+    /// In both directions: this group sends forward, and the next one, `name-back`, backward between the same hosts.
+    Both,
+}
+
+impl Direction {
+    /// The path of the data and that of the answers, from the paths that lead forward and backward.
+    pub(crate) fn paths<T>(self, forward: T, backward: T) -> (T, T) {
+        if self == Self::Backward { (backward, forward) } else { (forward, backward) }
+    }
+}
+
 impl FlowGroup {
+    /// Whether the flows of group `index` have the hosts of the group before it: it is the way back of that group.
+    #[must_use]
+    pub fn shares_hosts(groups: &[Self], index: usize) -> bool {
+        let before = index.checked_sub(1).and_then(|before| groups.get(before));
+        let is_backward = groups.get(index).is_some_and(|group| group.direction == Direction::Backward);
+        is_backward && before.is_some_and(|before| before.direction == Direction::Both)
+    }
+
     /// Number of flows.
     #[must_use]
     pub fn flows(&self) -> u32 {

@@ -19,14 +19,14 @@ mod topology;
 
 pub use distribution::{SizeDistribution, SpanDistribution};
 pub use ethernet::{
-    Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetSwitch, FrameOnOff, Frames, Generator, Pause, Reaction,
-    Service, ServiceAt, SharedMemorySwitch,
+    Adapter, Arbiter, Arrivals, Ethernet, EthernetLink, EthernetNode, EthernetSwitch, FrameOnOff, Frames, Generator,
+    Pause, Reaction, Service, ServiceAt, SharedMemorySwitch,
 };
 pub(crate) use ethernet::{OTHERS, SCHEMES};
 pub(crate) use flows::TCP_VARIANTS;
 pub use flows::{
-    Application, Constant, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep, RequestResponse,
-    Transport, Udp, UdpPattern,
+    Application, Constant, Direction, Enters, FixedSize, FlowGroup, OnOff, PacketSize, Poisson, RateStep,
+    RequestResponse, Transport, Udp, UdpPattern,
 };
 pub use host::{HostJitter, HostQueue};
 pub use one_or_many::OneOrMany;

@@ -145,6 +145,11 @@ pub struct Graph {
 pub struct Node {
     /// Its name.
     pub name: String,
+    /// Hosts only: this many of them, `name-0`, `name-1`, …, each with the links that name them all. In `from` and `to`
+    /// of flows their name is a list of all. Default: one, with that name.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    pub count: Option<u32>,
     /// Kind of node.
     #[serde(default)]
     pub kind: NodeKind,

@@ -11,7 +11,7 @@ use super::check::{LONGEST_RUN, Validity, check_name, check_rate, check_span, re
 use super::frames::known_node;
 use super::lan::check_constant;
 use crate::lan::Lan;
-use crate::schema::{Ethernet, OTHERS, Service, ServiceAt, SpanDistribution};
+use crate::schema::{Ethernet, EthernetNode, OTHERS, Service, ServiceAt, SpanDistribution};
 
 /// More than any scenario has; there is a path for each pair of switches.
 pub(super) const MOST_STATIONS: usize = 4096;
@@ -45,7 +45,7 @@ fn stations(ethernet: &Ethernet, path: &Path) -> Validity {
         require(!second, || at, || format!("two switches are named `{}`", switch.name), "the second one")?;
     }
     for (index, switch) in ethernet.switches.iter().enumerate() {
-        for (number, node) in switch.nodes.iter().enumerate() {
+        for (number, EthernetNode { name: node, .. }) in switch.nodes.iter().enumerate() {
             let at = || switches.index(index).key("nodes").index(number);
             check_station(node, &at())?;
             let message = match known.insert(node, Some(&switch.name)) {
