@@ -30,7 +30,7 @@ NS3_LIBRARIES = (
 NO_TIME = "1 ns"
 """Of simulated time: the network is built and the tables are made, and nothing is simulated."""
 
-COST = re.compile(r"^(?P<hops>[\d,]+) packet-hops in (?P<cpu>\S+) s of CPU time: .*?; (?P<mb>\d+) MB; ", re.MULTILINE)
+COST = re.compile(r"^(?P<hops>[\d,]+) packet-hops in (?P<cpu>\S+) s of CPU time: .*?; (?P<mb>\d+) MB;\s", re.MULTILINE)
 """The line that ends what `forebay run` prints."""
 
 

@@ -107,6 +107,7 @@ class _Facts(TypedDict):
     flow_count: int
     link_count: int
     toml: str
+    expanded_toml: str
     python_classes: list[str]
 
 @type_check_only

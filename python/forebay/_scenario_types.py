@@ -1602,9 +1602,9 @@ class EthernetLink(BaseModel):
     """
 
 
-class EthernetSwitch(BaseModel):
+class EthernetNodes(BaseModel):
     """
-    A switch of an Ethernet and its nodes.
+    A name, or a table.
     """
 
     model_config = ConfigDict(
@@ -1613,11 +1613,11 @@ class EthernetSwitch(BaseModel):
     )
     name: str
     """
-    Its name.
+    Name of the nodes: they are `name-0`, `name-1`, …. In `from` and `to` of flows it is a list of all.
     """
-    nodes: list[str] = []
+    count: Annotated[int | None, Field(ge=1)] = None
     """
-    Names of the nodes that are connected to it, each by a link of its own. A core switch has none.
+    Number of nodes. Default: one, with that name.
     """
 
 
@@ -1918,6 +1918,12 @@ A name, or a list of names.
 OneOrMany = TypeAliasType("OneOrMany", str | OneOrMany1)
 """
 A name, or a list of names.
+"""
+
+
+Direction = TypeAliasType("Direction", Literal["forward", "backward", "both"])
+"""
+Direction in which a group sends its data.
 """
 
 
@@ -3066,6 +3072,12 @@ class DbpConfig(BaseModel):
     """
 
 
+EthernetNode = TypeAliasType("EthernetNode", str | EthernetNodes)
+"""
+The name of a node, or a table with `name` and `count`.
+"""
+
+
 class Service(BaseModel):
     """
     A temporary rate of a port or a node.
@@ -3734,6 +3746,25 @@ class FecnConfig(BaseModel):
     """
 
 
+class EthernetSwitch(BaseModel):
+    """
+    A switch of an Ethernet and its nodes.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        populate_by_name=True,
+    )
+    name: str
+    """
+    Its name.
+    """
+    nodes: list[EthernetNode] | None = None
+    """
+    The nodes that are connected to it, each by a link of its own: their names, or tables with `name` and `count`. A core switch has none.
+    """
+
+
 class FramesTransport(BaseModel):
     """
     Ethernet frames at a rate of their own, within the limits of congestion management; for the Ethernet topology and graphs with Ethernet switches only.
@@ -3884,6 +3915,10 @@ class Node(BaseModel):
     name: str
     """
     Its name.
+    """
+    count: Annotated[int | None, Field(ge=1)] = None
+    """
+    Hosts only: this many of them, `name-0`, `name-1`, …, each with the links that name them all. In `from` and `to` of flows their name is a list of all. Default: one, with that name.
     """
     kind: NodeKind | None = None
     """
@@ -4770,6 +4805,10 @@ class FlowGroup(BaseModel):
     to: OneOrMany | None = None
     """
     Free graph and Ethernet only, required there: the host that receives, or a list of hosts that take turns; for frames also "others", every other node.
+    """
+    direction: Direction | None = None
+    """
+    Direction of the data, as seen from the sources of the topology, or from `from` to `to`. With "both" the group becomes two between the same hosts: `name`, and `name-back` in the other direction. Not for cells.
     """
     enters: Enters | None = None
     """

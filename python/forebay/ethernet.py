@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
 from .errors import InputError
 from .fair_rates import RoutedFlow, max_min_rates, proportional_rates
 from .texts import bits_per_second, mean_seconds
@@ -130,7 +131,7 @@ class EthernetLoad:
     @classmethod
     def from_toml(cls, text: str) -> EthernetLoad:
         """Take the text of a valid scenario. Raises InputError if its topology is another one."""
-        scenario = tomllib.loads(text)
+        scenario = tomllib.loads(_core.check(text, "scenario.toml")["expanded_toml"])
         ethernet = scenario["topology"].get("ethernet")
         if ethernet is None:
             message = (

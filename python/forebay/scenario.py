@@ -160,7 +160,7 @@ class Scenario:
         self.seed = facts["seed"]
         self.python_classes = facts["python_classes"]
         self._counts = facts["flow_count"], facts["link_count"]
-        self._toml = facts["toml"]
+        self._toml, self._expanded_toml = facts["toml"], facts["expanded_toml"]
 
     @property
     def flows(self) -> list[str]:
@@ -198,9 +198,15 @@ class Scenario:
             raise InputError(message)
         return plans_of(self.python_classes, given, self._code.folder)
 
-    def to_toml(self) -> str:
-        """Return the scenario as TOML, with its overrides applied."""
-        return self._toml
+    def to_toml(self, *, expanded: bool = False) -> str:
+        """Return the scenario as TOML, with its overrides applied.
+
+        Args:
+            expanded: Write out what the scenario abbreviates: a group in both directions as two groups, and hosts with
+                a `count` one by one.
+
+        """
+        return self._expanded_toml if expanded else self._toml
 
     def _repr_html_(self) -> str:
         from rich.text import Text

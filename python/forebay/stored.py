@@ -154,6 +154,18 @@ def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, str], where: str)
             raise TypeError(message)
 
 
+def fitted_of(document: Mapping[str, Any], where: str) -> dict[str, dict[str, str | float]]:
+    """Return the fitted parameters by label; older versions wrote none. Raises TypeError if they are anything else."""
+    fitted: dict[str, dict[str, str | float]] = document.get("fitted", {})
+    check_kinds({"fitted": fitted}, {"fitted": "table"}, where)
+    for label, parameters in fitted.items():
+        check_kinds({label: parameters}, {label: "table"}, f"{where}: fitted")
+        if not all(isinstance(value, str | int | float) for value in parameters.values()):
+            message = f"{where}: the parameters fitted to {label} are no texts or numbers"
+            raise TypeError(message)
+    return fitted
+
+
 def check_columns(frame: pl.DataFrame, texts: Sequence[str], where: str) -> None:
     """Raise TypeError unless these columns are texts and all others texts, numbers or flags."""
     for name in texts:

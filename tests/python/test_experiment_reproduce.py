@@ -16,6 +16,7 @@ import pytest
 import tomli_w
 
 from experiment_samples import FILE, every_outcome, outcome, sample
+from forebay.errors import DamagedFileWarning
 from forebay.experiment import ExperimentError, reproduce
 from forebay.experiment.figures import draw_figure
 from forebay.experiment.judge import judge, judge_all
@@ -306,7 +307,8 @@ def test_a_damaged_result_is_run_again(folder: Path) -> None:
     damaged = min((folder / "out" / "sample" / "one" / "runs").glob("*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:100])
     again = Simulator()
-    reproduce(["sample/one"], simulate=again, out=folder / "out", as_json=True)
+    with pytest.warns(DamagedFileWarning, match=r"is damaged: it is not a whole Parquet file; the run is repeated"):
+        reproduce(["sample/one"], simulate=again, out=folder / "out", as_json=True)
     assert len(again.runs) == 1
 
 

@@ -33,6 +33,7 @@ pub(crate) fn check<'py>(
     facts.set_item("flow_count", names::flow_count(spec))?;
     facts.set_item("link_count", names::link_count(spec))?;
     facts.set_item("toml", scenario.to_toml())?;
+    facts.set_item("expanded_toml", scenario.to_expanded_toml())?;
     facts.set_item("python_classes", forebay_scenario::python_classes(spec))?;
     Ok(facts)
 }

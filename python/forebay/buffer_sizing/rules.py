@@ -60,7 +60,7 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
     `flows_by_group` counts the flows of each group at all queues of the place together. Where several queues hold what
     waits for one link, each has its part of what the rules give for the link.
     """
-    document = tomllib.loads(scenario.to_toml())
+    document = tomllib.loads(scenario.to_toml(expanded=True))
     ((kind, topology),) = document["topology"].items()
     flows: list[tuple[float, float, float, float]] = []
     for group in document["flows"]:
@@ -93,7 +93,7 @@ def rules_of(scenario: Scenario, place: Place, flows_by_group: Mapping[str, floa
 def packet_bytes(scenario: Scenario) -> float:
     """Return the longest packet of any group of flows, of drawn lengths the mean: a smaller buffer holds none."""
     lengths = [1.0]
-    for group in tomllib.loads(scenario.to_toml())["flows"]:
+    for group in tomllib.loads(scenario.to_toml(expanded=True))["flows"]:
         match group["transport"]:
             case "tcp":
                 lengths.append(mean_bytes(_tcp_defaults()["segment"]))

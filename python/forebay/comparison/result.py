@@ -20,7 +20,7 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
-from forebay.stored import UNREADABLE, check_kinds, read_document, reason_of
+from forebay.stored import UNREADABLE, check_kinds, fitted_of, read_document, reason_of
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
@@ -189,7 +189,7 @@ class Comparison:
                 runs=runs,
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
-                fitted=document.get("fitted", {}),
+                fitted=fitted_of(document, path.name),
             )
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"

@@ -42,7 +42,7 @@ def hot_port(scenario: Scenario, queue: str | None = None) -> HotPort:
 
     Raises InputError for a scenario without ECM or E2CM, and if no flow comes by that queue.
     """
-    document = tomllib.loads(scenario.to_toml())
+    document = tomllib.loads(scenario.to_toml(expanded=True))
     ((kind, ethernet),) = document["topology"].items()
     if kind != "ethernet":
         message = f"the fluid model describes ECM in topology.ethernet; this scenario has topology.{kind}"

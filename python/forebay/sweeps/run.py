@@ -159,7 +159,7 @@ def run_plan(
 
 def _possible_metrics(plan: Plan) -> list[str]:
     """Return the metrics that runs may have, before there is one."""
-    groups = [flow["name"] for flow in tomllib.loads(plan.scenario.to_toml())["flows"]]
+    groups = [flow["name"] for flow in tomllib.loads(plan.scenario.to_toml(expanded=True))["flows"]]
     of_groups = [f"{group}.{metric}" for group in groups for metric in GROUP_METRICS]
     return [*QUEUE_METRICS, *(of_groups if len(groups) > 1 else [])]
 
