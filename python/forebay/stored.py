@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,13 @@ UNREADABLE: tuple[type[BaseException], ...] = (
 )
 """Exceptions that the content of a damaged file may cause."""
 
-_KINDS: dict[str, tuple[type, ...]] = {"text": (str,), "number": (int, float), "table": (dict,), "list": (list,)}
+_KINDS: dict[str, tuple[type, ...]] = {
+    "text": (str,),
+    "number": (int, float),
+    "table": (dict,),
+    "list": (list,),
+    "texts": (list,),
+}
 _SEAL = b"forebay checksum"
 _SEAL_BYTES = len(_SEAL) + hashlib.sha256().digest_size
 _TAIL_BYTES = 8
@@ -68,11 +75,19 @@ def read_text(path: Path) -> str:
 
 def read_document(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file. Raises one of `UNREADABLE`."""
-    document = json.loads(read_text(path))
+    document = json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
     if not isinstance(document, dict):
         message = f"{path.name} holds no JSON object"
         raise TypeError(message)
     return document
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        message = f"{text} is not a number"
+        raise ValueError(message)
+    return value
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -141,7 +156,7 @@ def _check_seal(file: BufferedReader, name: str) -> None:
 
 
 def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, str], where: str) -> None:
-    """Raise TypeError unless each value is of its kind: text, number, table or list.
+    """Raise TypeError unless each value is of its kind: text, number, table, list, or texts, a list of them.
 
     A `?` at the end allows None as well. Raises KeyError for a missing value.
     """
@@ -149,7 +164,8 @@ def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, str], where: str)
         value = values[name]
         if value is None and kind.endswith("?"):
             continue
-        if not isinstance(value, _KINDS[kind.rstrip("?")]) or isinstance(value, bool):
+        holds = isinstance(value, _KINDS[kind.rstrip("?")]) and not isinstance(value, bool)
+        if not holds or (kind == "texts" and not all(isinstance(text, str) for text in value)):
             message = f"{where}: {name} is no {kind.rstrip('?')}"
             raise TypeError(message)
 

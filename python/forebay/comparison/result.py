@@ -37,7 +37,8 @@ _KINDS = {
     "description": "text?",
     **dict.fromkeys(("warmup_s", "duration_s", "rate_bps"), "number"),
     "toml": "text",
-    **dict.fromkeys(("queues", "runs", "left_out"), "list"),
+    **dict.fromkeys(("queues", "runs"), "list"),
+    "left_out": "texts",
 }
 
 

@@ -43,8 +43,8 @@ _KINDS = {
     "description": "text?",
     "toml": "text",
     "command": "text",
-    "keys": "list",
-    "left_out": "list",
+    "keys": "texts",
+    "left_out": "texts",
 }
 
 

@@ -240,6 +240,7 @@ impl Report {
             sum.add(&data);
             table.queue.push(name);
             table.flow.push(self.labels.name(flow));
+            table.group.push(self.labels.group_number(flow));
             table.direction.push(if is_ack { "acks" } else { "data" });
             table.arrived.push(data.arrived);
             table.dropped.push(data.dropped);

@@ -30,6 +30,8 @@ pub(crate) struct QueueTable {
 pub(crate) struct QueueFlowTable {
     pub queue: Texts,
     pub flow: Texts,
+    /// Number of the flow's group, for warnings.
+    pub group: Vec<u32>,
     pub direction: Texts,
     pub arrived: Vec<u64>,
     pub dropped: Vec<u64>,

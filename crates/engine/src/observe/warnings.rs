@@ -36,6 +36,8 @@ pub(crate) fn of_device_queues(drops: &[DeviceDrops]) -> Option<Warning> {
 const LEAST_DROPS: u64 = 200;
 /// The share of the queue's arrivals from which a flow is judged.
 const LEAST_SHARE: f64 = 0.05;
+/// The loss ratio from which a flow is judged that sends little, because it is locked out.
+const LOCKED_OUT: f64 = 0.5;
 /// How much loss ratios must differ.
 const RATIO: f64 = 10.0;
 /// The probability under independent drops below which they are not independent.
@@ -45,6 +47,7 @@ const SIGNIFICANCE: f64 = 1e-6;
 #[derive(Clone, Copy)]
 struct Losses<'a> {
     flow: &'a str,
+    group: u32,
     arrived: u64,
     dropped: u64,
 }
@@ -64,25 +67,43 @@ pub(crate) fn of_lockstep(queues: &QueueTable, flows: &QueueFlowTable) -> Vec<Wa
     for (place, name) in queues.name.iter().enumerate() {
         let of_queue = (rows.end..flows.arrived.len()).take_while(|&row| &flows.queue[row] == name).count();
         rows = rows.end..rows.end + of_queue;
-        if &queues.discipline[place] != "drop_tail" || queues.dropped[place] < LEAST_DROPS {
+        if &queues.discipline[place] != "drop_tail" {
             continue;
         }
         let least = LEAST_SHARE * queues.arrived[place] as f64;
         let losses: Vec<Losses<'_>> = rows
             .clone()
-            .filter(|&row| &flows.direction[row] == "data")
-            .map(|row| Losses { flow: &flows.flow[row], arrived: flows.arrived[row], dropped: flows.dropped[row] })
-            .filter(|losses| losses.arrived > 0 && losses.arrived as f64 >= least)
+            .filter(|&row| &flows.direction[row] == "data" && flows.arrived[row] > 0)
+            .map(|row| Losses {
+                flow: &flows.flow[row],
+                group: flows.group[row],
+                arrived: flows.arrived[row],
+                dropped: flows.dropped[row],
+            })
             .collect();
-        warnings.extend(lockstep(name, &losses));
+        let (large, small): (Vec<_>, Vec<_>) = losses.into_iter().partition(|losses| losses.arrived as f64 >= least);
+        let in_step = if queues.dropped[place] < LEAST_DROPS { None } else { lockstep(name, &large, &large) };
+        warnings.extend(in_step.or_else(|| {
+            // Other groups may lose more for good reasons: a flood leaves little room for TCP.
+            let is_locked_out =
+                |loser: &Losses<'_>, winner: &Losses<'_>| loser.group == winner.group && loser.ratio() >= LOCKED_OUT;
+            large.iter().find_map(|winner| {
+                let losers: Vec<_> = small.iter().filter(|loser| is_locked_out(loser, winner)).copied().collect();
+                lockstep(name, &[*winner], &losers)
+            })
+        }));
     }
     warnings
 }
 
-fn lockstep(queue: &str, losses: &[Losses<'_>]) -> Option<Warning> {
-    let least = *losses.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()))?;
-    let most = *losses.iter().max_by(|one, other| one.ratio().total_cmp(&other.ratio()))?;
-    let pairs = (losses.len() * (losses.len() - 1) / 2) as f64;
+/// A warning if one of `losers` loses far more of its packets than one of `winners`.
+fn lockstep(queue: &str, winners: &[Losses<'_>], losers: &[Losses<'_>]) -> Option<Warning> {
+    let least = *winners.iter().min_by(|one, other| one.ratio().total_cmp(&other.ratio()))?;
+    let by_loss = |one: &&Losses<'_>, other: &&Losses<'_>| {
+        one.ratio().total_cmp(&other.ratio()).then(one.dropped.cmp(&other.dropped))
+    };
+    let most = *losers.iter().max_by(by_loss)?;
+    let pairs = (winners.len() * losers.len()) as f64;
     if most.ratio() < RATIO * least.ratio() || pairs * probability_of_fewer(least, most) >= SIGNIFICANCE {
         return None;
     }
@@ -120,7 +141,7 @@ mod tests {
     use super::*;
 
     fn losses(flow: &str, dropped: u64, arrived: u64) -> Losses<'_> {
-        Losses { flow, arrived, dropped }
+        Losses { flow, group: 0, arrived, dropped }
     }
 
     #[test]
@@ -133,12 +154,17 @@ mod tests {
 
     #[test]
     fn only_a_difference_that_chance_does_not_explain_is_lockstep() {
-        let warns = |all: &[Losses<'_>]| lockstep("q", all).is_some();
+        let warns = |all: &[Losses<'_>]| lockstep("q", all, all).is_some();
         assert!(warns(&[losses("a", 3, 10_000), losses("b", 300, 1000)]));
         assert!(!warns(&[losses("a", 100, 10_000), losses("b", 15, 1000)]), "less than tenfold");
         assert!(!warns(&[losses("a", 0, 100), losses("b", 4, 100)]), "chance");
         assert!(!warns(&[losses("a", 300, 1000)]), "one flow");
-        let text = lockstep("q", &[losses("a", 3, 10_000), losses("b", 300, 1000)]).map(|warning| warning.text);
+        let locked_out =
+            |dropped, arrived| lockstep("q", &[losses("a", 12, 400_000)], &[losses("b", dropped, arrived)]);
+        assert!(locked_out(13, 21).is_some(), "it sends little, because it loses most of it");
+        assert!(locked_out(1, 2).is_none(), "chance");
+        let (winner, loser) = (losses("a", 3, 10_000), losses("b", 300, 1000));
+        let text = lockstep("q", &[winner], &[loser]).map(|warning| warning.text);
         assert!(text.is_some_and(|text| text.contains("`a` loses 0.030 %") && text.contains("`b` 30.000 %")));
     }
 }
