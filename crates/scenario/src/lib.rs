@@ -15,6 +15,7 @@ pub mod names;
 mod port_spec;
 mod run;
 pub mod schema;
+mod tc;
 mod validate;
 mod warnings;
 
@@ -28,3 +29,4 @@ pub use port_spec::PortSpec;
 #[cfg(feature = "oracle")]
 pub use run::run_in_order;
 pub use run::{run, run_on};
+pub use tc::{TcTarget, described_queues, tc_commands};
