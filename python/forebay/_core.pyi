@@ -22,6 +22,7 @@ __all__ = [
     "__version__",
     "check",
     "choices",
+    "described_queues",
     "draw_address",
     "error_in_toml",
     "exponential",
@@ -39,6 +40,7 @@ __all__ = [
     "run_file",
     "sfb_bins",
     "slowest_rate",
+    "tc_commands",
 ]
 
 __version__: Final[str]
@@ -221,6 +223,10 @@ def queue_cost(
 ) -> _Cost: ...
 def fitted_queue(discipline: str, rate: str, limit: str | None) -> list[tuple[str, str | float]]: ...
 def slowest_rate(text: str, file_name: str, overrides: _Overrides, links: Sequence[str]) -> int | None: ...
+def described_queues(text: str, file_name: str, overrides: _Overrides) -> list[str]: ...
+def tc_commands(
+    text: str, file_name: str, overrides: _Overrides, link: str, device: str, packet_bytes: int
+) -> str | None: ...
 def error_in_toml(
     text: str,
     file_name: str,

@@ -31,6 +31,7 @@ from .options import (
     DelayP95,
     DelayP99,
     Destination,
+    Device,
     DropRate,
     DropsOut,
     DryRun,
@@ -39,10 +40,12 @@ from .options import (
     Interval,
     Jobs,
     Least,
+    LinuxQueue,
     MaxSeeds,
     Most,
     OutputFolder,
     Overrides,
+    PacketBytes,
     PointMaxSeeds,
     PointSeeds,
     PortRate,
@@ -74,6 +77,7 @@ from .scenario import Scenario
 from .seeds import MOST_SEEDS
 from .simulate import run as run_scenario
 from .simulate import run_core
+from .tc import PACKET_BYTES, tc_commands
 
 DONE, BAD_INPUT, INTERNAL_ERROR = 0, 2, 3
 
@@ -412,6 +416,24 @@ def stability(
         scenario, queue=queue, overrides=pairs(overrides), seed=seed, packets=packets, as_json=as_json, out=folder
     )
     raise typer.Exit(status)
+
+
+@app.command()
+def tc(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO.toml", help="The scenario file.", show_default=False)],
+    *,
+    device: Device = "eth0",
+    queue: LinuxQueue = None,
+    packet: PacketBytes = PACKET_BYTES,
+    overrides: Overrides = None,
+) -> None:
+    """Print the tc commands that give an interface of Linux the rate and the queue of a link.
+
+    The output is a shell script. Its comments name everything that Linux does differently or does not have.
+    """
+    loaded = Scenario.load(scenario, pairs(overrides))
+    commands = tc_commands(loaded, device=device, queue=queue, packet_bytes=packet)
+    terminal.write(commands.rstrip())
 
 
 @app.command("list")

@@ -115,6 +115,23 @@ DelayP50 = Annotated[
 SizedQueue = Annotated[
     str | None, typer.Option("--queue", metavar="LINK", help="Queue to size, by its link. Default: the bottleneck's.")
 ]
+LinuxQueue = Annotated[
+    str | None,
+    typer.Option(
+        "--queue", metavar="LINK", help="Queue to set up, by its link. Default: the bottleneck's, or the only one."
+    ),
+]
+Device = Annotated[str, typer.Option("--dev", metavar="NAME", help="The interface of Linux.")]
+PacketBytes = Annotated[
+    int,
+    typer.Option(
+        "--packet",
+        metavar="BYTES",
+        min=40,
+        max=65_535,
+        help="Size of a packet, where Linux counts bytes and the scenario packets, or the reverse.",
+    ),
+]
 SizedKey = Annotated[
     str | None,
     typer.Option("--key", metavar="PATH", help="Queue to size, by the path of its limit in the scenario."),

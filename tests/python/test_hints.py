@@ -84,3 +84,55 @@ def test_values_are_not_taken_for_ranges(text: str) -> None:
 
     (axis,) = parse_axes({"key": text}, lambda _: None)
     assert isinstance(axis, Axis)
+
+
+def _row_of_routers(queues: int = 8) -> str:
+    """So many queues in a row: `r1->r2` and on."""
+    nodes = ['{ name = "a" }', '{ name = "z" }', *(f'{{ name = "r{n}", kind = "router" }}' for n in range(1, queues + 2))]
+    link = '{{ from = "{}", to = "{}", rate = "10 Mbps", delay = "1 ms"{} }}'
+    ends = [link.format("a", "r1", ""), link.format(f"r{queues + 1}", "z", "")]
+    row = [link.format(f"r{n}", f"r{n + 1}", ', queue = "red"') for n in range(1, queues + 1)]
+    flow = '[[flows]]\nname = "f"\nfrom = "a"\nto = "z"\ntransport = "tcp"\n'
+    graph = f"nodes = [{', '.join(nodes)}]\nlinks = [{', '.join(ends + row)}]"
+    return f'duration = "1 s"\n[topology.graph]\n{graph}\n{flow}'
+
+
+@pytest.mark.parametrize("asked", [[], ["--at", "topology.graph.links.r8-r9.queue"]])
+def test_a_graph_names_its_queues_as_the_option_takes_them(forebay: Command, tmp_path: Path, asked: list[str]) -> None:
+    file, out = tmp_path / "row.toml", tmp_path / "out"
+    file.write_text(_row_of_routers(), encoding="utf-8")
+    done = forebay("compare", file, "--queues", "red", "--out", out, *asked)
+    assert done.returncode == 2
+    assert "'topology.graph.links.r8->r9.queue'" in done.stderr
+    assert "topology.graph.links.r1->r2.queue" in done.stderr
+    chosen = "topology.graph.links.r8->r9.queue"
+    assert forebay("compare", file, "--queues", "red", "--seeds", "1", "--out", out, "--at", chosen).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("valid", "mistake", "hint"),
+    [
+        ('queue = "drop_tail"', 'queue = "drop_tail", limit = "9 packets"', "it is a parameter of a discipline"),
+        ("rate =", "bandwidth =", "a link has a `rate`"),
+        ("[[flows]]", "[flows]", "begin each with `[[flows]]`"),
+        ("transport.udp = {", 'transport.udp = { rate = "1 Mbps",', "the pattern of a source has a rate"),
+        ('name = "voice"', 'name = "voice"\nrtt = "10 ms"', "a round trip takes twice the sum"),
+        ('name = "voice"', "name = \u201cvoice\u201d", "quotes must be straight"),
+        ('name = "voice"', 'name = "voice"\necn = True', "expected true"),
+        ("transport.udp =", 'transport = "cubic"  # ', "it is a law of TCP"),
+        ("transport.udp =", 'transport.tcp.congestion_control = "bbr"  # ', "not implemented: `cubic`"),
+    ],
+)
+def test_a_newcomer_is_shown_where_it_belongs(valid: str, mistake: str, hint: str) -> None:
+    with pytest.raises(fb.ScenarioError) as caught:
+        fb.Scenario.from_toml(STAR.replace(valid, mistake, 1))
+    assert hint in " ".join(str(caught.value).split())
+
+
+def test_a_queue_to_size_is_found_among_many(forebay: Command, tmp_path: Path) -> None:
+    file = tmp_path / "row.toml"
+    file.write_text(_row_of_routers(40), encoding="utf-8")
+    done = forebay("size-buffer", file, "--target-utilization", "0.8", "--queue", "r33-r34", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "say which: --queue 'r33->r34' or " in done.stderr
+    assert "or one of 28 more" in done.stderr

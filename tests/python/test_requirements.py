@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -50,6 +51,38 @@ def test_make_installs_only_files_of_these_hashes() -> None:
     installs = [line for line in (ROOT / "Makefile").read_text().splitlines() if "requirements-dev.lock" in line]
     assert any("pip install" in line for line in installs)
     assert all("--require-hashes" in line for line in installs if "pip install" in line)
+
+
+ONLY_THESE = """
+import sys
+from importlib.metadata import packages_distributions
+
+homes, listed = packages_distributions(), set(sys.argv.pop(1).split())
+
+class OnlyThese:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        owners = {owner.lower().replace("_", "-") for owner in homes.get(name.partition(".")[0], [])}
+        return None if owners and not listed & owners else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(OnlyThese, sys.meta_path)
+from forebay.__main__ import main
+main()
+"""
+
+
+def test_the_demo_runs_with_the_packages_that_make_installs_for_it(tmp_path: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    listed = re.search(r"^DEMO_PACKAGES := (.*)$", makefile, re.MULTILINE)
+    assert listed
+    assert set(listed[1].split()) <= requirements().keys()
+    words = ["reproduce", "dbl/fig4", "--quick", "--seeds", "1", "--jobs", "1", "--out", str(tmp_path)]
+    command = [sys.executable, "-c", ONLY_THESE, f"forebay {listed[1]}", *words]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.rglob("*.png"))
 
 
 DENY = """#!/bin/sh

@@ -13,7 +13,7 @@ use serde::de::{
 use serde::forward_to_deserialize_any;
 
 use crate::document::Kind as FileKind;
-use crate::error::{Problem, did_you_mean, list_names};
+use crate::error::{Problem, list_names};
 use crate::tree::{Entry, Node, Place, Value};
 
 /// Reads the tree as `T`, in a file of this kind.
@@ -76,12 +76,17 @@ impl Fault {
                 Problem::at(place, format!("{name}: {why}"), label)
             }
             Kind::WrongType { found, expected } => {
-                Problem::at(place, format!("{name} must be {expected}"), format!("found {found}"))
+                let is_list = found == "a table" && expected == "a list";
+                let help = is_list.then(|| {
+                    let key = name.trim_matches('`');
+                    format!("several tables of one name are a list: begin each with `[[{key}]]`")
+                });
+                Problem::at(place, format!("{name} must be {expected}"), format!("found {found}")).with_help(help)
             }
             Kind::UnknownKey { key, keys } => {
                 let all = format!("keys of {name}: {}", list_names(keys.iter().copied()));
-                let help = match did_you_mean(&key, keys.iter().copied()) {
-                    Some(near) => format!("{near}\n{all}"),
+                let help = match kind.remedy_for_key(&key, keys) {
+                    Some(remedy) => format!("{remedy}\n{all}"),
                     None => all,
                 };
                 Problem::at(place, format!("unknown key `{key}`"), format!("{name} has no such key")).with_help(help)

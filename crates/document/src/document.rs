@@ -16,15 +16,24 @@ pub struct Kind {
     /// Names that its type has and such a file cannot use: messages do not offer them.
     pub not_offered: &'static [&'static str],
     /// Names that other systems have, each with the remedy here: they come before a name that merely looks alike.
-    pub foreign: &'static [(&'static str, &'static str)],
+    pub foreign: &'static [&'static [(&'static str, &'static str)]],
+    /// Keys that are looked for in the wrong place or under the name of another system, each with the remedy.
+    pub misplaced: &'static [(&'static str, &'static str)],
 }
 
 impl Kind {
     /// The remedy for an unknown name: that of a foreign name, or else the nearest of `names`.
     #[must_use]
     pub fn remedy<'a>(&self, written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-        let known = self.foreign.iter().find(|(name, _)| name.eq_ignore_ascii_case(written));
+        let mut known = self.foreign.iter().copied().flatten();
+        let known = known.find(|(name, _)| name.eq_ignore_ascii_case(written));
         known.map(|(_, remedy)| (*remedy).to_owned()).or_else(|| did_you_mean(written, names))
+    }
+
+    /// The remedy for a key that the table does not have: the nearest of `keys`, or else the place where it belongs.
+    pub(crate) fn remedy_for_key(&self, written: &str, keys: &'static [&'static str]) -> Option<String> {
+        let misplaced = || self.misplaced.iter().find(|(key, _)| *key == written);
+        did_you_mean(written, keys.iter().copied()).or_else(|| misplaced().map(|(_, remedy)| (*remedy).to_owned()))
     }
 }
 
@@ -133,7 +142,8 @@ mod tests {
     use super::*;
     use crate::tree::Path;
 
-    const MENU: Kind = Kind { name: "menu", override_example: "soup=cold", not_offered: &[], foreign: &[] };
+    const MENU: Kind =
+        Kind { name: "menu", override_example: "soup=cold", not_offered: &[], foreign: &[], misplaced: &[] };
 
     #[derive(Debug, PartialEq, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -220,7 +230,7 @@ mod tests {
             read.unwrap_err().render(false)
         };
         assert_eq!(kind.remedy("tea", ["water"]).as_deref(), None);
-        let foreign = Kind { foreign: &[("tea", "boil `water`")], ..kind };
+        let foreign = Kind { foreign: &[&[("tea", "boil `water`")]], ..kind };
         assert_eq!(foreign.remedy("tea", ["water", "teas"]).as_deref(), Some("boil `water`"));
         let error = refused("wyne = {}");
         assert!(error.contains("`water`, `whey`") && !error.contains("wine"), "{error}");

@@ -21,11 +21,10 @@ pub(crate) fn not_toml(text: &str, span: Range<usize>, message: &str) -> Problem
             .with_help(given_twice(text, span));
     }
     match unquoted(text, span) {
-        Some(value) => Problem::at(
-            Place { text: 0, span: value.clone() },
-            "this is not TOML: text must be in quotes".into(),
-            format!("expected \"{}\"", &text[value]),
-        ),
+        Some(value) => {
+            let (message, expected) = with_quotes(&text[value.clone()]);
+            Problem::at(Place { text: 0, span: value }, message.into(), format!("expected {expected}"))
+        }
         None => Problem::at(place, format!("this is not TOML: {message}"), "here"),
     }
 }
@@ -38,12 +37,28 @@ fn unquoted(text: &str, span: Range<usize>) -> Option<Range<usize>> {
     let rest = &text[start..];
     let value = &rest[..rest.find([',', ']', '}', '#', '\n', '\r']).unwrap_or(rest.len())];
     let words = value.trim();
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ' | '/' | '%' | ':' | '+');
+    let is_plain = |c: char| c.is_alphanumeric() || " _-./%:+".contains(c) || TYPOGRAPHIC_QUOTES.contains(&c);
     if !words.contains(char::is_alphabetic) || !words.chars().all(is_plain) {
         return None;
     }
     let start = start + (value.len() - value.trim_start().len());
     Some(start..start + words.len())
+}
+
+/// Typographic quotes, which word processors and web pages put in place of `"` and `'`.
+const TYPOGRAPHIC_QUOTES: [char; 6] = ['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}', '\u{201a}'];
+
+/// The message about bare words, and the value in their place.
+fn with_quotes(words: &str) -> (&'static str, String) {
+    let lower = words.to_ascii_lowercase();
+    if matches!(lower.as_str(), "true" | "false") {
+        return ("this is not TOML: `true` and `false` have small letters", lower);
+    }
+    if words.contains(TYPOGRAPHIC_QUOTES) {
+        let plain = words.trim_matches(TYPOGRAPHIC_QUOTES);
+        return ("this is not TOML: quotes must be straight", format!("\"{plain}\""));
+    }
+    ("this is not TOML: text must be in quotes", format!("\"{words}\""))
 }
 
 /// The key that begins at `start` has an inline table as its value; the rest of its line adds to that table.
@@ -89,6 +104,20 @@ mod tests {
             let (message, label, _) = refused(text);
             assert_eq!(message, "this is not TOML: text must be in quotes", "{text}");
             assert_eq!(label, format!("expected \"{expected}\""), "{text}");
+        }
+    }
+
+    #[test]
+    fn letters_and_quotes_of_other_languages_are_shown_in_those_of_toml() {
+        for (text, expected) in [
+            ("ecn = True", "true"),
+            ("a = { ecn = FALSE }", "false"),
+            ("name = \u{201c}tcp\u{201d}", "\"tcp\""),
+            ("rate = \u{2018}10 Mbps\u{2019} # of the link", "\"10 Mbps\""),
+        ] {
+            let (message, label, _) = refused(text);
+            assert!(message.contains("small letters") || message.contains("straight"), "{text}: {message}");
+            assert_eq!(label, format!("expected {expected}"), "{text}");
         }
     }
 

@@ -40,7 +40,7 @@ pub fn append_override(overrides: &mut Vec<(String, String)>, newer: (String, St
 
 /// The keys of a path, without their places and without a judgement: one that [`split`] refuses is whatever it is.
 fn parts(path: &str) -> Vec<String> {
-    let kind = Kind { name: "", override_example: "", not_offered: &[], foreign: &[] };
+    let kind = Kind { name: "", override_example: "", not_offered: &[], foreign: &[], misplaced: &[] };
     let keys = split(path, kind, &|span| Place { text: 0, span });
     keys.map_or_else(|_| vec![path.to_owned()], |keys| keys.into_iter().map(|(key, _)| key).collect())
 }

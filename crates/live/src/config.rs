@@ -143,7 +143,8 @@ const KIND: Kind = Kind {
     name: "configuration",
     override_example: "outbound.rate=50 Mbps",
     not_offered: &["python"],
-    foreign: forebay_qdisc::COUNTERPARTS,
+    foreign: &[forebay_qdisc::COUNTERPARTS],
+    misplaced: &[],
 };
 
 /// The shortest frame that a sender hands over, without padding and frame check sequence.

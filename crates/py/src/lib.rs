@@ -15,6 +15,7 @@ mod replay;
 mod results;
 mod run_file;
 mod scenario;
+mod tc;
 
 use pyo3::prelude::*;
 
@@ -49,6 +50,8 @@ mod _core {
     use crate::run_file::run_file;
     #[pymodule_export]
     use crate::scenario::{check, flow_and_link_names, json_schema, run};
+    #[pymodule_export]
+    use crate::tc::{described_queues, tc_commands};
 
     use super::*;
 

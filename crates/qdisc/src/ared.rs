@@ -155,6 +155,18 @@ impl AredConfig {
         (self.min_threshold.map_or_else(|| aim.min(max / 3.0), value), max, in_bytes)
     }
 
+    /// RED's configuration for a link of `link_rate`, with the automatic settings in it. Thresholds are whole numbers.
+    #[must_use]
+    pub fn red_for(&self, link_rate: Rate) -> RedConfig {
+        let packets_per_second = self.packets_per_second(link_rate);
+        let (min, max, in_bytes) = self.thresholds(packets_per_second);
+        self.red(min, max, in_bytes, packets_per_second)
+    }
+
+    fn packets_per_second(&self, link_rate: Rate) -> f64 {
+        link_rate.bytes_per_second() / self.mean_packet_size.0 as f64
+    }
+
     /// RED's configuration with whole thresholds, which is what is checked.
     fn red(&self, min: f64, max: f64, in_bytes: bool, packets_per_second: f64) -> RedConfig {
         let whole = if in_bytes { QueueSize::Bytes } else { QueueSize::Packets };
@@ -240,7 +252,7 @@ impl Ared {
     /// The first parameter outside its bound.
     pub fn new(config: &AredConfig, link_rate: Rate, salt: u64) -> Result<Self, ParameterError> {
         config.check()?;
-        let packets_per_second = link_rate.bytes_per_second() / config.mean_packet_size.0 as f64;
+        let packets_per_second = config.packets_per_second(link_rate);
         let (min, max, in_bytes) = config.thresholds(packets_per_second);
         let mut red = Red::new(&config.red(min, max, in_bytes, packets_per_second), link_rate, salt)?;
         red.set_thresholds(min, max);

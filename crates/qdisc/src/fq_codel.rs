@@ -122,7 +122,8 @@ impl Default for FqCodelConfig {
 
 impl FqCodelConfig {
     /// The configuration of the CoDel on each queue.
-    fn codel(&self) -> CodelConfig {
+    #[must_use]
+    pub fn codel(&self) -> CodelConfig {
         CodelConfig {
             limit: self.limit,
             target: self.target,

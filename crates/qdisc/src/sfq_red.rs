@@ -110,7 +110,8 @@ impl Default for SfqRedConfig {
 
 impl SfqRedConfig {
     /// The configuration of each bucket's RED.
-    fn bucket(&self) -> RedConfig {
+    #[must_use]
+    pub fn bucket(&self) -> RedConfig {
         let buckets = u64::from(self.buckets);
         RedConfig {
             limit: match self.limit {

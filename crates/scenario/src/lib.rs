@@ -16,6 +16,7 @@ pub mod names;
 mod port_spec;
 mod run;
 pub mod schema;
+mod tc;
 mod validate;
 mod warnings;
 
@@ -29,3 +30,4 @@ pub use port_spec::PortSpec;
 #[cfg(feature = "oracle")]
 pub use run::run_in_order;
 pub use run::{run, run_on};
+pub use tc::{TcTarget, described_queues, tc_commands};

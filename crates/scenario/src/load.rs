@@ -12,8 +12,37 @@ pub(crate) const SCENARIO: Kind = Kind {
     name: "scenario",
     override_example: "flows.tcp.count=10",
     not_offered: &[],
-    foreign: forebay_qdisc::COUNTERPARTS,
+    foreign: &[forebay_qdisc::COUNTERPARTS, forebay_tcp::COUNTERPARTS],
+    misplaced: MISPLACED,
 };
+
+const OF_THE_QUEUE: &str = "it is a parameter of a discipline: `queue.drop_tail = { limit = \"100 packets\" }`, \
+                            `queue.red = { min_threshold = \"10 packets\" }`";
+const OF_TCP: &str = "it is a parameter of TCP: `transport.tcp = { congestion_control = \"cubic\" }`";
+const OF_A_TOPOLOGY: &str = "it is a key of the topology: `topology.star.bottleneck.queue`";
+
+/// Keys that a scenario has elsewhere, or under another name.
+const MISPLACED: &[(&str, &str)] = &[
+    ("limit", OF_THE_QUEUE),
+    ("min_threshold", OF_THE_QUEUE),
+    ("max_threshold", OF_THE_QUEUE),
+    ("target", OF_THE_QUEUE),
+    ("congestion_control", OF_TCP),
+    ("preset", OF_TCP),
+    ("sack", OF_TCP),
+    ("access", OF_A_TOPOLOGY),
+    ("bottleneck", OF_A_TOPOLOGY),
+    ("links", OF_A_TOPOLOGY),
+    ("queue", OF_A_TOPOLOGY),
+    ("bandwidth", "a link has a `rate`"),
+    ("capacity", "a link has a `rate`"),
+    ("latency", "a link has a `delay`"),
+    ("rtt", "links have a `delay` each: a round trip takes twice the sum along the path, and the wait in queues"),
+    (
+        "rate",
+        "the pattern of a source has a rate: `transport.udp = { packet = \"1000 B\", constant = { rate = \"5 Mbps\" } }`",
+    ),
+];
 
 /// A scenario that has passed validation: it can be built and run.
 #[derive(Clone, Debug)]

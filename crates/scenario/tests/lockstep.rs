@@ -99,6 +99,53 @@ fn two_senders_of_frames_at_the_line_rate_share_the_output() {
     assert!(most < 1.1 * least, "{least} to {most} Mb/s");
 }
 
+/// Hosts of an Ethernet whose switch has drop-tail outputs.
+fn ethernet(duration: &str, link: &str, limit: u32, from: &str, transport: &str) -> String {
+    format!(
+        r#"
+        duration = "{duration}"
+        [topology.ethernet]
+        link = {link}
+        queue.drop_tail = {{ limit = "{limit} packets" }}
+        switch = {{ memory = "8 MB" }}
+        switches = [{{ name = "S", nodes = ["a", "b", "c", "d", "z"] }}]
+        [[flows]]
+        name = "t"
+        count = 4
+        from = {from}
+        to = "z"
+        transport.{transport}
+        "#
+    )
+}
+
+/// Both senders fill their links, so that one of them may lose more in a run; but neither is favored over many runs.
+#[test]
+fn two_udp_senders_at_the_line_rate_win_alike_over_seeds() {
+    let link = r#"{ rate = "100 Gbps", delay = "500 ns" }"#;
+    let udp = r#"udp = { packet = "1500 B", constant = { rate = "100 Gbps" } }"#;
+    let share = |from: &str, seed| {
+        let text = ethernet("2 ms", link, 1000, from, udp).replace("count = 4", "count = 2");
+        let goodputs = goodputs(&simulate(&text, seed, &[]));
+        goodputs[0].1 / (goodputs[0].1 + goodputs[1].1)
+    };
+    let shares = |from: &str| (1..=20).map(|seed| share(from, seed)).collect::<Vec<f64>>();
+    let (one, other) = (shares(r#"["a", "b"]"#), shares(r#"["b", "a"]"#));
+    assert!(one.iter().zip(&other).all(|(one, other)| (one + other - 1.0).abs() < 1e-9), "{one:?} {other:?}");
+    let mean = one.iter().sum::<f64>() / 20.0;
+    assert!((0.35..0.65).contains(&mean), "{one:?}");
+}
+
+#[test]
+fn tcp_flows_of_an_ethernet_share_a_drop_tail_output() {
+    let link = r#"{ rate = "1 Gbps", delay = "50 us" }"#;
+    let text = ethernet("2 s", link, 100, r#"["a", "b", "c", "d"]"#, r#"tcp = { preset = "linux" }"#);
+    for seed in 1..=3 {
+        let (least, most) = least_and_most(&simulate(&text, seed, &[("warmup", "500 ms")]));
+        assert!(most < 5.0 * least, "seed {seed}: {least} to {most} Mb/s");
+    }
+}
+
 /// Two groups of one transport each, in both orders.
 fn in_both_orders(transports: [&str; 2], keys: &str) {
     let group = |name: &str, transport: &str| format!("[[flows]]\nname = \"{name}\"\ncount = 2\n{transport}\n");

@@ -151,3 +151,34 @@ fn a_flow_that_is_to_stop_before_it_starts_sends_nothing() {
         assert_eq!(sent[2], 0);
     }
 }
+
+/// Two leaves and two spines: the model uses one spine, and a run says so.
+#[test]
+fn a_run_over_one_of_two_spines_warns_and_has_the_capacity_of_one() {
+    let link = |from: &str, to: &str| {
+        let rate = if to == "z" { 10 } else { 1 };
+        format!("{{ from = '{from}', to = '{to}', rate = '{rate} Gbps', delay = '1 us' }},")
+    };
+    let ends = [("a", "L1"), ("b", "L1"), ("L1", "S1"), ("L1", "S2"), ("S1", "L2"), ("S2", "L2"), ("L2", "z")];
+    let links: String = ends.iter().map(|(from, to)| link(from, to)).collect();
+    let routers: String =
+        ["L1", "L2", "S1", "S2"].map(|name| format!("{{ name = '{name}', kind = 'router' }},")).concat();
+    let text = format!(
+        "duration = '5 ms'
+        [topology.graph]
+        nodes = [{{ name = 'a' }}, {{ name = 'b' }}, {{ name = 'z' }}, {routers}]
+        links = [{links}]
+        [[flows]]
+        name = 'f'
+        count = 2
+        from = ['a', 'b']
+        to = 'z'
+        transport.udp = {{ packet = '1500 B', poisson = {{ rate = '800 Mbps' }} }}"
+    );
+    let scenario = Scenario::load(&text, "spines.toml", &[]).unwrap_or_else(|error| panic!("{error}"));
+    let result = run(&scenario, None, None, &mut |_| true).unwrap();
+    let warns = |text: &str| result.warnings.iter().any(|warning| warning.text.contains(text));
+    assert!(warns("`a` to `z` has 2 equally short paths"), "{:?}", result.warnings);
+    let total: f64 = result.flows.floats("goodput_bps").iter().sum();
+    assert!(total < 1e9, "{total}");
+}

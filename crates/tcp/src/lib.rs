@@ -32,6 +32,7 @@ extern crate alloc;
 mod bic;
 mod config;
 mod connection;
+mod counterparts;
 mod cubic;
 mod fack;
 mod hystart;
@@ -64,6 +65,7 @@ pub use config::{
     SlowStart, TcpConfig,
 };
 pub use connection::SenderCounters;
+pub use counterparts::COUNTERPARTS;
 pub use cubic::{Cubic, CubicArithmetic, CubicConfig};
 use forebay_units::require;
 pub use forebay_units::{Bytes, ParameterError, Span, Time};

@@ -11,7 +11,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError, ScenarioError
-from forebay.names import remedy_for
+from forebay.names import listed, remedy_for
 from forebay.scenario import Scenario, override_texts
 
 from .fit import Fitted, fitted_to
@@ -162,7 +162,7 @@ def find_place(scenario: Scenario, at: str | None) -> Place:
     if keys[-1] != "queue":
         message = f"--at {path}: this is not a queue\nhint: name its key, such as {_default_path(kind, table)}"
         raise InputError(message)
-    return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind))
+    return Place(path, _links_at(keys, kind, table, scenario.links) or _no_queue(path, kind, table))
 
 
 def _default_path(kind: str, table: dict[str, Any]) -> str:
@@ -174,13 +174,24 @@ def _default_path(kind: str, table: dict[str, Any]) -> str:
         return "topology.switch.output.queue"
     if kind == "ethernet":
         return "topology.ethernet.queue"
-    described = [index for index, link in enumerate(table["links"]) if "queue" in link]
+    described = _described(table)
     if len(described) == 1:
-        return f"topology.graph.links.{described[0]}.queue"
-    names = " or ".join(f"topology.graph.links.{index}.queue" for index in described[:3])
+        return described[0]
     message = f"a graph has no single bottleneck: {len(described)} of its links have a queue"
-    message += f"\nhint: choose one: --at {names or 'topology.graph.links.0.queue'}"
-    raise InputError(message)
+    raise InputError(f"{message}\nhint: {_choices(described, '')}")
+
+
+def _choices(paths: list[str], wanted: str) -> str:
+    """Return a hint with the paths, those like the wanted one first. A shell needs quotes around `>`."""
+    if not paths:
+        return "--at topology.graph.links.0.queue is the queue of the first link"
+    quoted = [f"'{path}'" if ">" in path else path for path in paths]
+    return f"try --at {quoted[0]}" if len(quoted) == 1 else f"--at takes one of {listed(quoted, wanted)}"
+
+
+def _described(graph: dict[str, Any]) -> list[str]:
+    """Return the paths of the queues that a graph describes."""
+    return [f"topology.graph.links.{it['from']}->{it['to']}.queue" for it in graph["links"] if "queue" in it]
 
 
 def _links_at(keys: list[str], kind: str, table: dict[str, Any], links: Sequence[str]) -> tuple[str, ...]:
@@ -210,10 +221,10 @@ def _is_ethernet_switch(node: dict[str, Any]) -> bool:
     return kind == "ethernet_switch" or (isinstance(kind, dict) and "ethernet_switch" in kind)
 
 
-def _no_queue(path: str, kind: str) -> tuple[str, ...]:
-    known = {"graph": "links.0.queue", "chain": "link.queue", "switch": "output.queue", "ethernet": "queue"}
-    remedy = known.get(kind, "bottleneck.queue")
-    message = f"--at {path}: the scenario has no such queue\nhint: try --at topology.{kind}.{remedy}"
+def _no_queue(path: str, kind: str, table: dict[str, Any]) -> tuple[str, ...]:
+    known = {"chain": "link.queue", "switch": "output.queue", "ethernet": "queue"}
+    paths = _described(table) if kind == "graph" else [f"topology.{kind}.{known.get(kind, 'bottleneck.queue')}"]
+    message = f"--at {path}: the scenario has no such queue\nhint: {_choices(paths, path)}"
     raise InputError(message)
 
 

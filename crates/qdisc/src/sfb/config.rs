@@ -134,7 +134,10 @@ pub(crate) const DEFAULT_RATE_LIMIT: Rate = match Rate::new(160_000) {
 
 impl SfbConfig {
     /// Checks every field but `limit`; returns the size of a bin and its limit in packets.
-    pub(super) fn check(&self) -> Result<(u32, u32), ParameterError> {
+    ///
+    /// # Errors
+    /// The first parameter outside its bound.
+    pub fn check(&self) -> Result<(u32, u32), ParameterError> {
         let bin_size = check_bins(self.limit, self.levels, self.bins, self.bin_size)?;
         let bin_limit = self.bin_limit.unwrap_or(bin_size);
         require(bin_limit >= bin_size, "bin_limit", "be at least `bin_size`, or no probability ever rises")?;

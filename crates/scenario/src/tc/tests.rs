@@ -1,0 +1,148 @@
+//! The script of each discipline as a text that a person can read, and the rules of numbers.
+
+use forebay_units::{Rate, Span};
+
+use super::*;
+
+const TARGET: TcTarget<'_> = TcTarget { device: "eth0", packet_bytes: 1500 };
+
+fn scenario(queue: &str, rest: &str) -> Scenario {
+    let text = format!(
+        r#"
+        duration = "1 s"
+        [topology.star]
+        access = {{ rate = "1 Gbps", delay = "1 ms" }}
+        bottleneck = {{ rate = "20 Mbps", delay = "10 ms"{rest}, queue.{queue} }}
+        [[flows]]
+        name = "tcp"
+        transport = "tcp"
+        "#
+    );
+    Scenario::load(&text, "test.toml", &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The lines that belong to the queue alone.
+fn queue_lines(queue: &str) -> String {
+    let script = tc_commands(&scenario(queue, ""), "bottleneck", TARGET).unwrap();
+    let of_queue = script.lines().skip(4).take_while(|line| !line.starts_with("# Delay and loss"));
+    format!("{queue}\n{}\n\n", of_queue.map(|line| format!("  {line}\n")).collect::<String>().trim_end())
+}
+
+/// Queues with their defaults, and with every parameter that has a counterpart.
+const QUEUES: [&str; 30] = [
+    "drop_tail = {}",
+    r#"drop_tail = { limit = "75 KB" }"#,
+    "red = {}",
+    r#"red = { limit = "120 KB", min_threshold = "30 KB", max_threshold = "90 KB", ecn = true, gentle = true }"#,
+    "red = { wait = true, small_queue_guard = true, byte_mode = true, ecn = true, hard_drop = false }",
+    "ared = {}",
+    r#"ared = { min_threshold = "20 packets", weight = 0.002, gentle = false, top = 0.3 }"#,
+    "codel = {}",
+    r#"codel = { limit = "150 KB", square_root = "newton16", ecn = true, ce_threshold = "1 ms", target = "550 ns" }"#,
+    "fq_codel = {}",
+    r#"fq_codel = { preset = "linux", limit = "10240 packets", flows = 1024, quantum = "300 B", ecn = false }"#,
+    "pie = {}",
+    r#"pie = { alpha = 0.2, ecn = true, byte_mode = true, derandomize = true, max_burst = "100 ms" }"#,
+    "sfq = {}",
+    r#"sfq = { buckets = 46, quantum = "1514 B", perturbation_interval = "10 s", bucket_limit = "40 packets" }"#,
+    "sfq_red = {}",
+    "drr = {}",
+    "drr = { buckets = 64, steal_from_head = true, weights = [{ class = 1, weight = 2 }] }",
+    "sfb = {}",
+    r#"sfb = { limit = "1000 packets", levels = 8, bins = 16, bin_size = 19, bin_limit = 24, increment = 0.00050354,
+  decrement = 0.000045776, rate_limit = "120 kbps", burst = "30 KB", rate_limit_scope = "linux", parole_time = "0 s",
+  rehash_interval = "600 s" }"#,
+    "choke = {}",
+    r#"choke = { limit = "300 KB", candidates = 3, ecn = true }"#,
+    "cobalt = {}",
+    "dbl = {}",
+    "breathe = {}",
+    "sfred = {}",
+    "blue = {}",
+    "pi = {}",
+    r#"cbq.classes = [{ name = "voice", classes = [1], priority = 0, rate = "2 Mbps", queue.drop_tail = {} },
+  { name = "web", share = 3, priority = 1, queue.fq_codel = {} }, { name = "rest", priority = 1, queue.dbl = {} }]"#,
+    r#"cbq.classes = [{ name = "a", share = 1, classes = [0], queue.red = {} }, { name = "b", share = 3, queue.pie = {} }]"#,
+];
+
+/// Set `FOREBAY_GOLDEN_UPDATE=1` to write the file; read the difference.
+#[test]
+fn each_discipline_becomes_these_commands() {
+    let found: String = QUEUES.iter().map(|queue| queue_lines(queue)).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/src/tc/commands.txt");
+    if std::env::var_os("FOREBAY_GOLDEN_UPDATE").is_some() {
+        std::fs::write(path, &found).unwrap();
+    }
+    assert_eq!(found, std::fs::read_to_string(path).unwrap());
+}
+
+#[test]
+fn delay_and_loss_are_netem_behind_the_queue() {
+    let script = tc_commands(&scenario("codel = {}", ", loss = 0.0001"), "bottleneck", TARGET).unwrap();
+    assert_eq!(
+        script,
+        "# bottleneck: 20 Mbps, codel\n\
+         # Linux counts the 14 bytes of an Ethernet header in each packet; the scenario does not.\n\
+         # Segmentation offload makes packets of 64 KB: ethtool -K eth0 tso off gso off gro off\n\
+         tc qdisc replace dev eth0 root handle 1: tbf rate 20mbit burst 1600 limit 1600\n\
+         # square_root = \"exact\": Linux computes as with \"newton16\".\n\
+         tc qdisc add dev eth0 parent 1:1 handle 10: codel limit 1000 target 5ms interval 100ms noecn\n\
+         # Delay and loss come after the queue. At the other end of the link, if eth0 receives there:\n\
+         #   ip link add ifb0 type ifb && ip link set ifb0 up\n\
+         #   tc qdisc add dev eth0 handle ffff: ingress\n\
+         #   tc filter add dev eth0 parent ffff: matchall action mirred egress redirect dev ifb0\n\
+         #   tc qdisc add dev ifb0 root netem limit 1000 delay 10ms loss 0.01%\n\
+         # To remove it: tc qdisc del dev eth0 root\n"
+    );
+}
+
+#[test]
+fn only_described_queues_are_offered_but_any_link_can_be_asked_for() {
+    let scenario = scenario("codel = {}", "");
+    assert_eq!(described_queues(&scenario), ["bottleneck"]);
+    let unlimited = tc_commands(&scenario, "reverse", TARGET).unwrap();
+    assert!(unlimited.contains("pfifo limit 1000000"), "{unlimited}");
+    assert_eq!(tc_commands(&scenario, "bottelneck", TARGET), None);
+}
+
+#[test]
+fn every_line_is_a_command_or_a_comment() {
+    for queue in QUEUES {
+        let script = tc_commands(&scenario(queue, ", loss = 0.1"), "bottleneck", TARGET).unwrap();
+        for line in script.lines() {
+            assert!(line.starts_with("# ") || line.starts_with("tc "), "{line}");
+        }
+    }
+}
+
+#[test]
+fn the_assured_rates_of_classes_fit_into_the_link() {
+    for queue in &QUEUES[28..] {
+        let script = tc_commands(&scenario(queue, ""), "bottleneck", TARGET).unwrap();
+        let of_leaves = script.lines().filter(|line| line.contains("parent 1:1 classid"));
+        let rates = of_leaves.map(|line| line.split(" rate ").nth(1).unwrap().split(' ').next().unwrap());
+        let bits = |text: &str| {
+            let number: u64 = text.trim_end_matches(char::is_alphabetic).parse().unwrap();
+            number
+                * if text.ends_with("mbit") {
+                    1_000_000
+                } else if text.ends_with("kbit") {
+                    1000
+                } else {
+                    1
+                }
+        };
+        let total: u64 = rates.map(bits).sum();
+        assert!((1..=20_000_000).contains(&total), "{script}");
+    }
+}
+
+#[test]
+fn numbers_have_units_that_tc_reads() {
+    let rates = [20_000_000, 1_500_000, 64_001].map(|bits| rate(Rate::new(bits).unwrap()));
+    assert_eq!(rates, ["20mbit", "1500kbit", "64001bit"]);
+    let spans = [5_000_000_000, 550_000, 1_500_000_000, 1_000_000_000_000].map(Span::from_picoseconds);
+    assert_eq!(spans.map(time), ["5ms", "1us", "1500us", "1s"]);
+    assert_eq!(spans.map(exact_time), ["5ms", "550ns", "1500us", "1s"]);
+    assert_eq!([0.02, 0.0005, 1.0, 0.000_045_776, 100.0].map(number), ["0.02", "0.0005", "1", "0.000045776", "100"]);
+}

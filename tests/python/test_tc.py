@@ -1,0 +1,137 @@
+"""`forebay tc`: the choice of the queue, and a real `tc` that accepts every command."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import forebay as fb
+from conftest import Command
+from forebay.tc import tc_commands
+
+STAR = """
+duration = "1 s"
+[topology.star]
+access = { rate = "1 Gbps", delay = "0 s" }
+bottleneck = { rate = "1 Gbps", delay = "1 s", queue = "QUEUE" }
+[[flows]]
+name = "req"
+transport.udp = { packet = "500 B", poisson = { rate = "9600 kbps" } }
+"""
+CHAIN = """
+duration = "1 s"
+[topology.chain]
+hops = 20
+access = { rate = "100 Mbps", delay = "1 ms" }
+link = { rate = "10 Mbps", delay = "1 ms", queue = "red" }
+[[flows]]
+name = "tcp"
+transport = "tcp"
+"""
+CBQ = {
+    "classes": [
+        {"name": "voice", "classes": [0, 3], "rate": "2 Mbps", "queue": "drop_tail"},
+        {"name": "rest", "share": 3, "priority": 1, "queue": "fq_codel"},
+    ]
+}
+QUEUES = [entry["name"] for entry in fb._core.choices() if entry["kind"] == "discipline" and entry["name"] != "python"]
+
+
+def scenario(queue: str) -> fb.Scenario:
+    value = {queue: CBQ} if queue == "cbq" else queue
+    text = STAR.replace("QUEUE", "drop_tail")
+    return fb.Scenario.from_toml(text, overrides={"topology.star.bottleneck.queue": value})
+
+
+def test_the_bottleneck_is_the_default_and_links_are_chosen_by_name(forebay: Command, tmp_path: Path) -> None:
+    star, chain = tmp_path / "star.toml", tmp_path / "chain.toml"
+    star.write_text(STAR.replace("QUEUE", "codel"), encoding="utf-8")
+    chain.write_text(CHAIN, encoding="utf-8")
+    done = forebay("tc", star, "--dev", "wan0")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "tc qdisc replace dev wan0 root handle 1: tbf rate 1000mbit" in done.stdout
+    assert "codel limit 1000 target 5ms interval 100ms noecn" in done.stdout
+    assert "pfifo limit 1000000" in forebay("tc", star, "--queue", "reverse").stdout
+    several = forebay("tc", chain)
+    assert several.returncode == 2
+    assert "20 links have a queue: choose one with --queue" in several.stderr
+    assert "hop-1, hop-2" in several.stderr
+    misspelt = forebay("tc", chain, "--queue", "hop_12")
+    assert misspelt.returncode == 2
+    assert "did you mean hop-12?" in misspelt.stderr
+    assert "red limit" in forebay("tc", chain, "--queue", "hop-12").stdout
+
+
+def test_a_name_that_the_shell_would_run_is_no_interface(forebay: Command, tmp_path: Path) -> None:
+    star = tmp_path / "star.toml"
+    star.write_text(STAR.replace("QUEUE", "codel"), encoding="utf-8")
+    done = forebay("tc", star, "--dev", "eth0; reboot")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is not the name of an interface" in done.stderr
+
+
+def test_packets_become_bytes_of_the_size_that_is_given() -> None:
+    assert "limit 1000000 min 5000 max 15000" in tc_commands(scenario("red"), packet_bytes=1000)
+
+
+def test_netem_has_room_for_every_packet_in_flight() -> None:
+    """The case `netem-limit`: netem's limit counts delayed packets, and 1000 of them lost 58 % of this traffic."""
+    (netem,) = [line for line in tc_commands(scenario("drop_tail")).splitlines() if "root netem" in line]
+    words = netem.split()
+    assert int(words[words.index("limit") + 1]) > 2400
+    assert "delay 1s" in netem
+    run = fb.run(scenario("drop_tail"), overrides={"duration": "3 s"})
+    assert run.flows["packets_dropped"].sum() == 0
+
+
+def test_a_discipline_that_linux_does_not_have_is_named() -> None:
+    commands = tc_commands(scenario("breathe"))
+    assert "# breathe: Linux has no such discipline. A FIFO with the same limit takes its place." in commands
+
+
+def _in_namespace(script: str) -> subprocess.CompletedProcess[str]:
+    """Run the script where `eth0` is one end of a veth pair."""
+    setup = "ip link add eth0 type veth peer name peer && ip link set eth0 up && ip link set peer up || exit 77\n"
+    return subprocess.run(["unshare", "-n", "sh", "-c", setup + script], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def namespace() -> None:
+    if os.geteuid() != 0 or not all(map(shutil.which, ("tc", "ip", "unshare"))):
+        pytest.skip("needs root, tc, ip and unshare")
+    if _in_namespace("true").returncode != 0:
+        pytest.skip("this machine makes no network namespaces with veth interfaces")
+
+
+# A kernel without a module refuses the qdisc; `tc` has read the whole command by then.
+NOT_BUILT_IN = ("kind is unknown", "TC classifier not found", "Parent Qdisc doesn't exists")
+HARMLESS = ("We have an error talking to the kernel", "RTNETLINK answers", "RED: WARNING. Burst")
+
+
+def _refused(commands: list[str]) -> list[str]:
+    """Return what `tc` finds wrong with the commands."""
+    complaints = _in_namespace("\n".join(commands)).stderr.splitlines()
+    return [line for line in complaints if not line.startswith(HARMLESS) and not any(it in line for it in NOT_BUILT_IN)]
+
+
+@pytest.mark.usefixtures("namespace")
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_real_tc_accepts_every_command(queue: str) -> None:
+    lines = tc_commands(scenario(queue)).splitlines()
+    commands = [line for line in lines if line.startswith("tc ")]
+    # Those for the machine at the other end are comments.
+    elsewhere = [line.removeprefix("#   ") for line in lines if line.startswith("#   tc ")]
+    assert len(commands) >= 2
+    assert len(elsewhere) == 3
+    assert _refused(commands) == []
+    assert _refused([line.replace("ifb0", "peer") for line in elsewhere]) == []
+
+
+@pytest.mark.usefixtures("namespace")
+def test_the_check_finds_what_tc_does_not_take() -> None:
+    assert _refused(["tc qdisc add dev eth0 root codel target 5parsecs"]) != []
+    assert _refused(["tc qdisc add dev eth0 root tbf rate 1mbit limit 1600"]) != []
