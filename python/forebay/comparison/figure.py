@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from forebay.figure import COLOURS, Figure, literal, new_figure, style
+from forebay.figure import COLOURS, Figure, is_wide, literal, new_figure, style
 from forebay.measured import Column, size_text
 
 from .table import columns_of, measured_text
@@ -167,9 +167,7 @@ def _spans(axes: Axes, columns: list[Column]) -> None:
         axes.plot(low, positions, "|", color=colour, markersize=7, label="delay p50" if first else None)
         axes.plot(high, positions, "d", color=colour, markersize=4, label="delay p99" if first else None)
         found += [low, high]
-    known = np.concatenate(found)
-    known = known[np.isfinite(known) & (known > 0)]
-    if known.size and known.max() > _SPREAD * known.min():
+    if is_wide(np.concatenate(found)):
         axes.set_xscale("log")
         # Between powers of ten there is no room for numbers.
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from forebay.figure import is_wide
 from forebay.sweeps.axes import number_of
 from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep
 
-from .parts import Values, is_wide
+from .parts import Values
 
 
 @dataclass(frozen=True)

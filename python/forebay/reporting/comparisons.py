@@ -11,10 +11,11 @@ import numpy as np
 
 from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, measured_text
+from forebay.figure import is_wide
 from forebay.measured import Column
 
 from .differences import of_comparison
-from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values, is_wide
+from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
 from .tables import NONE, name_cell
 
 _MEANINGS = {

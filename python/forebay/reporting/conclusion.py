@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from forebay.quantity import scale
+from forebay.congestion import congested
+from forebay.quantity import text_with_unit
 from forebay.result import Result
-
-from .congestion import congested
 
 _STARVES_BELOW = 0.1
 """Of an even share of the link."""
@@ -178,10 +177,15 @@ def _waiting(flows: pl.DataFrame, hot: _Hot) -> str:
 
 
 def _pause(result: Result) -> str:
-    ports = [frame for frame in (result.queues, result.adapters) if "paused_s" in frame.columns]
+    frames = ((result.queues, "{}"), (result.adapters, "the adapter of {}"))
+    ports = [
+        frame.select(pl.format(words, "name").alias("name"), "paused_s")
+        for frame, words in frames
+        if "paused_s" in frame.columns
+    ]
     if not ports:
         return ""
-    stopped = pl.concat([frame.select("name", "paused_s") for frame in ports]).filter(pl.col("paused_s") > 0)
+    stopped = pl.concat(ports).filter(pl.col("paused_s") > 0)
     if stopped.is_empty():
         return "No port is stopped by PAUSE."
     name, paused_s = stopped.sort("paused_s", descending=True, maintain_order=True).row(0)
@@ -203,5 +207,4 @@ def _rate(bps: float) -> str:
 
 
 def _text(quantity: str, value: float) -> str:
-    unit = scale(quantity, value)
-    return f"{unit.text(value, 3)} {unit.unit}"
+    return text_with_unit(quantity, value, 3)

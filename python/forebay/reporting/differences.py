@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from forebay.comparison.result import Comparison
-from forebay.quantity import CI, scale
+from forebay.quantity import CI, text_with_unit
 from forebay.runs.statistics import Estimate, differ
 from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep
@@ -163,8 +163,7 @@ def _value(metric: _Metric, estimate: Estimate) -> str:
     quantity = metric.name.rpartition(".")[2]
     if quantity in ("loss", "utilization"):
         return f"{100 * estimate.mean:.3g} %"
-    unit = scale(quantity, estimate.mean)
-    return f"{unit.text(estimate.mean, 3)} {unit.unit}".strip()
+    return text_with_unit(quantity, estimate.mean, 3)
 
 
 def _named(names: Sequence[str]) -> str:

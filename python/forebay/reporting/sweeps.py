@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from forebay.figure import is_wide
 from forebay.quantity import CI, Scale, label, scale, title
 from forebay.runs.measures import GROUP_METRICS
 from forebay.runs.outcome import Outcome
@@ -20,8 +21,8 @@ from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, goes_along, is_grid
 from .differences import of_sweep
-from .over_time import total
-from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values, is_wide
+from .over_time import against_time, total
+from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values
 from .tables import table_of
 
 _MOST_MAPS = 6
@@ -213,11 +214,9 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
     if sums:
         unit = scale("goodput_bps", max(float(np.nanmax(line.y, initial=0.0)) for line in sums.values()))
         lines = [Line(line.name, line.x, line.y / unit.divisor) for line in sums.values()]
-        charts.append(Lines("Goodput of all flows over time", "Time (s)", label("goodput_bps", unit), lines, note=note))
+        charts.append(against_time("Goodput of all flows over time", label("goodput_bps", unit), lines, note=note))
     for queue, found in list(queues.items())[:MOST_LINES]:
-        charts.append(
-            Lines(f"Queue {queue} over time", "Time (s)", "Length (packets)", list(found.values()), note=note)
-        )
+        charts.append(against_time(f"Queue {queue} over time", "Length (packets)", list(found.values()), note=note))
     return charts
 
 
