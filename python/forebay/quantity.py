@@ -84,4 +84,9 @@ def title(quantity: str) -> str:
 
 def label(quantity: str, unit: Scale) -> str:
     """Name and unit for an axis: "Goodput (Mb/s)"."""
-    return f"{title(quantity)} ({unit.unit})" if unit.unit else title(quantity)
+    return with_unit(title(quantity), unit)
+
+
+def with_unit(name: str, unit: Scale) -> str:
+    """Return a name with its unit in parentheses."""
+    return f"{name} ({unit.unit})" if unit.unit else name

@@ -102,6 +102,9 @@ class Comparison:
     """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters of each queue that were not given and follow from the link and its buffer, by its label."""
+    several_queues: bool = False
+    """Whether `utilization` and `length_mean_packets` are means over several queues, such as all ports of an Ethernet.
+    """
 
     def plot(self) -> Figure:
         """Draw all of it as one matplotlib figure with a row per queue."""
@@ -144,7 +147,11 @@ class Comparison:
             groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
             rows.append({**row, "parameters": self.parameters[row["queue"]], "groups": groups})
         document = {name: getattr(self, name) for name in _FACTS}
-        facts = {"left_out": list(self.left_out), "fitted": {label: dict(it) for label, it in self.fitted.items()}}
+        facts: Document = {
+            "left_out": list(self.left_out),
+            "fitted": {label: dict(it) for label, it in self.fitted.items()},
+            "several_queues": self.several_queues,
+        }
         return document | {"queues": rows, "runs": self.runs.to_dicts()} | facts
 
     def to_json(self) -> str:
@@ -190,6 +197,7 @@ class Comparison:
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
                 fitted=document.get("fitted", {}),
+                several_queues=document.get("several_queues", False),
             )
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from forebay.comparison.result import Comparison
-from forebay.comparison.table import columns_of, measured_text
+from forebay.comparison.table import columns_of, delay_columns, measured_text
 from forebay.figure import is_wide
-from forebay.measured import Column
+from forebay.measured import Column, link_section
 
 from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
@@ -25,6 +25,7 @@ _MEANINGS = {
     "Loss": "packets dropped at the queue, as a share of those that arrived there",
     "Delay": "one-way delay of delivered packets, from the source's sending to the sink; median and 99th percentile of "
     "each flow, averaged over the flows of a group by the packets they delivered",
+    "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
     "Link": "share of the time in which the link behind the queue was sending; packets waiting, averaged over time",
     "State": "the most memory that the discipline's own tables and books were seen to take; the packets queued, and "
     "their queue, are not part of it",
@@ -43,6 +44,8 @@ def title_of(comparison: Comparison) -> str:
 def comparison_section(comparison: Comparison) -> Section:
     """Charts, the table, what its words mean, the queues as they were run, and the scenario."""
     columns = columns_of(comparison, every=True)
+    after = max(place for place, column in enumerate(columns) if column.section == "Delay") + 1
+    columns[after:after] = delay_columns(comparison)
     queues = "\n".join(f"{label}: {queue}" for label, queue in comparison.parameters.items())
     parts: list[Part] = [
         Charts("Figures", _charts(comparison, columns)),
@@ -106,15 +109,25 @@ def _inline(value: object) -> str:
 
 def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
     names = comparison.table.get_column("queue").to_list()
-    of = {section: [column for column in columns if column.section == section] for section in _MEANINGS | {"Cost": ""}}
+    of: dict[str, list[Column]] = {}
+    for column in columns:
+        of.setdefault(column.section, []).append(column)
+    several = comparison.several_queues
+    even = None if several else _even_share(comparison, of["Goodput of a flow"])
     goodput, loss = of["Goodput of a flow"], [it for it in of["Loss"] if it.heading != "all"]
     state, cpu = of["Cost"]
     charts = [
-        _marks("Goodput of a flow", f"Per flow ({goodput[0].unit})", names, goodput, _even_share(comparison, goodput)),
+        _marks("Goodput of a flow", f"Per flow ({goodput[0].unit})", names, goodput, even),
         _bars("Fairness: Jain's index of all flows", "Jain's index", names, of["Fairness"][0]),
         _marks("Loss", "Packets at the queue (%)", names, loss),
         _spans(names, of["Delay"]),
-        _bars("Link used", "Of its time (%)", names, of["Link"][0]),
+        *(_marks(it, f"{it} ({of[it][0].unit})", names, of[it]) for it in ("Mean delay", "Jitter") if it in of),
+        _bars(
+            "Mean utilization of all ports" if several else "Link used",
+            "Of the time (%)",
+            names,
+            of[link_section(several_queues=several)][0],
+        ),
         _marks("Memory of the discipline", "State (B)", names, [state]),
         _bars("CPU time of the discipline", "Per packet (ns)", names, cpu),
     ]
