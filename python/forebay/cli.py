@@ -227,8 +227,9 @@ def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
     what: Annotated[
         list[Path],
         typer.Argument(
-            metavar="SCENARIO.toml|RUN…",
-            help="A scenario file, or folders that [bold]forebay run --out[/] wrote, or the folders of two sweeps.",
+            metavar="SCENARIO.toml|DIR…",
+            help="A scenario file; folders that [bold]forebay run --out[/] wrote; those of two sweeps; or that of a "
+            "finished comparison, to show it again.",
             show_default=False,
         ),
     ],

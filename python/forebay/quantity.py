@@ -28,9 +28,6 @@ class Scale:
         return "-" if value is None else f"{value / self.divisor:.{digits}g}"
 
 
-SECONDS = Scale(1.0, "s")
-
-
 def scale(quantity: str, largest: float) -> Scale:
     """Return the unit for a quantity of that name of which the largest value is `largest`."""
     for suffix, unit, prefixes in (("_bps", "b/s", _DECIMAL), ("_s", "s", _FRACTIONS), ("_bytes", "B", _BYTES)):

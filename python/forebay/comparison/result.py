@@ -20,6 +20,7 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
+from forebay.simulate import SCENARIO_FILE
 from forebay.stored import UNREADABLE, check_kinds, read_document, reason_of
 
 if TYPE_CHECKING:
@@ -164,13 +165,18 @@ class Comparison:
 
         return markdown(self)
 
-    def to_html(self) -> str:
-        """Return an HTML page with tables and figures. It needs no other file and no network."""
+    def to_html(self, folder: str | PathLike[str] | None = None) -> str:
+        """Return an HTML page with tables and figures. It needs no other file and no network.
+
+        Args:
+            folder: Where the comparison is saved, for the command that repeats it.
+
+        """
         # Imported here: it takes longer to load than many a run.
         from forebay.reporting.comparisons import comparison_section, title_of
         from forebay.reporting.page import html_of
 
-        return html_of(title_of(self), [comparison_section(self)])
+        return html_of(title_of(self), [comparison_section(self, None if folder is None else Path(folder))])
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
@@ -207,7 +213,7 @@ class Comparison:
             raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`.
+        """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`, and the scenario.
 
         Args:
             folder: Where to write. It is made if it does not exist.
@@ -222,8 +228,15 @@ class Comparison:
             write_csv(self.wide(), staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
-            (staging / f"{STEM}.html").write_text(self.to_html(), encoding="utf-8")
+            (staging / f"{STEM}.html").write_text(self.to_html(folder), encoding="utf-8")
             save_figure(self.plot(), staging, STEM)
+            if self.toml:
+                (staging / SCENARIO_FILE).write_text(self.toml, encoding="utf-8")
+
+
+def is_comparison(path: Path) -> bool:
+    """Return whether the path is the folder of a comparison."""
+    return (path / f"{STEM}.json").is_file()
 
 
 def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Mapping[str, Plan]) -> float:

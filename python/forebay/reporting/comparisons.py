@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from forebay.comparison.contenders import word_of
 from forebay.comparison.result import Comparison
 from forebay.comparison.table import columns_of, delay_columns, measured_text
 from forebay.figure import is_wide
 from forebay.measured import Column, link_section
+from forebay.scenario import toml_value
+from forebay.simulate import SCENARIO_FILE
 
 from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
@@ -41,8 +44,11 @@ def title_of(comparison: Comparison) -> str:
     return f"{comparison.scenario}: queues compared"
 
 
-def comparison_section(comparison: Comparison) -> Section:
-    """Charts, the table, what its words mean, the queues as they were run, and the scenario."""
+def comparison_section(comparison: Comparison, folder: Path | None = None) -> Section:
+    """Charts, the table, what its words mean, the queues as they were run, and the scenario.
+
+    `folder` is where the comparison is saved.
+    """
     columns = columns_of(comparison, every=True)
     after = max(place for place, column in enumerate(columns) if column.section == "Delay") + 1
     columns[after:after] = delay_columns(comparison)
@@ -61,12 +67,12 @@ def comparison_section(comparison: Comparison) -> Section:
         conclusion=of_comparison(comparison),
         facts=[("Link", link), ("Measured", measured.removeprefix("measured ")), ("Runs of each queue", seeds)],
         about=[text for text in (comparison.description, *comparison.left_out) if text],
-        repeat=_repeat(comparison),
+        repeat=_repeat(comparison, folder),
         parts=parts,
     )
 
 
-def _repeat(comparison: Comparison) -> str:
+def _repeat(comparison: Comparison, folder: Path | None) -> str:
     """Return a command that makes the same table: the queues with all their parameters, whatever options set them."""
     queues = [_queue_word(label, text) for label, text in comparison.parameters.items()]
     words = [word for word in queues if word is not None]
@@ -74,37 +80,20 @@ def _repeat(comparison: Comparison) -> str:
         return ""
     seeds = max(comparison.table.get_column("seeds").to_list())
     options = " ".join(f"\\\n  --queue {shlex.quote(word)}" for word in words)
-    command = f"forebay compare scenario.toml --seeds {seeds} --out again"
-    return f"# scenario.toml holds the scenario above.\n{command} {options}"
+    file = SCENARIO_FILE if folder is None else shlex.quote(str(folder / SCENARIO_FILE))
+    command = f"forebay compare {file} --seeds {seeds} --out again {options}"
+    return command if folder else f"# {SCENARIO_FILE} contains the scenario above.\n{command}"
 
 
 def _queue_word(label: str, text: str) -> str | None:
-    """Return the queue as `--queue` takes it, or None if its label or a value has no such form."""
+    """Return the queue as `--queue` takes it, or None if it has no such form."""
     try:
         queue = tomllib.loads(f"queue = {text}")["queue"]
     except tomllib.TOMLDecodeError:
         return None
     (name, parameters), *more = queue.items() if isinstance(queue, dict) else [(queue, {})]
-    if more or set(label) & set("=,:") or not label.strip():
-        # A label that repeats the parameters is made again from them.
-        label = ""
-    values = ",".join(f"{key}={_inline(value)}" for key, value in parameters.items())
-    word = f"{name}:{values}" if values else str(name)
-    return word if label in ("", name) else f"{label}={word}"
-
-
-def _inline(value: object) -> str:
-    """Return a value as TOML on one line."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case dict():
-            return "{ " + ", ".join(f"{key} = {_inline(one)}" for key, one in value.items()) + " }"
-        case list():
-            return "[" + ", ".join(map(_inline, value)) + "]"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-    return str(value)
+    texts = {key: toml_value(value) for key, value in parameters.items()}
+    return word_of("" if more else label, str(name), texts)
 
 
 def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
@@ -121,7 +110,7 @@ def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
         _bars("Fairness: Jain's index of all flows", "Jain's index", names, of["Fairness"][0]),
         _marks("Loss", "Packets at the queue (%)", names, loss),
         _spans(names, of["Delay"]),
-        *(_marks(it, f"{it} ({of[it][0].unit})", names, of[it]) for it in ("Mean delay", "Jitter") if it in of),
+        *(_marks(it, _axis_label(of[it]), names, of[it]) for it in ("Mean delay", "Jitter") if it in of),
         _bars(
             "Mean utilization of all ports" if several else "Link used",
             "Of the time (%)",
@@ -152,6 +141,13 @@ def _marks(
         level=level,
         note=note,
     )
+
+
+def _axis_label(columns: Sequence[Column]) -> str:
+    """Return the section of columns with its unit, and the name of the group if there is only one."""
+    first = columns[0]
+    whose = f" of {first.heading}" if len(columns) == 1 else ""
+    return f"{first.section}{whose} ({first.unit})"
 
 
 def _bars(heading: str, x_label: str, names: Sequence[str], column: Column) -> Rows:

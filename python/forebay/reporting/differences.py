@@ -114,14 +114,15 @@ def _along(points: pl.DataFrame, axes: Sequence[Axis], axis: Axis, metric: _Metr
         significance = "" if single else ", significantly" if verdicts[0] else ", not significantly"
         return f"{metric.words} {'rises' if rises else 'falls'} {from_to}{significance}."
     count = "" if single else f" ({sum(bool(verdict) for verdict in verdicts)} significant)"
+    if not rises + falls:
+        return f"{metric.words} is the same at all values of {short}."
     if not axis.is_number:
         return f"{metric.words} differs between values of {short} in {rises + falls} of {len(pairs)} cases{count}."
     parts = [
         f"{verb} in {number} of {len(pairs)} cases" for verb, number in (("rises", rises), ("falls", falls)) if number
     ]
     words = metric.words[0].lower() + metric.words[1:]
-    change = " and ".join(parts) if parts else "does not change"
-    return f"From {short} {axis.names[0]} to {axis.names[-1]}, {words} {change}{count}."
+    return f"From {short} {axis.names[0]} to {axis.names[-1]}, {words} {' and '.join(parts)}{count}."
 
 
 def _ends(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from forebay.captures.result import ReplayResult
-from forebay.quantity import scale, title
+from forebay.quantity import text_with_unit, title
 
+from .conclusion import of_replay
 from .over_time import over_time, time_text
 from .parts import Chart, Charts, Part, Section
 from .tables import table_of
@@ -21,16 +22,17 @@ def replay_section(replay: ReplayResult, heading: str) -> Section:
     if more:
         parts.append(Charts("More over time", more, folded=True))
     parts += [table_of(replay.queues, "Queues"), table_of(replay.flows, "Flows", "flows.parquet")]
-    rate = scale("rate_bps", replay.rate_bps)
     facts = [
         ("Capture", replay.capture),
-        ("Rate", f"{rate.text(replay.rate_bps)} {rate.unit}"),
+        ("Rate", text_with_unit("rate_bps", replay.rate_bps)),
         ("Seed", str(replay.seed)),
         ("Packets", f"{replay.packets:,}"),
         ("Until", time_text(replay.duration_s)),
     ]
     warnings = [f"{_sentence(warning['text'])} {_sentence(warning['remedy'])}" for warning in replay.warnings]
-    return Section(heading, facts=facts, warnings=warnings, parts=parts)
+    return Section(
+        heading, conclusion=of_replay(replay), facts=facts, warnings=warnings, repeat=replay.command, parts=parts
+    )
 
 
 def _sentence(text: str) -> str:
