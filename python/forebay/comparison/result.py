@@ -87,12 +87,12 @@ class Comparison:
     """Rate of the link behind the queue in bit/s."""
     table: pl.DataFrame = field(repr=False)
     """One row per queue: `queue`, `discipline`, `seeds`; then `goodput_bps` (the mean of a flow), `goodput_total_bps`,
-    `jain`, `loss`, `delay_p50_s`, `delay_p99_s`, `utilization`, `length_mean_packets` and `state_bytes`, each followed
-    by its `…_ci95`; and `cpu_ns_per_packet`."""
+    `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s`, `jitter_s`, `utilization`, `length_mean_packets` and
+    `state_bytes`, each followed by its `…_ci95`; and `cpu_ns_per_packet`."""
     groups: pl.DataFrame = field(repr=False)
     """One row per queue and group of flows: `queue`, `discipline`, `group`, `flows` (their number); then `goodput_bps`
-    (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_p50_s` and `delay_p99_s`, each followed by its
-    `…_ci95`."""
+    (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s` and
+    `jitter_s`, each followed by its `…_ci95`."""
     runs: pl.DataFrame = field(repr=False)
     """One row per run: `queue`, `discipline`, `seed`, and the metrics that `table` holds the means of."""
     parameters: Mapping[str, str] = field(repr=False)

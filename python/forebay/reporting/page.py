@@ -74,7 +74,7 @@ def _json(value: object) -> Markup:
 
 def _code(text: str) -> Markup:
     """Return a text in which words between backticks are code."""
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(text)))  # noqa: S704 - escaped
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def _data(svg: bytes) -> str:
