@@ -181,7 +181,8 @@ class Result:
     engine: Engine
     """Cost of the run."""
     digest: str
-    """A hash of all results but `state_bytes`: equal digests mean equal results, bit for bit."""
+    """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
+    `delays`, and the series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()

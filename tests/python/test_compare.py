@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
-import html
 import io
 import json
 import math
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -384,56 +381,6 @@ def test_a_spreadsheet_finds_no_formula(hostile: fb.Comparison, tmp_path: Path) 
     assert not [cell for cell in head if re.match(r"[=+\-@]", cell)]
     assert "'=<b>&|$x^$.goodput_bps" in head
     assert [row[0] for row in rows] == ["<script>|", "'=1+1", "`$\\frac$"]
-
-
-def test_the_page_says_how_to_repeat_it(comparison: fb.Comparison, forebay: Command, tmp_path: Path) -> None:
-    from forebay.reporting.comparisons import comparison_section
-
-    comparison.save(tmp_path / "saved")
-    repeat = comparison_section(comparison, tmp_path / "saved").repeat
-    assert html.escape(repeat.split(" --seeds")[0]) in (tmp_path / "saved/compare.html").read_text(encoding="utf-8")
-    assert forebay(*shlex.split(repeat.replace("\\\n", ""))[1:]).returncode == 0
-    again = fb.Comparison.load(tmp_path / "again")
-    machine = ["cpu_ns_per_packet"]
-    assert again.table.drop(machine).equals(comparison.table.drop(machine))
-    assert again.parameters == comparison.parameters
-
-
-def test_a_finished_comparison_is_shown_again(comparison: fb.Comparison, forebay: Command, tmp_path: Path) -> None:
-    comparison.save(tmp_path / "saved")
-    files = {path: path.read_bytes() for path in (tmp_path / "saved").iterdir()}
-    done = forebay("compare", "saved", env={"COLUMNS": "100"})
-    assert (done.returncode, done.stderr) == (0, "")
-    assert all(name in done.stdout for name in NAMES)
-    assert json.loads(forebay("compare", "saved", "--json").stdout) == comparison.to_dict()
-    for options in (("--out", "other"), ("--seeds", "2")):
-        done = forebay("compare", "saved", *options)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert "hint:" in done.stderr
-    assert {path: path.read_bytes() for path in (tmp_path / "saved").iterdir()} == files
-    # On a page beside its neighbours, too.
-    assert fb.report(tmp_path / "saved").is_file()
-
-
-def test_the_page_has_mean_delay_and_jitter(comparison: fb.Comparison) -> None:
-    from forebay.reporting.comparisons import comparison_section
-    from forebay.reporting.parts import Charts, Table
-
-    parts = comparison_section(comparison).parts
-    (table,) = [part for part in parts if isinstance(part, Table)]
-    sections = [head.section for head in table.heads]
-    assert {"Mean delay", "Jitter"} <= set(sections)
-    titles = [chart.title for part in parts if isinstance(part, Charts) for chart in part.charts]
-    assert {"Mean delay", "Jitter"} <= set(titles)
-
-
-def test_means_over_several_queues_are_called_so(comparison: fb.Comparison) -> None:
-    together = dataclasses.replace(comparison, several_queues=True)
-    assert "Mean of all ports" in {column.section for column in columns_of(together, every=False)}
-    assert "Mean utilization of all ports" in together.to_html()
-    assert "Utilization:" not in together.to_html()
-    assert "mean of all ports" in together.to_markdown()
-    assert together.plot().axes[4].get_xlabel() == "% mean of all ports"
 
 
 def test_terminal_tables_fit_their_width(comparison: fb.Comparison) -> None:

@@ -37,7 +37,7 @@ class ReplayPlots:
         self._result = result
 
     def queues(self) -> Figure:
-        """Draw length, delay, drops and marks of each queue over time. What is zero all the time is left out."""
+        """Draw length, delay, drops and marks of each queue over time. Quantities that stay at zero are left out."""
         result = self._result
         panels = [quantity for quantity in _PANELS if self._is_drawn(quantity)] or list(_PANELS[:1])
         with style():

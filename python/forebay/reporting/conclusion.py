@@ -1,4 +1,4 @@
-"""What a run says, in a few sentences built from its numbers."""
+"""The conclusions of runs and replays: a few sentences built from the numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from forebay.quantity import text_with_unit
 from forebay.result import Result
 
 _STARVES_BELOW = 0.1
-"""Of an even share of the link."""
+"""A share of an even share of the link."""
 _WORDS = {"goodput_bps": "goodput per flow", "delay_s": "mean delay"}
 _MOST_NAMED = 4
 _BUSY = 0.9

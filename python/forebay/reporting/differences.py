@@ -30,7 +30,7 @@ class _Metric:
 
 
 def _metrics(weakest: str, *, several_queues: bool) -> list[_Metric]:
-    """Return what is compared: the group with the least goodput stands for those that a queue may harm."""
+    """Return the metrics to compare. The group with the least goodput represents those that a queue may harm."""
     of, before = (f" of {weakest}", f"{weakest}.") if weakest else ("", "")
     return [
         _Metric(f"{before}goodput_bps", f"Goodput per flow{of}", 1),
