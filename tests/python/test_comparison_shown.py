@@ -48,7 +48,7 @@ def test_a_finished_comparison_is_shown_again(comparison: fb.Comparison, forebay
         assert (done.returncode, done.stdout) == (2, "")
         assert "hint:" in done.stderr
     assert {path: path.read_bytes() for path in (tmp_path / "saved").iterdir()} == files
-    # On a page beside its neighbours, too.
+    # A report accepts the folder, too.
     assert fb.report(tmp_path / "saved").is_file()
 
 
@@ -68,3 +68,9 @@ def test_means_over_several_queues_are_called_so(comparison: fb.Comparison) -> N
     assert "Utilization:" not in together.to_html()
     assert "mean of all ports" in together.to_markdown()
     assert together.plot().axes[4].get_xlabel() == "% mean of all ports"
+
+
+def test_another_place_is_part_of_the_command(comparison: fb.Comparison) -> None:
+    elsewhere = dataclasses.replace(comparison, at="topology.star.reverse.queue")
+    assert "compare scenario.toml --at topology.star.reverse.queue --seeds 2" in comparison_section(elsewhere).repeat
+    assert "--at" not in comparison_section(comparison).repeat

@@ -16,12 +16,14 @@ import forebay as fb
 from conftest import ETHERNET, SMALL, Command
 from forebay.reporting.axes import axes_of
 from forebay.reporting.folders import labels, sections_of
-from forebay.reporting.over_time import fairness_over_time, over_time
+from forebay.reporting.over_time import fairness_over_time, over_time, queues_over_time
 from forebay.reporting.page import html_of
 from forebay.reporting.parts import Charts, Heat, Line, Lines, Rows, Section, Table
+from forebay.reporting.repeat import options_of
 from forebay.reporting.tables import table_of
 from forebay.reporting.thin import MOST_CELLS, fitted, thinned
 from forebay.sweeps.axes import Vary
+from forebay.sweeps.labels import value_label
 from report_folders import HOSTILE, write_folders
 
 
@@ -247,6 +249,30 @@ def test_delays_of_a_run_are_steps_of_the_histogram(folders: dict[str, Path]) ->
         assert len(line.x) == 2 * counted.height
         assert (line.y[0], line.y[-1]) == (0.0, 100.0)
         assert line.y[1] == pytest.approx(100 * counted.item(0, "packets") / counted.get_column("packets").sum())
+
+
+def test_values_of_an_axis_are_put_into_words() -> None:
+    assert value_label("{ islip = { iterations = 1 } }") == "islip, 1 iteration"
+    assert value_label("{islip={iterations=4}}") == "islip, 4 iterations"
+    assert value_label('{ red = { gentle = true, limit = "20 packets" } }') == "red, gentle, limit 20 packets"
+    assert value_label("10 Mbps") == "10 Mbps"
+    assert value_label(0.30000000000000004) == "0.3"
+
+
+def test_queues_over_time_are_the_busiest_and_not_empty() -> None:
+    def lines(*values: float) -> list[Line]:
+        return [Line("one", np.arange(2e-3, 6e-3, 2e-3), np.array(values))]
+
+    charts = queues_over_time({"short": lines(1, 1), "empty": lines(0, 0), "long": lines(0, 9)})
+    assert [chart.title for chart in charts] == ["Queue long over time", "Queue short over time"]
+    assert charts[0].x_label == "Time (ms)"
+    assert charts[0].lines[0].x == pytest.approx([2, 4])
+
+
+def test_what_needs_python_is_repeated_with_leave() -> None:
+    assert options_of(SMALL) == []
+    assert options_of(SMALL.replace("queue.dbl = {}", 'queue.python = { class = "a:B" }')) == ["--allow-python"]
+    assert options_of("duration = 3") is None
 
 
 def test_commands_in_a_conclusion_are_code() -> None:

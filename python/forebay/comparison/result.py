@@ -103,6 +103,8 @@ class Comparison:
     """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters of each queue that were not given and follow from the link and its buffer, by its label."""
+    at: str = ""
+    """The path of the queue that was replaced, if it was given."""
     several_queues: bool = False
     """Whether `utilization` and `length_mean_packets` are means over several queues, such as all ports of an Ethernet.
     """
@@ -151,6 +153,7 @@ class Comparison:
         facts: Document = {
             "left_out": list(self.left_out),
             "fitted": {label: dict(it) for label, it in self.fitted.items()},
+            "at": self.at,
             "several_queues": self.several_queues,
         }
         return document | {"queues": rows, "runs": self.runs.to_dicts()} | facts
@@ -203,6 +206,7 @@ class Comparison:
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
                 fitted=document.get("fitted", {}),
+                at=document.get("at", ""),
                 several_queues=document.get("several_queues", False),
             )
         except FileNotFoundError:

@@ -19,6 +19,7 @@ from forebay.simulate import SCENARIO_FILE
 
 from .differences import of_comparison
 from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
+from .repeat import options_of
 from .tables import NONE, name_cell
 
 _MEANINGS = {
@@ -76,12 +77,16 @@ def _repeat(comparison: Comparison, folder: Path | None) -> str:
     """Return a command that makes the same table: the queues with all their parameters, whatever options set them."""
     queues = [_queue_word(label, text) for label, text in comparison.parameters.items()]
     words = [word for word in queues if word is not None]
-    if not comparison.toml or len(words) < len(queues):
+    own = options_of(comparison.toml) if comparison.toml else None
+    if own is None or len(words) < len(queues):
         return ""
+    if "python" in comparison.table.get_column("discipline"):
+        own = ["--allow-python"]
     seeds = max(comparison.table.get_column("seeds").to_list())
-    options = " ".join(f"\\\n  --queue {shlex.quote(word)}" for word in words)
-    file = SCENARIO_FILE if folder is None else shlex.quote(str(folder / SCENARIO_FILE))
-    command = f"forebay compare {file} --seeds {seeds} --out again {options}"
+    file = SCENARIO_FILE if folder is None else str(folder / SCENARIO_FILE)
+    at = ["--at", comparison.at] if comparison.at else []
+    first = shlex.join(["forebay", "compare", file, *at, "--seeds", str(seeds), *own, "--out", "again"])
+    command = " ".join([first, *(f"\\\n  --queue {shlex.quote(word)}" for word in words)])
     return command if folder else f"# {SCENARIO_FILE} contains the scenario above.\n{command}"
 
 

@@ -63,6 +63,19 @@ def against_time(heading: str, y_label: str, lines: Sequence[Line], warmup_s: fl
     return Lines(heading, label("time_s", unit), y_label, scaled, shade_to=warmup_s / unit.divisor, **options)
 
 
+def queues_over_time(queues: Mapping[str, Sequence[Line]], note: str = "") -> list[Lines]:
+    """Return a chart for each queue, the longest on average first, without those that stay empty."""
+    means = {
+        queue: float(np.nanmean(np.concatenate([line.y for line in lines])))
+        for queue, lines in queues.items()
+        if any(np.nan_to_num(line.y).any() for line in lines)
+    }
+    return [
+        against_time(f"Queue {queue} over time", "Length (packets)", queues[queue], note=note)
+        for queue in sorted(means, key=lambda name: -means[name])[:MOST_LINES]
+    ]
+
+
 def fairness_over_time(goodput: Sequence[Sampled], flows: pl.DataFrame, name: str) -> tuple[Line, float] | None:
     """Jain's index of the goodputs of the flows that have begun and not ended, and the length of its windows in s.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from forebay.captures.result import ReplayResult
 from forebay.quantity import text_with_unit, title
 
@@ -15,7 +17,7 @@ _FIRST = ("length_mean_packets", "delay_mean_s", "delivered_bps", "packets_dropp
 
 def replay_section(replay: ReplayResult, heading: str) -> Section:
     """Each queue over time, and the tables of queues and flows."""
-    quantities = dict.fromkeys(one.quantity for one in replay.all_series)
+    quantities = dict.fromkeys(one.quantity for one in replay.all_series if np.nan_to_num(one.values).any())
     first = [_chart(replay, quantity) for quantity in _FIRST if quantity in quantities]
     more = [_chart(replay, quantity) for quantity in quantities if quantity not in _FIRST]
     parts: list[Part] = [Charts("Figures", first)]

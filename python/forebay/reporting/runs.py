@@ -20,8 +20,9 @@ from forebay.runs.statistics import jain
 from forebay.simulate import SCENARIO_FILE, scenario_text
 
 from .conclusion import of_run, of_runs
-from .over_time import against_time, fairness_over_time, heading_of, over_time, time_text, total
+from .over_time import against_time, fairness_over_time, heading_of, over_time, queues_over_time, time_text, total
 from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values
+from .repeat import options_of
 from .tables import number_text, table_of
 
 _TABLES = {
@@ -66,7 +67,7 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
         conclusion=of_run(result),
         facts=_facts(result),
         warnings=_warnings(result),
-        repeat=_repeat(result, folder) if scenario is not None else "",
+        repeat=_repeat(result, folder, scenario) if scenario is not None else "",
         parts=parts,
     )
 
@@ -109,8 +110,12 @@ def _warnings(result: Result) -> list[str]:
     return [*warnings, f"Deadlock since {time_text(result.deadlock.since_s)}: {ring}."]
 
 
-def _repeat(result: Result, folder: Path) -> str:
-    return f"forebay run {shlex.quote(str(folder / SCENARIO_FILE))} --seed {result.seed}"
+def _repeat(result: Result, folder: Path, text: str) -> str:
+    """Return the command that repeats the run; none if this version does not read its scenario."""
+    options = options_of(text)
+    if options is None:
+        return ""
+    return shlex.join(["forebay", "run", str(folder / SCENARIO_FILE), "--seed", str(result.seed), *options])
 
 
 def _charts(result: Result) -> Charts:
@@ -265,9 +270,7 @@ def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
     for name, result in results.items():
         for one in _series(result, "queue", "length_packets"):
             queues.setdefault(one.name, []).append(Line(name, one.time_s, one.values))
-    for queue, lines in list(queues.items())[:MOST_LINES]:
-        if len(lines) > 1:
-            charts.append(against_time(f"Queue {queue} over time", "Length (packets)", lines))
+    charts += queues_over_time({queue: lines for queue, lines in queues.items() if len(lines) > 1})
     found = {name: _fairness(result, name) for name, result in results.items()}
     if fair := [pair for pair in found.values() if pair is not None]:
         charts.append(fairness_chart([line for line, _ in fair], fair[0][1], 0.0))

@@ -21,7 +21,7 @@ from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, goes_along, is_grid
 from .differences import of_sweep
-from .over_time import against_time, total
+from .over_time import against_time, queues_over_time, total
 from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values
 from .tables import table_of
 
@@ -217,9 +217,7 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
         unit = scale("goodput_bps", max(float(np.nanmax(line.y, initial=0.0)) for line in sums.values()))
         lines = [Line(line.name, line.x, line.y / unit.divisor) for line in sums.values()]
         charts.append(against_time("Goodput of all flows over time", label("goodput_bps", unit), lines, note=note))
-    for queue, found in list(queues.items())[:MOST_LINES]:
-        charts.append(against_time(f"Queue {queue} over time", "Length (packets)", list(found.values()), note=note))
-    return charts
+    return charts + queues_over_time({queue: list(found.values()) for queue, found in queues.items()}, note)
 
 
 def _outcomes(store: Store, wanted: Mapping[int, str]) -> dict[int, Outcome]:
