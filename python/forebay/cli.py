@@ -26,6 +26,10 @@ from .options import (
     AllowPython,
     AsJson,
     CaptureOut,
+    Compared,
+    ComparedFolder,
+    ComparedQueue,
+    ComparedSeeds,
     Dask,
     DelayP50,
     DelayP95,
@@ -56,6 +60,9 @@ from .options import (
     ReplayQueues,
     ReplaySeed,
     ReplaySettings,
+    Reported,
+    ReportFile,
+    ReportTitle,
     RetryFailed,
     Samples,
     Sampling,
@@ -228,38 +235,16 @@ def reproduce(
 
 @app.command()
 def compare(  # noqa: PLR0913, PLR0917 - typer makes an option of each
-    what: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="SCENARIO.toml|RUN…",
-            help="A scenario file, or folders that [bold]forebay run --out[/] wrote, or the folders of two sweeps.",
-            show_default=False,
-        ),
-    ],
+    what: Compared,
     queues: Queues = None,
     settings: QueueSettings = None,
-    at: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="PATH",
-            help="Queue to replace, by the path of its key; of finished runs, its name. Default: the bottleneck's.",
-        ),
-    ] = None,
+    at: ComparedQueue = None,
     overrides: Overrides = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each discipline. Default: 3."),
-    ] = None,
+    seeds: ComparedSeeds = None,
     jobs: Jobs = None,
     dask: Dask = None,
     as_json: AsJson = False,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--out", metavar="DIR", help="Folder for page, tables and figure. Default: out/compare/<scenario>."
-        ),
-    ] = None,
+    out: ComparedFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
     """Run a scenario under several queue disciplines, or take finished runs, and print them side by side."""
@@ -501,22 +486,9 @@ def plot(
 
 @app.command()
 def report(
-    folders: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="DIR…",
-            help="Folders that run, replay, sweep, compare or reproduce wrote.",
-            show_default=False,
-        ),
-    ],
-    out: Annotated[
-        str | None,
-        typer.Option("--out", metavar="FILE.html", help="The page to write. Default: report.html in the first folder."),
-    ] = None,
-    title: Annotated[
-        str | None,
-        typer.Option("--title", metavar="TEXT", help="Heading of the page. Default: the names of the folders."),
-    ] = None,
+    folders: Reported,
+    out: ReportFile = None,
+    title: ReportTitle = None,
 ) -> None:
     """Write one HTML page about finished results: tables, interactive figures, verdicts, and how to repeat them."""
     interrupt.tells(lambda: "stopped; no page was written")

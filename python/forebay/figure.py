@@ -11,7 +11,9 @@ from typing import Any
 
 import matplotlib as mpl
 import matplotlib.figure
+import numpy as np
 from cycler import cycler
+from numpy.typing import NDArray
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """The palette of Okabe and Ito, which readers with colour-blindness tell apart."""
@@ -37,6 +39,16 @@ STYLE: Any = {
     "svg.fonttype": "none",
     "svg.hashsalt": "forebay",  # equal figures are equal files
 }
+
+
+_SPREAD = 20.0
+"""Values that differ by more than this factor are drawn on a logarithmic axis."""
+
+
+def is_wide(values: NDArray[np.float64]) -> bool:
+    """Return whether a logarithmic axis shows more: a zero has no place on one. NaN counts as no value."""
+    known = values[np.isfinite(values)]
+    return bool(known.size and known.min() > 0 and known.max() > _SPREAD * known.min())
 
 
 class Figure(matplotlib.figure.Figure):

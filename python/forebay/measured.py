@@ -33,6 +33,8 @@ class Column:
     most_decimals: int = 4
     texts: list[str] | None = None
     """The cells, where they are not values in one unit."""
+    rank: int = 0
+    """Where there is too little room, columns of the highest rank are left out first, and those of rank 0 never."""
 
     def cell(self, row: int) -> str:
         """Value and interval, such as "16.7 ±0.2"."""
@@ -52,6 +54,11 @@ class Column:
 
 def _exponent(value: float) -> int:
     return math.floor(math.log10(abs(value))) if value else 0
+
+
+def link_section(*, several_queues: bool) -> str:
+    """Return the heading above the columns about the link and its queue."""
+    return "Mean of all ports" if several_queues else "Link"
 
 
 def unit_of(metric: str, *frames: pl.DataFrame) -> Scale:

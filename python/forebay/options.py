@@ -170,6 +170,49 @@ SizeFolder = Annotated[
     typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/size-buffer/<scenario>."),
 ]
 
+# The options of compare alone.
+Compared = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SCENARIO.toml|DIR…",
+        help="A scenario file; folders that [bold]forebay run --out[/] wrote; those of two sweeps; or that of a "
+        "finished comparison, to show it again.",
+        show_default=False,
+    ),
+]
+ComparedQueue = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="PATH",
+        help="Queue to replace, by the path of its key; of finished runs, its name. Default: the bottleneck's.",
+    ),
+]
+ComparedSeeds = Annotated[
+    int | None,
+    typer.Option("--seeds", metavar="N", min=1, max=MOST_SEEDS, help="Runs of each discipline. Default: 3."),
+]
+ComparedFolder = Annotated[
+    str | None,
+    typer.Option("--out", metavar="DIR", help="Folder for page, tables and figure. Default: out/compare/<scenario>."),
+]
+
+# The options of report alone.
+Reported = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DIR…", help="Folders that run, replay, sweep, compare or reproduce wrote.", show_default=False
+    ),
+]
+ReportFile = Annotated[
+    str | None,
+    typer.Option("--out", metavar="FILE.html", help="The page to write. Default: report.html in the first folder."),
+]
+ReportTitle = Annotated[
+    str | None,
+    typer.Option("--title", metavar="TEXT", help="Heading of the page. Default: the names of the folders."),
+]
+
 # The options of sweep alone.
 Varied = Annotated[
     list[str] | None,

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from .congestion import OF_PORTS, busiest_first
 from .errors import InputError
-from .figure import COLOURS, Figure, line_styles, literal, new_figure, style
+from .figure import COLOURS, Figure, is_wide, line_styles, literal, new_figure, style
 from .folder import staged
-from .quantity import label, scale
+from .quantity import label, scale, time_scale
 from .result import Series, SeriesKind
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 # More flows than this are drawn as one mark for each group, more lines than this as one band.
 _MOST_MARKS = 20
 _MOST_LINES = 14
+# Of more queues than this, those with the greatest mean are drawn.
+_MOST_QUEUES = 8
 
 
 class Plots:
@@ -62,6 +66,51 @@ class Plots:
             figure.legend(loc="outside upper right", ncols=2)
         return figure
 
+    def delay_distribution(self) -> Figure:
+        """Draw, for each group of flows, the share of delivered packets with no more than a delay.
+
+        The delays come from the histogram that the engine keeps of all packets.
+
+        Raises:
+            InputError: If no packet was delivered, or an older version wrote the result.
+
+        """
+        distribution = self._result.delay_distribution()
+        if distribution.is_empty():
+            message = "the result has no histogram of delays\nhint: run the scenario again with this version"
+            raise InputError(message)
+        with style():
+            figure, axes = self._figure("one-way delay of packets")
+            delays_s = distribution.get_column("delay_s")
+            unit = scale("delay_s", _largest(delays_s))
+            parts = distribution.group_by("group", maintain_order=True)
+            for ((group,), part), look in zip(parts, line_styles(), strict=False):
+                delay_s, share = (part.get_column(name).to_numpy() for name in ("delay_s", "share"))
+                x, y = np.append(delay_s[0], delay_s) / unit.divisor, 100 * np.append(0.0, share)
+                axes.plot(x, y, label=literal(str(group)), drawstyle="steps-post", **look)
+            if is_wide(delays_s.to_numpy()):
+                axes.set_xscale("log")
+                axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+                axes.xaxis.set_minor_formatter(NullFormatter())
+            axes.set_xlabel(label("delay_s", unit))
+            axes.set_ylabel("Packets with no more (%)")
+            axes.set_ylim(0, 101)
+            figure.legend(loc="outside upper right", ncols=4)
+        return figure
+
+    def ports(self) -> Figure:
+        """Draw the ports of an Ethernet over time: their queues, the share of time stopped by PAUSE, and their memory.
+
+        The most congested ports come first. Ports that stay at zero are left out.
+
+        Raises:
+            InputError: If the run recorded no ports of an Ethernet.
+
+        """
+        return self._panels(
+            [one for one in self._result.find_series("queue") if one.quantity in ("length_bytes", *OF_PORTS)], "ports"
+        )
+
     def queue(self, name: str, quantity: str = "length_packets") -> Figure:
         """Draw a queue over time, with its mean.
 
@@ -77,20 +126,21 @@ class Plots:
         with style():
             figure, axes = self._figure(f"queue {name}")
             unit = scale(quantity, _peak([series]))
-            axes.plot(series.time_s, series.values / unit.divisor, drawstyle="steps-post", linewidth=1.0)
+            time = self._time_axis(axes)
+            axes.plot(series.time_s / time, series.values / unit.divisor, drawstyle="steps-post", linewidth=1.0)
             measured = series.values[series.time_s >= self._result.warmup_s]
             if np.isfinite(measured).any():
                 mean = float(np.nanmean(measured)) / unit.divisor
                 axes.axhline(mean, color=COLOURS[1], linestyle="--", linewidth=1.0, label=f"mean {mean:.3g}")
                 figure.legend(loc="outside upper right")
-            self._shade_warmup(axes)
-            self._time_axis(axes)
             axes.set_ylabel(label(quantity, unit))
             axes.set_ylim(bottom=0)
         return figure
 
     def series(self, kind: SeriesKind, name: str | None = None, quantity: str | None = None) -> Figure:
         """Draw time series, one panel per quantity. More than 14 lines become their median with the range around it.
+
+        Panels in which all values are zero are left out, unless all panels are so.
 
         Args:
             kind: `"queue"`, `"flow"`, `"link"` or `"queue_flow"`.
@@ -102,26 +152,34 @@ class Plots:
 
         """
         chosen = self._result.find_series(kind, name, quantity)
+        return self._panels(chosen, name or kind.replace("_", " of "))
+
+    def _panels(self, chosen: list[Series], heading: str) -> Figure:
+        """Draw a panel for each quantity. Queues are those that are busiest."""
         panels: dict[str, list[Series]] = {}
         for entry in chosen:
             panels.setdefault(entry.quantity, []).append(entry)
+        panels = {quantity: entries for quantity, entries in panels.items() if _peak(entries) > 0.0} or panels
+        for quantity, entries in panels.items():
+            if entries[0].kind == "queue":
+                panels[quantity] = busiest_first(entries)[:_MOST_QUEUES] or entries
         with style():
             figure = new_figure(figsize=(6.4, 1.2 + 2.4 * len(panels)))
             looks = dict(zip(dict.fromkeys(entry.name for entry in chosen), line_styles(), strict=False))
             column = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
-            for axes, (panel_quantity, entries) in zip(column, panels.items(), strict=True):
-                unit = scale(panel_quantity, _peak(entries))
-                _draw_lines(axes, entries, unit.divisor, looks)
-                axes.set_ylabel(label(panel_quantity, unit))
-                self._shade_warmup(axes)
-            column[0].set_title(literal(f"{self._result.scenario}: {name or kind.replace('_', ' of ')}"))
-            self._time_axis(column[-1])
+            for axes, (quantity, entries) in zip(column, panels.items(), strict=True):
+                unit = scale(quantity, _peak(entries))
+                _draw_lines(axes, entries, self._time_axis(axes), unit.divisor, looks)
+                axes.set_ylabel(label(quantity, unit))
+                axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+                axes.label_outer()
+            column[0].set_title(literal(f"{self._result.scenario}: {heading}"))
         return figure
 
     def save_all(self, folder: Path, suffixes: tuple[str, ...] = (".png", ".svg")) -> list[Path]:
         """Draw every figure for which there are data into files of a folder, and return the paths of the files.
 
-        Either all of them appear or none.
+        Either all of them appear or none. Queues that stay empty are left out. Of many, the longest are drawn.
 
         Args:
             folder: Where to write.
@@ -134,9 +192,13 @@ class Plots:
         figures = {"goodput": self.goodput()}
         if self._result.flows.get_column("delay_mean_s").is_not_null().any():
             figures["delay"] = self.delay()
-        for entry in self._result.all_series:
-            if entry.kind == "queue" and entry.quantity == "length_packets":
-                figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
+        if self._result.delays.height:
+            figures["delay-distribution"] = self.delay_distribution()
+        if any(entry.quantity in OF_PORTS for entry in self._result.all_series):
+            figures["ports"] = self.ports()
+        lengths = [one for one in self._result.all_series if (one.kind, one.quantity) == ("queue", "length_packets")]
+        for entry in busiest_first(lengths)[:_MOST_QUEUES]:
+            figures[f"queue-{_file_part(entry.name)}"] = self.queue(entry.name)
         kinds = dict.fromkeys(entry.kind for entry in self._result.all_series if entry.kind != "queue")
         figures |= {f"series-{_file_part(kind)}": self.series(kind) for kind in kinds}
         names = []
@@ -171,14 +233,14 @@ class Plots:
         axes.set_title(literal(f"{self._result.scenario}: {heading}"))
         return figure, axes
 
-    def _time_axis(self, axes: Axes) -> None:
-        axes.set_xlim(0, self._result.duration_s)
-        axes.set_xlabel("Time (s)")
-
-    def _shade_warmup(self, axes: Axes) -> None:
-        """Shade the warm-up, which the tables leave out."""
+    def _time_axis(self, axes: Axes) -> float:
+        """Make the x axis one of time, shade the warm-up, which tables leave out, and return the unit in seconds."""
+        unit = time_scale(self._result.duration_s)
+        axes.set_xlim(0, self._result.duration_s / unit.divisor)
+        axes.set_xlabel(label("time_s", unit))
         if self._result.warmup_s > 0:
-            axes.axvspan(0, self._result.warmup_s, color="#bbbbbb", alpha=0.25, linewidth=0)
+            axes.axvspan(0, self._result.warmup_s / unit.divisor, color="#bbbbbb", alpha=0.25, linewidth=0)
+        return unit.divisor
 
 
 def _by_flow_or_group(flows: pl.DataFrame, quantities: list[str]) -> pl.DataFrame:
@@ -210,18 +272,19 @@ def _name_rows(axes: Axes, names: list[str]) -> None:
     axes.grid(visible=False, axis="y")
 
 
-def _draw_lines(axes: Axes, entries: list[Series], divisor: float, looks: Mapping[str, dict[str, Any]]) -> None:
+def _draw_lines(
+    axes: Axes, entries: list[Series], time: float, divisor: float, looks: Mapping[str, dict[str, Any]]
+) -> None:
     if len(entries) <= _MOST_LINES:
         for entry in entries:
-            axes.plot(
-                entry.time_s, entry.values / divisor, label=literal(entry.name), linewidth=1.0, **looks[entry.name]
-            )
+            look = {"label": literal(entry.name), "linewidth": 1.0, **looks[entry.name]}
+            axes.plot(entry.time_s / time, entry.values / divisor, **look)
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize="small")
         return
     values = np.vstack([entry.values for entry in entries]) / divisor
-    time_s = entries[0].time_s
-    axes.fill_between(time_s, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=COLOURS[5], alpha=0.4)
-    axes.plot(time_s, np.nanmedian(values, axis=0), label=f"median of {len(entries)}, with their range")
+    times = entries[0].time_s / time
+    axes.fill_between(times, np.nanmin(values, axis=0), np.nanmax(values, axis=0), color=COLOURS[5], alpha=0.4)
+    axes.plot(times, np.nanmedian(values, axis=0), label=f"median of {len(entries)}, with their range")
     axes.legend(loc="best", fontsize="small")
 
 

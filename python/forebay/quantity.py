@@ -11,6 +11,8 @@ CI = "_ci95"
 
 _DECIMAL = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 _FRACTIONS = ((1.0, ""), (1e-3, "m"), (1e-6, "µ"), (1e-9, "n"))
+_SHARES = ("loss", "utilization", "paused_share")
+_TITLES = {"paused_share": "Stopped by PAUSE"}
 _BYTES = ((1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
 
 
@@ -26,9 +28,6 @@ class Scale:
         return "-" if value is None else f"{value / self.divisor:.{digits}g}"
 
 
-SECONDS = Scale(1.0, "s")
-
-
 def scale(quantity: str, largest: float) -> Scale:
     """Return the unit for a quantity of that name of which the largest value is `largest`."""
     for suffix, unit, prefixes in (("_bps", "b/s", _DECIMAL), ("_s", "s", _FRACTIONS), ("_bytes", "B", _BYTES)):
@@ -37,6 +36,8 @@ def scale(quantity: str, largest: float) -> Scale:
             if largest == 0:
                 divisor, prefix = 1.0, ""
             return Scale(divisor, prefix + unit)
+    if quantity in _SHARES:
+        return Scale(0.01, "%")
     if quantity.endswith("_packets") or quantity.startswith("packets_"):
         return Scale(1.0, "packets")
     return Scale(1.0, "")
@@ -58,8 +59,21 @@ def column_scale(quantity: str, values: Iterable[float | None]) -> Scale:
     return next((unit for unit in units if sizes[-1] / unit.divisor < _MOST_BEFORE_POINT), scale(quantity, sizes[-1]))
 
 
+def time_scale(until_s: float) -> Scale:
+    """Return the unit of a time axis that ends at `until_s`."""
+    return scale("time_s", until_s)
+
+
+def text_with_unit(quantity: str, value: float, digits: int = 4) -> str:
+    """Return a value in the unit that fits: "20 ms"."""
+    unit = scale(quantity, value)
+    return f"{unit.text(value, digits)} {unit.unit}".strip()
+
+
 def title(quantity: str) -> str:
     """Return the quantity's name without its unit, for people: `congestion_window_bytes` is "Congestion window"."""
+    if quantity in _TITLES:
+        return _TITLES[quantity]
     for suffix in ("_bps", "_s", "_bytes", "_packets"):
         quantity = quantity.removesuffix(suffix)
     return quantity.replace("_", " ").capitalize()
@@ -67,4 +81,9 @@ def title(quantity: str) -> str:
 
 def label(quantity: str, unit: Scale) -> str:
     """Name and unit for an axis: "Goodput (Mb/s)"."""
-    return f"{title(quantity)} ({unit.unit})" if unit.unit else title(quantity)
+    return with_unit(title(quantity), unit)
+
+
+def with_unit(name: str, unit: Scale) -> str:
+    """Return a name with its unit in parentheses."""
+    return f"{name} ({unit.unit})" if unit.unit else name

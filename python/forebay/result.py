@@ -181,7 +181,8 @@ class Result:
     engine: Engine
     """Cost of the run."""
     digest: str
-    """A hash of all results but `state_bytes`: equal digests mean equal results, bit for bit."""
+    """A hash of the results: equal digests mean equal results, bit for bit. It leaves out `state_bytes`, `jitter_s`,
+    `delays`, and the series `paused_share` and `memory_bytes`."""
     deadlock: Deadlock | None = None
     """Links of an Ethernet that had stopped each other for good when the run ended, or None."""
     warnings: tuple[RunWarning, ...] = ()
@@ -246,6 +247,31 @@ class Result:
             message = f"the run recorded no {kind} series\nhint: ask for them in the scenario: [probes] {remedy}"
             raise InputError(message)
         return narrowed(chosen, name, quantity, f"{kind} series")
+
+    def delay_distribution(self) -> pl.DataFrame:
+        """Return the cumulative distribution of one-way delays of each group of flows.
+
+        Returns:
+            One row per step of the histogram: `group`, `delay_s`, and `share`, the part of the delivered packets with
+            no more than that delay. Without rows if an older version wrote the result.
+
+        Example:
+            >>> short = {"duration": "2 s", "warmup": "1 s"}
+            >>> result = fb.run("examples/first.toml", overrides=short)
+            >>> result.delay_distribution().tail(1).select("group", "share").rows()
+            [('flood', 1.0)]
+
+        """
+        if self.delays.is_empty():
+            return pl.DataFrame(schema={"group": pl.String, "delay_s": pl.Float64, "share": pl.Float64})
+        keys = ("group", "kind")
+        packets = pl.col("packets")
+        several = pl.col("kind").n_unique().over("group") > 1
+        return self.delays.select(
+            pl.when(several).then(pl.format("{} ({})", *keys)).otherwise(pl.col("group")).alias("group"),
+            "delay_s",
+            (packets.cum_sum().over(*keys) / packets.sum().over(*keys)).alias("share"),
+        )
 
     @cached_property
     def plot(self) -> Plots:

@@ -289,11 +289,11 @@ def _plain(value: object) -> Any:
 def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     """Return overrides as on the command line: texts as they are, anything else as a TOML value."""
     return tuple(
-        (path, value if isinstance(value, str) else _toml_value(_plain(value))) for path, value in overrides.items()
+        (path, value if isinstance(value, str) else toml_value(_plain(value))) for path, value in overrides.items()
     )
 
 
-def _toml_value(value: Any) -> str:
+def toml_value(value: Any) -> str:
     """Return a value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
     match value:
         case bool():
@@ -302,10 +302,8 @@ def _toml_value(value: Any) -> str:
             # A string of JSON is one of TOML, but for the control character that JSON leaves alone.
             return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
         case Mapping():
-            return (
-                "{" + ", ".join(f"{_toml_value(str(key))} = {_toml_value(item)}" for key, item in value.items()) + "}"
-            )
+            return "{" + ", ".join(f"{toml_value(str(key))} = {toml_value(item)}" for key, item in value.items()) + "}"
         case list():
-            return "[" + ", ".join(map(_toml_value, value)) + "]"
+            return "[" + ", ".join(map(toml_value, value)) + "]"
         case _:
             return str(value)

@@ -51,6 +51,32 @@ link = "bottleneck"
 file = "bottleneck.pcapng"
 """
 
+ETHERNET = """
+duration = "20 ms"
+
+[topology.ethernet]
+link = { rate = "10 Gbps", delay = "500 ns" }
+switch = { memory = "300 KB", pause = { high = "280 KB", low = "260 KB" } }
+adapter = { egress_memory = "150 KB", pause = { high = "140 KB", low = "130 KB" } }
+switches = [{ name = "SW", nodes = ["1", "2", "3", "4"] }]
+
+[[flows]]
+name = "culprit"
+from = ["1", "2"]
+to = "3"
+transport.frames = { rate = "8 Gbps" }
+
+[[flows]]
+name = "victim"
+from = "1"
+to = "4"
+transport.frames = { rate = "2 Gbps" }
+
+[probes]
+interval = "1 ms"
+series = ["queues", "flows"]
+"""
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -62,6 +88,11 @@ def small() -> fb.Scenario:
 @pytest.fixture(scope="session")
 def result(small: fb.Scenario) -> fb.Result:
     return fb.run(small)
+
+
+@pytest.fixture(scope="session")
+def ethernet() -> fb.Result:
+    return fb.run(fb.Scenario.from_toml(ETHERNET, "ethernet.toml"))
 
 
 @pytest.fixture

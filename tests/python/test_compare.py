@@ -317,7 +317,8 @@ def test_queues_of_other_places() -> None:
 def test_files_hold_what_the_frames_do(comparison: fb.Comparison, tmp_path: Path) -> None:
     comparison.save(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"compare.{it}" for it in ("csv", "json", "md", "html", "png", "svg")
+        "scenario.toml",
+        *(f"compare.{it}" for it in ("csv", "json", "md", "html", "png", "svg")),
     }
     document = json.loads((tmp_path / "compare.json").read_text())
     assert document == comparison.to_dict()
@@ -380,20 +381,6 @@ def test_a_spreadsheet_finds_no_formula(hostile: fb.Comparison, tmp_path: Path) 
     assert not [cell for cell in head if re.match(r"[=+\-@]", cell)]
     assert "'=<b>&|$x^$.goodput_bps" in head
     assert [row[0] for row in rows] == ["<script>|", "'=1+1", "`$\\frac$"]
-
-
-def test_the_page_says_how_to_repeat_it(comparison: fb.Comparison, tmp_path: Path) -> None:
-    from forebay.reporting.comparisons import comparison_section
-
-    (tmp_path / "scenario.toml").write_text(comparison.toml, encoding="utf-8")
-    program = comparison_section(comparison).repeat.replace("scenario.toml", str(tmp_path / "scenario.toml"))
-    names: dict[str, object] = {}
-    exec(program.replace("fb.compare(", "again = fb.compare(").replace('.save("again")', ""), names)
-    again = names["again"]
-    assert isinstance(again, fb.Comparison)
-    machine = ["cpu_ns_per_packet"]
-    assert again.table.drop(machine).equals(comparison.table.drop(machine))
-    assert again.parameters == comparison.parameters
 
 
 def test_terminal_tables_fit_their_width(comparison: fb.Comparison) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,14 +13,17 @@ import polars as pl
 import pytest
 
 import forebay as fb
-from conftest import SMALL, Command
+from conftest import ETHERNET, SMALL, Command
+from forebay.reporting.axes import axes_of
 from forebay.reporting.folders import labels, sections_of
-from forebay.reporting.over_time import fairness_over_time, over_time
+from forebay.reporting.over_time import fairness_over_time, over_time, queues_over_time
 from forebay.reporting.page import html_of
 from forebay.reporting.parts import Charts, Heat, Line, Lines, Rows, Section, Table
+from forebay.reporting.repeat import options_of
 from forebay.reporting.tables import table_of
 from forebay.reporting.thin import MOST_CELLS, fitted, thinned
 from forebay.sweeps.axes import Vary
+from forebay.sweeps.labels import value_label
 from report_folders import HOSTILE, write_folders
 
 
@@ -58,8 +62,10 @@ def test_a_run_has_all_its_rows_and_columns_and_its_series(folders: dict[str, Pa
     panels: dict[tuple[str, str], list[bool]] = {}
     for one in result.all_series:
         panels.setdefault((one.kind, one.quantity), []).append(bool(np.nan_to_num(one.values).any()))
-    # Of queues only those that are not zero all the time, of flows all unless every one is.
-    alive = [sum(found) if kind == "queue" else len(found) for (kind, _), found in panels.items() if any(found)]
+    # Queues and links that are zero all the time are left out; of flows, all or none.
+    alive = [
+        sum(found) if kind in ("queue", "link") else len(found) for (kind, _), found in panels.items() if any(found)
+    ]
     assert drawn == sum(alive) + 1  # and fairness
     assert section.repeat == f"forebay run {folders['plain']}/scenario.toml --seed 1"
 
@@ -161,6 +167,117 @@ def test_a_replay_is_reported(tmp_path: Path) -> None:
     (section,) = sections_of([tmp_path])
     assert [row[0].text for row in tables_of(section)["Queues"].rows] == ["dbl", "red"]
     assert "Length mean" in charts_of(section)
+
+
+def test_a_replay_opens_with_its_losses_and_is_repeated(forebay: Command, tmp_path: Path) -> None:
+    capture = Path(__file__).resolve().parents[2] / "examples/belligerent.pcap.gz"
+    queues = {"small": {"drop_tail": {"limit": "20 packets"}}, "RED": {"red": {"gentle": True}}}
+    first = fb.replay(capture, rate="20 Mbps", queue=queues, interval="100 ms", out=tmp_path / "first")
+    (section,) = sections_of([tmp_path / "first"])
+    lost = first.queues.item(0, "packets_dropped") / first.packets
+    assert section.conclusion[0].startswith(f"small drops {100 * lost:.3g} % of the packets.")
+    assert "UDP 10.77.1.2:46743" in section.conclusion[2]
+    assert forebay(*shlex.split(section.repeat)[1:], "--out", "again").returncode == 0
+    again = fb.ReplayResult.load(tmp_path / "again")
+    assert again.queues.equals(first.queues)
+    assert again.find_series("RED")[0].interval_s == 0.1
+
+
+def test_an_ethernet_shows_pause_memory_and_its_congested_ports(ethernet: fb.Result, tmp_path: Path) -> None:
+    ethernet.save(tmp_path)
+    (section,) = sections_of([tmp_path])
+    charts = charts_of(section)
+    assert "Ports stopped by PAUSE" not in charts  # no port of the switch is stopped
+    memory = charts["Memory of ports"]
+    assert isinstance(memory, Lines)
+    assert (memory.x_label, memory.y_label) == ("Time (ms)", "Memory (kB)")
+    assert memory.lines[0].x[-1] == pytest.approx(20.0)
+    queues = charts["Queues over time"]
+    assert isinstance(queues, Lines)
+    assert queues.lines[0].name == "SW->3"
+    assert tables_of(section)["Queues"].rows[0][0].text == "SW->3"
+    assert "left out" in queues.note
+    assert "SW->3" in section.conclusion[0]
+    assert any("stopped by PAUSE, the adapter of" in sentence for sentence in section.conclusion)
+
+
+def test_means_over_ports_are_called_so(tmp_path: Path, forebay: Command) -> None:
+    scenario = fb.Scenario.from_toml(ETHERNET).override({"duration": "4 ms", "probes.series": []})
+    rates = {"topology.ethernet.link.rate": ["10 Gbps", "20 Gbps", "40 Gbps"]}
+    swept = fb.sweep(scenario, rates, seeds=2, out=tmp_path / "sweep")
+    assert swept.several_queues
+    assert fb.Sweep.load(tmp_path / "sweep").several_queues
+    (section,) = sections_of([tmp_path / "sweep"])
+    charts = charts_of(section)
+    chart = charts["Mean utilization of all ports against rate"]
+    assert isinstance(chart, Lines)
+    # 10, 20 and 40 have equal ratios.
+    assert (chart.y_label, chart.x_log) == ("Mean utilization of all ports (%)", True)
+    assert "Mean length of all queues against rate" in charts
+    assert not any("Utilization" in text for text in (*charts, *section.conclusion))
+    heads = [head.name for table in tables_of(section).values() for head in table.heads]
+    assert "Mean utilization of all ports" in heads
+    assert "Utilization" not in heads
+    (tmp_path / "ethernet.toml").write_text(ETHERNET)
+    done = forebay("sweep", "ethernet.toml", "--vary", "flows.victim.transport.frames.rate=1 Gbps,2 Gbps", "--seeds", 1)
+    assert "Mean of all ports" in done.stdout
+    assert "Link" not in done.stdout
+
+
+def test_axes_of_equal_ratios_are_logarithmic() -> None:
+    def is_log(*values: int) -> bool:
+        frame = pl.DataFrame({"flows.tcp.count": values})
+        swept = fb.Sweep("one", None, ("flows.tcp.count",), (), frame, frame, "")
+        return axes_of(swept)[0].log
+
+    assert is_log(1, 2, 4, 8)
+    assert is_log(1, 10, 100)
+    assert is_log(1, 5, 25, 26)
+    assert not is_log(1, 2)
+    assert not is_log(10, 20, 30)
+    assert not is_log(0, 1, 2, 4)
+    assert not is_log(100, 101, 102)
+
+
+def test_delays_of_a_run_are_steps_of_the_histogram(folders: dict[str, Path]) -> None:
+    result = fb.load(folders["plain"])
+    chart = charts_of(sections_of([folders["plain"]])[0])["Delay: cumulative distribution"]
+    assert isinstance(chart, Lines)
+    assert [line.name for line in chart.lines] == ["tcp", "bf"]
+    for line in chart.lines:
+        counted = result.delays.filter(pl.col("group") == line.name)
+        assert len(line.x) == 2 * counted.height
+        assert (line.y[0], line.y[-1]) == (0.0, 100.0)
+        assert line.y[1] == pytest.approx(100 * counted.item(0, "packets") / counted.get_column("packets").sum())
+
+
+def test_values_of_an_axis_are_put_into_words() -> None:
+    assert value_label("{ islip = { iterations = 1 } }") == "islip, 1 iteration"
+    assert value_label("{islip={iterations=4}}") == "islip, 4 iterations"
+    assert value_label('{ red = { gentle = true, limit = "20 packets" } }') == "red, gentle, limit 20 packets"
+    assert value_label("10 Mbps") == "10 Mbps"
+    assert value_label(0.30000000000000004) == "0.3"
+
+
+def test_queues_over_time_are_the_busiest_and_not_empty() -> None:
+    def lines(*values: float) -> list[Line]:
+        return [Line("one", np.arange(2e-3, 6e-3, 2e-3), np.array(values))]
+
+    charts = queues_over_time({"short": lines(1, 1), "empty": lines(0, 0), "long": lines(0, 9)})
+    assert [chart.title for chart in charts] == ["Queue long over time", "Queue short over time"]
+    assert charts[0].x_label == "Time (ms)"
+    assert charts[0].lines[0].x == pytest.approx([2, 4])
+
+
+def test_what_needs_python_is_repeated_with_leave() -> None:
+    assert options_of(SMALL) == []
+    assert options_of(SMALL.replace("queue.dbl = {}", 'queue.python = { class = "a:B" }')) == ["--allow-python"]
+    assert options_of("duration = 3") is None
+
+
+def test_commands_in_a_conclusion_are_code() -> None:
+    page = html_of("one", [Section("one", conclusion=["`forebay run <name>` shows more & more."])])
+    assert "<li><code>forebay run &lt;name&gt;</code> shows more &amp; more.</li>" in page
 
 
 def test_thinning_keeps_every_peak() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -182,6 +183,70 @@ def test_many_flows_become_groups_and_bands(small: fb.Scenario) -> None:
     assert labels == ["tcp (30 flows)", "bf (1 flow)"]
     band = crowd.plot.series("flow", quantity="goodput_bps")
     assert band.axes[0].get_legend_handles_labels()[1] == ["median of 31, with their range"]
+
+
+def test_delays_are_drawn_from_the_histogram_of_all_packets(result: fb.Result) -> None:
+    frame = result.delay_distribution()
+    assert frame.get_column("group").unique(maintain_order=True).to_list() == ["tcp", "bf"]
+    for group, part in frame.partition_by("group", as_dict=True, maintain_order=True).items():
+        flows = result.flows.filter(pl.col("group") == group[0])
+        assert part.get_column("share").is_sorted()
+        assert part.item(-1, "share") == 1.0
+        assert part.item(-1, "delay_s") == pytest.approx(max(flows.get_column("delay_max_s").to_list()))
+        median_s, medians_s = part.filter(pl.col("share") >= 0.5).item(0, "delay_s"), flows.get_column("delay_p50_s")
+        assert min(medians_s.to_list()) / 1.04 <= median_s <= 1.04 * max(medians_s.to_list())
+    (axes,) = result.plot.delay_distribution().axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("Delay (ms)", "Packets with no more (%)")
+    assert [line.get_label() for line in axes.lines] == ["tcp", "bf"]
+    counts = [frame.filter(pl.col("group") == group).height + 1 for group in ("tcp", "bf")]
+    assert [np.size(line.get_ydata()) for line in axes.lines] == counts
+    assert [np.asarray(line.get_ydata())[-1] for line in axes.lines] == [100.0, 100.0]
+
+
+def test_a_result_of_an_older_version_has_no_distribution(result: fb.Result) -> None:
+    older = replace(result, delays=pl.DataFrame())
+    assert older.delay_distribution().is_empty()
+    with pytest.raises(fb.InputError, match="no histogram of delays"):
+        older.plot.delay_distribution()
+
+
+def test_ports_of_an_ethernet_have_series_of_pause_and_memory(ethernet: fb.Result) -> None:
+    share = ethernet.series("queue", "SW->3", "paused_share").get_column("value")
+    assert share.max() == 0.0
+    held = ethernet.series("queue", "SW->1", "memory_bytes").get_column("value").max()
+    assert isinstance(held, float)
+    assert 260e3 <= held <= ethernet.queues.filter(pl.col("name") == "SW->1").item(0, "memory_max_bytes")
+    figure = ethernet.plot.ports()
+    # The network has one switch, which stops only adapters.
+    assert texts(figure) == [("", "Length (kB)"), ("Time (ms)", "Memory (kB)")]
+    assert next(line.get_label() for line in figure.axes[0].lines) == "SW->3"
+
+
+def test_saved_figures_leave_out_what_is_empty(ethernet: fb.Result, tmp_path: Path) -> None:
+    names = [path.name for path in ethernet.plot.save_all(tmp_path, (".svg",))]
+    assert next(name for name in names if name.startswith("queue-")) == "queue-SW--3.svg"
+    lengths = {one.name: one.values.max() for one in ethernet.find_series("queue", None, "length_packets")}
+    alive = [name for name, peak in lengths.items() if peak > 0]
+    assert len([name for name in names if name.startswith("queue-")]) == len(alive) < len(lengths)
+    assert {"ports.svg", "delay-distribution.svg"} <= set(names)
+    # Without a scheme of congestion management there is no limiter to draw.
+    assert {label for _, label in texts(ethernet.plot.series("flow"))} == {"Goodput (Gb/s)", "Sent (Gb/s)"}
+
+
+def test_frames_convert_to_pandas(result: fb.Result) -> None:
+    pytest.importorskip("pandas", reason="the extra forebay[pandas] is not installed")
+    frame = result.flows.to_pandas()
+    assert list(frame.columns) == result.flows.columns
+    assert frame["goodput_bps"].tolist() == result.flows.get_column("goodput_bps").to_list()
+
+
+def test_goodput_of_udp_counts_whole_packets(result: fb.Result) -> None:
+    flow = result.flows.filter(pl.col("name") == "bf").row(0, named=True)
+    measured_s = result.duration_s - result.warmup_s
+    assert flow["goodput_bps"] == pytest.approx(flow["packets_delivered"] * 1000 * 8 / measured_s)
+    assert flow["goodput_bps"] == flow["throughput_bps"]
+    tcp = result.flows.filter(pl.col("name") == "tcp-0").row(0, named=True)
+    assert tcp["goodput_bps"] < tcp["throughput_bps"]
 
 
 def test_equal_figures_are_equal_files(result: fb.Result, tmp_path: Path) -> None:

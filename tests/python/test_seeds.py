@@ -90,3 +90,19 @@ def test_the_command_refuses_them_in_one_message(
     assert named in done.stderr
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_a_run_under_several_seeds_has_means_of_single_runs(small: fb.Scenario, tmp_path: Path) -> None:
+    brief = small.override({**BRIEF, "traces": []})
+    runs = fb.run(brief, seeds=3, out=tmp_path / "runs")
+    single = [fb.run(brief, seed=seed) for seed in (1, 2, 3)]
+    assert runs.seeds == [1, 2, 3]
+    assert runs.sweep.runs.get_column("digest").to_list() == [one.digest for one in single]
+    lengths = [one.queues.item(0, "length_mean_packets") for one in single]
+    assert runs.queues.item(0, "length_mean_packets") == pytest.approx(sum(lengths) / 3)
+    assert runs.queues.item(0, "length_mean_packets_ci95") > 0
+    assert fb.Sweep.load(tmp_path / "runs").runs.equals(runs.sweep.runs)
+    with pytest.raises(fb.InputError, match="each run has one thread"):
+        fb.run(brief, seeds=2, threads=2)
+    with pytest.raises(fb.InputError, match="several seeds"):
+        fb.run(brief, jobs=2)

@@ -9,15 +9,15 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from forebay.figure import COLOURS, Figure, line_styles, new_figure, save_figure, style
-from forebay.quantity import Scale, label, scale
+from forebay.figure import COLOURS, Figure, line_styles, literal, new_figure, save_figure, style
+from forebay.quantity import Scale, label, scale, text_with_unit, time_scale
 
 if TYPE_CHECKING:
     from .result import ReplayResult
 
 _MOST_FLOWS = 20
 _MOST_COUNTS = 200
-_PANELS = ("length_mean_packets", "delay_mean_s", "packets_dropped")
+_PANELS = ("length_mean_packets", "delay_mean_s", "packets_dropped", "packets_marked")
 _MARKERS = "oDs^vPX"
 
 
@@ -37,18 +37,19 @@ class ReplayPlots:
         self._result = result
 
     def queues(self) -> Figure:
-        """Draw length, delay and drops of each queue over time, and marks where there are any."""
+        """Draw length, delay, drops and marks of each queue over time. Quantities that stay at zero are left out."""
         result = self._result
-        marked = any(np.any(series.values > 0) for series in result.find_series(quantity="packets_marked"))
-        panels = [*_PANELS, "packets_marked"] if marked else list(_PANELS)
+        panels = [quantity for quantity in _PANELS if self._is_drawn(quantity)] or list(_PANELS[:1])
         with style():
             figure = new_figure(figsize=(6.4, 0.8 + 1.9 * len(panels)))
             column = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
             for axes, quantity in zip(column, panels, strict=True):
                 self._draw_over_time(axes, quantity)
-            column[0].set_title(f"{Path(result.capture).name}: {_rate_text(result.rate_bps)}")
-            column[-1].set_xlabel("Time (s)")
-            column[-1].set_xlim(0, result.duration_s)
+            name, rate = literal(Path(result.capture).name), text_with_unit("rate_bps", result.rate_bps)
+            column[0].set_title(f"{name}: {rate}")
+            time = time_scale(result.duration_s)
+            column[-1].set_xlabel(label("time_s", time))
+            column[-1].set_xlim(0, result.duration_s / time.divisor)
             handles, labels = column[0].get_legend_handles_labels()
             figure.legend(handles, labels, loc="outside lower center", ncols=4)
         return figure
@@ -101,6 +102,9 @@ class ReplayPlots:
             save_figure(figure, folder, stem)
         return [folder / f"{stem}{suffix}" for stem in figures for suffix in (".png", ".svg")]
 
+    def _is_drawn(self, quantity: str) -> bool:
+        return any(_peak(series.values) > 0 for series in self._result.find_series(quantity=quantity))
+
     def _draw_over_time(self, axes: Axes, quantity: str) -> None:
         chosen = self._result.find_series(quantity=quantity)
         unit = scale(quantity, max((_peak(series.values) for series in chosen), default=0.0))
@@ -109,7 +113,7 @@ class ReplayPlots:
         for series, look in zip(chosen, line_styles(), strict=False):
             starts = np.arange(0, len(series.values), together)
             axes.plot(
-                series.time_s[starts],
+                series.time_s[starts] / time_scale(self._result.duration_s).divisor,
                 (np.add.reduceat(series.values, starts) if together > 1 else series.values) / unit.divisor,
                 drawstyle="steps-post",
                 linewidth=1.0,
@@ -122,8 +126,8 @@ class ReplayPlots:
 
 def _axis_label(quantity: str, unit: Scale, interval_s: float) -> str:
     if quantity.startswith("packets_"):
-        time = scale("interval_s", interval_s)
-        return f"{quantity.removeprefix('packets_').capitalize()}\n(packets in {time.text(interval_s)} {time.unit})"
+        what = quantity.removeprefix("packets_").capitalize()
+        return f"{what}\n(packets in {text_with_unit('interval_s', interval_s)})"
     return label(quantity, unit).replace(" (", "\n(")
 
 
@@ -131,11 +135,6 @@ def _together(values: int) -> int:
     """Return how many values become one, so that a line has 200 at most: 1, 2, 5, 10, …"""
     steps = (step * int(10**power) for power in range(10) for step in (1, 2, 5))
     return next(step for step in steps if values <= step * _MOST_COUNTS)
-
-
-def _rate_text(rate_bps: int) -> str:
-    unit = scale("rate_bps", rate_bps)
-    return f"{unit.text(rate_bps)} {unit.unit}"
 
 
 def _peak(values: np.ndarray) -> float:

@@ -33,11 +33,12 @@ _FACTS = (
     "packets_cut",
     "packets_missed",
     "packets_opaque",
+    "command",
 )
 # Results of earlier versions lack these.
-_LATER = {"packets_missed": 0, "packets_unaddressed": 0, "packets_opaque": 0}
+_LATER = {"packets_missed": 0, "packets_unaddressed": 0, "packets_opaque": 0, "command": ""}
 _TABLES = ("queues", "flows")
-_KINDS = {**dict.fromkeys(_FACTS, "number"), "capture": "text", "fitted": "table"}
+_KINDS = {**dict.fromkeys(_FACTS, "number"), "capture": "text", "command": "text", "fitted": "table"}
 
 
 class Warned(TypedDict):
@@ -101,6 +102,8 @@ class ReplayResult:
     """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters of each queue that were not given and follow from the rate of the port, by its label."""
+    command: str = field(default="", repr=False)
+    """The command line that repeats the replay; empty if an older version wrote the result."""
 
     def series(self, name: str | None = None, quantity: str | None = None) -> pl.DataFrame:
         """Return the queues over time as one long frame.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forebay import _core
-from forebay.comparison.contenders import Contender, contenders_of, disciplines
+from forebay.comparison.contenders import Contender, contenders_of, disciplines, word_of
 from forebay.comparison.fit import fitted_to
 from forebay.errors import CaptureError, InputError
 from forebay.folder import begun, sweep
@@ -85,6 +86,7 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         files = [[None if path is None else partial[path] for path in paths] for paths in wanted]
         parameters = _parameters(contenders, settings or {})
         fitted = [_fitted(it, rate, own) for it, own in zip(contenders, parameters, strict=True)]
+        given = [override_texts(own) for own in parameters]
         parameters = [{**link, **own} for link, own in zip(fitted, parameters, strict=True)]
         queues = [
             (it.label, it.discipline, override_texts(own), delivered, dropped)
@@ -95,11 +97,19 @@ def replay(  # noqa: PLR0913 - all but the first are keywords
         tables = {"flows": frame_of(raw.pop("flows")), "queues": frame_of(raw.pop("queues"))}
         warnings = tuple(Warned(text=entry["text"], remedy=entry["remedy"]) for entry in raw.pop("warnings"))
         labels = {it.label: link for it, link in zip(contenders, fitted, strict=True)}
-        facts: dict[str, Any] = {**raw, **tables, "warnings": warnings, "fitted": labels}
+        words = [word_of(it.label, it.discipline, dict(own)) for it, own in zip(contenders, given, strict=True)]
+        command = _command(capture, {"rate": rate, "to": destination, "seed": seed, "interval": interval}, words)
+        facts: dict[str, Any] = {**raw, **tables, "warnings": warnings, "fitted": labels, "command": command}
         result = ReplayResult(capture=os.fspath(capture), all_series=series, **facts)
         if out is not None:
             result.save(out)
     return result
+
+
+def _command(capture: str | PathLike[str], options: Mapping[str, object], queues: Sequence[str]) -> str:
+    """Return the command line of a replay, with all parameters that were given."""
+    given = [f"--{name}={value}" for name, value in options.items() if value is not None]
+    return shlex.join(["forebay", "replay", os.fspath(capture), *given, *(f"--queue={queue}" for queue in queues)])
 
 
 def _replay(

@@ -11,7 +11,7 @@ from rich.markup import escape
 from forebay.comparison.fit import notes_on
 from forebay.document import Document
 from forebay.folding import Column, folded
-from forebay.quantity import SECONDS, Scale, column_scale, scale
+from forebay.quantity import Scale, column_scale, text_with_unit, time_scale
 from forebay.summary import drop_reasons
 
 Row = Mapping[str, Any]
@@ -45,11 +45,10 @@ def terminal_tables(document: Document, width: int) -> list[RenderableType]:
 
 
 def _head(document: Document) -> list[str]:
-    rate = scale("rate_bps", document["rate_bps"])
-    port = f"{rate.text(document['rate_bps'])} {rate.unit}"
+    port = text_with_unit("rate_bps", document["rate_bps"])
     duration_s = document["duration_s"]
-    lasted = f"{duration_s:.4g}" if duration_s < _LONG_S else f"{duration_s:,.0f}"
-    seen = f"{document['packets']:,} packets in {lasted} s"
+    lasted = text_with_unit("duration_s", duration_s) if duration_s < _LONG_S else f"{duration_s:,.0f} s"
+    seen = f"{document['packets']:,} packets in {lasted}"
     if document["packets_unselected"]:
         seen += f"; {document['packets_unselected']:,} to other destinations left out"
     if document["packets_unaddressed"]:
@@ -97,8 +96,10 @@ def _columns_of_one(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
         _scaled(f"delay p99\n{delay.unit}", flows, "delay_p99_s", delay),
     ]
     if any(row["classified_at_s"] is not None for row in flows):
-        columns.append(_scaled("belligerent\nsince s", flows, "classified_at_s", SECONDS, rank=1))
-    return [*columns, _scaled("last drop\ns", flows, "last_drop_s", SECONDS, rank=7), _reasons(flows)]
+        since = _time(flows, "classified_at_s")
+        columns.append(_scaled(f"belligerent\nsince {since.unit}", flows, "classified_at_s", since, rank=1))
+    last = _time(flows, "last_drop_s")
+    return [*columns, _scaled(f"last drop\n{last.unit}", flows, "last_drop_s", last, rank=7), _reasons(flows)]
 
 
 def _columns_of_several(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
@@ -151,6 +152,11 @@ def _number(value: float | None) -> str:
 def _unit(rows: Sequence[Row], *quantities: str) -> Scale:
     """Return the unit that columns have in common."""
     return column_scale(quantities[0], [row[quantity] for quantity in quantities for row in rows])
+
+
+def _time(rows: Sequence[Row], key: str) -> Scale:
+    """Return the unit of times within the capture."""
+    return time_scale(max((row[key] for row in rows if row[key] is not None), default=0.0))
 
 
 def _safe(text: str) -> str:

@@ -16,7 +16,7 @@ from forebay.sweeps.table import paired_tables
 
 from .contenders import ALL, read_settings
 from .finished import compare_runs
-from .result import STEM, Comparison
+from .result import STEM, Comparison, is_comparison
 from .run import run_comparison
 from .table import terminal_tables
 
@@ -66,10 +66,21 @@ def _finished(folders: list[Path], options: Options) -> int:
             raise InputError(message)
     if any(map(is_sweep, folders)):
         return _paired(folders, options)
+    if len(folders) == 1 and is_comparison(folders[0]):
+        return _again(folders[0], options)
     comparison = compare_runs(folders, queue=options.at)
     _print(comparison, as_json=options.as_json)
     if options.out is not None:
         _save(comparison, options.out)
+    return DONE
+
+
+def _again(folder: Path, options: Options) -> int:
+    """Show a finished comparison."""
+    if options.out is not None or options.at is not None:
+        message = "--out and --at cannot be used with a finished comparison\nhint: --json prints all numbers"
+        raise InputError(message)
+    _print(Comparison.load(folder), as_json=options.as_json)
     return DONE
 
 

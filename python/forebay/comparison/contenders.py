@@ -73,6 +73,16 @@ def contenders_of(queues: str | Iterable[str] | Mapping[str, object]) -> list[Co
     return list(seen.values())
 
 
+def word_of(label: str, discipline: str, parameters: Mapping[str, str]) -> str:
+    """Return a queue as `contenders_of` and `--queue` take it. Parameters are texts as on the command line."""
+    values = ",".join(f"{key}={text}" for key, text in parameters.items())
+    word = f"{discipline}:{values}" if values else discipline
+    if set(label) & set("=,:") or label in {"", word} or label != label.strip():
+        # A label that such words cannot have is made from the parameters.
+        return word
+    return f"{label}={word}"
+
+
 def _from_word(word: str) -> list[Contender]:
     if word.strip() == ALL:
         return [Contender(name, name) for name, keys in disciplines().items() if not any(keys.values())]

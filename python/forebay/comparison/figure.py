@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from forebay.figure import COLOURS, Figure, literal, new_figure, style
-from forebay.measured import Column, size_text
+from forebay.figure import COLOURS, Figure, is_wide, literal, new_figure, style
+from forebay.measured import Column, link_section, size_text
 
 from .table import columns_of, measured_text
 
@@ -48,11 +48,13 @@ def draw(comparison: Comparison) -> Figure:
             axes.tick_params(labelleft=axes is all_axes[0])
         goodput, fairness, loss, delay, used, state, cpu = all_axes
         _dots(goodput, by_section["Goodput of a flow"], "per flow")
-        _even_share(goodput, comparison, by_section["Goodput of a flow"][0])
+        if not comparison.several_queues:
+            _even_share(goodput, comparison, by_section["Goodput of a flow"][0])
         _bars(fairness, by_section["Fairness"][0], "Jain's index, all flows")
         _dots(loss, [it for it in by_section["Loss"] if it.heading != "all"], "of packets at the queue")
         _spans(delay, by_section["Delay"])
-        _bars(used, by_section["Link"][0], "of its rate")
+        section = link_section(several_queues=comparison.several_queues)
+        _bars(used, by_section[section][0], "mean of all ports" if comparison.several_queues else "of its rate")
         _memory(state, by_section["Cost"][0])
         _bars(cpu, by_section["Cost"][1], "")
         goodput.set_yticks(np.arange(len(names)), [literal(name) for name in names])
@@ -167,9 +169,7 @@ def _spans(axes: Axes, columns: list[Column]) -> None:
         axes.plot(low, positions, "|", color=colour, markersize=7, label="delay p50" if first else None)
         axes.plot(high, positions, "d", color=colour, markersize=4, label="delay p99" if first else None)
         found += [low, high]
-    known = np.concatenate(found)
-    known = known[np.isfinite(known) & (known > 0)]
-    if known.size and known.max() > _SPREAD * known.min():
+    if is_wide(np.concatenate(found)):
         axes.set_xscale("log")
         # Between powers of ten there is no room for numbers.
         axes.xaxis.set_minor_formatter(NullFormatter())

@@ -20,6 +20,7 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
+from forebay.simulate import SCENARIO_FILE
 from forebay.stored import UNREADABLE, check_kinds, fitted_of, read_document, reason_of
 
 if TYPE_CHECKING:
@@ -87,12 +88,12 @@ class Comparison:
     """Rate of the link behind the queue in bit/s."""
     table: pl.DataFrame = field(repr=False)
     """One row per queue: `queue`, `discipline`, `seeds`; then `goodput_bps` (the mean of a flow), `goodput_total_bps`,
-    `jain`, `loss`, `delay_p50_s`, `delay_p99_s`, `utilization`, `length_mean_packets` and `state_bytes`, each followed
-    by its `…_ci95`; and `cpu_ns_per_packet`."""
+    `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s`, `jitter_s`, `utilization`, `length_mean_packets` and
+    `state_bytes`, each followed by its `…_ci95`; and `cpu_ns_per_packet`."""
     groups: pl.DataFrame = field(repr=False)
     """One row per queue and group of flows: `queue`, `discipline`, `group`, `flows` (their number); then `goodput_bps`
-    (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_p50_s` and `delay_p99_s`, each followed by its
-    `…_ci95`."""
+    (the mean of a flow), `goodput_total_bps`, `jain`, `loss`, `delay_mean_s`, `delay_p50_s`, `delay_p99_s` and
+    `jitter_s`, each followed by its `…_ci95`."""
     runs: pl.DataFrame = field(repr=False)
     """One row per run: `queue`, `discipline`, `seed`, and the metrics that `table` holds the means of."""
     parameters: Mapping[str, str] = field(repr=False)
@@ -103,6 +104,11 @@ class Comparison:
     """Disciplines of `"all"` that do not fit the scenario, each with the reason."""
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters of each queue that were not given and follow from the link and its buffer, by its label."""
+    at: str = ""
+    """The path of the queue that was replaced, if it was given."""
+    several_queues: bool = False
+    """Whether `utilization` and `length_mean_packets` are means over several queues, such as all ports of an Ethernet.
+    """
 
     def plot(self) -> Figure:
         """Draw all of it as one matplotlib figure with a row per queue."""
@@ -145,7 +151,12 @@ class Comparison:
             groups = self.groups.filter(pl.col("queue") == row["queue"]).drop("queue", "discipline").to_dicts()
             rows.append({**row, "parameters": self.parameters[row["queue"]], "groups": groups})
         document = {name: getattr(self, name) for name in _FACTS}
-        facts = {"left_out": list(self.left_out), "fitted": {label: dict(it) for label, it in self.fitted.items()}}
+        facts: Document = {
+            "left_out": list(self.left_out),
+            "fitted": {label: dict(it) for label, it in self.fitted.items()},
+            "at": self.at,
+            "several_queues": self.several_queues,
+        }
         return document | {"queues": rows, "runs": self.runs.to_dicts()} | facts
 
     def to_json(self) -> str:
@@ -158,13 +169,18 @@ class Comparison:
 
         return markdown(self)
 
-    def to_html(self) -> str:
-        """Return an HTML page with tables and figures. It needs no other file and no network."""
+    def to_html(self, folder: str | PathLike[str] | None = None) -> str:
+        """Return an HTML page with tables and figures. It needs no other file and no network.
+
+        Args:
+            folder: Where the comparison is saved, for the command that repeats it.
+
+        """
         # Imported here: it takes longer to load than many a run.
         from forebay.reporting.comparisons import comparison_section, title_of
         from forebay.reporting.page import html_of
 
-        return html_of(title_of(self), [comparison_section(self)])
+        return html_of(title_of(self), [comparison_section(self, None if folder is None else Path(folder))])
 
     @classmethod
     def load(cls, folder: str | PathLike[str]) -> Self:
@@ -191,6 +207,8 @@ class Comparison:
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
                 fitted=fitted_of(document, path.name),
+                at=document.get("at", ""),
+                several_queues=document.get("several_queues", False),
             )
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"
@@ -200,7 +218,7 @@ class Comparison:
             raise InputError(message) from None
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`.
+        """Write `compare.csv`, `.json`, `.md`, `.html`, `.png` and `.svg`, and the scenario.
 
         Args:
             folder: Where to write. It is made if it does not exist.
@@ -215,8 +233,15 @@ class Comparison:
             write_csv(self.wide(), staging / f"{STEM}.csv")
             (staging / f"{STEM}.json").write_text(self.to_json() + "\n", encoding="utf-8")
             (staging / f"{STEM}.md").write_text(self.to_markdown(), encoding="utf-8")
-            (staging / f"{STEM}.html").write_text(self.to_html(), encoding="utf-8")
+            (staging / f"{STEM}.html").write_text(self.to_html(folder), encoding="utf-8")
             save_figure(self.plot(), staging, STEM)
+            if self.toml:
+                (staging / SCENARIO_FILE).write_text(self.toml, encoding="utf-8")
+
+
+def is_comparison(path: Path) -> bool:
+    """Return whether the path is the folder of a comparison."""
+    return (path / f"{STEM}.json").is_file()
 
 
 def measure_cost(text: str, link: str, runs: Sequence[tuple[int, Measures]], guests: Mapping[str, Plan]) -> float:

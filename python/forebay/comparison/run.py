@@ -132,6 +132,8 @@ def run_comparison(
         fitted={it.contender.label: dict(it.fitted) for it in fit},
         toml=scenario.to_toml(),
         left_out=tuple(left_out),
+        at=at or "",
+        several_queues=len(place.links) > 1,
         table=table,
         groups=groups,
         runs=runs,

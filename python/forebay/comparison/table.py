@@ -10,12 +10,14 @@ from rich.console import RenderableType
 from rich.markup import escape
 
 from forebay import folding
-from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
+from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
 from forebay.quantity import Scale, scale
 
 from .fit import notes_on
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from .result import Comparison
 
 # Tables below each other for which columns of single groups are still shown on a terminal.
@@ -48,11 +50,32 @@ def columns_of(comparison: Comparison, *, every: bool) -> list[Column]:
         whose = f" {_named(name, sizes[name])}" if len(groups) > 1 else ""
         columns.append(column_of("Delay", f"p50{whose}", frame, "delay_p50_s", time, -1))
         columns.append(column_of("Delay", f"p99{whose}", frame, "delay_p99_s", time, -1))
-    columns.append(column_of("Link", "used", table, "utilization", SHARE, 1))
-    columns.append(column_of("Link", "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))
+    link = link_section(several_queues=comparison.several_queues)
+    columns.append(column_of(link, "used", table, "utilization", SHARE, 1))
+    columns.append(column_of(link, "queue", table, "length_mean_packets", Scale(1.0, "packets"), -1))
     columns.append(column_of("Cost", "state", table, "state_bytes", Scale(1.0, "B"), -1))
     columns.append(column_of("Cost", "CPU", table, "cpu_ns_per_packet", Scale(1.0, "ns a packet"), -1))
     return columns
+
+
+def delay_columns(comparison: Comparison) -> list[Column]:
+    """Return mean delay and jitter of each group that has it: for where there is much room."""
+    columns = []
+    for section, metric in (("Mean delay", "delay_mean_s"), ("Jitter", "jitter_s")):
+        groups = {name: comparison.of_group(name) for name in comparison.group_names}
+        known = {name: frame for name, frame in groups.items() if _has(frame, metric)}
+        if known:
+            unit = unit_of(metric, *known.values())
+            columns += [
+                column_of(section, _named(name, int(frame.get_column("flows")[0])), frame, metric, unit, -1)
+                for name, frame in known.items()
+            ]
+    return columns
+
+
+def _has(frame: pl.DataFrame, metric: str) -> bool:
+    """Return whether a metric has values, which a comparison of an older version may lack."""
+    return metric in frame.columns and frame.get_column(metric).is_not_null().any()
 
 
 def _named(group: str, flows: int) -> str:
@@ -117,6 +140,7 @@ def _short(column: Column) -> str:
         "Loss": f"loss {column.heading}",
         "Delay": f"delay {column.heading}",
         "Link": "link used" if column.heading == "used" else "mean queue",
+        "Mean of all ports": f"mean of all ports: {column.heading}",
     }
     return str(words.get(column.section, column.heading))
 

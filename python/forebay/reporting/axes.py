@@ -8,11 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from forebay.figure import is_wide
 from forebay.sweeps.axes import number_of
 from forebay.sweeps.labels import value_label
 from forebay.sweeps.result import Sweep
 
-from .parts import Values, is_wide
+from .parts import Values
+
+_EQUAL_RATIOS = 1.05
+"""Ratios that differ by less than this factor count as equal: `--vary` rounds some values to whole numbers."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,18 @@ def goes_along(axis: Axis, members: Sequence[int]) -> bool:
     return bool((steps > 0).all() or (steps < 0).all())
 
 
+def _has_equal_ratios(places: Values) -> bool:
+    """Return whether ascending values have equal ratios, as those of `log:1:8:4`, but for rounding."""
+    if places[0] <= 0.0:
+        return False
+    ratios = places[1:] / places[:-1]
+    return bool(ratios.max() < _EQUAL_RATIOS * ratios.min() and not _has_equal_steps(places))
+
+
+def _has_equal_steps(places: Values) -> bool:
+    return bool(np.allclose(np.diff(places), places[1] - places[0], rtol=0.01))
+
+
 def _axis(key: str, values: pl.Series) -> Axis:
     short = key.rsplit(".", 1)[-1] if key.count(".") < 2 else ".".join(key.split(".")[-2:])
     plain = values.to_list()
@@ -60,7 +76,7 @@ def _axis(key: str, values: pl.Series) -> Axis:
         unit = units.pop()
         places = np.array([number for number, _ in found])
         distinct = np.unique(places)
-        log = len(distinct) > 2 and is_wide(distinct)
+        log = len(distinct) > 2 and (is_wide(distinct) or _has_equal_ratios(distinct))
         names = [f"{place:.6g}" for place in distinct]
         return Axis(key, f"{short} ({unit})" if unit else short, places, names, True, log)
     texts = [value_label(value) for value in plain]

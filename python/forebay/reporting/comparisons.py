@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import tomllib
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
+from forebay.comparison.contenders import word_of
 from forebay.comparison.result import Comparison
-from forebay.comparison.table import columns_of, measured_text
-from forebay.measured import Column
+from forebay.comparison.table import columns_of, delay_columns, measured_text
+from forebay.figure import is_wide
+from forebay.measured import Column, link_section
+from forebay.scenario import toml_value
+from forebay.simulate import SCENARIO_FILE
 
 from .differences import of_comparison
-from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values, is_wide
+from .parts import Cell, Charts, Head, Mark, Part, Rows, Section, Table, Terms, Text, Values
+from .repeat import options_of
 from .tables import NONE, name_cell
 
 _MEANINGS = {
@@ -24,6 +29,7 @@ _MEANINGS = {
     "Loss": "packets dropped at the queue, as a share of those that arrived there",
     "Delay": "one-way delay of delivered packets, from the source's sending to the sink; median and 99th percentile of "
     "each flow, averaged over the flows of a group by the packets they delivered",
+    "Jitter": "of UDP: the mean difference between the delays of consecutive packets (RFC 3550)",
     "Link": "share of the time in which the link behind the queue was sending; packets waiting, averaged over time",
     "State": "the most memory that the discipline's own tables and books were seen to take; the packets queued, and "
     "their queue, are not part of it",
@@ -39,9 +45,14 @@ def title_of(comparison: Comparison) -> str:
     return f"{comparison.scenario}: queues compared"
 
 
-def comparison_section(comparison: Comparison) -> Section:
-    """Charts, the table, what its words mean, the queues as they were run, and the scenario."""
+def comparison_section(comparison: Comparison, folder: Path | None = None) -> Section:
+    """Charts, the table, what its words mean, the queues as they were run, and the scenario.
+
+    `folder` is where the comparison is saved.
+    """
     columns = columns_of(comparison, every=True)
+    after = max(place for place, column in enumerate(columns) if column.section == "Delay") + 1
+    columns[after:after] = delay_columns(comparison)
     queues = "\n".join(f"{label}: {queue}" for label, queue in comparison.parameters.items())
     parts: list[Part] = [
         Charts("Figures", _charts(comparison, columns)),
@@ -57,63 +68,60 @@ def comparison_section(comparison: Comparison) -> Section:
         conclusion=of_comparison(comparison),
         facts=[("Link", link), ("Measured", measured.removeprefix("measured ")), ("Runs of each queue", seeds)],
         about=[text for text in (comparison.description, *comparison.left_out) if text],
-        repeat=_repeat(comparison),
+        repeat=_repeat(comparison, folder),
         parts=parts,
     )
 
 
-def _repeat(comparison: Comparison) -> str:
+def _repeat(comparison: Comparison, folder: Path | None) -> str:
     """Return a command that makes the same table: the queues with all their parameters, whatever options set them."""
     queues = [_queue_word(label, text) for label, text in comparison.parameters.items()]
     words = [word for word in queues if word is not None]
-    if not comparison.toml or len(words) < len(queues):
+    own = options_of(comparison.toml) if comparison.toml else None
+    if own is None or len(words) < len(queues):
         return ""
+    if "python" in comparison.table.get_column("discipline"):
+        own = ["--allow-python"]
     seeds = max(comparison.table.get_column("seeds").to_list())
-    options = " ".join(f"\\\n  --queue {shlex.quote(word)}" for word in words)
-    command = f"forebay compare scenario.toml --seeds {seeds} --out again"
-    return f"# scenario.toml holds the scenario above.\n{command} {options}"
+    file = SCENARIO_FILE if folder is None else str(folder / SCENARIO_FILE)
+    at = ["--at", comparison.at] if comparison.at else []
+    first = shlex.join(["forebay", "compare", file, *at, "--seeds", str(seeds), *own, "--out", "again"])
+    command = " ".join([first, *(f"\\\n  --queue {shlex.quote(word)}" for word in words)])
+    return command if folder else f"# {SCENARIO_FILE} contains the scenario above.\n{command}"
 
 
 def _queue_word(label: str, text: str) -> str | None:
-    """Return the queue as `--queue` takes it, or None if its label or a value has no such form."""
+    """Return the queue as `--queue` takes it, or None if it has no such form."""
     try:
         queue = tomllib.loads(f"queue = {text}")["queue"]
     except tomllib.TOMLDecodeError:
         return None
     (name, parameters), *more = queue.items() if isinstance(queue, dict) else [(queue, {})]
-    if more or set(label) & set("=,:") or not label.strip():
-        # A label that repeats the parameters is made again from them.
-        label = ""
-    values = ",".join(f"{key}={_inline(value)}" for key, value in parameters.items())
-    word = f"{name}:{values}" if values else str(name)
-    return word if label in ("", name) else f"{label}={word}"
-
-
-def _inline(value: object) -> str:
-    """Return a value as TOML on one line."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case dict():
-            return "{ " + ", ".join(f"{key} = {_inline(one)}" for key, one in value.items()) + " }"
-        case list():
-            return "[" + ", ".join(map(_inline, value)) + "]"
-        case str():
-            return json.dumps(value, ensure_ascii=False)
-    return str(value)
+    texts = {key: toml_value(value) for key, value in parameters.items()}
+    return word_of("" if more else label, str(name), texts)
 
 
 def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
     names = comparison.table.get_column("queue").to_list()
-    of = {section: [column for column in columns if column.section == section] for section in _MEANINGS | {"Cost": ""}}
+    of: dict[str, list[Column]] = {}
+    for column in columns:
+        of.setdefault(column.section, []).append(column)
+    several = comparison.several_queues
+    even = None if several else _even_share(comparison, of["Goodput of a flow"])
     goodput, loss = of["Goodput of a flow"], [it for it in of["Loss"] if it.heading != "all"]
     state, cpu = of["Cost"]
     charts = [
-        _marks("Goodput of a flow", f"Per flow ({goodput[0].unit})", names, goodput, _even_share(comparison, goodput)),
+        _marks("Goodput of a flow", f"Per flow ({goodput[0].unit})", names, goodput, even),
         _bars("Fairness: Jain's index of all flows", "Jain's index", names, of["Fairness"][0]),
         _marks("Loss", "Packets at the queue (%)", names, loss),
         _spans(names, of["Delay"]),
-        _bars("Link used", "Of its time (%)", names, of["Link"][0]),
+        *(_marks(it, _axis_label(of[it]), names, of[it]) for it in ("Mean delay", "Jitter") if it in of),
+        _bars(
+            "Mean utilization of all ports" if several else "Link used",
+            "Of the time (%)",
+            names,
+            of[link_section(several_queues=several)][0],
+        ),
         _marks("Memory of the discipline", "State (B)", names, [state]),
         _bars("CPU time of the discipline", "Per packet (ns)", names, cpu),
     ]
@@ -138,6 +146,13 @@ def _marks(
         level=level,
         note=note,
     )
+
+
+def _axis_label(columns: Sequence[Column]) -> str:
+    """Return the section of columns with its unit, and the name of the group if there is only one."""
+    first = columns[0]
+    whose = f" of {first.heading}" if len(columns) == 1 else ""
+    return f"{first.section}{whose} ({first.unit})"
 
 
 def _bars(heading: str, x_label: str, names: Sequence[str], column: Column) -> Rows:

@@ -1,20 +1,21 @@
-"""What a run says, in a few sentences built from its numbers."""
+"""The conclusions of runs and replays: a few sentences built from the numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from forebay.quantity import scale
+from forebay.captures.result import ReplayResult
+from forebay.congestion import congested
+from forebay.quantity import text_with_unit
 from forebay.result import Result
 
-from .congestion import congested
-
 _STARVES_BELOW = 0.1
-"""Of an even share of the link."""
+"""A share of an even share of the link."""
 _WORDS = {"goodput_bps": "goodput per flow", "delay_s": "mean delay"}
 _MOST_NAMED = 4
 _BUSY = 0.9
@@ -56,6 +57,36 @@ def of_runs(results: Mapping[str, Result]) -> list[str]:
         "Each is one run, so a difference may be chance: `forebay compare` and `forebay run --seeds` give intervals."
     )
     return [*sentences[:_MOST_NAMED], chance]
+
+
+def of_replay(replay: ReplayResult) -> list[str]:
+    """Return, for each queue, its losses and delays, and how it treats the largest flow compared with all others."""
+    if not replay.packets:
+        return []
+    sentences = [_of_queue(row) for row in replay.queues.head(_MOST_NAMED).iter_rows(named=True)]
+    first = replay.queues.item(0, "queue")
+    sizes = replay.flows.filter(pl.col("queue") == first).sort("packets", descending=True, maintain_order=True)
+    if sizes.height > 1:
+        largest = sizes.item(0, "flow")
+        sent = _percent(sizes.item(0, "packets") / sizes.get_column("packets").sum())
+        losses = [_loss_of(replay.flows, queue, largest) for queue in replay.queues.head(_MOST_NAMED)["queue"]]
+        sentences.append(f"The largest flow, {largest}, sends {sent} of the packets. {' '.join(losses)}")
+    return [*sentences, "The senders in a capture do not react to these queues."]
+
+
+def _of_queue(row: Mapping[str, Any]) -> str:
+    lost = f"{row['queue']} drops {_percent(row['packets_dropped'] / row['packets_arrived'])} of the packets"
+    if row["delay_p99_s"] is None:
+        return f"{lost}."
+    mean, tail = _text("delay_s", row["delay_mean_s"]), _text("delay_s", row["delay_p99_s"])
+    return f"{lost}. The others wait {mean} on average, and 99 % of them at most {tail}."
+
+
+def _loss_of(flows: pl.DataFrame, queue: str, largest: str) -> str:
+    there, is_largest = flows.filter(pl.col("queue") == queue), pl.col("flow") == largest
+    loss = pl.col("packets_dropped").sum() / pl.col("packets").sum()
+    of_largest, of_others = (there.filter(which).select(loss).item() for which in (is_largest, ~is_largest))
+    return f"{queue} drops {_percent(of_largest)} of them, and {_percent(of_others)} of all others."
 
 
 def _extremes(quantity: str, values: Mapping[str, float]) -> str:
@@ -178,10 +209,15 @@ def _waiting(flows: pl.DataFrame, hot: _Hot) -> str:
 
 
 def _pause(result: Result) -> str:
-    ports = [frame for frame in (result.queues, result.adapters) if "paused_s" in frame.columns]
+    frames = ((result.queues, "{}"), (result.adapters, "the adapter of {}"))
+    ports = [
+        frame.select(pl.format(words, "name").alias("name"), "paused_s")
+        for frame, words in frames
+        if "paused_s" in frame.columns
+    ]
     if not ports:
         return ""
-    stopped = pl.concat([frame.select("name", "paused_s") for frame in ports]).filter(pl.col("paused_s") > 0)
+    stopped = pl.concat(ports).filter(pl.col("paused_s") > 0)
     if stopped.is_empty():
         return "No port is stopped by PAUSE."
     name, paused_s = stopped.sort("paused_s", descending=True, maintain_order=True).row(0)
@@ -203,5 +239,4 @@ def _rate(bps: float) -> str:
 
 
 def _text(quantity: str, value: float) -> str:
-    unit = scale(quantity, value)
-    return f"{unit.text(value, 3)} {unit.unit}"
+    return text_with_unit(quantity, value, 3)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import polars as pl
 
 from forebay.comparison.result import Comparison
-from forebay.quantity import CI, scale
+from forebay.quantity import CI, text_with_unit
 from forebay.runs.statistics import Estimate, differ
-from forebay.sweeps.labels import value_label
+from forebay.sweeps.labels import metric_title, value_label
 from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, is_grid
@@ -29,14 +29,14 @@ class _Metric:
     """1 if more is better, -1 if less is, 0 if neither can be said."""
 
 
-def _metrics(weakest: str) -> list[_Metric]:
-    """Return what is compared: the group with the least goodput stands for those that a queue may harm."""
+def _metrics(weakest: str, *, several_queues: bool) -> list[_Metric]:
+    """Return the metrics to compare. The group with the least goodput represents those that a queue may harm."""
     of, before = (f" of {weakest}", f"{weakest}.") if weakest else ("", "")
     return [
         _Metric(f"{before}goodput_bps", f"Goodput per flow{of}", 1),
         _Metric(f"{before}delay_mean_s", f"Mean delay{of}", -1),
         _Metric(f"{before}loss", f"Loss{of}", -1),
-        _Metric("utilization", "Utilization", 1),
+        _Metric("utilization", metric_title("utilization", several_queues=several_queues), 1),
     ]
 
 
@@ -48,7 +48,7 @@ def of_comparison(comparison: Comparison) -> list[str]:
     weakest = _weakest(table, comparison.group_names)
     fairness = _Metric("jain", "Fairness (Jain's index)", 1)
     sentences = []
-    for metric in (fairness, *_metrics(weakest)):
+    for metric in (fairness, *_metrics(weakest, several_queues=comparison.several_queues)):
         estimates = _by_name(table, "queue", metric.name)
         if len(estimates) > 1:
             sentences.append(_best(metric, estimates))
@@ -66,7 +66,9 @@ def of_sweep(sweep: Sweep) -> list[str]:
     groups = list(dict.fromkeys(name.rpartition(".")[0] for name in sweep.metrics if "." in name))
     weakest = _weakest(points, groups)
     single = points.get_column("seeds").max() == 1
-    metrics = [metric for metric in _metrics(weakest) if metric.name in sweep.metrics]
+    metrics = [
+        metric for metric in _metrics(weakest, several_queues=sweep.several_queues) if metric.name in sweep.metrics
+    ]
     found = [_along(points, axes, axis, metric, single=single) for axis in axes for metric in metrics]
     sentences = [text for text in found if text]
     return [*sentences, _ONE_SEED] if sentences and single else sentences
@@ -112,14 +114,15 @@ def _along(points: pl.DataFrame, axes: Sequence[Axis], axis: Axis, metric: _Metr
         significance = "" if single else ", significantly" if verdicts[0] else ", not significantly"
         return f"{metric.words} {'rises' if rises else 'falls'} {from_to}{significance}."
     count = "" if single else f" ({sum(bool(verdict) for verdict in verdicts)} significant)"
+    if not rises + falls:
+        return f"{metric.words} is the same at all values of {short}."
     if not axis.is_number:
         return f"{metric.words} differs between values of {short} in {rises + falls} of {len(pairs)} cases{count}."
     parts = [
         f"{verb} in {number} of {len(pairs)} cases" for verb, number in (("rises", rises), ("falls", falls)) if number
     ]
     words = metric.words[0].lower() + metric.words[1:]
-    change = " and ".join(parts) if parts else "does not change"
-    return f"From {short} {axis.names[0]} to {axis.names[-1]}, {words} {change}{count}."
+    return f"From {short} {axis.names[0]} to {axis.names[-1]}, {words} {' and '.join(parts)}{count}."
 
 
 def _ends(
@@ -163,8 +166,7 @@ def _value(metric: _Metric, estimate: Estimate) -> str:
     quantity = metric.name.rpartition(".")[2]
     if quantity in ("loss", "utilization"):
         return f"{100 * estimate.mean:.3g} %"
-    unit = scale(quantity, estimate.mean)
-    return f"{unit.text(estimate.mean, 3)} {unit.unit}".strip()
+    return text_with_unit(quantity, estimate.mean, 3)
 
 
 def _named(names: Sequence[str]) -> str:

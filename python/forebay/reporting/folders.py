@@ -7,7 +7,7 @@ from pathlib import Path
 
 from forebay.captures.result import ReplayResult, is_replay
 from forebay.comparison.finished import is_run
-from forebay.comparison.result import STEM, Comparison
+from forebay.comparison.result import Comparison, is_comparison
 from forebay.errors import InputError
 from forebay.result import Result
 from forebay.sweeps.result import Sweep, is_sweep
@@ -35,8 +35,8 @@ def sections_of(folders: Sequence[Path]) -> list[Section]:
             sections.append(run_section(runs[name], name, folder))
         elif is_sweep(folder):
             sections.append(sweep_section(Sweep.load(folder), name, folder))
-        elif (folder / f"{STEM}.json").is_file():
-            sections.append(comparison_section(Comparison.load(folder)))
+        elif is_comparison(folder):
+            sections.append(comparison_section(Comparison.load(folder), folder))
         elif (folder / CLAIMS_FILE).is_file():
             sections.append(claims_section(folder, name))
         else:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
 
-from forebay.quantity import SECONDS, label, scale, title
+from forebay.congestion import OF_PORTS
+from forebay.quantity import label, scale, text_with_unit, time_scale, title
 from forebay.runs.statistics import jain
 
 from .parts import MOST_LINES, Line, Lines, Values
@@ -49,9 +51,29 @@ def over_time(
     if len(entries) > MOST_LINES:
         bands = _bands(entries, groups or {}, unit.divisor)
         note = f"{len(entries):,} series: the median of each group, with the range around it."
-        return Lines(heading, "Time (s)", label_of_unit, bands, "band", shade_to=warmup_s, note=note)
+        return against_time(heading, label_of_unit, bands, warmup_s, shape="band", note=note)
     lines = [Line(entry.name, times(entry), entry.values / unit.divisor) for entry in entries]
-    return Lines(heading, "Time (s)", label_of_unit, lines, shade_to=warmup_s)
+    return against_time(heading, label_of_unit, lines, warmup_s)
+
+
+def against_time(heading: str, y_label: str, lines: Sequence[Line], warmup_s: float = 0.0, **options: Any) -> Lines:
+    """Return a chart of lines whose `x` is in seconds, over time in the unit that fits."""
+    unit = time_scale(max((float(line.x[-1]) for line in lines if len(line.x)), default=0.0))
+    scaled = [replace(line, x=line.x / unit.divisor) for line in lines]
+    return Lines(heading, label("time_s", unit), y_label, scaled, shade_to=warmup_s / unit.divisor, **options)
+
+
+def queues_over_time(queues: Mapping[str, Sequence[Line]], note: str = "") -> list[Lines]:
+    """Return a chart for each queue, the longest on average first, without those that stay empty."""
+    means = {
+        queue: float(np.nanmean(np.concatenate([line.y for line in lines])))
+        for queue, lines in queues.items()
+        if any(np.nan_to_num(line.y).any() for line in lines)
+    }
+    return [
+        against_time(f"Queue {queue} over time", "Length (packets)", queues[queue], note=note)
+        for queue in sorted(means, key=lambda name: -means[name])[:MOST_LINES]
+    ]
 
 
 def fairness_over_time(goodput: Sequence[Sampled], flows: pl.DataFrame, name: str) -> tuple[Line, float] | None:
@@ -90,14 +112,15 @@ def times(entry: Sampled) -> Values:
 
 def heading_of(kind: str, quantity: str) -> str:
     """Return the heading of a chart: "Congestion window of flows"."""
+    if quantity in OF_PORTS:
+        return OF_PORTS[quantity]
     whose = {"queue": "queues", "flow": "flows", "link": "links", "queue_flow": "flows at their queues"}
     return f"{title(quantity)} of {whose.get(kind, kind)}"
 
 
 def time_text(seconds: float) -> str:
     """Return a time in the unit that fits: "20 ms"."""
-    unit = scale("time_s", seconds) if seconds else SECONDS
-    return f"{unit.text(seconds)} {unit.unit}"
+    return text_with_unit("time_s", seconds)
 
 
 def _bands(entries: Sequence[Sampled], groups: Mapping[str, str], divisor: float) -> list[Line]:

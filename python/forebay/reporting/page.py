@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
@@ -11,7 +12,7 @@ from itertools import groupby
 
 from bokeh.resources import Resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from forebay import _core
 
@@ -46,7 +47,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters.update(drawings=_drawings, json=_json, data=_data, sections=_sections, dashes=_dashes)
+    environment.filters.update(
+        drawings=_drawings, json=_json, data=_data, sections=_sections, dashes=_dashes, code=_code
+    )
     environment.globals.update(ink=INK)
     return environment
 
@@ -67,6 +70,11 @@ def _drawings(part: Charts) -> list[Drawing]:
 def _json(value: object) -> Markup:
     """JSON that a script element can hold: no name in it ends the element."""
     return Markup(json.dumps(value, separators=(",", ":")).replace("<", "\\u003c"))  # noqa: S704
+
+
+def _code(text: str) -> Markup:
+    """Return a text in which words between backticks are code."""
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped
 
 
 def _data(svg: bytes) -> str:

@@ -15,16 +15,6 @@ MOST_LINES = 14
 """More lines than this on one chart are not told apart."""
 
 
-_SPREAD = 20.0
-"""Values that lie further apart by this factor are drawn on a logarithmic axis."""
-
-
-def is_wide(values: Values) -> bool:
-    """Return whether a logarithmic axis shows more: a zero has no place on one. NaN counts as no value."""
-    known = values[np.isfinite(values)]
-    return bool(known.size and known.min() > 0 and known.max() > _SPREAD * known.min())
-
-
 @dataclass(frozen=True)
 class Line:
     """One series of a chart, in the units of its axes. What has no value is NaN."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from forebay.captures.result import ReplayResult
-from forebay.quantity import scale, title
+import numpy as np
 
+from forebay.captures.result import ReplayResult
+from forebay.quantity import text_with_unit, title
+
+from .conclusion import of_replay
 from .over_time import over_time, time_text
 from .parts import Chart, Charts, Part, Section
 from .tables import table_of
@@ -14,23 +17,24 @@ _FIRST = ("length_mean_packets", "delay_mean_s", "delivered_bps", "packets_dropp
 
 def replay_section(replay: ReplayResult, heading: str) -> Section:
     """Each queue over time, and the tables of queues and flows."""
-    quantities = dict.fromkeys(one.quantity for one in replay.all_series)
+    quantities = dict.fromkeys(one.quantity for one in replay.all_series if np.nan_to_num(one.values).any())
     first = [_chart(replay, quantity) for quantity in _FIRST if quantity in quantities]
     more = [_chart(replay, quantity) for quantity in quantities if quantity not in _FIRST]
     parts: list[Part] = [Charts("Figures", first)]
     if more:
         parts.append(Charts("More over time", more, folded=True))
     parts += [table_of(replay.queues, "Queues"), table_of(replay.flows, "Flows", "flows.parquet")]
-    rate = scale("rate_bps", replay.rate_bps)
     facts = [
         ("Capture", replay.capture),
-        ("Rate", f"{rate.text(replay.rate_bps)} {rate.unit}"),
+        ("Rate", text_with_unit("rate_bps", replay.rate_bps)),
         ("Seed", str(replay.seed)),
         ("Packets", f"{replay.packets:,}"),
         ("Until", time_text(replay.duration_s)),
     ]
     warnings = [f"{_sentence(warning['text'])} {_sentence(warning['remedy'])}" for warning in replay.warnings]
-    return Section(heading, facts=facts, warnings=warnings, parts=parts)
+    return Section(
+        heading, conclusion=of_replay(replay), facts=facts, warnings=warnings, repeat=replay.command, parts=parts
+    )
 
 
 def _sentence(text: str) -> str:

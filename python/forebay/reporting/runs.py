@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from forebay.congestion import OF_PORTS, busiest_first, by_congestion, congested
+from forebay.figure import is_wide
 from forebay.quantity import Scale, label, scale
 from forebay.result import Result, Series
 from forebay.runs.measures import measure_result
@@ -18,9 +20,9 @@ from forebay.runs.statistics import jain
 from forebay.simulate import SCENARIO_FILE, scenario_text
 
 from .conclusion import of_run, of_runs
-from .congestion import busiest_first, by_congestion, congested
-from .over_time import fairness_over_time, heading_of, over_time, time_text, total
-from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values, is_wide
+from .over_time import against_time, fairness_over_time, heading_of, over_time, queues_over_time, time_text, total
+from .parts import MOST_LINES, Chart, Charts, Line, Lines, Mark, Part, Rows, Section, Terms, Text, Values
+from .repeat import options_of
 from .tables import number_text, table_of
 
 _TABLES = {
@@ -65,7 +67,7 @@ def run_section(result: Result, heading: str, folder: Path) -> Section:
         conclusion=of_run(result),
         facts=_facts(result),
         warnings=_warnings(result),
-        repeat=_repeat(result, folder) if scenario is not None else "",
+        repeat=_repeat(result, folder, scenario) if scenario is not None else "",
         parts=parts,
     )
 
@@ -108,8 +110,12 @@ def _warnings(result: Result) -> list[str]:
     return [*warnings, f"Deadlock since {time_text(result.deadlock.since_s)}: {ring}."]
 
 
-def _repeat(result: Result, folder: Path) -> str:
-    return f"forebay run {shlex.quote(str(folder / SCENARIO_FILE))} --seed {result.seed}"
+def _repeat(result: Result, folder: Path, text: str) -> str:
+    """Return the command that repeats the run; none if this version does not read its scenario."""
+    options = options_of(text)
+    if options is None:
+        return ""
+    return shlex.join(["forebay", "run", str(folder / SCENARIO_FILE), "--seed", str(result.seed), *options])
 
 
 def _charts(result: Result) -> Charts:
@@ -119,6 +125,8 @@ def _charts(result: Result) -> Charts:
         charts.append(_flows_over_time(result, "Goodput over time", goodput))
     if queues := _series(result, "queue", "length_packets"):
         charts += _queues_over_time("Queues over time", queues, result.warmup_s)
+    for quantity, heading in OF_PORTS.items():
+        charts += _queues_over_time(heading, _series(result, "queue", quantity), result.warmup_s)
     if (fairness := fairness_over_time(goodput, result.flows, "all flows")) is not None:
         charts.append(fairness_chart([fairness[0]], fairness[1], result.warmup_s))
     note = ""
@@ -128,7 +136,7 @@ def _charts(result: Result) -> Charts:
 
 
 def _more_series(result: Result) -> list[Chart]:
-    drawn = {("flow", "goodput_bps"), ("queue", "length_packets")}
+    drawn = {("flow", "goodput_bps"), ("queue", "length_packets"), *(("queue", quantity) for quantity in OF_PORTS)}
     kinds = dict.fromkeys((one.kind, one.quantity) for one in result.all_series)
     charts: list[Chart] = []
     for kind, quantity in kinds:
@@ -152,7 +160,8 @@ def _queues_over_time(heading: str, entries: Sequence[Series], warmup_s: float) 
     if len(busy) > MOST_LINES:
         notes.append(f"The {MOST_LINES} with the greatest mean, of {len(busy):,}.")
     if empty := len(entries) - len(busy):
-        notes.append(f"{empty:,} that stay at zero {'is' if empty == 1 else 'are'} left out.")
+        only = f"Only {busy[0].name}: " if len(busy) == 1 else ""
+        notes.append(f"{only}{empty:,} that stay at zero {'is' if empty == 1 else 'are'} left out.")
     return [replace(chart, note=" ".join([chart.note, *notes]).strip())]
 
 
@@ -170,7 +179,7 @@ def _series(result: Result, kind: str, quantity: str) -> list[Series]:
 def fairness_chart(lines: Sequence[Line], window_s: float, warmup_s: float) -> Lines:
     """Jain's index over time."""
     note = f"Of the flows alive, over windows of {time_text(window_s)}."
-    return Lines("Fairness over time", "Time (s)", "Jain's index", lines, shade_to=warmup_s, note=note)
+    return against_time("Fairness over time", "Jain's index", lines, warmup_s, note=note)
 
 
 def _goodput_rows(flows: pl.DataFrame) -> Rows:
@@ -197,9 +206,10 @@ def _delay_lines(result: Result, run: str = "") -> list[Line]:
         # A result of a version without histograms.
         return _percentile_lines(result, before)
     lines = []
-    for (group, *_), part in result.delays.group_by("group", "kind", maintain_order=True):
-        packets = np.cumsum(_column(part, "packets"))
-        lines.append(Line(f"{before}{group}", _column(part, "delay_s"), 100.0 * packets / packets[-1]))
+    for (group,), part in result.delay_distribution().group_by("group", maintain_order=True):
+        # Two points for each step.
+        shares = np.append(0.0, np.repeat(100.0 * _column(part, "share"), 2)[:-1])
+        lines.append(Line(f"{before}{group}", np.repeat(_column(part, "delay_s"), 2), shares))
     return lines
 
 
@@ -255,14 +265,12 @@ def _lines_beside(results: Mapping[str, Result]) -> list[Chart]:
         lines = lines[:MOST_LINES]
         unit = scale("goodput_bps", max(float(np.nanmax(line.y)) for line in lines))
         scaled = [Line(line.name, line.x, line.y / unit.divisor) for line in lines]
-        charts.append(Lines("Goodput of groups over time", "Time (s)", label("goodput_bps", unit), scaled, note=note))
+        charts.append(against_time("Goodput of groups over time", label("goodput_bps", unit), scaled, note=note))
     queues: dict[str, list[Line]] = {}
     for name, result in results.items():
         for one in _series(result, "queue", "length_packets"):
             queues.setdefault(one.name, []).append(Line(name, one.time_s, one.values))
-    for queue, lines in list(queues.items())[:MOST_LINES]:
-        if len(lines) > 1:
-            charts.append(Lines(f"Queue {queue} over time", "Time (s)", "Length (packets)", lines))
+    charts += queues_over_time({queue: lines for queue, lines in queues.items() if len(lines) > 1})
     found = {name: _fairness(result, name) for name, result in results.items()}
     if fair := [pair for pair in found.values() if pair is not None]:
         charts.append(fairness_chart([line for line, _ in fair], fair[0][1], 0.0))

@@ -9,19 +9,20 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from forebay.quantity import CI, Scale, label, scale, title
+from forebay.figure import is_wide
+from forebay.quantity import CI, Scale, label, scale, with_unit
 from forebay.runs.measures import GROUP_METRICS
 from forebay.runs.outcome import Outcome
 from forebay.runs.store import Store
-from forebay.sweeps.labels import value_label
+from forebay.sweeps.labels import metric_title, value_label
 from forebay.sweeps.manifest import RUNS
 from forebay.sweeps.plan import QUEUE
 from forebay.sweeps.result import Sweep
 
 from .axes import Axis, axes_of, goes_along, is_grid
 from .differences import of_sweep
-from .over_time import total
-from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values, is_wide
+from .over_time import against_time, queues_over_time, total
+from .parts import MOST_LINES, Chart, Charts, Heat, Line, Lines, Part, Section, Text, Values
 from .tables import table_of
 
 _MOST_MAPS = 6
@@ -36,11 +37,11 @@ def sweep_section(sweep: Sweep, heading: str, folder: Path) -> Section:
     parts: list[Part] = list(_metric_charts(view))
     if series := _over_time(view, folder):
         parts.append(Charts("Over time", series, "The first run of each point."))
-    parts.append(table_of(sweep.points, "Points", str(folder / "points.csv"), sweep.keys))
+    parts.append(table_of(sweep.points, "Points", str(folder / "points.csv"), sweep.keys, view.title))
     runs = str(folder / "runs.parquet")
     if sweep.failures.height:
         parts.append(table_of(sweep.failures, "Runs that failed", runs, sweep.keys))
-    parts.append(table_of(sweep.runs.drop("error"), "Single runs", runs, sweep.keys))
+    parts.append(table_of(sweep.runs.drop("error"), "Single runs", runs, sweep.keys, view.title))
     parts.append(Text("Scenario", "before anything is varied", sweep.toml))
     failed = sweep.failures.height
     return Section(
@@ -70,6 +71,10 @@ class _View:
     def numbers(self) -> list[Axis]:
         """The axes of numbers, or if there is none all of them."""
         return [axis for axis in self.axes if axis.is_number] or list(self.axes)
+
+    def title(self, metric: str) -> str:
+        """Return the name of a metric for people."""
+        return metric_title(metric, several_queues=self.sweep.several_queues)
 
     def values(self, name: str) -> Values:
         """Return a column of the points; NaN where there is no value."""
@@ -137,7 +142,6 @@ def _of_metric(view: _View, metric: str) -> Iterator[Chart]:
 
 def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -> Lines:
     """Return a metric along one axis, with a line for each combination of the others."""
-    quantity = metric.rpartition(".")[2]
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     others = [other for other in view.axes if other.is_number and other is not axis]
     groups = view.groups([axis] if grid else [axis, *others])
@@ -153,13 +157,13 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
         if y_log:
             # An interval that reaches zero has no end on a logarithmic axis.
             low = np.where(low > 0.0, low, shown / 10.0)
-        lines.append(Line(name or title(quantity), axis.places[order], shown, low, shown + half))
+        lines.append(Line(name or view.title(metric), axis.places[order], shown, low, shown + half))
     left = len(groups) - len(lines)
     note = f"{left} more combinations are in the table." if left > 0 else ""
     return Lines(
-        f"{title(quantity)} against {_last(axis)}",
+        f"{view.title(metric)} against {_last(axis)}",
         axis.label,
-        label(quantity, unit),
+        with_unit(view.title(metric), unit),
         lines,
         "marked" if joined else "points",
         x_log=axis.log,
@@ -172,7 +176,6 @@ def _against(view: _View, axis: Axis, metric: str, unit: Scale, *, grid: bool) -
 
 def _maps(view: _View, x: Axis, y: Axis, metric: str, unit: Scale) -> Iterator[Heat]:
     """Yield the metric over two axes, one map for each combination of the others."""
-    quantity = metric.rpartition(".")[2]
     values, halves = view.values(metric) / unit.divisor, view.values(metric + CI) / unit.divisor
     x_ranks, y_ranks = x.ranks(), y.ranks()
     span = (float(np.nanmin(values)), float(np.nanmax(values)))
@@ -187,7 +190,7 @@ def _maps(view: _View, x: Axis, y: Axis, metric: str, unit: Scale) -> Iterator[H
             table[at], spread[at] = values[row], halves[row]
         left = len(groups) - _MOST_MAPS if index == _MOST_MAPS - 1 else 0
         note = f"{left} more combinations are in the table." if left > 0 else ""
-        heading = f"{title(quantity)}: {name}" if name else title(quantity)
+        heading = f"{view.title(metric)}: {name}" if name else view.title(metric)
         yield Heat(heading, x.label, y.label, x.names, y.names, table, spread, unit.unit, span, note)
 
 
@@ -213,12 +216,8 @@ def _over_time(view: _View, folder: Path) -> list[Chart]:
     if sums:
         unit = scale("goodput_bps", max(float(np.nanmax(line.y, initial=0.0)) for line in sums.values()))
         lines = [Line(line.name, line.x, line.y / unit.divisor) for line in sums.values()]
-        charts.append(Lines("Goodput of all flows over time", "Time (s)", label("goodput_bps", unit), lines, note=note))
-    for queue, found in list(queues.items())[:MOST_LINES]:
-        charts.append(
-            Lines(f"Queue {queue} over time", "Time (s)", "Length (packets)", list(found.values()), note=note)
-        )
-    return charts
+        charts.append(against_time("Goodput of all flows over time", label("goodput_bps", unit), lines, note=note))
+    return charts + queues_over_time({queue: list(found.values()) for queue, found in queues.items()}, note)
 
 
 def _outcomes(store: Store, wanted: Mapping[int, str]) -> dict[int, Outcome]:

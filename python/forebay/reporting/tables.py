@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import polars as pl
@@ -14,10 +14,16 @@ from .parts import Cell, Head, Table
 NONE = Cell("-")
 
 
-def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence[str] = ()) -> Table:
+def table_of(
+    frame: pl.DataFrame,
+    heading: str,
+    source: str = "",
+    keys: Sequence[str] = (),
+    titles: Callable[[str], str] = title,
+) -> Table:
     """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go beside their metric's.
 
-    Columns of `group.metric` stand below the name of the group; `keys` are shown as they are.
+    Columns of `group.metric` appear below the name of the group. `keys` are shown as they are, others by `titles`.
     """
     shown = [name for name in frame.columns if not _is_interval(name, frame)]
     heads, columns = [], []
@@ -25,7 +31,7 @@ def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence
         values = frame.get_column(name)
         halves = frame.get_column(name + CI) if name + CI in frame.columns else None
         group, _, quantity = ("", "", name) if name in keys else name.rpartition(".")
-        head, cells = _column(quantity, values, halves)
+        head, cells = _column(quantity, values, halves, titles)
         heads.append(replace(head, name=name if name in keys else head.name, section=group))
         columns.append(cells)
     return Table(heading, heads, list(zip(*columns, strict=True)), source)
@@ -45,9 +51,11 @@ def _is_interval(name: str, frame: pl.DataFrame) -> bool:
     return name.endswith(CI) and name.removesuffix(CI) in frame.columns
 
 
-def _column(name: str, values: pl.Series, halves: pl.Series | None) -> tuple[Head, list[Cell]]:
+def _column(
+    name: str, values: pl.Series, halves: pl.Series | None, titles: Callable[[str], str]
+) -> tuple[Head, list[Cell]]:
     if not values.dtype.is_numeric():
-        return Head(title(name), is_text=True), [
+        return Head(titles(name), is_text=True), [
             NONE if value is None else name_cell(str(value)) for value in values.to_list()
         ]
     numbers = values.to_list()
@@ -63,4 +71,4 @@ def _column(name: str, values: pl.Series, halves: pl.Series | None) -> tuple[Hea
         text = f"{value:,}" if whole and name != "seed" else str(value) if whole else number_text(value / unit.divisor)
         cells.append(Cell(text, value, "" if half is None else number_text(half / unit.divisor, 2)))
     # "Packets sent" says its unit itself.
-    return Head(title(name), "" if unit.unit in title(name).lower().split() else unit.unit), cells
+    return Head(titles(name), "" if unit.unit in titles(name).lower().split() else unit.unit), cells

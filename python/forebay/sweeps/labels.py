@@ -6,6 +6,9 @@ import re
 import tomllib
 from typing import Any
 
+from forebay.quantity import title
+
+_MEANS = {"utilization": "Mean utilization of all ports", "length_mean_packets": "Mean length of all queues"}
 _COUNTED = re.compile(r"[a-z]+(?:[^s]s)")
 _MOST = 60
 """Longer texts stay as they are."""
@@ -24,6 +27,12 @@ def value_label(value: object) -> str:
         return text
     label = _table_label(table)
     return label if label is not None and len(label) <= _MOST else text
+
+
+def metric_title(metric: str, *, several_queues: bool) -> str:
+    """Return the name of a metric without its group and its unit. A mean over several queues is called so."""
+    quantity = metric.rpartition(".")[2]
+    return _MEANS.get(quantity, title(quantity)) if several_queues else title(quantity)
 
 
 def _table_label(table: dict[str, Any]) -> str | None:

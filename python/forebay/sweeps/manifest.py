@@ -84,4 +84,5 @@ def _manifest(plan: Plan, command: str) -> dict[str, Any]:
         "seeds": [plan.seeds[0], plan.seeds[-1]],
         "left_out": list(plan.left_out),
         "fitted": {label: dict(it) for label, it in plan.fitted.items()},
+        "several_queues": plan.several_queues,
     }

@@ -47,6 +47,8 @@ class PairedDifferences:
     differences: pl.DataFrame = field(repr=False)
     """One row per shared point: a column for each key, `pairs`, and for each metric the mean over pairs of the second
     minus the first, followed by `…_ci95`, half the width of its 95 % interval."""
+    several_queues: bool = False
+    """Whether `utilization` and `length_mean_packets` are means over several queues."""
 
     def _repr_html_(self) -> str:
         from forebay.notebook import html
@@ -118,8 +120,15 @@ def compare_sweeps(first: str | PathLike[str], second: str | PathLike[str]) -> P
         for name, values in above.items():
             row[name], row[name + CI] = _mean(values)
         differences.append(row)
-    frames = [pl.DataFrame(rows, infer_schema_length=None) for rows in (means, differences)]
-    return PairedDifferences((str(first), str(second)), one.keys, tuple(metrics), *frames)
+    before, after = (pl.DataFrame(rows, infer_schema_length=None) for rows in (means, differences))
+    return PairedDifferences(
+        (str(first), str(second)),
+        one.keys,
+        tuple(metrics),
+        first=before,
+        differences=after,
+        several_queues=one.several_queues or two.several_queues,
+    )
 
 
 def _pairs(one: Sweep, two: Sweep, metrics: list[str]) -> dict[tuple[Any, ...], list[tuple[Any, Any]]]:

@@ -97,6 +97,11 @@ class Plan:
         return {label: fitted for label, fitted in found.items() if fitted}
 
     @property
+    def several_queues(self) -> bool:
+        """Whether the metrics of the queue describe several queues together."""
+        return any(point.links is None or len(point.links) > 1 for point in self.points)
+
+    @property
     def keys(self) -> list[str]:
         """The names of what varies, in order."""
         return list(self.points[0].settings)

@@ -103,6 +103,9 @@ class Sweep:
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters that were not given and follow from the link and its buffer: by the label of the discipline, or by
     that of the point where they differ from point to point."""
+    several_queues: bool = False
+    """Whether `utilization` and `length_mean_packets` are means over several queues, such as all ports of an Ethernet.
+    """
 
     @property
     def failures(self) -> pl.DataFrame:
@@ -128,6 +131,7 @@ class Sweep:
             **{name: getattr(self, name) for name in facts},
             **{name: list(getattr(self, name)) for name in lists},
             "fitted": {label: dict(it) for label, it in self.fitted.items()},
+            "several_queues": self.several_queues,
             "points": self.points.to_dicts(),
             "runs": self.runs.to_dicts(),
         }
@@ -163,7 +167,8 @@ class Sweep:
         """Return what `load` needs beside the tables."""
         texts = {name: getattr(self, name) for name in ("scenario", "description", "toml", "command")}
         fitted = {label: dict(it) for label, it in self.fitted.items()}
-        return {**texts, "keys": list(self.keys), "left_out": list(self.left_out), "fitted": fitted}
+        lists = {"keys": list(self.keys), "left_out": list(self.left_out)}
+        return {**texts, **lists, "fitted": fitted, "several_queues": self.several_queues}
 
     def _is_described_by(self, path: Path) -> bool:
         try:
@@ -200,6 +205,7 @@ class Sweep:
                 command=facts["command"],
                 left_out=tuple(facts["left_out"]),
                 fitted=fitted_of(facts, SWEEP_FILE),
+                several_queues=facts.get("several_queues", False),
             )
         except FileNotFoundError as error:
             message = f"{path} holds no finished sweep: there is no {error.filename}"
@@ -245,6 +251,7 @@ def sweep_of(plan: Plan, runs: Iterable[Run], command: str) -> Sweep:
         command=command,
         left_out=plan.left_out,
         fitted=plan.fitted,
+        several_queues=plan.several_queues,
     )
 
 

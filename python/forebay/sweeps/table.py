@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import polars as pl
 from rich.console import RenderableType
@@ -10,7 +11,7 @@ from rich.markup import escape
 
 from forebay import folding
 from forebay.comparison.fit import notes_on
-from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, unit_of
+from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
 from forebay.quantity import Scale
 
 from .labels import value_label
@@ -29,7 +30,7 @@ def terminal_tables(sweep: Sweep, width: int, *, every: bool = False) -> list[Re
     tables: list[RenderableType] = [f"[bold]{escape(sweep.scenario)}[/bold]   {_counts(sweep)}", ""]
     if sweep.metrics:
         names = _names(shown, sweep.keys)
-        columns = _cells(columns_of(sweep.metrics, sweep.points), len(names))
+        columns = _cells(columns_of(sweep.metrics, sweep.points, several_queues=sweep.several_queues), len(names))
         if len(set(seeds)) > 1:
             columns.insert(0, folding.Column("seeds", [str(count) for count in seeds]))
         tables += folding.folded(_heading(sweep.keys), names, columns, width, most_tables=4)
@@ -51,7 +52,7 @@ def paired_tables(paired: PairedDifferences, width: int) -> list[RenderableType]
     tables: list[RenderableType] = []
     first, second = paired.names
     for frame, title in ((paired.first, first), (paired.differences, f"{second} minus {first}")):
-        columns = _cells(columns_of(paired.metrics, frame), len(names))
+        columns = _cells(columns_of(paired.metrics, frame, several_queues=paired.several_queues), len(names))
         tables += folding.folded(_heading(paired.keys), names, columns, width, most_tables=4, title=escape(title))
     count = f"{pairs[0]}" if len(pairs) == 1 else f"{pairs[0]} to {pairs[-1]}"
     tables.append(f"[dim]Means over {count} pairs of runs with the same seed ± half the 95 % confidence interval.[/]")
@@ -69,35 +70,41 @@ def _heading(keys: tuple[str, ...]) -> str:
 def _cells(columns: Sequence[Column], rows: int) -> list[folding.Column]:
     return [
         folding.Column(
-            f"{column.heading}\n{column.unit}", [dimmed(column.cell(row)) for row in range(rows)], column.section
+            f"{column.heading}\n{column.unit}",
+            [dimmed(column.cell(row)) for row in range(rows)],
+            column.section,
+            column.rank,
         )
         for column in columns
     ]
 
 
-def columns_of(metrics: Sequence[str], points: pl.DataFrame) -> list[Column]:
+def columns_of(metrics: Sequence[str], points: pl.DataFrame, *, several_queues: bool) -> list[Column]:
     """Return the columns that say most: goodput and delay of each group, and what the queue did."""
+    link = link_section(several_queues=several_queues)
     groups = list(dict.fromkeys(name.rpartition(".")[0] for name in metrics if "." in name)) or [""]
     found: list[Column] = []
 
-    def add(section: str, heading: str, metric: str, unit: Scale, better: int) -> None:
+    def add(section: str, heading: str, metric: str, unit: Scale, better: int, rank: int = 0) -> None:
         if metric in metrics:
-            found.append(column_of(section, heading, points, metric, unit, better))
+            found.append(replace(column_of(section, heading, points, metric, unit, better), rank=rank))
 
-    def of_groups(section: str, metric: str, heading: str = "") -> None:
+    def of_groups(section: str, metric: str, heading: str = "", rank: int = 0) -> None:
         names = {group: f"{group}.{metric}" if group else metric for group in groups}
         present = [name for name in names.values() if name in metrics]
         if present:
             unit = unit_of(metric, *(points.select(pl.col(name).alias(metric)) for name in present))
             for group, name in names.items():
-                add(section, " ".join(filter(None, (heading, group or "all"))), name, unit, 0)
+                add(section, " ".join(filter(None, (heading, group or "all"))), name, unit, 0, rank)
 
     of_groups("Goodput of a flow", "goodput_bps")
     add("Fairness", "Jain's index", "jain", PLAIN, 1)
-    add("Loss", "at the queue", "loss", SHARE, 0)
+    add("Loss", "at all queues" if several_queues else "at the queue", "loss", SHARE, 0)
+    of_groups("Delay", "delay_mean_s", "mean", rank=1)
     of_groups("Delay", "delay_p99_s", "p99")
-    add("Link", "used", "utilization", SHARE, 1)
-    add("Link", "queue", "length_mean_packets", Scale(1.0, "packets"), -1)
+    of_groups("Jitter", "jitter_s", rank=2)
+    add(link, "used", "utilization", SHARE, 1)
+    add(link, "queue", "length_mean_packets", Scale(1.0, "packets"), -1)
     return found
 
 

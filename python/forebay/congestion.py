@@ -9,6 +9,9 @@ import polars as pl
 
 from forebay.result import Result, Series
 
+OF_PORTS = {"paused_share": "Ports stopped by PAUSE", "memory_bytes": "Memory of ports"}
+"""Series that only the ports of an Ethernet have, with their headings."""
+
 
 def congested(result: Result) -> list[str]:
     """Return the names of all queues, the longest on average first."""
