@@ -33,28 +33,30 @@ BAD_INPUT = 2
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Speed and memory of Forebay, beside ns-2 and ns-3 where installed.")
+    parser = argparse.ArgumentParser(
+        description="Speed and memory of Forebay compared with ns-2 and ns-3 where installed."
+    )
     parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help=f"{', '.join(NAMES)} or {PROFILE}; default: all of them but the last"
+        "what", nargs="*", metavar="WHAT", help=f"{', '.join(NAMES)} or {PROFILE}; default: all but the last"
     )
     parser.add_argument("--repeats", type=int, help="runs of each, of which the median counts (default 3; quick 1)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
     parser.add_argument("--no-forebay", action="store_true", help="measure the peers alone")
-    parser.add_argument(
-        "--quick", action="store_true", help="short runs and small sizes: whether it works, not how fast"
-    )
+    parser.add_argument("--quick", action="store_true", help="short runs and small sizes, to test the benchmark itself")
     parser.add_argument(
         "--json", action="store_true", help="one JSON document on standard output instead of the tables"
     )
-    parser.add_argument("--page", action="store_true", help="measure nothing: draw the page from what is stored")
-    parser.add_argument("--docs", type=Path, help="write the page into this folder (default: docs, if all is measured)")
+    parser.add_argument("--page", action="store_true", help="measure nothing: draw the page from stored results")
+    parser.add_argument(
+        "--docs", type=Path, help="write the page into this folder (default: docs, after a full measurement)"
+    )
     parser.add_argument("--core", type=Path, default=CORE, help=argparse.SUPPRESS)
     options = parser.parse_args()
     strange = [name for name in options.what if name not in (*NAMES, PROFILE)]
     if strange:
         parser.error(f"there is no benchmark `{strange[0]}`; there are {', '.join([*NAMES, PROFILE])}")
     if options.repeats is not None and options.repeats < 1:
-        parser.error("--repeats has to be at least 1")
+        parser.error("--repeats must be at least 1")
     unknown = set(options.peers.split(",")) - {"ns2", "ns3", ""}
     if unknown:
         parser.error(f"there is no peer `{min(unknown)}`; there are ns2 and ns3")

@@ -111,7 +111,7 @@ def module_table(profile: dict[str, Any]) -> Table:
     entries = profile["scenarios"]
     table = Table("Instructions a packet-hop by module", ("module", *(entry["scenario"] for entry in entries)))
     table.note = (
-        "A module is a source file in `crates/`. What the compiler inlined is counted where it was written; Rust's own "
+        "A module is a source file in `crates/`. Inlined code is counted in the file that defines it; Rust's own "
         "library, with the code before it in the compiled function."
     )
     names = {name for entry in entries for name in entry["instructions_by_module"]}

@@ -29,7 +29,7 @@ class Scenario:
     ns2_s: float = 0
     ns3_s: float = 0
     peers_lack: str = ""
-    """What no peer has, where none can run it."""
+    """A feature that no peer has, if none can run the scenario."""
     profile_s: tuple[float, float] | None = None
     """The two lengths whose difference is profiled; both are past the start."""
 
@@ -40,7 +40,7 @@ class Scenario:
 
     @property
     def description(self) -> str:
-        """What the scenario file says of itself."""
+        """The description in the scenario file."""
         return str(tomllib.loads(self.path.read_text(encoding="utf-8"))["description"])
 
     def simulated_s(self, simulator: Simulator, *, quick: bool) -> float:
