@@ -73,7 +73,7 @@ COMPARE = $(FOREBAY) compare $(COMPARED)/$(1).toml --settings $(COMPARED)/$(1).q
 		--out $(OUT)/comparison/$(2)
 
 .PHONY: comparison
-comparison: build ## Compare all disciplines on the scenarios of three papers; writes docs/comparison.md anew
+comparison: build ## Compare all disciplines on the scenarios of three papers; writes docs/comparison.md
 	$(call COMPARE,dbl-table2,dbl-table2)
 	$(call COMPARE,sfb-table1,sfb-table1-45)
 	$(call COMPARE,sfb-table1,sfb-table1-2) \
@@ -83,7 +83,7 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 	$(BIN)/python docs/comparison.py $(OUT)/comparison
 
 .PHONY: sweeps
-sweeps: build ## Run what sweeps the papers' open choices; writes its tables into docs/papers anew
+sweeps: build ## Sweep the papers' open choices; writes its tables into docs/papers
 	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' 'dbl/sweep-*' --out $(OUT)/sweeps
 	$(BIN)/python docs/sweeps.py $(OUT)/sweeps
 
@@ -94,7 +94,7 @@ papers: build ## Run every experiment at full scale
 # --- check
 
 .PHONY: test
-test: lint test-rust test-python ## Run all checks and tests; what CI runs
+test: lint test-rust test-python ## Run all checks and tests, like CI
 
 .PHONY: test-rust
 test-rust: ## The tests of the crates
@@ -129,7 +129,7 @@ generated: $(VENV)/.installed
 	cargo xtask generate --check
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages anew
+generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages
 	cargo xtask generate
 
 # The pure crates compile where there is no operating system.
@@ -153,7 +153,7 @@ $(CARGO_DENY): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-deny
 
 .PHONY: audit
-audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, where it can be reached
+audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, if it is reachable
 	@if reason=$$($(CARGO_DENY) fetch db 2>&1); then \
 		$(CARGO_DENY) check; \
 	else \
@@ -163,7 +163,7 @@ audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, where 
 	fi
 
 .PHONY: fuzz
-fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fuzz
+fuzz: ## Fuzz every parser, a minute in total; needs a nightly Rust and cargo-fuzz
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make: fuzzing needs a nightly Rust and cargo-fuzz:" \
 		"rustup toolchain install nightly && cargo install --locked cargo-fuzz" >&2; exit 1; }
 	for target in $(FUZZ_TARGETS); do \
@@ -192,7 +192,7 @@ $(CARGO_MUTANTS): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-mutants
 
 .PHONY: bench
-bench: build ## Speed beside ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md anew
+bench: build ## Speed compared with ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md
 	$(BIN)/python benches/run.py
 
 # Valgrind does not know the newest instructions. The library keeps its line numbers, which installing would strip.
@@ -246,5 +246,5 @@ wheel-test: wheel ## Build a wheel, install it into a clean environment and use 
 	$(PYTHON) tests/wheel/run.py dist
 
 .PHONY: clean
-clean: ## Remove what was built, .venv included
+clean: ## Remove build outputs and .venv
 	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target

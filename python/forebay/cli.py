@@ -392,7 +392,7 @@ def stability(
     overrides: Overrides = None,
     seed: Seed = None,
     packets: Annotated[
-        bool, typer.Option("--packets/--no-packets", help="Simulate the scenario too, to draw it beside the model.")
+        bool, typer.Option("--packets/--no-packets", help="Also simulate the scenario, and draw it with the model.")
     ] = True,
     as_json: AsJson = False,
     out: Annotated[

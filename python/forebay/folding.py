@@ -27,7 +27,7 @@ class Column:
     """One line, or two of which the second is the unit."""
     cells: Sequence[str | Text]
     section: str = ""
-    """Stands above columns that belong together; they share a table where they fit into one."""
+    """The heading of columns that belong together. They share a table if they fit into one."""
     rank: int = 0
     """Where there is too little room, columns of the highest rank are left out first, and those of rank 0 never."""
     is_text: bool = False

@@ -168,7 +168,7 @@ def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[s
         if defined is not getattr(base, method):
             methods[method] = _arguments(f"{name}.{method}", defined, known)
         elif method in _NEEDED:
-            message = f"{name} has no method `{method}`\nhint: `forebay explain python` says what a discipline needs"
+            message = f"{name} has no method `{method}`\nhint: `forebay explain python` lists the required methods"
             raise InputError(message)
     return methods
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
 
-# Of a pipe without COLUMNS: wide enough that no table loses a column.
+# The width of a pipe without COLUMNS; no table loses a column.
 _PIPE_WIDTH = 200
 _NARROWEST = 20
 # Longer lines of prose are hard to read.

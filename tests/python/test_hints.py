@@ -1,4 +1,4 @@
-"""Hints: what was meant by a name, a range or a value without quotes."""
+"""Hints for misspelt names, ranges and values without quotes."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<String>> {
             continue;
         }
         match mode {
-            Mode::Check => findings.push(format!("{path} is not what the source says; run: cargo xtask generate")),
+            Mode::Check => findings.push(format!("{path} differs from the source; run: cargo xtask generate")),
             Mode::Write => write(&root.join(path), text)?,
         }
     }

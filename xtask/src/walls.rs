@@ -75,7 +75,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             let library = package.manifest_path.with_file_name("src").join("lib.rs");
             let text = std::fs::read_to_string(&library).with_context(|| format!("cannot read {library}"))?;
             if !text.contains("\n#![no_std]\n") {
-                findings.push(format!("{} is pure, but {library} does not say #![no_std]", package.name));
+                findings.push(format!("{} is pure, but {library} lacks #![no_std]", package.name));
             }
         }
     }

@@ -175,7 +175,7 @@ fn a_reload_changes_all_directions_or_none() {
     *running.file.lock().unwrap() = Rate::megabits(20);
     running.directions[1].refuses.store(true, Ordering::SeqCst);
     let error = running.ask(json!({ "command": "reload" })).unwrap_err();
-    assert_eq!(error, "inbound: not now; what was changed is undone");
+    assert_eq!(error, "inbound: not now; earlier changes were undone");
     assert_eq!(running.rates(), [8, 8]);
     assert!(running.told.lock().unwrap().is_empty());
     running.directions[1].refuses.store(false, Ordering::SeqCst);

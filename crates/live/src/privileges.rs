@@ -49,7 +49,7 @@ pub fn drop(kept: &[Capability], otherwise: Otherwise) -> Result<(), PrivilegeEr
         identity::empty_bounding_set().map_err(refused("empty the bounding set"))?;
     }
     if identity::user() == 0 {
-        identity::become_user(NOBODY).map_err(refused("become the user nobody"))?;
+        identity::become_user(NOBODY).map_err(refused("switch to the user `nobody`"))?;
     }
     let kept = Capabilities::of(kept);
     identity::keep_only(kept).map_err(refused("give up the capabilities"))?;

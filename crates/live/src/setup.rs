@@ -36,7 +36,7 @@ use crate::sys::tcx::TcxDrop;
 
 /// Something could not be set up. What had been until then is put back.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the message says what each field is")]
+#[allow(missing_docs, reason = "the message describes each field")]
 pub enum SetupError {
     #[error("cannot {what} of `{interface}`: {source}")]
     Offloads { interface: String, what: &'static str, source: io::Error },

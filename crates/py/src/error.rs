@@ -12,7 +12,7 @@ create_exception!(
     forebay._core,
     ScenarioError,
     PyValueError,
-    "A scenario or a request that is not valid. The message says what is wrong, where, and what was expected."
+    "An invalid scenario or request. The message names the fault, its place and the expected value."
 );
 
 create_exception!(forebay._core, CaptureError, PyValueError, "A capture that cannot be replayed.");

@@ -106,7 +106,7 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
     lines += _claims(claims)
     lines += _sensitivity(runs, plan)
     if experiment.choices:
-        lines += ["## What the paper leaves open", ""]
+        lines += ["## Open points of the paper", ""]
         lines += [f"- {choice.what}: {choice.value}. {choice.why}" for choice in experiment.choices]
         lines.append("")
     lines += [f"![{figure.stem}]({figure.name})" for figure in figures if figure.suffix == ".png"]
@@ -164,7 +164,7 @@ def _claims(claims: list[ClaimResult]) -> list[str]:
 def _sensitivity(runs: Runs, plan: Plan) -> list[str]:
     if plan.quick or not plan.experiment.sensitivity:
         return []
-    lines = ["## Sensitivity", "", "What the open choices do to the measured values. Reported, not judged.", ""]
+    lines = ["## Sensitivity", "", "The effect of the open choices on the measured values. Reported, not judged.", ""]
     settings = plan.experiment.sensitivity
     base = judge_all(runs)
     columns = [judge_all(runs, setting.name) for setting in settings]

@@ -228,8 +228,6 @@ def _notes(
     others = [link for link, flows in ports.items() if link != chosen and own & set(flows)]
     busy = [link for link in others if _overload(link, ports[link], load) > 1.0]
     if busy:
-        notes.append(
-            f"Flows of this queue also come by {', '.join(busy)}, which is overloaded too: the model knows one"
-        )
+        notes.append(f"Flows of this queue also come by {', '.join(busy)}, which is overloaded too: the model has one")
         notes[-1] += " queue."
     return notes

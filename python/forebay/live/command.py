@@ -61,7 +61,7 @@ def program() -> Path:
     found = shutil.which(PROGRAM)
     if found is None:
         message = (
-            f"the program {PROGRAM} is neither beside {sys.executable} nor in PATH"
+            f"the program {PROGRAM} is neither next to {sys.executable} nor in PATH"
             "\nhint: in a checkout of Forebay, `cargo install --path crates/live` installs it"
         )
         raise InputError(message)

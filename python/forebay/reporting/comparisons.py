@@ -113,7 +113,7 @@ def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
         _bars("Fairness: Jain's index of all flows", "Jain's index", names, of["Fairness"][0]),
         _marks("Loss", "Packets at the queue (%)", names, loss),
         _spans(names, of["Delay"]),
-        _bars("Link used", "Of its time (%)", names, of["Link"][0]),
+        _bars("Link used", "Share of its time (%)", names, of["Link"][0]),
         _marks("Memory of the discipline", "State (B)", names, [state]),
         _bars("CPU time of the discipline", "Per packet (ns)", names, cpu),
     ]

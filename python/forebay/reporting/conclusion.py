@@ -1,4 +1,4 @@
-"""What a run says, in a few sentences built from its numbers."""
+"""The conclusion of a run: a few sentences built from its numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from forebay.result import Result
 from .congestion import congested
 
 _STARVES_BELOW = 0.1
-"""Of an even share of the link."""
+"""As a part of an even share of the link."""
 _WORDS = {"goodput_bps": "goodput per flow", "delay_s": "mean delay"}
 _MOST_NAMED = 4
 _BUSY = 0.9
@@ -22,7 +22,7 @@ _LITTLE_LOSS = 0.0005
 
 
 def of_run(result: Result) -> list[str]:
-    """Return the sentences: the busiest queue, who starves there, what it costs, and how certain that is."""
+    """Return the sentences: the busiest queue, the flows that starve there, the cost, and the certainty."""
     hot = _hot_queue(result)
     if hot is None:
         return []

@@ -26,11 +26,11 @@ class _Metric:
     name: str
     words: str
     better: int
-    """1 if more is better, -1 if less is, 0 if neither can be said."""
+    """1 if more is better, -1 if less is, 0 if neither."""
 
 
 def _metrics(weakest: str) -> list[_Metric]:
-    """Return what is compared: the group with the least goodput stands for those that a queue may harm."""
+    """Return the compared metrics; the group with the least goodput represents those that a queue may harm."""
     of, before = (f" of {weakest}", f"{weakest}.") if weakest else ("", "")
     return [
         _Metric(f"{before}goodput_bps", f"Goodput per flow{of}", 1),
@@ -41,7 +41,7 @@ def _metrics(weakest: str) -> list[_Metric]:
 
 
 def of_comparison(comparison: Comparison) -> list[str]:
-    """Return a sentence for each metric: the best queue, and which others are significantly worse."""
+    """Return a sentence for each metric: the best queue, and the significantly worse ones."""
     table = comparison.wide()
     if table.height < 2:
         return []

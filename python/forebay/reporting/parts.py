@@ -142,7 +142,7 @@ class Head:
     name: str
     unit: str = ""
     section: str = ""
-    """Columns of one section stand beside each other, under its name."""
+    """Columns of one section are next to each other, under its name."""
     is_text: bool = False
 
 

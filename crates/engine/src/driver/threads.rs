@@ -245,7 +245,7 @@ impl Part {
                 return Ok(());
             }
             if all_turns == 0 {
-                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
+                return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
             let windows = &mut self.windows;
             let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead).min(windows.most_ahead);

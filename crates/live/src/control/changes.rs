@@ -126,9 +126,9 @@ impl Changes {
         for PlannedChange { direction, change, undo: own } in plan.changes {
             let applied = directions.ask(direction, Command::Change(Box::new(change)));
             if let Err(error) = applied {
-                let others = if undo.is_empty() { "nothing was changed" } else { "what was changed is undone" };
+                let others = if undo.is_empty() { "nothing was changed" } else { "earlier changes were undone" };
                 let failed = undo_all(&mut undo, directions).err();
-                let failed = failed.map_or_else(String::new, |error| format!(", which failed: {error}"));
+                let failed = failed.map_or_else(String::new, |error| format!("; undoing them failed: {error}"));
                 return Err(format!("{error}; {others}{failed}"));
             }
             undo.push((direction, own));

@@ -117,7 +117,7 @@ pub(super) fn control_frames(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) ->
     );
     let at = path.key("congestion_management").key(name).key(field);
     Err(Invalid::new(at, message, "expected an interval of at least twice that")
-        .with_help(format!("half of a link has to remain for data: set `{field} = \"{}\"` or more", busy * 2)))
+        .with_help(format!("half of a link must remain for data: set `{field} = \"{}\"` or more", busy * 2)))
 }
 
 fn refused(what: &str, error: ParameterError, path: &Path) -> Invalid {
