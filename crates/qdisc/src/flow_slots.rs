@@ -1,8 +1,8 @@
 //! State for each flow that is present, found by its exact key.
 //!
-//! An open-addressing table of slot numbers over a slab of states. Slots are reused last-freed first, so that which
-//! flow has which slot depends on nothing but the order of calls, and nothing is allocated once the table has grown
-//! to the largest number of flows present at a time.
+//! An open-addressing table of slot numbers over a slab of states. Slots are reused last-freed first, so the slot of a
+//! flow depends only on the order of calls. Nothing is allocated once the table has grown to the largest number of
+//! flows present at a time.
 
 use alloc::vec;
 use alloc::vec::Vec;

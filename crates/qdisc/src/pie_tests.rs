@@ -54,7 +54,7 @@ fn the_probability_decays_by_two_percent_a_tick_while_there_is_no_delay() {
     }
 }
 
-/// What came of a run of ns-3's suite.
+/// The result of a run of ns-3's suite.
 #[derive(Debug, Default)]
 struct Outcome {
     early: u32,

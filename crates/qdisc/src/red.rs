@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Set the thresholds first: the average queue settles between them, and the upper one is usually three times the lower
-//! one. `max_probability` has to grow with the number of flows. `gentle = true` avoids dropping every packet just above
+//! one. `max_probability` must grow with the number of flows. `gentle = true` avoids dropping every packet just above
 //! the upper threshold.
 //!
 //! # Source
@@ -221,7 +221,7 @@ impl IdleDecay {
     }
 }
 
-/// What RED wants done with a packet that is not for the overflow.
+/// RED's decision on a packet that does not overflow the queue.
 #[derive(Clone, Copy, PartialEq)]
 enum Signal {
     None,

@@ -85,7 +85,7 @@ pub struct SfqConfig {
     pub steal_from_head: bool,
     /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with
     /// `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while
-    /// `left` is below `buckets`. `limit` has to be in packets, and `buckets` no more than it. Default: no.
+    /// `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
     pub ns2_admission: bool,
 }
 
@@ -254,7 +254,7 @@ impl<P: Packet> Sfq<P> {
         self.rehash(cx);
     }
 
-    /// Moves each queued packet to its bucket under the hash that is in use now. What a bucket has no room for is
+    /// Moves each queued packet to its bucket under the hash that is in use now. A packet without room in its bucket is
     /// dropped.
     fn rehash(&mut self, cx: &mut Cx<'_, P>) {
         (0..self.buckets).for_each(|bucket| self.longest.remove(bucket));

@@ -14,7 +14,7 @@
 //! queue.sfq_red = { limit = "600 KB", buckets = 60, max_threshold = "8 KB" }
 //! ```
 //!
-//! Set `limit` and `buckets` first: each bucket holds `limit` divided by `buckets`, and the thresholds have to fit into
+//! Set `limit` and `buckets` first: each bucket holds `limit` divided by `buckets`, and the thresholds must fit into
 //! that.
 //!
 //! # Source

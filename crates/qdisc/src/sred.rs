@@ -9,7 +9,7 @@
 //! back.
 //!
 //! # When to use it
-//! Use it to study SRED with hundreds of TCP flows that send alike. With few flows, or beside a flood, it hardly drops
+//! Use it to study SRED with hundreds of TCP flows that send alike. With few flows, or against a flood, it hardly drops
 //! anything early and behaves like `drop_tail`: see below.
 //!
 //! # Example

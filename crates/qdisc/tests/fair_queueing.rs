@@ -77,8 +77,8 @@ proptest! {
         }
     }
 
-    /// Shreedhar and Varghese, theorem 2: over any interval in which two flows are busy throughout, what they sent over
-    /// their weights differs by at most a quantum and a longest packet of each (over its weight).
+    /// Shreedhar and Varghese, theorem 2. Over any interval in which two flows are busy throughout, their bytes divided
+    /// by their weights differ by at most a quantum and a longest packet of each (over its weight).
     #[test]
     fn drr_is_fair_to_within_its_bound(
         sizes in prop::collection::vec(prop::array::uniform4(40..=LONGEST), 2..60),

@@ -18,7 +18,7 @@ pub(super) struct Shadow {
     samples: Samples,
 }
 
-/// What the packet to displace is drawn from: slots of `flows`.
+/// The packet to displace is drawn from these: slots of `flows`.
 #[derive(Clone, Debug)]
 enum Samples {
     /// An entry for each packet.

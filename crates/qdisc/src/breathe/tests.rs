@@ -265,7 +265,7 @@ fn sending_rate(flow: u64) -> f64 {
     if flow <= 10 { 2.503 + 0.001 * flow as f64 } else { 10.017 + 3.007 * (flow - 11) as f64 }
 }
 
-/// What these flows get over 20 s after a warm-up, in Mb/s, and how often the counters were decremented.
+/// The goodput of these flows over 20 s after a warm-up, in Mb/s, and the number of decrements of the counters.
 fn throughput(counters: u32) -> (Vec<f64>, f64) {
     let law = breathe(&BreatheConfig { counters: Some(counters), ..BreatheConfig::default() });
     let rate = |flow| Rate::new((1e6 * sending_rate(flow)) as u64).unwrap();

@@ -1,4 +1,4 @@
-//! What RED-PD knows of a flow: its drops, the lists it is in, and how it is held back.
+//! RED-PD's state of a flow: its drops, its lists, and its drop probability.
 
 use crate::Time;
 

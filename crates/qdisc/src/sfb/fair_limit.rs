@@ -6,8 +6,8 @@
 //! - All flows, n: linear counting (K.-Y. Whang, B. Vander-Zanden and H. Taylor, "A Linear-Time Probabilistic Counting
 //!   Algorithm for Database Applications", ACM TODS 15(2), 1990). Each flow that sends sets one bit of a map of m; of
 //!   n flows, m e^(-n/m) bits are expected to stay clear. The bins cannot tell: hundreds of flows fill all of them.
-//! - Non-responsive flows, M: of the N bins of a level, N (1 - 1/N)^M are expected to stay unpolluted, which is
-//!   equation 1 of the paper for one level; solved for M, with the mean number of polluted bins over all levels.
+//! - Non-responsive flows, M. N (1 - 1/N)^M of the N bins of a level are expected to stay unpolluted (equation 1 of the
+//!   paper for one level). This is solved for M, with the mean number of polluted bins over all levels.
 //!
 //! The fair share is the link's rate over n. It is exact when all flows have more to send than that, and too small
 //! where others leave their share unused: offenders then get less than they might, never more. A limiter in each bin

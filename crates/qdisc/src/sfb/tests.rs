@@ -86,8 +86,8 @@ fn equation_1_holds_for_the_real_hashes() {
 /// A round-trip time of the responsive flows.
 const ROUND_TRIP: Span = Span::from_milliseconds(100);
 
-/// Floods, flow 0 and up, beside a hundred flows that respond as TCP does: each adds a packet a round trip to its rate,
-/// and halves it after a round trip in which it lost one.
+/// Floods, flow 0 and up, against a hundred flows that respond as TCP does. Each adds a packet a round trip to its
+/// rate, and halves it after a round trip in which it lost one.
 struct Crossing {
     port: Port,
     floods: usize,
