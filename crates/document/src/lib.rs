@@ -26,7 +26,7 @@
 //! assert_eq!(shown("").as_deref(), Some("cake.toml:1:1: missing key `eggs`"));
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `document.rs` | a file with the overrides of a command line, which is all that a reader needs |
 //! | `tree.rs`, `overrides.rs` | the tree of keys and values with their places; how an override changes it |

@@ -3,7 +3,7 @@
 //! [`NetworkBuilder`] makes a network from its description, [`Network::run`] runs it and gives a [`RunResult`]. Time is
 //! an integer number of picoseconds; equal seeds give equal results to the last bit.
 //!
-//! | folder or file | what |
+//! | folder or file | contents |
 //! |---|---|
 //! | `spec/` | what describes a network: links, flows, switches, adapters |
 //! | `network.rs` | from the description to nodes and links |

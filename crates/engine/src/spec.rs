@@ -1,6 +1,6 @@
 //! What describes a network: links with their queues, switches, adapters, flows, and what is observed.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `link.rs` | a link and the queue at its sending end |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |

@@ -2,7 +2,7 @@
 //!
 //! In each direction packets pass a port: a queue with any of Forebay's disciplines, in front of a line with a rate.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `port.rs` | the port of one direction in virtual time: `packet.rs`, `pool.rs`, `handover.rs`, `shadow.rs` |
 //! | `books.rs`, `flows.rs` | what a port counts; its largest flows |

@@ -150,7 +150,7 @@ impl AfdConfig {
                 bytes as f64 / self.mean_packet_size.0 as f64
             }
         };
-        // A queue that is empty has to be below the target, or a `m_fair` of zero would never rise again.
+        // An empty queue must be below the target, or a `m_fair` of zero would never rise again.
         require(target > 0.0, "target", "be more than 0")?;
         match (self.target, self.limit) {
             (QueueSize::Packets(target), QueueSize::Packets(limit))
@@ -225,7 +225,7 @@ impl Afd {
         }
     }
 
-    /// `D_i = (1 - m_fair / m_i)+`: what a flow sends beyond its fair share, as a part of what it sends.
+    /// `D_i = (1 - m_fair / m_i)+`: a flow's excess over its fair share, as a part of its rate.
     fn drop_probability(&self, flow: FlowKey) -> f64 {
         match f64::from(self.shadow.count(flow)) {
             count if count > self.fair_count => 1.0 - self.fair_count / count,

@@ -303,7 +303,7 @@ impl Admission for Breathe {
         let verdict = self.decide(arrival, offer);
         if matches!(verdict, Verdict::Drop(_)) {
             if idle {
-                // The link is as idle as before; what has passed so far has been taken off the average.
+                // The link is as idle as before; the time so far has been subtracted from the average.
                 self.idle_since = Some(offer.now);
             }
         } else if self.count_departures {

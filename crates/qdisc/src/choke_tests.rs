@@ -242,8 +242,8 @@ fn fluid_share(x: f64) -> f64 {
     x * (1.0 - low - high)
 }
 
-/// UDP's share of the link in open loop: a UDP flow of `x` packets for each that the link sends, and TCP flows this
-/// many that none meets itself, which refill the queue to `depth` packets whenever it is shorter.
+/// UDP's share of the link in open loop. A UDP flow sends `x` packets for each that the link sends. TCP flows, so many
+/// that none meets itself, refill the queue to `depth` packets whenever it is shorter.
 fn measured_share(x: f64, depth: u64) -> f64 {
     let mut bench = bench(&only_matches());
     let (warm_up, measured) = (20 * depth, 100 * depth);

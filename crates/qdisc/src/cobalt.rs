@@ -236,7 +236,7 @@ impl<P: Packet> Cobalt<P> {
     /// The control law and BLUE at the head of the queue: whether to drop the packet. It is marked here.
     fn should_drop(&mut self, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
         let now = cx.now;
-        // Both as they stand before this packet.
+        // Both before this packet.
         let due = self.count > 0 && now >= self.drop_next;
         let mut overdue = now > self.drop_next;
         if self.sojourn_time > self.congestion_delay {
@@ -264,7 +264,7 @@ impl<P: Packet> Cobalt<P> {
         }
         let blue = self.blue.probability > 0.0 && uniform(cx.rng) < self.blue.probability;
         let drop = blue || self.signal(signal, packet, cx);
-        // While nothing is due, `drop_next` says when the law was last active.
+        // While nothing is due, `drop_next` is the time at which the law was last active.
         if self.count == 0 {
             self.drop_next = now.saturating_add(self.interval);
         } else if overdue && !drop {

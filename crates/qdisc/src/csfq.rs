@@ -219,7 +219,7 @@ impl<P: Packet> Discipline<P> for Csfq<P> {
             self.fair_share.overflow();
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
-        // What is left of a flow that is cut off is the share as it has become with this packet.
+        // A limited flow keeps the share as updated with this packet.
         let cut = probability > 0.0;
         if cut || is_new {
             let label = if cut { label.min(self.fair_share.bits_per_second()) } else { label };

@@ -293,7 +293,7 @@ impl Law {
         let belligerent = decision.credits <= self.rules.bf_credit_limit;
         table.classify(index, belligerent, self.queue, arrival.input_port, offer.now);
 
-        // What follows from them.
+        // Derived values.
         let verdict = match decision.action {
             Action::Drop(reason) => return Verdict::Drop(reason),
             Action::Signal if !(self.ecn && arrival.ecn.is_capable()) => return Verdict::Drop(DropReason::FlowLimit),

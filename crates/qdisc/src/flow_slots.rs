@@ -78,7 +78,7 @@ impl<T: Default> FlowSlots<T> {
         while self.buckets[hole] != slot + 1 {
             hole = self.next(hole);
         }
-        // Whoever was pushed past the hole moves back into it, so that no search ends there too early.
+        // An entry that was pushed past the hole moves back into it, so that no search ends there too early.
         let mut bucket = self.next(hole);
         while let Some(other) = self.buckets[bucket].checked_sub(1) {
             let home = self.home(self.slots[other as usize].0);

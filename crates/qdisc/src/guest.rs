@@ -1,8 +1,8 @@
 //! A discipline from outside Forebay, which knows packets by their numbers.
 //!
 //! A [`GuestDiscipline`] decides; [`GuestQueue`] holds the packets. No packet can therefore be lost, duplicated or
-//! invented by a guest. An order for a packet that is not queued is a [`GuestFault`], which the guest is told of, and
-//! from then on the queue is a plain FIFO until the caller ends the run.
+//! invented by a guest. An order for a packet that is not queued is a [`GuestFault`], which is reported to the guest.
+//! From then on the queue is a plain FIFO until the caller ends the run.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;

@@ -11,7 +11,7 @@
 //!
 //! [`Queue`] is either of the two, as built from a configuration.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `admission.rs` | the seam of a law: the arrival's circumstances in, a verdict out |
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |

@@ -2,9 +2,8 @@
 //!
 //! Whatever drives a discipline without a simulated network does it with this: the replay of a capture, the measurement
 //! of what a discipline costs. Time is an argument, so the line serves a real clock as well as a recorded one. The
-//! simulator's port (`forebay-engine`, `port.rs`) stays apart: it hands a packet to its link at the start of the
-//! transmission, with a time of arrival in the future, and so never holds the packet on the wire, which is what this
-//! line is about.
+//! simulator's port (`forebay-engine`, `port.rs`) differs: it hands a packet to its link at the start of the
+//! transmission, with a time of arrival in the future. It never holds the packet on the wire, unlike this line.
 
 use crate::{Cx, Discipline, Packet, Rate, Rng, Sink, Span, Time};
 
@@ -64,8 +63,8 @@ impl<P: Packet> Line<P> {
         self.transmission = (0, Span::from_picoseconds(0));
     }
 
-    /// What was due before `earliest` is due then. A driver that has been late says so in order not to catch up all
-    /// that it has missed.
+    /// An earlier transmission ends at `earliest` instead. A driver that has been late says so in order not to catch up
+    /// all that it has missed.
     #[inline]
     pub fn start_no_earlier(&mut self, earliest: Time) {
         self.next = self.next.map(|next| next.max(earliest));

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn draws_that_would_favour_some_are_repeated() {
-        // 2^64 mod 3 = 1: of the 2^64 draws exactly one, 0, has to be thrown away.
+        // 2^64 mod 3 = 1: exactly one of the 2^64 draws, 0, must be discarded.
         assert_eq!(below(&mut Script(vec![0, u64::MAX]), 3), 2);
         assert_eq!(below(&mut Script(vec![1]), 3), 0);
         assert_eq!(below(&mut Script(vec![u64::MAX / 2]), 3), 1);

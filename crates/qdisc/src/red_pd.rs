@@ -380,7 +380,7 @@ impl RedPd {
         let hold = self.hold(PERIODS_TO_RAISE);
         for slot in self.known.iter().copied() {
             let flow = &mut self.flows[slot];
-            // Whoever lost nothing in this period, not even to the filter, is left alone.
+            // A flow that lost nothing in this period, not even to the filter, is not changed.
             if flow.lists() < self.lists_to_monitor || flow.dropped == 0 {
                 continue;
             }

@@ -79,7 +79,7 @@ impl<P: Packet> RoundRobin<P> {
         self.backlog
     }
 
-    /// What `queue` holds.
+    /// The packets and bytes of `queue`.
     pub fn backlog_of(&self, queue: u32) -> Backlog {
         self.queues[queue as usize].backlog
     }
@@ -128,9 +128,9 @@ impl<P: Packet> RoundRobin<P> {
         self.take(queue, node)
     }
 
-    /// Gives every packet a queue anew, in the order in which they would have been sent: `place` says which for a
-    /// packet among those that have one already, or none for one that goes to `refused`. Packets of an old queue that
-    /// come to the same new queue keep their order.
+    /// Assigns every packet to a queue again, in the order in which they would have been sent. For each packet and the
+    /// queues assigned so far, `place` returns a queue, or none if the packet goes to `refused`. Packets of an old
+    /// queue that come to the same new queue keep their order.
     pub fn rearrange(&mut self, place: impl Fn(&Self, &P) -> Option<u32>, mut refused: impl FnMut(P)) {
         let (mut chain, mut last) = (NONE, NONE);
         while let Some((_, node)) = self.detach_next() {

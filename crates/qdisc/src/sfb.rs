@@ -44,13 +44,13 @@
 //!   is in use. In Linux it follows the packets of the bin, which the limiter keeps few, and so it hardly warms up.
 //! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
 //!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
-//! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
-//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.00050354` and `decrement =
-//!   0.000045776` (33 and 3 of 65536 steps), `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and
-//!   20 at once), `rate_limit_scope = "linux"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit` the
-//!   interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it. Linux warms up the second set only
-//!   for the last minute and does not react to a full queue. It drops some of the packets with a probability above one
-//!   half even if they are ECN-capable.
+//! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24`. (Its
+//!   `target` of 20 and `max` of 25 packets are reached, not exceeded.) Further, it is `increment = 0.00050354` and
+//!   `decrement = 0.000045776` (33 and 3 of 65536 steps), and `rate_limit = "120 kbps"` and `burst = "30 KB"` (10
+//!   packets a second and 20 at once). The rest is `rate_limit_scope = "linux"`, `parole_time = "0 s"`,
+//!   `rehash_interval = "600 s"`, and as `limit` the interface's `txqueuelen`, usually 1000 packets. We do not copy the
+//!   rest of it. Linux warms up the second set only for the last minute and does not react to a full queue. It drops
+//!   some of the packets with a probability above one half even if they are ECN-capable.
 //! - With these values a flood gets 8 to 33 % more here than through a kernel, for a reason that is not known. Among 4
 //!   and 20 TCP flows at 20 Mb/s the flood stays below probability 1, so that the limiter never acts, and even, Poisson
 //!   or bursty packets change its goodput by less than 10 %. A bin's probability only rises from 20 packets on and only

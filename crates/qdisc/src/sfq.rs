@@ -83,7 +83,7 @@ pub struct SfqConfig {
     pub perturbation_interval: Option<Span>,
     /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
     pub steal_from_head: bool,
-    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with
+    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest. With
     /// `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while
     /// `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
     pub ns2_admission: bool,

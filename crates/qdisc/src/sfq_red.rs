@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_dropped_by_its_own_bucket() {
-        // A flood at twice the rate of service beside a flow that has one packet at a time.
+        // A flood at twice the rate of service against a flow that has one packet at a time.
         let config = SfqRedConfig { weight: 0.02, ..SfqRedConfig::default() };
         let mut bench = bench(&config);
         let other =
@@ -378,7 +378,7 @@ mod tests {
                 Some(("max_threshold", "be at most `limit` / `buckets`")),
             ),
             (SfqRedConfig { max_threshold: QueueSize::Bytes(9000), ..default() }, None),
-            // What RED says of a threshold or of its weight holds as it is.
+            // RED's errors about a threshold or its weight apply unchanged.
             (
                 SfqRedConfig { min_threshold: QueueSize::Bytes(8000), ..default() },
                 Some(("max_threshold", "be more than `min_threshold`")),

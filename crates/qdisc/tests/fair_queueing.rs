@@ -96,7 +96,7 @@ proptest! {
                 drr.enqueue(packet(id as u64, flow, *len_bytes), &mut cx);
             }
         }
-        // What each flow is ahead of each other, at least and at most so far: the range is what any interval can show.
+        // The lead of each flow over each other, at least and at most so far; the range bounds that of any interval.
         let mut left = [sizes.len(); 4];
         let mut shares = [0.0; 4];
         let mut ahead = [[(0.0_f64, 0.0_f64); 4]; 4];

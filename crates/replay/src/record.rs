@@ -7,7 +7,7 @@
 //!
 //! Header, 16 bytes:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | 0-3 | magic `46 42 52 41`, "FBRA" |
 //! | 4 | version: 1 |
@@ -16,7 +16,7 @@
 //!
 //! Each entry begins with a tag. With the top bit clear it is an arrival:
 //!
-//! | bits of the tag | what |
+//! | bits of the tag | contents |
 //! |---|---|
 //! | 0-1 | ECN, as in an IP header (RFC 3168): 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE |
 //! | 2, `NEW_FLOW` | the flow's first arrival: its identity follows |
@@ -27,7 +27,7 @@
 //!
 //! Then, in this order and only where the tag says so:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | varint | nanoseconds since the arrival before, or since the start; always there |
 //! | varint | the flow's number: flows are numbered from 0 in the order of their identities in the file |

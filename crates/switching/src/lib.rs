@@ -6,7 +6,7 @@
 //! hold packets ([`Occupancy`]) and says which pairs are joined ([`Matching`]). How many phases there are in the time
 //! of one packet is the switch's [`Speedup`]. Everything here is a pure state machine: time and dice are arguments.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `scheduler.rs` | what a scheduler is, and the table of all of them |
 //! | `mwm.rs`, `islip.rs`, `pim.rs`, `longest_queue_first.rs`, `maximum_size.rs`, `wavefront.rs` | the schedulers |

@@ -5,7 +5,7 @@
 //! congestion window grows and how far it shrinks, a slow start says how it opens at first, a recovery says what is
 //! resent after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
 //!
-//! | file | what | source |
+//! | file | contents | source |
 //! |---|---|---|
 //! | `sender.rs` | the skeleton: opening, ACKs, timeouts, ECN, close | RFC 5681, 6298, 3042, 3168 |
 //! | `connection.rs` | sequence numbers, window and timer; what may be sent | RFC 9293, 5681 |

@@ -1,7 +1,7 @@
 //! For tests only: a conformance suite for any queue discipline, oracles that compute an answer another way, and the
 //! closed forms that a simulation has to meet.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `conformance.rs`, `work.rs`, `packet.rs` | what every queue discipline is put through |
 //! | `oracle.rs` | the fluid server that fair queueing is measured by |

@@ -83,7 +83,7 @@ impl FlowIndex {
         heap_bytes(&self.roots) + heap_bytes(&self.nodes)
     }
 
-    /// What points, or would point, to `flow`, and what stands there.
+    /// The pointer that points, or would point, to `flow`, and its present value.
     fn walk(&self, flow: FlowKey) -> (Link, u32) {
         let hash = hash_flow(flow, self.salt);
         let mut link = Link::Root((hash >> (u64::BITS - self.root_bits)) as usize);

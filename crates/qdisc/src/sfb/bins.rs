@@ -16,7 +16,7 @@ use crate::{FlowKey, Ticket, Time, hash_flow, table_index};
 /// Most levels that a filter may have.
 pub(crate) const MAX_LEVELS: usize = 16;
 
-/// A bin: the part common to all laws that keep bins, and the state of the law `S` learns of it.
+/// A bin: the part common to all laws that keep bins, and the state that the law `S` adds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bin<S> {
     /// `qlen`: packets in the queue of the flows in this bin.
@@ -25,7 +25,7 @@ pub(crate) struct Bin<S> {
     pub limited_at: Time,
     /// Its token bucket: when what the limiter let through would have gone out at the limit.
     pub paid_until: Time,
-    /// What the law learns.
+    /// The law's state.
     pub state: S,
 }
 

@@ -140,7 +140,7 @@ mod tests {
         // All 23: as 22.5, ln(0.5 / 23) / ln(22 / 23).
         assert!((offenders(23.0, 23) - 86.131).abs() < 1e-2);
         assert!((offenders(22.5, 23) - 86.131).abs() < 1e-2);
-        // Of two bins M offenders leave 2^-M clean; one bin tells whether there is any.
+        // M offenders leave 2^-M of two bins clean; one bin shows whether there is any.
         assert!((offenders(1.5, 2) - 2.0).abs() < 1e-9 && (offenders(2.0, 2) - 2.0).abs() < 1e-9);
         assert_eq!([0.0, 0.5, 1.0].map(|polluted| offenders(polluted, 1)), [0.0, 0.5, 1.0]);
     }

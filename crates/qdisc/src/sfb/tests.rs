@@ -16,7 +16,7 @@ fn seconds(value: u64) -> Time {
     Time::ZERO + Span::from_seconds(value)
 }
 
-/// A law whose bins of `flow` all stand at 1.
+/// A law whose bins of `flow` are all at 1.
 fn with_identified(config: &SfbConfig, flow: u64) -> Sfb {
     let mut law = Sfb::new(config, LINK, 0).unwrap();
     let place = law.bins.locate(FlowKey(flow));
