@@ -103,7 +103,7 @@ def _options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options that stand before the name of a command."""
+    """Take the options before the name of a command."""
 
 
 @app.command()
@@ -347,7 +347,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     out: SizeFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
-    """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
+    """Search for the smallest buffer that reaches a target, and draw it with the rules of thumb.
 
     With a target of utilisation or drop rate, find the smallest buffer that reaches it.
 
@@ -400,7 +400,7 @@ def stability(
         typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/stability/<scenario>."),
     ] = None,
 ) -> None:
-    """Judge by a fluid model whether ECM holds a queue at its set-point, and draw the packet simulation beside it.
+    """Judge by a fluid model whether ECM holds a queue at its set-point, and draw it with the packet simulation.
 
     Exit status 1: it does not.
     """

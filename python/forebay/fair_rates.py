@@ -46,7 +46,7 @@ class RoutedFlow:
     demand_bps: float = math.inf
     """The most that the flow can use, in bit/s."""
     weight: float = 1.0
-    """Weight of the flow beside others, above 0."""
+    """Weight of the flow relative to others, above 0."""
 
 
 def max_min_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
@@ -95,7 +95,7 @@ def proportional_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str,
     """Return the (weighted) proportionally fair rate of each flow.
 
     The rates maximise the sum of weight x log(rate) (Kelly, Maulloo and Tan, Rate control for communication networks,
-    1998): for any other feasible rates y, the sum of weight x (y - x)/x is at most zero. They are exact to about one
+    1998). For any other feasible rates y, the sum of weight x (y - x)/x is at most zero. They are exact to about one
     part in a million. A flow across a link of capacity zero, or without demand, has the rate zero and does not count in
     the sum.
 
@@ -123,8 +123,8 @@ def link_prices(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]
     """Return the price of each link at the proportionally fair rates: the Lagrange multiplier of its capacity.
 
     A flow below its demand has the rate weight / (sum of the prices on its path). A link with room to spare is free.
-    Where each source keeps a fixed number of bits in the queues of its path, as with E2CM and TCP Vegas, and the
-    weights are these numbers, the price of a link is its queueing delay in seconds.
+    With E2CM and TCP Vegas, each source keeps a fixed number of bits in the queues of its path. If the weights are
+    these numbers, the price of a link is its queueing delay in seconds.
 
     Args:
         flows: The flows.

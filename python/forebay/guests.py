@@ -31,14 +31,14 @@ class Plan:
     methods: Mapping[str, tuple[str, ...]]
     """The arguments that each of its methods asks for."""
     name: str
-    """What results call it."""
+    """Its name in results."""
     compiled: Compiled | None
-    """What runs in its place, if it is a compiled law."""
+    """The compiled law that runs in its place, if any."""
     gauges: tuple[str, ...]
 
 
 class Guests(dict[str, Plan]):
-    """Plans by the names that a scenario has for their classes. Sent to another process, they are found anew there."""
+    """Plans by the names that a scenario has for their classes. Another process looks them up again."""
 
     def __init__(self, plans: Mapping[str, Plan], given: Mapping[str, type], folders: frozenset[Path | None]) -> None:
         super().__init__(plans)

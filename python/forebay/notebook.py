@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: the tables that the terminal shows, as HTML for light and dark pages."""
+"""The display of a result in a notebook: the terminal's tables as HTML for light and dark pages."""
 
 from __future__ import annotations
 

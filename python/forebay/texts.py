@@ -1,4 +1,4 @@
-"""Quantities as they stand in a scenario, as numbers."""
+"""Quantities as written in a scenario, as numbers."""
 
 from __future__ import annotations
 

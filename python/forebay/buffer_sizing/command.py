@@ -1,4 +1,4 @@
-"""`forebay size-buffer`: what the command line asks for, and what it prints."""
+"""`forebay size-buffer`: its options and its output."""
 
 from __future__ import annotations
 

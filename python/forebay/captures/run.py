@@ -203,7 +203,7 @@ def _file_part(label: str) -> str:
 def _appearing(targets: Sequence[Path]) -> Iterator[dict[Path, Path]]:
     """Yield a file to write into for each target, which takes the target's place at the end.
 
-    If the block raises, nothing is left behind. What is not an ordinary file, such as a pipe, is written to directly.
+    If the block raises, nothing is left behind. Other than an ordinary file, such as a pipe, it is written to directly.
     Raises InputError for a file that cannot be written.
     """
     with ExitStack() as stack:

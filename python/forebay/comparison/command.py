@@ -1,4 +1,4 @@
-"""`forebay compare`: what the command line asks for, and what it prints."""
+"""`forebay compare`: its options and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `forebay reproduce` writes: a page for each experiment, and the claims of the whole call."""
+"""The output of `forebay reproduce`: a page for each experiment, and the claims of the whole call."""
 
 from __future__ import annotations
 

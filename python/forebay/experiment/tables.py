@@ -181,7 +181,7 @@ def undecided_text(findings: list[Finding]) -> str:
 
 
 def near_edge_text(finding: Finding) -> str:
-    """Return that the band's edge lies within the interval, and how many seeds would make it narrow enough."""
+    """Return that the band's edge is within the interval, and how many seeds would make it narrow enough."""
     needed = finding.seeds_to_tell
     would = f"about {needed} would" if needed is not None else "nor would thousands"
     return f"near the edge: {finding.estimate.count} seeds do not decide, {would}"

@@ -82,7 +82,7 @@ class Margins:
     """The factor by which the gain may grow: below 1 if the loop is unstable, 0 if no gain would be stable, and
     infinite if every gain would."""
     delay_margin_s: float
-    """The delay in seconds that may be added; if negative, the delay that would have to go."""
+    """The delay in seconds that may be added; if negative, the delay to remove."""
 
     @property
     def stable(self) -> bool:
@@ -134,7 +134,7 @@ class OperatingPoint:
     limited: tuple[str, ...]
     """Names of the sources that are held back. The others have less to send than their share."""
     limited_count: int
-    """N: the number of flows that these sources stand for."""
+    """N: the number of flows that these sources represent."""
     share_bps: float
     """Rate of each of these flows if they share equally, in bit/s."""
     increase: Loop
@@ -270,7 +270,7 @@ def _point(
 
 
 def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float) -> float:
-    """Return the max-min share: what is left after sources that ask for less, divided equally."""
+    """Return the max-min share: the rest after sources with smaller demands, divided equally."""
     left, count = service_bps, sum(source.count for source in model.sources)
     for demand, source in sorted(zip(demands, model.sources, strict=True), key=lambda pair: pair[0]):
         if demand * count > left:

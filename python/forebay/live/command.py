@@ -54,7 +54,7 @@ app = typer.Typer(
 
 
 def program() -> Path:
-    """Return where `forebay-live` is: beside Python, or in PATH. Raises InputError if it is nowhere."""
+    """Return where `forebay-live` is: next to Python, or in PATH. Raises InputError if it is nowhere."""
     beside = Path(sys.executable).with_name(PROGRAM)
     if beside.is_file() and os.access(beside, os.X_OK):
         return beside

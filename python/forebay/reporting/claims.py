@@ -1,4 +1,4 @@
-"""What `forebay reproduce` wrote, as a section: claims with their verdicts, every value behind them, figures."""
+"""The output of `forebay reproduce` as a section: claims with their verdicts, every value behind them, figures."""
 
 from __future__ import annotations
 

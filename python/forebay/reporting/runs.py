@@ -1,4 +1,4 @@
-"""A finished run as a section, and several beside each other."""
+"""A finished run as a section, and several side by side."""
 
 from __future__ import annotations
 

@@ -15,9 +15,9 @@ NONE = Cell("-")
 
 
 def table_of(frame: pl.DataFrame, heading: str, source: str = "", keys: Sequence[str] = ()) -> Table:
-    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go beside their metric's.
+    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go next to their metric's.
 
-    Columns of `group.metric` stand below the name of the group; `keys` are shown as they are.
+    Columns of `group.metric` are below the name of the group; `keys` are shown as they are.
     """
     shown = [name for name in frame.columns if not _is_interval(name, frame)]
     heads, columns = [], []

@@ -1,4 +1,4 @@
-"""`forebay sweep`: what the command line asks for, and what it prints."""
+"""`forebay sweep`: its options and its output."""
 
 from __future__ import annotations
 

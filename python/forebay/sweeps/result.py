@@ -151,7 +151,7 @@ class Sweep:
             write_frame(self.runs, staging / RUNS_FILE)
 
     def _description(self) -> Document:
-        """Return what `load` needs beside the tables."""
+        """Return the input of `load` in addition to the tables."""
         texts = {name: getattr(self, name) for name in ("scenario", "description", "toml", "command")}
         fitted = {label: dict(it) for label, it in self.fitted.items()}
         return {**texts, "keys": list(self.keys), "left_out": list(self.left_out), "fitted": fitted}
