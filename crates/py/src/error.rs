@@ -1,4 +1,4 @@
-//! What the core's errors become in Python.
+//! The core's errors in Python.
 
 use std::io;
 
@@ -43,8 +43,8 @@ pub(crate) enum Step {
     Key(String),
 }
 
-/// What is wrong at `path` of a TOML file that Python reads, as the ScenarioError that shows it with its line. If the
-/// text is not TOML, the error says that.
+/// The fault at `path` of a TOML file that Python reads, as the ScenarioError that shows it with its line. If the text
+/// is not TOML, the error says that.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, path, message, label, *, hint = None, at_key = false))]
 #[expect(clippy::too_many_arguments, reason = "Python sees the last of them as keywords with defaults")]

@@ -1,7 +1,7 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
 //! # What it does
-//! After a loss the window lies between a size that fits and one that did not. In each round trip it grows by a quarter
+//! After a loss the window is between a size that fits and one that did not. In each round trip it grows by a quarter
 //! of the distance to the larger one, but by at most `max_increment` segments, and slowly once it is near. Beyond the
 //! old maximum it searches upwards, slowly at first, then faster and faster.
 //!
@@ -95,7 +95,7 @@ impl Bic {
         }
     }
 
-    /// How many segments have to be acknowledged for the window to grow by one (Linux's `cnt`).
+    /// The number of acknowledged segments for which the window grows by one (Linux's `cnt`).
     fn segments_for_one(&self, window: f64) -> f64 {
         if window <= self.low_window {
             return window;

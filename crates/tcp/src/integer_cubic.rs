@@ -1,8 +1,8 @@
 //! CUBIC in the arithmetic of today's Linux: whole segments and milliseconds.
 //!
 //! # What it does
-//! From the cubic function follows how many segments have to be acknowledged for the window to grow by one. That number
-//! is truncated, computed anew when the window changes or after 31 ms, and never below two. Before the first loss and
+//! The cubic function gives the number of acknowledged segments for which the window grows by one. That number is
+//! truncated, computed again when the window changes or after 31 ms, and never below two. Before the first loss and
 //! after a timeout it is never above twenty, so that the window grows by 5 % in a round trip at least.
 //!
 //! # Source
@@ -23,8 +23,8 @@
 
 use crate::{CongestionSignal, CubicConfig, RoundTrip, Span, Time, Window, WindowLaw};
 
-/// The number of segments is computed anew after this time, in milliseconds, even if the window has not changed
-/// (HZ / 32).
+/// The number of segments is computed again after this time, in milliseconds, even if the window has not changed (HZ /
+/// 32).
 const REFRESH_MS: u64 = 1000 / 32;
 
 /// No more segments than this open the window by one before the first loss.
@@ -59,7 +59,7 @@ struct Stage {
     /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
     maximum: u32,
     k: u64,
-    /// What Reno's window would be, and the segments acknowledged towards its next one.
+    /// The window that Reno would have, and the segments acknowledged towards its next one.
     reno_window: u32,
     reno_counted: f64,
     /// The window and the time for which `needed` was computed.

@@ -1,9 +1,9 @@
 //! A TCP sender and a TCP receiver as state machines: segments, ACKs and timer expiries in; segments, ACKs and a
 //! deadline out. No clock, no queue, no sockets: the caller owns time and the network.
 //!
-//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant: a [`WindowLaw`] says how the
-//! congestion window grows and how far it shrinks, a slow start says how it opens at first, a recovery says what is
-//! resent after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
+//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant. A [`WindowLaw`] determines
+//! growth and reduction of the congestion window, a slow start its opening at first, and a recovery the retransmissions
+//! after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
 //!
 //! | file | contents | source |
 //! |---|---|---|

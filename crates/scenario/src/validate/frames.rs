@@ -136,7 +136,7 @@ fn pairs(group: &FlowGroup, OneOrMany(from): &OneOrMany, OneOrMany(to): &OneOrMa
     Ok(())
 }
 
-/// What one generator puts on its node's link.
+/// The load of one generator on its node's link.
 struct Offer {
     /// Index of the group.
     group: usize,

@@ -175,7 +175,7 @@ pub(super) struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
-    /// Of a graph whose links are known to join nodes that it has.
+    /// The graph's links are already known to join existing nodes.
     pub fn new(graph: &'a Graph) -> Self {
         let nodes: BTreeMap<_, _> =
             graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();
