@@ -11,12 +11,12 @@
 //! window after each ACK; `tests/packetdrill/cubic.rs` has them.
 //!
 //! # Where we differ
-//! From `cubic` as RFC 9438 has it, Linux in this: the cubic function is looked at the shortest round trip ahead, not
-//! the smoothed one; the Reno-friendly estimate grows by 8 / 15 of a segment in each round trip for good, where the RFC
-//! lets it grow by one once it has caught up; time in which the application was the limit counts, unless the sender was
-//! idle; an undone reduction does not bring back what was remembered before it.
-//! From Linux: the cube root is exact, a shortest round trip found right after a recovery counts, and idle time lasts
-//! until the first ACK after it, where it was longer than the timeout.
+//! Linux differs from `cubic` of RFC 9438 as follows. The cubic function is evaluated the shortest round trip ahead,
+//! not the smoothed one. The Reno-friendly estimate always grows by 8 / 15 of a segment in each round trip, whereas in
+//! the RFC it grows by one once it has caught up. Time in which the application was the limit counts, unless the sender
+//! was idle. An undone reduction does not restore the state before it. We differ from Linux: the cube root is exact,
+//! and a shortest round trip found right after a recovery counts. Idle time lasts until the first ACK after it, where
+//! it was longer than the timeout.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control.cubic.arithmetic = "linux"`.

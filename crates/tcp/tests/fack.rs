@@ -106,7 +106,8 @@ fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
 }
 
 /// The threshold that BIC and CUBIC leave is beyond the capacity of path and buffer, so retransmissions are lost
-/// repeatedly. ns-2 2.35 loses 4106 and 4070 packets in the first 10 s, whereas RFC 6675 falls silent and loses 422 and
+/// repeatedly. In ns-2 2.35 it loses 4106 and 4070 packets in the first 10 s, whereas RFC 6675 falls silent and loses
+/// 422 and
 /// 385. How many exactly depends on single packets: without the access link that ns-2's flow had, which makes 3895 and
 /// 3851 of it (`make validate`), about half.
 #[test]

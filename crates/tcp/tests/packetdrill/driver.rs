@@ -139,7 +139,7 @@ impl Row {
         self
     }
 
-    /// What leaves.
+    /// The segments sent.
     pub fn sends(mut self, sent: &[Sent]) -> Self {
         self.linux = self.linux.sends(sent);
         self
