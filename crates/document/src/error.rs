@@ -36,7 +36,7 @@ impl Problem {
 /// part underlined.
 #[derive(Clone, Debug)]
 pub struct DocumentError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// Name of the text: the file's, or `--set` for an override.
     pub file: String,
@@ -61,7 +61,7 @@ struct Shown {
 /// The texts of a fault.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// The label under the offending text.
     pub label: String,

@@ -1,4 +1,4 @@
-//! What describes a network: links with their queues, switches, adapters, flows, and what is observed.
+//! The description of a network: links with their queues, switches, adapters, flows, and probes.
 //!
 //! | file | contents |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `crossbar.rs` | the fabric of a switch |
 //! | `ethernet.rs` | Ethernet switches and adapters |
 //! | `links.rs`, `flows.rs` | all links and all flows of a network |
-//! | `probes.rs` | what becomes a time series |
-//! | `distribution.rs` | what traffic is drawn from |
+//! | `probes.rs` | the time series |
+//! | `distribution.rs` | the distributions of traffic |
 
 pub(crate) mod crossbar;
 pub(crate) mod distribution;

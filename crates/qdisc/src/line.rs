@@ -63,7 +63,7 @@ impl<P: Packet> Line<P> {
         self.transmission = (0, Span::from_picoseconds(0));
     }
 
-    /// An earlier transmission ends at `earliest` instead. A driver that has been late says so in order not to catch up
+    /// A transmission due before `earliest` is due then. A driver that has been late says so in order not to catch up
     /// all that it has missed.
     #[inline]
     pub fn start_no_earlier(&mut self, earliest: Time) {

@@ -44,7 +44,7 @@ GROUP_METRICS = (
     "delay_p99_s",
     "jitter_s",
 )
-"""One value for each group of flows; `goodput_bps` is the mean of its flows."""
+"""Columns of each group of flows; `goodput_bps` is the mean of its flows."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@
 //! [`MOST_HEADERS`] of them.
 //!
 //! Sources: IEEE 802.1Q (tags), 802.1AE (MACsec), 802.1ah (PBB), 802.1BR (E-TAG), 802.1CB (R-TAG), 802.2 (LLC), 802.11;
-//! RFC 1042 (SNAP), RFC 1661 and 1662 (PPP), RFC 2516 (PPPoE), RFC 3032 and 4385 (MPLS, pseudowires), RFC 4928 (how
-//! routers find out what MPLS carries); <https://www.radiotap.org>.
+//! RFC 1042 (SNAP). RFC 1661 and 1662 (PPP), RFC 2516 (PPPoE), RFC 3032 and 4385 (MPLS, pseudowires), RFC 4928 (how
+//! routers detect the payload of MPLS); <https://www.radiotap.org>.
 
 use super::{IpNumber, LinkType, ether_type};
 

@@ -269,7 +269,7 @@ pub(crate) struct EcmCongestionPoint {
 }
 
 impl CongestionPoint for EcmCongestionPoint {
-    /// Limit of the frames for [`EcmConfig::sampling`].
+    /// Handles the frames that [`EcmConfig::sampling`] selects.
     fn arrived(&mut self, frame: Arrival, _context: &mut Context<'_>) -> Verdict {
         let queue_bytes = frame.queue_bytes;
         let offset = self.feedback.offset(queue_bytes as f64);

@@ -17,7 +17,7 @@ const FEEDBACK_DELAY: Span = Span::from_microseconds(3);
 /// The results of the second half of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// The queue that arriving frames met.
+    /// Mean queue that arriving frames met.
     pub mean_queue_bytes: f64,
     /// Of the output's rate, in use.
     pub utilization: f64,
