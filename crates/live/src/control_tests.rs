@@ -387,7 +387,7 @@ fn a_record_ends_when_its_time_is_over() {
     running.end();
 }
 
-/// A client that reads nothing: what finds no room is counted, and the direction answers all the while.
+/// A client that reads nothing: events without room are counted, and the direction keeps answering.
 #[test]
 fn a_slow_client_does_not_stall_the_direction() {
     let running = Running::both();

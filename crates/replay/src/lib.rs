@@ -125,12 +125,12 @@ pub struct ReplayResult {
     pub packets_opaque: u64,
     /// Omissions and unexpected behaviour of the replay.
     pub warnings: Vec<Warning>,
-    /// One row for each flow at each queue, in the order of queues and of first arrival: `queue`, `flow` (text),
-    /// `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a column for
-    /// each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and `delivered_bps`
-    /// (over the time from the flow's first to its last arrival). Further columns are `delay_mean_s`, `delay_p50_s`,
-    /// `delay_p99_s`, `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none), `classified_at_s` (belligerent for
-    /// the first time; NaN: never), and the discipline's gauges of a flow at the end.
+    /// One row for each flow at each queue, in the order of queues and of first arrival. The columns are `queue`,
+    /// `flow` (text), `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a
+    /// column for each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and
+    /// `delivered_bps` (over the time from the flow's first to its last arrival). Further columns are `delay_mean_s`,
+    /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none), `classified_at_s`
+    /// (belligerent for the first time; NaN: never), and the discipline's gauges of a flow at the end.
     pub flows: Table,
     /// One row a queue: `queue`, `discipline`, `packets_arrived`, `packets_delivered`, `packets_dropped`,
     /// `packets_marked`, `bytes_dropped`, drops by reason, `length_max_packets`, `length_max_bytes`,

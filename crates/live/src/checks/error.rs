@@ -1,4 +1,4 @@
-//! What does not hold, where it was asked for, and what to do about it.
+//! Failed checks, with their keys and remedies.
 
 use std::fmt;
 use std::io;

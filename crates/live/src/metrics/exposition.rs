@@ -111,7 +111,7 @@ fn flows(text: &mut Exposition<'_>) {
     });
 }
 
-/// What second disciplines would have done. Names of their own, so that no sum counts packets twice.
+/// The would-be actions of second disciplines. Names of their own, so that no sum counts packets twice.
 fn shadows(text: &mut Exposition<'_>) {
     let name = "forebay_shadow_received_packets_total";
     text.shadow(name, "counter", "Packets that the second discipline has seen.", |samples, labels, shadow| {
@@ -158,7 +158,7 @@ struct Exposition<'a> {
 }
 
 impl Exposition<'_> {
-    /// A metric with all its samples, which have to stand together.
+    /// A metric with all its samples, which must be adjacent.
     fn family(&mut self, name: &str, kind: &str, help: &str, samples: impl FnOnce(&mut Self)) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         // Writing into a string cannot fail.
