@@ -264,9 +264,9 @@ class SingleQueueEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         actions: Names of attributes of the law that an action sets, each with its least and greatest value. Default:
             `{"probability": (0.0, 1.0)}`.
         at: The path of the queue that the law replaces. Default: the bottleneck's.
-        bounds: The least and greatest value of a column, by its name. Defaults: for counts of packets the capacity of
-            the link in an
-            interval, in packets of 20 bytes, and ten times as many arrivals; for the queue the law's `limit_packets` or
+        bounds: The least and greatest value of a column, by its name. Default for counts of packets: the capacity of
+            the link in an interval, in packets of 20 bytes, and ten times as many arrivals. Other defaults: for the
+            queue the law's `limit_packets` or
             100 000 packets; for waits the duration; for gauges ±10^9.
 
     Raises:

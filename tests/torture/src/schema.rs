@@ -1,7 +1,7 @@
 //! The JSON Schema of scenarios, and the walk of a scenario along it.
 //!
-//! A **place** is what a campaign has to reach: a key of a type, `RedConfig.limit`, or one of several alternatives,
-//! `QueueSpec:red`. A **pointer** (RFC 6901) says where in one scenario a value stands: `/flows/0/name`.
+//! A campaign must reach every **place**: a key of a type, `RedConfig.limit`, or one of several alternatives,
+//! `QueueSpec:red`. A **pointer** (RFC 6901) is the position of a value in one scenario: `/flows/0/name`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
