@@ -15,7 +15,7 @@
 //! | `speedup.rs` | when phases happen, exactly |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
 //! | `shared_memory.rs`, `pause.rs` | memory divided among inputs, and what stops the feeder of one that fills |
-//! | `congestion.rs`, `congestion/` | the interface of a scheme of Ethernet congestion management; the schemes, one file each |
+//! | `congestion.rs`, `congestion/` | the interface of congestion management schemes; the schemes, one file each |
 //! | `rate_limiter.rs` | when a limited flow may send |
 #![no_std]
 

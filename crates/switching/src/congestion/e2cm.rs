@@ -1,4 +1,4 @@
-//! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it is queued.
+//! E2CM, extended Ethernet congestion management: ECM with probes that measure the queued data of each limited flow.
 //!
 //! # What it does
 //! E2CM includes all of ECM, unchanged. In addition, a flow with a rate limiter sends a probe after every

@@ -1,4 +1,4 @@
-//! QCN, quantised congestion notification: switches say how congested they are, sources recover by themselves.
+//! QCN, quantised congestion notification: switches signal their congestion, sources recover by themselves.
 //!
 //! # What it does
 //! An output queue takes samples, about a hundred frames apart at rest and about ten frames apart when it is congested.
