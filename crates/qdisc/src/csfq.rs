@@ -2,10 +2,10 @@
 //!
 //! # What it does
 //! The router at which a packet enters the network estimates the rate of the packet's flow and writes it on the packet.
-//! Every router estimates the fair share of its link from the total traffic: the rate limit per flow at which the rest
-//! fills the link. A packet is dropped with probability 1 - share/label. A flow above the share is thus reduced to it,
-//! and a flow below loses nothing; the rate to which a flow is cut becomes its label for the next router. A core router
-//! gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
+//! Every router estimates the fair share of its link from the total traffic: the rate limit per flow at which the
+//! remaining traffic fills the link. A packet is dropped with probability 1 - share/label. A flow above the share is
+//! thus reduced to it, and a flow below loses nothing; the rate to which a flow is cut becomes its label for the next
+//! router. A core router gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
 //!
 //! # When to use it
 //! Use it for fair shares across a network whose core routers keep no state for flows. Its estimates take several

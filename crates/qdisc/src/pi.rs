@@ -4,7 +4,7 @@
 //! At a fixed frequency the controller changes the probability with which arriving packets are dropped or marked. One
 //! term is proportional to the excess of the queue over its reference length, the other to the growth of the queue. The
 //! probability thus settles at the value that the traffic needs, and the queue at the reference, at any load; RED's
-//! coupling between a longer queue and more drops is gone. The controller is linear and knows neither flows nor the
+//! coupling between a longer queue and more drops is gone. The controller is linear and has no model of flows or the
 //! link. Its two gains must suit the number of flows, the round-trip time and the link.
 //!
 //! # When to use it

@@ -42,8 +42,8 @@
 //!   the bins; here their probabilities are reset as well.
 //! - A bin of the warm-up set rises by `increment` with each packet of an identified flow, and does not fall before it
 //!   is in use. In Linux it follows the packets of the bin, which the limiter keeps few, and so it hardly warms up.
-//! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
-//!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
+//! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins give the number
+//!   of flows that are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
 //! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24`. (Its
 //!   `target` of 20 and `max` of 25 packets are reached, not exceeded.) Further, it is `increment = 0.00050354` and
 //!   `decrement = 0.000045776` (33 and 3 of 65536 steps), and `rate_limit = "120 kbps"` and `burst = "30 KB"` (10

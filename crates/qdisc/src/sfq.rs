@@ -24,8 +24,8 @@
 //! `queue/sfq.cc`.
 //!
 //! # Where we differ
-//! - "Longest" is in the unit of `limit`. Of equally long buckets the one served most recently loses a packet; among
-//!   those not served since they were last rehashed, the one with the smallest number.
+//! - "Longest" is in the unit of `limit`. Among equally long buckets, the one served most recently loses a packet;
+//!   among those not served since they were last rehashed, the one with the smallest number.
 //! - A change of the hash moves every queued packet to its new bucket at once, in the order in which the packets would
 //!   have been sent, so that flows stay in order. The paper leaves the packets where they are, which may reorder flows.
 //!   The change takes place at the first call at or after each multiple of `perturbation_interval`; intervals without a

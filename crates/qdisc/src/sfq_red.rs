@@ -26,8 +26,8 @@
 //! - Neither the paper nor RED says how an empty bucket's average decays on a link that serves others. Here a bucket
 //!   counts as idle from when its last packet leaves, at an even part of the link's rate. (Linux's SFQ with RED does
 //!   not let it decay at all.)
-//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows differently; whether the
-//!   paper's version did is not said, so `placement` offers both.
+//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows differently; the paper does
+//!   not name the version, so `placement` offers both.
 //!
 //! # Cost
 //! About 200 bytes for each bucket, regardless of the number of flows. O(1) a packet, and at most one random number;

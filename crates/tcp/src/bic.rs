@@ -22,7 +22,7 @@
 //! The window is a real number, so that a round trip never adds more than `max_increment`. Linux truncates to whole
 //! segments and compensates for delayed ACKs even where there are none, and so grows up to twice as fast or more (see
 //! `linux_bic`). Linux goes half as far as the paper (a quarter of the distance, not half), and so do we. A timeout
-//! keeps the old maximum; Linux forgets it.
+//! keeps the old maximum; Linux discards it.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"bic"`, or a table `bic` with these.

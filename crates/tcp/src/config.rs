@@ -293,7 +293,7 @@ parameters! {
     /// mark at one segment makes the sender wait for its timer (RFC 3168, 6.1.2). "ns2" is no bound: below one segment
     /// only the timer sends, and further marks double it.
     ecn_floor: EcnFloor = EcnFloor::TwoSegments,
-    /// Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2
+    /// Whether retransmissions are ECN-capable too and signal the reduction to the receiver, as in ns-2
     /// (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     ecn_retransmissions: bool = false,
     /// Quantity that a sign of congestion reduces by a factor: the "flight_size" (RFC 5681, equation 4) or the

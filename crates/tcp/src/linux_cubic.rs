@@ -20,8 +20,8 @@
 //! From `cubic`, RFC 9438: the window falls to 0.8, not 0.7; the function is not evaluated a round trip ahead. Growth
 //! is nearly doubled if each segment is acknowledged, and each reduction is followed by one segment more (see
 //! `linux_bic`). Before the first loss 50 acknowledged segments open the window by one. From Linux: the cube root is
-//! exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux does not know the shortest
-//! delay, and so neither looks ahead nor limits growth beyond the maximum to 16 segments in 100 ms; only this case is
+//! exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux has no measured shortest delay,
+//! and so neither looks ahead nor limits growth beyond the maximum to 16 segments in 100 ms; only this case is
 //! implemented.
 //!
 //! # Parameters

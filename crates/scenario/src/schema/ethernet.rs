@@ -28,7 +28,7 @@ pub struct Ethernet {
     /// the `arbiter` of the switch.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Congestion management, which tells the sources of data to slow down. Default: none.
+    /// Congestion management, which slows down the sources of data. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
     /// Properties of every switch.
@@ -153,7 +153,7 @@ pub struct Pause {
     /// Fill level at which it may continue.
     pub low: Bytes,
     /// Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit:
-    /// frames may then be lost, and the results say how many.
+    /// frames may then be lost, and the results count them.
     #[serde(default)]
     pub allow_loss: bool,
 }

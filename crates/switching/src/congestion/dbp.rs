@@ -4,7 +4,8 @@
 //! The destination of a flow sends *rate reports* to its source, one in each interval for as long as data arrive. A
 //! report starts with the rate at which the destination takes frames. It travels the path of the data in reverse, and
 //! every switch lowers it to its share of the port through which the data leave; the source sends at the rate that
-//! arrives. Feedback is delayed by the return path only, and a slow destination itself tells the source of its flow.
+//! arrives. Feedback is delayed by the return path only, and a slow destination itself signals to the source of its
+//! flow.
 //!
 //! A port finds its share in one of two ways. With `rho` it is the advertised rate of FECN, corrected in each interval
 //! by the measured load. With `count` nothing is measured. The reports of the last interval give the port the number of

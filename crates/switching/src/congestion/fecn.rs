@@ -36,10 +36,10 @@
 //! - Equations and the authors' constants are from secondary sources: we could not check the text of the papers.
 //! - Three defaults are not the authors': T = 0.1 ms instead of 1 ms, b = 1.1 instead of 1.002, and a limit to the
 //!   growth of an advertised rate, by half in an interval. They are the best of seven settings that were tried on the
-//!   very scenarios of the slides, baseline and parking lot, in an earlier prototype. With the authors' settings, the
-//!   queue of the first overload there was five times as long and took 100 ms and more to drain. To use theirs:
-//!   `interval = "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long interval and
-//!   the large b do not work together: see `set_point`.
+//!   scenarios of the slides, baseline and parking lot, in an earlier prototype. With the authors' settings, the queue
+//!   of the first overload there was five times as long and took 100 ms and more to drain. To use theirs: `interval =
+//!   "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long interval and the large b
+//!   do not work together: see `set_point`.
 //! - b = 1.1 has a price. If flows pass two busy ports whose fair shares differ, the two loops may keep each other
 //!   swinging. In the chain of this file's tests, rates swing by a quarter around their fair values, and their means
 //!   are off by up to 3 %. With b = 1.02 they settle, but a long queue drains more slowly.
@@ -51,8 +51,8 @@
 //!   the first overload. In the slides' first scenario flows start with an interval, and the highest 1-ms mean of the
 //!   queue is 192 KB. It is 213 KB if they start halfway (means of ten seeds), and 215 KB without a limit to the
 //!   increase.
-//! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE does not
-//!   know: it advertises as if it carried everything.
+//! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE advertises
+//!   as if it carried everything.
 //! - The second rate discovery of a flow follows the first after a random part of the period, the others after whole
 //!   periods. Sources whose periods are in step would all act on the same advertised rate just before its correction,
 //!   and so correct twice for the same overload.
