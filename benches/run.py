@@ -1,7 +1,7 @@
-"""Speed and memory of Forebay beside ns-2 and ns-3, and how its cost grows: `make bench`; `make profile`.
+"""Speed and memory of Forebay compared with ns-2 and ns-3, and the growth of its cost: `make bench`; `make profile`.
 
-What is counted, and how, stands in `performance/__init__.py`. A call that measures everything writes the page
-`docs/performance.md`; all others print their tables, and write a page where `--docs` says.
+The quantities and methods are described in `performance/__init__.py`. A call that measures everything writes the page
+`docs/performance.md`; all others print their tables, and write a page to the folder of `--docs`.
 """
 
 import argparse
@@ -140,7 +140,7 @@ class Bencher:
         return curves
 
     def measure_parts(self) -> dict[str, list[dict[str, Any]]]:
-        """What programs of their own measure; one that fails is listed with the reason."""
+        """Measurements of separate programs; one that fails is listed with the reason."""
         parts = {}
         for name, part in PARTS.items():
             if name in self.wanted:
@@ -165,7 +165,7 @@ def show(tables: Sequence[Table], skipped: Sequence[str]) -> None:
 
 
 def bench(options: argparse.Namespace) -> Path | None:
-    """Measures and prints. Returns the folder of the page, if one is to be written."""
+    """Measures and prints. Returns the folder of the page, if one must be written."""
     with tempfile.TemporaryDirectory() as folder:
         document = Bencher(options, Path(folder)).measure()
     if options.json:
@@ -180,7 +180,7 @@ def bench(options: argparse.Namespace) -> Path | None:
 
 
 def profile(options: argparse.Namespace) -> Path | None:
-    """Counts instructions and prints. Returns the folder of the page, if one is to be written."""
+    """Counts instructions and prints. Returns the folder of the page, if one must be written."""
     reason = instructions.missing(options.core)
     if reason is not None:
         show([], [f"{PROFILE}: {reason}"])

@@ -143,7 +143,7 @@ def name_of(samples: Samples) -> str:
 
 
 def speed_cell(speed: float, goal: Goal) -> Cell:
-    """Forebay's speed; a stretch that is missed is said, but is no miss if what has to be reached is."""
+    """Forebay's speed; a missed stretch is stated, but is no miss if the required goal is reached."""
     stretch = judged(speed, 1, goal.mhops_per_cpu_s)
     if goal.least_mhops_per_cpu_s is None or stretch.reached:
         return stretch
