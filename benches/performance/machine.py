@@ -125,6 +125,6 @@ class LoadWatch:
 def processor_ticks() -> tuple[int, int]:
     """Ticks of all processors that the host gave to others, and all ticks, since the machine started."""
     first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
-    # user nice system idle iowait irq softirq steal; what guests used is contained in the first two.
+    # user nice system idle iowait irq softirq steal; the time of guests is contained in the first two.
     ticks = [int(word) for word in first.split()[1:9]]
     return ticks[7], sum(ticks)

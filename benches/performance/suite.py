@@ -49,7 +49,7 @@ class Scenario:
         return max(QUICK_SHARE * whole, min(whole, QUICK_S)) if quick else whole
 
 
-# The peers run for less simulated time: what is compared is a rate, and all are far beyond their start.
+# The peers run for less simulated time: only rates are compared, and all are far beyond their start.
 SCENARIOS = (
     Scenario("a", 3000, ns2_s=300, ns3_s=30, profile_s=(10, 30)),
     Scenario("b", 1000, ns2_s=200, ns3_s=30, profile_s=(10, 40)),

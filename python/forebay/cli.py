@@ -555,7 +555,7 @@ def _folder(out: str | None) -> Path | None:
 
 def run_command() -> int:
     """Run the command and return its exit status. Raises KeyboardInterrupt after Ctrl-C."""
-    # Whoever reads our output may have seen enough: end as other commands do, without a word.
+    # The reader of our output may have closed it: end as other commands do, without a message.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     warnings.showwarning = _show_warning

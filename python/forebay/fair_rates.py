@@ -21,13 +21,14 @@ from .errors import InputError
 
 Array = NDArray[np.float64]
 
-# Of the interior-point method (Boyd and Vandenberghe, section 11.7.3): how much closer to the optimum each step aims,
-# how far a step goes towards the border, and by how much a step is shortened that does not get closer.
+# Parameters of the interior-point method (Boyd and Vandenberghe, section 11.7.3). They are the factor by which each
+# step aims closer to the optimum, the part of the way to the border, and the factor that shortens a step that does not
+# get closer.
 _CENTRING = 20.0
 _TO_THE_BORDER = 0.99
 _SHORTENED = 0.5
 _MOST_STEPS = 200
-# What remains of the conditions of the optimum, of one flow of mean weight, when the method ends.
+# Residual of the conditions of the optimum, for one flow of mean weight, when the method ends.
 _PRECISION = 1e-12
 
 
@@ -273,7 +274,7 @@ class _Problem:
         change = np.linalg.solve(matrix, -(self._dual_residual(point) + short_links @ self.uses + short_demands))
         of_links = short_links + per_link * (self.uses @ change)
         of_demands = short_demands + per_demand * change
-        # All of these have to stay above zero.
+        # All of these must stay above zero.
         values = np.concatenate((point.rates, point.links, point.demands[limited], room, spare[limited]))
         slopes = np.concatenate((change, of_links, of_demands[limited], -(self.uses @ change), -change[limited]))
         falling = slopes < 0.0

@@ -33,7 +33,7 @@ PARTIAL = ".partial-forebay-"
 """The name of an incomplete file or folder: this, and sixteen hexadecimal digits. Its writer holds a lock on it."""
 _PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{16}")
 
-# What the system answers when something cannot be written, whatever is wrong with the program.
+# Errors of the system for a failed write, independent of the program.
 _CANNOT_WRITE = {
     errno.ENOSPC,
     errno.EDQUOT,

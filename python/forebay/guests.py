@@ -101,7 +101,7 @@ def digest_of(guests: Mapping[str, Plan]) -> str:
         for part in guests[name].discipline.__mro__:
             for function in filter(inspect.isfunction, vars(part).values()):
                 digest.update(marshal.dumps(function.__code__))
-            # A class of a notebook stands in no file.
+            # A class of a notebook is in no file.
             with suppress(OSError, TypeError, KeyError):
                 digest.update(inspect.getsource(sys.modules[part.__module__]).encode())
     return digest.hexdigest() if guests else ""

@@ -455,7 +455,7 @@ class _Episode:
             if not isinstance(error.__cause__, _EndedError):
                 last = error
         except BaseException as error:
-            # Whoever waits is told, whatever it is.
+            # The waiting side gets any exception.
             last = error
         self._from_law.put(last)
 

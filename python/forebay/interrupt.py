@@ -13,7 +13,7 @@ from contextlib import suppress
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 
-# Everything ends within a second. If something does not, whoever presses again wants it to end at once.
+# Everything ends within a second. If something does not, a second press ends it at once.
 _PATIENCE_S = 1.0
 
 

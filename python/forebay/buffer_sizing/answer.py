@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .rules import Rules
     from .search import Sizes
 
-# A difference of less than this part of the value is nobody's concern, however sure it is.
+# A difference of less than this part of the value does not matter, however sure it is.
 _NOTICEABLE = 0.01
 
 

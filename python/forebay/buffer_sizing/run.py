@@ -302,7 +302,7 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
     if not 0.0 <= precision < 1.0:
         message = f"precision: must be at least 0 and below 1, and is {precision:g}\nhint: 0.02 is 2 %"
         raise InputError(message)
-    # Of a buffer in bytes, differences of less than a packet say little.
+    # In a buffer in bytes, differences of less than a packet mean little.
     step = 1 if place.unit == "packets" else max(1, round(packet_bytes(scenario)))
     first = least or step
     if most is not None and most < first:

@@ -151,7 +151,7 @@ def _check_readable(capture: str | PathLike[str]) -> None:
 def _parameters(contenders: Sequence[Contender], settings: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the parameters of each queue: its own, and those of `settings` that its discipline has."""
     known = [disciplines()[contender.discipline] for contender in contenders]
-    # What none of them has goes to the first, whose error says what is wrong.
+    # Other parameters go to the first, whose error names the fault.
     strange = {key for key in settings if not any(_name(key) in keys for keys in known)}
     chosen = []
     for index, (contender, keys) in enumerate(zip(contenders, known, strict=True)):

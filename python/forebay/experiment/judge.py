@@ -191,7 +191,7 @@ def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
         # Or every value of the axis, or every variant, that a check names.
         return left_out
     if runs.seeds(setting) < claim.seeds:
-        # What was measured is shown, but neither side of the edge is claimed.
+        # The measurement is shown, but neither side of the edge is claimed.
         return ClaimResult(claim, checks, "not judged", f"needs {claim.seeds} seeds")
     return ClaimResult(claim, checks, *_verdict(checks))
 

@@ -70,7 +70,7 @@ def write_scenarios(plan: Plan, folder: Path) -> None:
 
 def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
     """Draw the figures and write the page; return the files of the figures."""
-    # matplotlib takes longer to load than all the rest: what only reads experiments does without.
+    # matplotlib takes longer to load than all the rest; commands that only read experiments avoid it.
     from .figures import draw_figures
 
     with staged(folder) as staging:

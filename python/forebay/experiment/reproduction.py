@@ -210,7 +210,7 @@ class Reproduction:
     def _repr_html_(self) -> str:
         from forebay.notebook import html
 
-        # The words of claims are wrapped by the page, so there is room for their verdicts beside them.
+        # The words of claims are wrapped by the page, so there is room for their verdicts next to them.
         return html(lambda width: render_experiment(self._plan, self._runs, list(self._results), width + 40))
 
     def to_dict(self) -> Document:

@@ -50,7 +50,7 @@ def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
     measured = []
     for label, key, at in rows:
         cells = [_cell(runs, column, at) for column in table.columns]
-        # A row of which nothing is run says nothing.
+        # A row without runs is left out.
         if any(cell is not None for cell in cells):
             measured.append(Row(label, table.paper.get(key), [cell or Estimate(math.nan, None) for cell in cells]))
     return measured

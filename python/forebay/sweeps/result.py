@@ -284,7 +284,7 @@ def _frame(rows: list[dict[str, Any]], points: Sequence[Point], kinds: Mapping[s
     settings: dict[str, list[Value]] = {key: [point.settings[key] for point in points] for key in points[0].settings}
     schema = {key: _kind(values) for key, values in settings.items()} | dict(kinds)
     names = list(rows[0]) if rows else ["point", *settings, *kinds]
-    # Numbers beside texts, such as "none" among sizes, are texts.
+    # Numbers in a column with texts, such as "none" among sizes, are texts.
     for row in rows:
         row.update({key: str(row[key]) for key in settings if schema[key] == pl.String})
     return pl.DataFrame(rows, schema={name: schema.get(name, pl.Int64) for name in names}, orient="row")
