@@ -17,7 +17,7 @@ CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := $(VENV)/cargo-deny-$(CARGO_DENY_VERSION)/bin/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
 CARGO_MUTANTS := $(VENV)/cargo-mutants-$(CARGO_MUTANTS_VERSION)/bin/cargo-mutants
-# A target with core and alloc and nothing else: what compiles for it uses no clock, no file and no thread.
+# A target with only core and alloc: code that compiles for it uses no clock, no file and no thread.
 BARE_TARGET := wasm32v1-none
 PURE_CRATES := forebay-units forebay-qdisc forebay-tcp forebay-switching
 # Those that hold the rules of papers and RFCs.
@@ -26,7 +26,7 @@ MUTATED_CRATES := forebay-qdisc forebay-tcp forebay-switching
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS := scenario capture units frame control live_config metrics
 
-# Of `make torture`.
+# Options of `make torture`.
 MINUTES ?= 5
 SEED ?= $(shell date +%s)
 
@@ -54,13 +54,11 @@ $(VENV)/.installed: requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
-	@# What is built here runs here: the compiler may use all this processor has. Wheels for others must not.
-	@# pip, which maturin calls, lists on standard output all that is there already.
-	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
-	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release --locked --quiet --package forebay-live --bins
-	install target/release/forebay-live $(BIN)/
-	@touch $@
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) @# The build runs on this machine, so the compiler may
+use all features of this processor. Wheels for others must not. @# pip, which maturin calls, lists on standard output
+all that is there already. RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
+develop --release --locked --quiet > /dev/null RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release
+--locked --quiet --package forebay-live --bins install target/release/forebay-live $(BIN)/ @touch $@
 
 # What `demo` needs and no more: the packages that it imports, and the extension module, compiled in a profile that is
 # quick to build. Both at a time: one waits for the network, the other for the processor.
@@ -101,7 +99,7 @@ COMPARE = $(FOREBAY) compare $(COMPARED)/$(1).toml --settings $(COMPARED)/$(1).q
 		--out $(OUT)/comparison/$(2)
 
 .PHONY: comparison
-comparison: build ## Compare all disciplines on the scenarios of three papers; writes docs/comparison.md anew
+comparison: build ## Compare all disciplines on the scenarios of three papers; writes docs/comparison.md
 	$(call COMPARE,dbl-table2,dbl-table2)
 	$(call COMPARE,sfb-table1,sfb-table1-45)
 	$(call COMPARE,sfb-table1,sfb-table1-2) \
@@ -111,7 +109,7 @@ comparison: build ## Compare all disciplines on the scenarios of three papers; w
 	$(BIN)/python docs/comparison.py $(OUT)/comparison
 
 .PHONY: sweeps
-sweeps: build ## Run what sweeps the papers' open choices; writes its tables into docs/papers anew
+sweeps: build ## Sweep the papers' open choices; writes its tables into docs/papers
 	$(FOREBAY) reproduce 'sfb/sweep-*' 'breathe/sweep-*' 'dbl/sweep-*' --out $(OUT)/sweeps
 	$(BIN)/python docs/sweeps.py $(OUT)/sweeps
 
@@ -122,7 +120,7 @@ papers: build ## Run every experiment at full scale
 # --- check
 
 .PHONY: test
-test: lint test-rust test-python ## Run all checks and tests; what CI runs
+test: lint test-rust test-python ## Run all checks and tests, like CI
 
 .PHONY: test-rust
 test-rust: ## The tests of the crates
@@ -157,7 +155,7 @@ generated: $(VENV)/.installed
 	cargo xtask generate --check
 
 .PHONY: generate
-generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages anew
+generate: $(VENV)/.installed ## Write the schema, the Python types and the reference pages
 	cargo xtask generate
 
 # The pure crates compile where there is no operating system.
@@ -181,7 +179,7 @@ $(CARGO_DENY): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-deny
 
 .PHONY: audit
-audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, where it can be reached
+audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, if it is reachable
 	@if reason=$$($(CARGO_DENY) fetch db 2>&1); then \
 		$(CARGO_DENY) check; \
 	else \
@@ -191,7 +189,7 @@ audit: $(CARGO_DENY) ## Ask the advisory database about the dependencies, where 
 	fi
 
 .PHONY: fuzz
-fuzz: ## Fuzz every parser, a minute together; needs a nightly Rust and cargo-fuzz
+fuzz: ## Fuzz every parser, a minute in total; needs a nightly Rust and cargo-fuzz
 	@cargo +nightly fuzz --version > /dev/null 2>&1 || { echo "make: fuzzing needs a nightly Rust and cargo-fuzz:" \
 		"rustup toolchain install nightly && cargo install --locked cargo-fuzz" >&2; exit 1; }
 	for target in $(FUZZ_TARGETS); do \
@@ -205,8 +203,8 @@ torture: ## Random scenarios and damaged inputs against the laws of a run, for M
 	cargo run --locked --quiet --package forebay-torture -- \
 		--seconds $$(( $(MINUTES) * 60 )) --seed $(SEED) --all-places --out $(OUT)/torture
 
-# The dependencies are built once, into a folder of their own, and nothing with debugging information. cargo-mutants
-# exits with 2 where a mutant survives and with 3 where one runs out of time: both are findings.
+# The dependencies are built once, into a folder of their own, and nothing with debugging information. The exit status
+# of cargo-mutants is 2 if a mutant survives and 3 if one runs out of time: both are findings.
 .PHONY: mutants
 mutants: $(CARGO_MUTANTS) ## List single changes of the pure crates that no test notices; slow: narrow it with FILES=...
 	CARGO_PROFILE_DEV_DEBUG=0 CARGO_TARGET_DIR=$(CURDIR)/target/mutants nice $(CARGO_MUTANTS) mutants --jobs 1 \
@@ -220,7 +218,7 @@ $(CARGO_MUTANTS): | $(VENV)/.installed
 		--root $(@D:%/bin=%) cargo-mutants
 
 .PHONY: bench
-bench: build ## Speed beside ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md anew
+bench: build ## Speed compared with ns-2 and ns-3 where installed, scaling, disciplines; writes docs/performance.md
 	$(BIN)/python benches/run.py
 
 # Valgrind does not know the newest instructions. The library keeps its line numbers, which installing would strip.
@@ -274,5 +272,5 @@ wheel-test: wheel ## Build a wheel, install it into a clean environment and use 
 	$(PYTHON) tests/wheel/run.py dist
 
 .PHONY: clean
-clean: ## Remove what was built, .venv included
+clean: ## Remove build outputs and .venv
 	rm -rf target $(VENV) dist $(OUT) docs/_build fuzz/target

@@ -1,7 +1,7 @@
 """Decisions per CPU second of disciplines written in Python. Prints a JSON document, which `benches/run.py` reads.
 
 Each law is offered 1.2 times what a port of 100 Mb/s sends, from 16 flows, in the loop that measures the built-in
-disciplines (crates/scenario/src/cost.rs): the figure has the decision, the call, and the queue behind it.
+disciplines (crates/scenario/src/cost.rs). The figure includes the decision, the call, and the queue behind it.
 """
 
 from __future__ import annotations

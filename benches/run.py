@@ -1,7 +1,7 @@
-"""Speed and memory of Forebay beside ns-2 and ns-3, and how its cost grows: `make bench`; `make profile`.
+"""Speed and memory of Forebay compared with ns-2 and ns-3, and the growth of its cost: `make bench`; `make profile`.
 
-What is counted, and how, stands in `performance/__init__.py`. A call that measures everything writes the page
-`docs/performance.md`; all others print their tables, and write a page where `--docs` says.
+The quantities and methods are described in `performance/__init__.py`. A call that measures everything writes the page
+`docs/performance.md`; all others print their tables, and write a page to the folder of `--docs`.
 """
 
 import argparse
@@ -33,28 +33,30 @@ BAD_INPUT = 2
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description="Speed and memory of Forebay, beside ns-2 and ns-3 where installed.")
+    parser = argparse.ArgumentParser(
+        description="Speed and memory of Forebay compared with ns-2 and ns-3 where installed."
+    )
     parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help=f"{', '.join(NAMES)} or {PROFILE}; default: all of them but the last"
+        "what", nargs="*", metavar="WHAT", help=f"{', '.join(NAMES)} or {PROFILE}; default: all but the last"
     )
     parser.add_argument("--repeats", type=int, help="runs of each, of which the median counts (default 3; quick 1)")
     parser.add_argument("--peers", default="ns2,ns3", help="ns2,ns3 (default), one of them, or nothing")
     parser.add_argument("--no-forebay", action="store_true", help="measure the peers alone")
-    parser.add_argument(
-        "--quick", action="store_true", help="short runs and small sizes: whether it works, not how fast"
-    )
+    parser.add_argument("--quick", action="store_true", help="short runs and small sizes, to test the benchmark itself")
     parser.add_argument(
         "--json", action="store_true", help="one JSON document on standard output instead of the tables"
     )
-    parser.add_argument("--page", action="store_true", help="measure nothing: draw the page from what is stored")
-    parser.add_argument("--docs", type=Path, help="write the page into this folder (default: docs, if all is measured)")
+    parser.add_argument("--page", action="store_true", help="measure nothing: draw the page from stored results")
+    parser.add_argument(
+        "--docs", type=Path, help="write the page into this folder (default: docs, after a full measurement)"
+    )
     parser.add_argument("--core", type=Path, default=CORE, help=argparse.SUPPRESS)
     options = parser.parse_args()
     strange = [name for name in options.what if name not in (*NAMES, PROFILE)]
     if strange:
         parser.error(f"there is no benchmark `{strange[0]}`; there are {', '.join([*NAMES, PROFILE])}")
     if options.repeats is not None and options.repeats < 1:
-        parser.error("--repeats has to be at least 1")
+        parser.error("--repeats must be at least 1")
     unknown = set(options.peers.split(",")) - {"ns2", "ns3", ""}
     if unknown:
         parser.error(f"there is no peer `{min(unknown)}`; there are ns2 and ns3")
@@ -138,7 +140,7 @@ class Bencher:
         return curves
 
     def measure_parts(self) -> dict[str, list[dict[str, Any]]]:
-        """What programs of their own measure; one that fails is listed with the reason."""
+        """Measurements of separate programs; one that fails is listed with the reason."""
         parts = {}
         for name, part in PARTS.items():
             if name in self.wanted:
@@ -163,7 +165,7 @@ def show(tables: Sequence[Table], skipped: Sequence[str]) -> None:
 
 
 def bench(options: argparse.Namespace) -> Path | None:
-    """Measures and prints. Returns the folder of the page, if one is to be written."""
+    """Measures and prints. Returns the folder of the page, if one must be written."""
     with tempfile.TemporaryDirectory() as folder:
         document = Bencher(options, Path(folder)).measure()
     if options.json:
@@ -178,7 +180,7 @@ def bench(options: argparse.Namespace) -> Path | None:
 
 
 def profile(options: argparse.Namespace) -> Path | None:
-    """Counts instructions and prints. Returns the folder of the page, if one is to be written."""
+    """Counts instructions and prints. Returns the folder of the page, if one must be written."""
     reason = instructions.missing(options.core)
     if reason is not None:
         show([], [f"{PROFILE}: {reason}"])

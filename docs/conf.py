@@ -103,7 +103,7 @@ class TypesTable(SphinxDirective):
         lines: list[str] = []
         for title, rows in self.groups():
             lines += [f".. rubric:: {title}", "", ".. list-table::", "   :header-rows: 1", "   :widths: 22 43 35", ""]
-            lines += self.row("Class", "Fields", "What it is")
+            lines += self.row("Class", "Fields", "Description")
             lines += [cell for name in rows for cell in self.row_of(name)]
             lines.append("")
         lines += [".. rubric:: Choices", "", ".. list-table::", "   :header-rows: 1", "   :widths: 25 75", ""]

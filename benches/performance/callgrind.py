@@ -38,7 +38,7 @@ class Profile:
             of_module[event] += int(cost)
 
     def since(self, shorter: Profile) -> Profile:
-        """What a longer run costs more."""
+        """The additional cost of a longer run."""
         totals = Counter(self.totals)
         totals.subtract(shorter.totals)
         modules = {name: Counter(costs) for name, costs in self.modules.items()}
@@ -48,7 +48,7 @@ class Profile:
 
 
 class Names:
-    """Names that a number stands for after their first use."""
+    """Names by the number that replaces them after their first use."""
 
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
@@ -117,8 +117,8 @@ def read_profile(lines: Iterable[str]) -> Profile:
 def module_of(line_file: str, file_before: str, place: str) -> str:
     """The module that a line belongs to.
 
-    A line of Rust's library that was inlined belongs to the code before it in the function: callgrind writes the lines
-    in the order of their addresses, and does not tell which of several functions inlined into each other called it.
+    A line of Rust's library that was inlined belongs to the code before it in the function. Callgrind writes the lines
+    in the order of their addresses, without the caller among several functions inlined into each other.
     """
     for file in (line_file, file_before) if LIBRARY.search(line_file) else (line_file,):
         if ours := OURS.search(file):

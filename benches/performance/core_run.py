@@ -1,4 +1,4 @@
-"""Runs a scenario in an extension module that is not installed: what `make profile` runs under valgrind.
+"""Runs a scenario in an extension module that is not installed, for `make profile` under valgrind.
 
     python -S core_run.py lib_core.so SCENARIO.toml "10 s"
 

@@ -1,4 +1,4 @@
-"""What is to be reached: a quiet machine, Forebay with one thread where nothing else is said.
+"""The goals, for a quiet machine and Forebay with one thread unless stated otherwise.
 
 A goal that is missed is shown as such; it fails nothing.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Goal:
-    """What a scenario is to reach; None where nothing is asked."""
+    """The goal of a scenario; None without one."""
 
     mhops_per_cpu_s: float | None = None
     least_mhops_per_cpu_s: float | None = None
-    """Where the above is a stretch: what has to be reached."""
+    """The required goal, if the above is a stretch."""
     times_ns2: float | None = None
     times_ns3: float | None = None
     memory_mb: float | None = None

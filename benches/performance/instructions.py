@@ -1,7 +1,8 @@
 """Instructions, cache misses and mispredicted branches of a packet-hop, as valgrind's callgrind counts them.
 
-A scenario is run at two lengths, and the longer one's additional cost is divided by its additional packet-hops: what a
-start costs cancels. The counts hardly depend on the machine or on its load: the caches and the branch predictor are
+A scenario is run at two lengths, and the longer one's additional cost is divided by its additional packet-hops: the
+cost of the start cancels. The counts hardly depend on the machine or on its load: the caches and the branch predictor
+are
 callgrind's models.
 """
 
@@ -24,7 +25,7 @@ from performance.tables import Table, judged
 
 CORE_RUN = Path(__file__).with_name("core_run.py")
 CACHES = {"I1": "32768,8,64", "D1": "32768,8,64", "LL": "1048576,16,64"}
-"""Size, ways and line in bytes. Callgrind has two levels: the second is as large as what one core has to itself."""
+"""Size, ways and line in bytes. Callgrind has two levels: the second is as large as the private cache of one core."""
 CACHES_IN_WORDS = "32 KiB, 8-way, and 1 MiB, 16-way, behind it, with lines of 64 bytes"
 LEAST_SHARE = 0.01
 """Modules below this part of the instructions of every scenario are shown together."""
@@ -45,7 +46,7 @@ def missing(library: Path) -> str | None:
 
 
 def profile_suite(chosen: Sequence[Scenario], library: Path, say: Callable[[str], None]) -> dict[str, Any]:
-    """The document of the profile: what is stored."""
+    """The stored document of the profile."""
     scenarios = []
     for scenario in chosen:
         if scenario.profile_s is None:
@@ -82,7 +83,7 @@ def profile_run(scenario: Path, simulated_s: float, library: Path) -> tuple[int,
 
 
 def difference(shorter: tuple[int, Profile], longer: tuple[int, Profile]) -> dict[str, Any]:
-    """What the longer run has more."""
+    """The excess of the longer run."""
     more = longer[1].since(shorter[1])
     return {
         "packet_hops": longer[0] - shorter[0],
@@ -111,7 +112,7 @@ def module_table(profile: dict[str, Any]) -> Table:
     entries = profile["scenarios"]
     table = Table("Instructions a packet-hop by module", ("module", *(entry["scenario"] for entry in entries)))
     table.note = (
-        "A module is a source file in `crates/`. What the compiler inlined is counted where it was written; Rust's own "
+        "A module is a source file in `crates/`. Inlined code is counted in the file that defines it; Rust's own "
         "library, with the code before it in the compiled function."
     )
     names = {name for entry in entries for name in entry["instructions_by_module"]}

@@ -1,4 +1,4 @@
-"""The machine, the tools and the state of the source: what a figure has to be read with."""
+"""The machine, the tools and the state of the source: the conditions of a figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CPU_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 
 
 def describe() -> dict[str, str]:
-    """The machine and the tools, one line each; what cannot be found out is left out."""
+    """The machine and the tools, one line each; unavailable facts are left out."""
     rust = first_line(["rustc", "--version"])
     found = {
         "processor": processor(),
@@ -47,7 +47,7 @@ def processor() -> str | None:
 
 
 def caches() -> str | None:
-    """What the first core sees, such as `L1 data 32K`."""
+    """The caches of the first core, such as `L1 data 32K`."""
     found = []
     for index in sorted(CPU_CACHES.glob("index*")):
         level, kind, size = ((index / name).read_text().strip() for name in ("level", "type", "size"))
@@ -70,7 +70,7 @@ def distribution() -> str:
 
 
 def ns2_version() -> str:
-    """What Debian's package is called, or that it is none."""
+    """The name of Debian's package, or that it is none."""
     return first_line(["dpkg-query", "--show", "--showformat", "Debian package ${Version}\n", "ns2"]) or "own build"
 
 
@@ -125,6 +125,6 @@ class LoadWatch:
 def processor_ticks() -> tuple[int, int]:
     """Ticks of all processors that the host gave to others, and all ticks, since the machine started."""
     first = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0]
-    # user nice system idle iowait irq softirq steal; what guests used is contained in the first two.
+    # user nice system idle iowait irq softirq steal; the time of guests is contained in the first two.
     ticks = [int(word) for word in first.split()[1:9]]
     return ticks[7], sum(ticks)

@@ -16,13 +16,13 @@ from performance.tables import Table, for_page, missed
 
 PAGE = "performance.md"
 STANDS_BETWEEN = Path(__file__).with_name("stands_between.md")
-"""What stands between the goals and the figures, written by hand."""
+"""The reasons for the gaps between figures and goals, written by hand."""
 TOP = """<!-- `make bench` writes this page; `benches/run.py --page` draws it from performance.json. Do not edit it. -->
 
 # Performance
 
-How fast Forebay is, beside ns-2 and ns-3, how its cost grows, and where the time goes. `make bench` measures all of it
-and writes this page; `make profile` adds the counts of instructions.
+Forebay's speed compared with ns-2 and ns-3, the growth of its cost, and a profile. `make bench` measures all of it and
+writes this page; `make profile` adds the counts of instructions.
 """
 HOW = """
 ## How it is measured
@@ -30,19 +30,19 @@ HOW = """
 A packet-hop is one packet, data or ACK, that crossed one link. Speed is packet-hops per second of CPU time in the run
 phase. Forebay reports the hops and the CPU time of its run. The hops of ns-2 and ns-3 come from `benches/peers`, which
 explains how they are counted; their CPU time comes from the operating system, less that of a run of no simulated time.
-Both are those of the machine's distribution; the program that calls ns-3 is compiled with `-O2`. "With set-up" is over
-the CPU time of the whole process on all sides. Ratios are those of the run phases. The peers simulate less time, since
-what is compared is a rate, and all are far beyond their start.
+Both come from the machine's distribution; the program that calls ns-3 is compiled with `-O2`. "With set-up" divides by
+the CPU time of the whole process on all sides. Ratios are those of the run phases. The peers simulate less time: only
+rates are compared, and all are far beyond their start.
 
 Every figure is {repeats}. The simulators take turns on each scenario, each repeat with another seed, so that a machine
-whose speed drifts slows all of them. With two threads what counts is how much shorter the wall time of the run phase
-is. Memory is the peak resident set of the process, as the operating system reports it.
+whose speed drifts slows all of them. With two threads the measure is the reduction of the wall time of the run phase.
+Memory is the peak resident set of the process, as the operating system reports it.
 
-A goal stands in parentheses behind the figure that it asks for. Goals hold for a quiet machine and, where nothing else
-is said, for one thread. A goal that is missed is in bold.
+A goal is in parentheses after its figure. Goals apply to a quiet machine and, unless stated otherwise, to one thread.
+Missed goals are in bold.
 """
 SUITE = """
-## Beside ns-2 and ns-3
+## Compared with ns-2 and ns-3
 
 The scenarios are ordinary scenario files in `benches/scenarios`:
 """
@@ -99,7 +99,7 @@ def state_of(bench: Bench, goals: tuple[int, int]) -> str:
     verdict = f"all {asked} goals are reached" if not lost else f"{lost} of {asked} goals are missed"
     return filled(
         f"{few if document['quick'] else ''}Measured on {document['date']} at commit {document['commit']}: {verdict}. "
-        f"The [measurements](performance.json) of every repeat are stored beside the page."
+        f"The [measurements](performance.json) of every repeat are stored next to the page."
     )
 
 

@@ -20,7 +20,7 @@ Entries = list[dict[str, Any]]
 
 @dataclass(frozen=True)
 class Part:
-    """What is measured, by which command, and how it is shown."""
+    """A measurement, its command, and its presentation."""
 
     description: str
     command: list[str]
@@ -30,7 +30,7 @@ class Part:
 
 
 def measured_by(part: Part, name: str, *, quick: bool) -> Entries:
-    """What the part's command measured."""
+    """The measurements of the part's command."""
     command = [*part.command, *(part.when_quick if quick else ())]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=BENCHES.parent)
     if done.returncode != 0:
@@ -96,7 +96,7 @@ def guest_table(guests: Entries) -> Table:
 
 
 def sweep_table(sweeps: Entries) -> Table:
-    """What a sweep adds to its runs."""
+    """The overhead of a sweep over its runs."""
     table = Table(
         "CPU time of a sweep above that of its bare runs (goal)", ("runs", "ms a bare run", "percent more"), left=0
     )
@@ -113,7 +113,7 @@ def example(package: str, name: str) -> list[str]:
 
 
 def script(name: str) -> list[str]:
-    """The command that runs a script beside `run.py`."""
+    """The command that runs a script next to `run.py`."""
     return [sys.executable, str(BENCHES / name)]
 
 

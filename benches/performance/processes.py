@@ -30,7 +30,7 @@ class ProcessFailedError(Exception):
 
 @dataclass(frozen=True)
 class Usage:
-    """What a finished process printed and used."""
+    """The output and resources of a finished process."""
 
     stdout: str
     cpu_s: float

@@ -1,4 +1,4 @@
-"""The measurements as they are stored beside the page, so that it can be redrawn without measuring."""
+"""The measurements as stored next to the page, so that it can be redrawn without measuring."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class NoResultsError(Exception):
 
 @dataclass(frozen=True)
 class Bench:
-    """What one call of `make bench` measured."""
+    """The measurements of one call of `make bench`."""
 
     document: Document
 
     @property
     def suite(self) -> list[Samples]:
-        """Of the scenarios."""
+        """Samples of the scenarios."""
         return [Samples.from_document(entry) for entry in self.document["suite"]]
 
     @property
@@ -53,7 +53,7 @@ class Bench:
         return {name: curve_table(by_name[name], measured) for name, measured in self.curves.items()}
 
     def part_tables(self) -> list[Table]:
-        """Of what is measured by programs of its own."""
+        """Tables of measurements by separate programs."""
         return [PARTS[name].table(entries) for name, entries in self.document["parts"].items() if entries]
 
     def tables(self) -> list[Table]:
@@ -67,7 +67,7 @@ def documents(measured: Sequence[Samples]) -> list[Document]:
 
 
 def load(folder: Path) -> Document:
-    """What is stored in the folder: `bench` and `profile`, or nothing."""
+    """The contents of the folder: `bench` and `profile`, or nothing."""
     path = folder / FILE
     try:
         stored: Document = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""What was measured of one simulator on one scenario: every repeat as it was, and the medians of all."""
+"""The measurements of one simulator on one scenario: every repeat, and the medians of all."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Run:
     run_cpu_s: float | None
     """Of the run phase, where the simulator reports it."""
     cpu_s: float
-    """Of the whole process."""
+    """CPU time of the whole process."""
     wall_s: float
     peak_mb: float
-    """Of the whole process: its results are contained."""
+    """Peak memory of the whole process, with its results."""
     run_peak_mb: float | None = None
     """Up to the end of the run phase, where the simulator reports it."""
 

@@ -1,7 +1,7 @@
 """The cost of a packet-hop against the number of flows, of switch ports, and of packets in flight.
 
-Each point is an ordinary scenario, made here as TOML. The load of a flow or a port is the same at all points; what
-shrinks as they grow is the simulated time, so that a run has about as many packet-hops everywhere.
+Each point is an ordinary scenario, made here as TOML. The load of a flow or a port is the same at all points; the
+simulated time shrinks as they grow, so that a run has about as many packet-hops everywhere.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SHARE_OF_STARTS = 0.25
 
 @dataclass(frozen=True)
 class Curve:
-    """What varies, at which sizes, and the scenario of each size."""
+    """The varied quantity, its sizes, and the scenario of each size."""
 
     name: str
     title: str
@@ -40,7 +40,7 @@ class Curve:
     hops_per_simulated_s: float
     """At size 1."""
     least_s: float
-    """Of simulated time: enough for the senders to get going."""
+    """Simulated time, enough for the senders to start."""
     table: Callable[[int], dict[str, Any]]
     note: str
 

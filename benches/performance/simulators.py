@@ -39,7 +39,7 @@ class SimulatorMissingError(Exception):
 
 
 class Simulator(Protocol):
-    """What runs a benchmark. A scenario is a file for Forebay, and known to a peer by the file's name."""
+    """A program that runs a benchmark. A scenario is a file for Forebay, and known to a peer by the file's name."""
 
     @property
     def name(self) -> str:

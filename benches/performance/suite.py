@@ -29,7 +29,7 @@ class Scenario:
     ns2_s: float = 0
     ns3_s: float = 0
     peers_lack: str = ""
-    """What no peer has, where none can run it."""
+    """A feature that no peer has, if none can run the scenario."""
     profile_s: tuple[float, float] | None = None
     """The two lengths whose difference is profiled; both are past the start."""
 
@@ -40,7 +40,7 @@ class Scenario:
 
     @property
     def description(self) -> str:
-        """What the scenario file says of itself."""
+        """The description in the scenario file."""
         return str(tomllib.loads(self.path.read_text(encoding="utf-8"))["description"])
 
     def simulated_s(self, simulator: Simulator, *, quick: bool) -> float:
@@ -49,7 +49,7 @@ class Scenario:
         return max(QUICK_SHARE * whole, min(whole, QUICK_S)) if quick else whole
 
 
-# The peers run for less simulated time: what is compared is a rate, and all are far beyond their start.
+# The peers run for less simulated time: only rates are compared, and all are far beyond their start.
 SCENARIOS = (
     Scenario("a", 3000, ns2_s=300, ns3_s=30, profile_s=(10, 30)),
     Scenario("b", 1000, ns2_s=200, ns3_s=30, profile_s=(10, 40)),
@@ -143,7 +143,7 @@ def name_of(samples: Samples) -> str:
 
 
 def speed_cell(speed: float, goal: Goal) -> Cell:
-    """Forebay's speed; a stretch that is missed is said, but is no miss if what has to be reached is."""
+    """Forebay's speed; a missed stretch is stated, but is no miss if the required goal is reached."""
     stretch = judged(speed, 1, goal.mhops_per_cpu_s)
     if goal.least_mhops_per_cpu_s is None or stretch.reached:
         return stretch

@@ -10,7 +10,7 @@ import rich.table
 
 @dataclass(frozen=True)
 class Cell:
-    """A value, and what it was to be where there is a goal."""
+    """A value, with its goal if there is one."""
 
     text: str
     goal: str = ""
@@ -34,7 +34,7 @@ class Table:
 
 
 def judged(value: float, digits: int, goal: float | None, *, at_least: bool = True, unit: str = "") -> Cell:
-    """A value beside its goal."""
+    """A value next to its goal."""
     text = f"{value:,.{digits}f}{unit}"
     if goal is None:
         return Cell(text)

@@ -1,4 +1,4 @@
-"""Puts the program `forebay-live` into a wheel, so that pip installs it beside `forebay`: part of `make wheel`.
+"""Puts the program `forebay-live` into a wheel, so that pip installs it next to `forebay`: part of `make wheel`.
 
 A wheel holds an extension module or programs, as far as maturin goes. Files in its `*.data/scripts` are programs to pip
 (packaging.python.org, "Binary distribution format").

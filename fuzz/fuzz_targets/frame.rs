@@ -1,5 +1,5 @@
-//! No frames make a live port panic, lose a buffer, or upset its books; what leaves is as long as what came. The short
-//! way to a frame's flow ends where the general parser's does.
+//! No frames make a live port panic, lose a buffer, or break its accounting; departing frames are as long as the
+//! arriving ones. The short way to a frame's flow ends where the general parser's does.
 #![no_main]
 
 use forebay_live::io::VlanTag;

@@ -1,5 +1,5 @@
-//! No text makes the reader of live configurations panic. An error can be drawn. What is accepted can be built, within
-//! the buffers that it asks for, and a setting that changes nothing leaves it as it is.
+//! No text makes the reader of live configurations panic. An error can be drawn. An accepted configuration can be built
+//! within its buffers, and a setting that changes nothing leaves it unchanged.
 #![no_main]
 
 use forebay_live::config::LiveConfig;

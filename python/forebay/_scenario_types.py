@@ -268,7 +268,7 @@ class RedPdConfig(BaseModel):
     """
     lists_to_monitor: Annotated[int, Field(ge=0)] = 3
     """
-    `K`: number of lists that have to contain a flow before it is monitored. Default: 3 (paper).
+    `K`: number of lists that must contain a flow before it is monitored. Default: 3 (paper).
     """
     list_entries: Annotated[int, Field(ge=0)] = 50
     """
@@ -579,7 +579,7 @@ class BlueConfig(BaseModel):
 
 SfbDropRule = TypeAliasType("SfbDropRule", Literal["all", "any"])
 """
-Which bins of a packet have to be over their size for it to be dropped.
+Which bins of a packet must be over their size for a drop.
 """
 
 
@@ -930,7 +930,7 @@ class CobaltConfig(BaseModel):
     """
     interval: Span = "100 ms"
     """
-    Time for which the delay has to stay above the target before the first drop; also the longest gap between drops. Default: 100 ms (CAKE).
+    Time for which the delay must stay above the target before the first drop; also the longest gap between drops. Default: 100 ms (CAKE).
     """
     max_packet_size: Bytes = "1500 B"
     """
@@ -1009,7 +1009,7 @@ class PieConfig(BaseModel):
     """
     active_threshold: Span | None = None
     """
-    Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE becomes inactive when the probability is 0 and the delay is below half of the target (RFC 8033, section 5.3, which uses a third of the buffer instead of the delay used here and in ns-3). Default: always active.
+    Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE becomes inactive when the probability is 0 and the delay is below half of the target, as in ns-3 (RFC 8033, section 5.3, uses a third of the buffer instead of the delay). Default: always active.
     """
     ecn: bool = False
     """
@@ -1066,7 +1066,7 @@ class BreatheConfig(BaseModel):
     """
     counters: Annotated[int | None, Field(ge=0)] = None
     """
-    Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many, this share is below the fair rate and the counters of all fast flows grow without limit; the queue falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates. With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows, no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
+    Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many, this share is below the fair rate and the counters of all fast flows grow without limit. The queue falls to `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates. With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge `decrements` then does not change. Since only the user knows the number of flows, no value in the range is refused. From 1 to 1048576. Default: as follows from `flow_rate_limit`, otherwise 32.
     """
     flow_rate_limit: Rate | None = None
     """
@@ -1249,7 +1249,7 @@ class WavefrontConfig(BaseModel):
 
 class MatrixLoadPattern(BaseModel):
     """
-    The load of each input (row) to each output (column), in units of the line rate. It is multiplied by a load given beside it.
+    The load of each input (row) to each output (column), in units of the line rate. It is multiplied by the `load`, if one is given.
     """
 
     model_config = ConfigDict(
@@ -1319,11 +1319,11 @@ class Pause(BaseModel):
     )
     high: Bytes
     """
-    Fill level from which on the sender is told to stop.
+    Fill level at which the sender must stop.
     """
     low: Bytes
     """
-    Fill level down to which it is told to continue.
+    Fill level at which it may continue.
     """
     allow_loss: bool = False
     """
@@ -2343,7 +2343,7 @@ class SfbConfig(BaseModel):
     """
     drop_rule: SfbDropRule = "all"
     """
-    Which of its bins have to exceed `bin_limit` for a packet to be dropped. Default: all.
+    Which of its bins must exceed `bin_limit` for a packet to be dropped. Default: all.
     """
     rate_limit: Rate = "160 kbps"
     """
@@ -2418,7 +2418,7 @@ class SfqConfig(BaseModel):
     """
     ns2_admission: bool = False
     """
-    Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`. `limit` has to be in packets, and `buckets` no more than it. Default: no.
+    Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest. With `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
     """
 
 
@@ -2531,7 +2531,7 @@ class CsfqConfig(BaseModel):
     """
     window: Span = "100 ms"
     """
-    `K_c`: time for which the link has to be congested, or not, for each new estimate of the fair share. Default: 100 ms (the paper's simulations).
+    `K_c`: time for which the link must be congested, or not, for each new estimate of the fair share. Default: 100 ms (the paper's simulations).
     """
     weights: Annotated[list[ClassWeight], Field(validate_default=True)] = []
     """
@@ -2539,11 +2539,11 @@ class CsfqConfig(BaseModel):
     """
     idle_timeout: Span = "10 s"
     """
-    Time of silence after which an edge router forgets a flow. Default: 10 s (ours: a hundred averaging constants).
+    Time of silence after which an edge router removes a flow. Default: 10 s (ours: a hundred averaging constants).
     """
     max_flows: Annotated[int, Field(ge=0)] = 65536
     """
-    Maximum number of flows that an edge router knows; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
+    Maximum number of flows of an edge router; a new one displaces the flow that has been silent longest. Default: 65536 (ours).
     """
 
 
@@ -2566,7 +2566,7 @@ class CodelConfig(BaseModel):
     """
     interval: Span = "100 ms"
     """
-    INTERVAL: time for which the delay has to stay above the target before the first drop; about the longest expected round-trip time. Default: 100 ms (RFC 8289).
+    INTERVAL: time for which the delay must stay above the target before the first drop; about the longest expected round-trip time. Default: 100 ms (RFC 8289).
     """
     max_packet_size: Bytes = "1500 B"
     """
@@ -2625,7 +2625,7 @@ class FqCodelConfig(BaseModel):
     """
     interval: Span = "100 ms"
     """
-    CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
+    CoDel's INTERVAL: time for which the delay must stay above the target before the first drop. Default: 100 ms (RFC 8290, section 5.2).
     """
     max_packet_size: Bytes = "1500 B"
     """
@@ -2680,7 +2680,7 @@ class AfdConfig(BaseModel):
     """
     beta: float = 1.8
     """
-    `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it has to be greater. Default: 1.8 (paper).
+    `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it must be greater. Default: 1.8 (paper).
     """
     scale_gains: bool = True
     """
@@ -3042,7 +3042,7 @@ class DbpConfig(BaseModel):
     """
     expiry: Span | None = None
     """
-    Time for which a source is active after its last frame. It has to be longer than a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
+    Time for which a source is active after its last frame. It must be longer than the time that a flow at the minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
     """
     share: ShareMode = "rho"
     """
@@ -3475,7 +3475,7 @@ class DblConfig(BaseModel):
     """
     max_buffers_used_cells: Annotated[int, Field(ge=0)] = 16383
     """
-    Largest `buffersUsed` that the field of an entry can hold, in cells; the limits have to be below it. Default: 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
+    Largest `buffersUsed` that the field of an entry can hold, in cells; the limits must be below it. Default: 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
     """
     rehash_interval: Span | None = None
     """
@@ -3742,7 +3742,7 @@ class FecnConfig(BaseModel):
     """
     severe_congestion: Bytes | None = None
     """
-    Q_sc: queue length above which the sources of arriving frames are told to fall to the minimum rate (E-FECN). Default: never (FECN).
+    Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN). Default: never (FECN).
     """
 
 
@@ -4072,7 +4072,7 @@ class TcpConfig(BaseModel):
     """
     max_congestion_window_segments: Annotated[int | None, Field(ge=0)] = None
     """
-    Maximum congestion window, in segments. Default: the receiver's window is the only bound. Unlike that window, it leaves room to send while a loss is repaired, when the receiver's window has to hold the data behind the gap. Linux's `snd_cwnd_clamp`; ns-2's TCP/Linux, which has no receiver's window, uses `window_` for it.
+    Maximum congestion window, in segments. Default: the receiver's window is the only bound. Unlike that window, it leaves room to send while a loss is repaired, when the receiver's window must hold the data behind the gap. Linux's `snd_cwnd_clamp`; ns-2's TCP/Linux, which has no receiver's window, uses `window_` for it.
     """
     initial_window_segments: Annotated[int, Field(ge=0)] = 10
     """
@@ -4124,7 +4124,7 @@ class TcpConfig(BaseModel):
     """
     ecn_floor: EcnFloor = "two_segments"
     """
-    Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one segment, a mark makes the sender wait for its timer) or "ns2" (none: below one segment only the timer sends, and further marks double it).
+    Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" or "ns2". With "timer", a mark at one segment makes the sender wait for its timer (RFC 3168, 6.1.2). "ns2" is no bound: below one segment only the timer sends, and further marks double it.
     """
     ecn_retransmissions: bool = False
     """
@@ -4709,7 +4709,7 @@ class Ethernet(BaseModel):
     """
     queue: QueueSpec | None = None
     """
-    Queue discipline of every output of a switch; where classes have queues of their own, of each class. What it drops is lost, above the memory's limits and PAUSE. Not together with `congestion_management`. Default: the `arbiter` of the switch.
+    Queue discipline of every output of a switch; where classes have queues of their own, of each class. Its drops are losses, in addition to the memory's limits and PAUSE. Not together with `congestion_management`. Default: the `arbiter` of the switch.
     """
     congestion_management: CongestionManagement | None = None
     """

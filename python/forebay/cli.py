@@ -114,7 +114,7 @@ def _options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Take the options that stand before the name of a command."""
+    """Take the options before the name of a command."""
 
 
 @app.command()
@@ -336,7 +336,7 @@ def size_buffer(  # noqa: PLR0913 - typer makes an option of each
     out: SizeFolder = None,
     allow_python: AllowPython = False,
 ) -> None:
-    """Search for the smallest buffer that reaches a target, and draw it beside the rules of thumb.
+    """Search for the smallest buffer that reaches a target, and draw it with the rules of thumb.
 
     With a target of utilisation or drop rate, find the smallest buffer that reaches it.
 
@@ -381,7 +381,7 @@ def stability(
     overrides: Overrides = None,
     seed: Seed = None,
     packets: Annotated[
-        bool, typer.Option("--packets/--no-packets", help="Simulate the scenario too, to draw it beside the model.")
+        bool, typer.Option("--packets/--no-packets", help="Also simulate the scenario, and draw it with the model.")
     ] = True,
     as_json: AsJson = False,
     out: Annotated[
@@ -389,7 +389,7 @@ def stability(
         typer.Option("--out", metavar="DIR", help="Folder for table and figure. Default: out/stability/<scenario>."),
     ] = None,
 ) -> None:
-    """Judge by a fluid model whether ECM holds a queue at its set-point, and draw the packet simulation beside it.
+    """Judge by a fluid model whether ECM holds a queue at its set-point, and draw it with the packet simulation.
 
     Exit status 1: it does not.
     """
@@ -549,7 +549,7 @@ def _folder(out: str | None) -> Path | None:
 
 def run_command() -> int:
     """Run the command and return its exit status. Raises KeyboardInterrupt after Ctrl-C."""
-    # Whoever reads our output may have seen enough: end as other commands do, without a word.
+    # The reader of our output may have closed it: end as other commands do, without a message.
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     warnings.showwarning = _show_warning

@@ -1,4 +1,4 @@
-"""What the shell proposes while a command is typed: names, metrics, and paths of keys with their values."""
+"""Completions for the shell: names, metrics, and paths of keys with their values."""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class Verdict(IntEnum):
 class AdmissionLaw(Component):
     """Base class of a law in front of one FIFO queue, which decides on each packet as it arrives and never reorders.
 
-    Derive from it and write `admit`. A method takes the arguments that it wants, by their names, of those that its
-    description lists; they are integers. Parameters of the scenario are keyword arguments of the constructor, which a
+    Derive from it and write `admit`. A method takes any of the arguments in its description, by their names; they are
+    integers. Parameters of the scenario are keyword arguments of the constructor, which a
     dataclass declares. Each queue has an instance of its own, and an exception ends the run with `DisciplineError`.
 
     Example:
@@ -125,9 +125,9 @@ class AdmissionLaw(Component):
 class QueueDiscipline(Component):
     """Base class of a discipline that chooses the packet to send next, and may drop queued packets.
 
-    Derive from it and write `enqueue` and `dequeue`. The simulator keeps the packets; the discipline knows their
-    numbers, which count the arrivals at this queue from 0. As in an `AdmissionLaw`, a method takes the arguments that
-    it wants, by their names. An exception, or the number of a packet that is not queued, ends the run with
+    Derive from it and write `enqueue` and `dequeue`. The simulator keeps the packets; the discipline gets their
+    numbers, which count the arrivals at this queue from 0. As in an `AdmissionLaw`, a method takes any of its
+    arguments, by their names. An exception, or the number of a packet that is not queued, ends the run with
     `DisciplineError`.
 
     Example:
@@ -171,7 +171,7 @@ class QueueDiscipline(Component):
         """Return the number of the packet to send next, or None if none may leave now.
 
         The simulator asks whenever the link is free and packets are queued. After None it asks again at the next
-        arrival, or when `poll_at` says. The method may ask for `now`, `queue_packets` and `queue_bytes`.
+        arrival, or at the time that `poll_at` returns. The method may ask for `now`, `queue_packets` and `queue_bytes`.
         """
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""A result as one document of plain values: what `forebay run --json` prints and a saved result keeps."""
+"""A result as one document of plain values, as `forebay run --json` prints it and a saved result stores it."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def rows_of(columns: Mapping[str, NDArray[Any] | Sequence[Any]]) -> list[dict[st
 
 
 def values_of(values: NDArray[Any] | Iterable[Any]) -> list[Any]:
-    """Return the values of a column; what has no value is NaN in the core and None here."""
+    """Return the values of a column; a missing value is NaN in the core and None here."""
     plain = values if isinstance(values, list) else list(_listed(values))
     return [None if isinstance(value, float) and not math.isfinite(value) else value for value in plain]
 

@@ -1,4 +1,4 @@
-"""Exceptions. Their messages are written for people: what is wrong, where, and what to do about it."""
+"""Exceptions. Their messages are written for people: the fault, its place, and the remedy."""
 
 from ._core import CaptureError, DisciplineError, InternalError, ScenarioError
 
@@ -6,7 +6,7 @@ from ._core import CaptureError, DisciplineError, InternalError, ScenarioError
 class InputError(ValueError):
     """A file, a folder, a name or an argument cannot be used as asked.
 
-    The message says why, and a line that begins with `hint:` says what to do. The command line ends with status 2.
+    The message has the reason, and a line that begins with `hint:` has the remedy. The command line ends with status 2.
 
     Example:
         >>> fb.Scenario.load("nowhere.toml")

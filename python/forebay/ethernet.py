@@ -1,4 +1,4 @@
-"""What a scenario with `topology.ethernet` asks of its links, and the fair rates of its flows, without running it."""
+"""The load of a scenario with `topology.ethernet` on its links, and the fair rates of its flows, without running it."""
 
 from __future__ import annotations
 

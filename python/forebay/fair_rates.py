@@ -21,13 +21,14 @@ from .errors import InputError
 
 Array = NDArray[np.float64]
 
-# Of the interior-point method (Boyd and Vandenberghe, section 11.7.3): how much closer to the optimum each step aims,
-# how far a step goes towards the border, and by how much a step is shortened that does not get closer.
+# Parameters of the interior-point method (Boyd and Vandenberghe, section 11.7.3). They are the factor by which each
+# step aims closer to the optimum, the part of the way to the border, and the factor that shortens a step that does not
+# get closer.
 _CENTRING = 20.0
 _TO_THE_BORDER = 0.99
 _SHORTENED = 0.5
 _MOST_STEPS = 200
-# What remains of the conditions of the optimum, of one flow of mean weight, when the method ends.
+# Residual of the conditions of the optimum, for one flow of mean weight, when the method ends.
 _PRECISION = 1e-12
 
 
@@ -46,7 +47,7 @@ class RoutedFlow:
     demand_bps: float = math.inf
     """The most that the flow can use, in bit/s."""
     weight: float = 1.0
-    """Weight of the flow beside others, above 0."""
+    """Weight of the flow relative to others, above 0."""
 
 
 def max_min_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]) -> Array:
@@ -95,7 +96,7 @@ def proportional_rates(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str,
     """Return the (weighted) proportionally fair rate of each flow.
 
     The rates maximise the sum of weight x log(rate) (Kelly, Maulloo and Tan, Rate control for communication networks,
-    1998): for any other feasible rates y, the sum of weight x (y - x)/x is at most zero. They are exact to about one
+    1998). For any other feasible rates y, the sum of weight x (y - x)/x is at most zero. They are exact to about one
     part in a million. A flow across a link of capacity zero, or without demand, has the rate zero and does not count in
     the sum.
 
@@ -123,8 +124,8 @@ def link_prices(flows: Sequence[RoutedFlow], capacities_bps: Mapping[str, float]
     """Return the price of each link at the proportionally fair rates: the Lagrange multiplier of its capacity.
 
     A flow below its demand has the rate weight / (sum of the prices on its path). A link with room to spare is free.
-    Where each source keeps a fixed number of bits in the queues of its path, as with E2CM and TCP Vegas, and the
-    weights are these numbers, the price of a link is its queueing delay in seconds.
+    With E2CM and TCP Vegas, each source keeps a fixed number of bits in the queues of its path. If the weights are
+    these numbers, the price of a link is its queueing delay in seconds.
 
     Args:
         flows: The flows.
@@ -273,7 +274,7 @@ class _Problem:
         change = np.linalg.solve(matrix, -(self._dual_residual(point) + short_links @ self.uses + short_demands))
         of_links = short_links + per_link * (self.uses @ change)
         of_demands = short_demands + per_demand * change
-        # All of these have to stay above zero.
+        # All of these must stay above zero.
         values = np.concatenate((point.rates, point.links, point.demands[limited], room, spare[limited]))
         slopes = np.concatenate((change, of_links, of_demands[limited], -(self.uses @ change), -change[limited]))
         falling = slopes < 0.0

@@ -33,7 +33,7 @@ PARTIAL = ".partial-forebay-"
 """The name of an incomplete file or folder: this, and sixteen hexadecimal digits. Its writer holds a lock on it."""
 _PARTIAL_NAME = re.compile(re.escape(PARTIAL) + "[0-9a-f]{16}")
 
-# What the system answers when something cannot be written, whatever is wrong with the program.
+# Errors of the system for a failed write, independent of the program.
 _CANNOT_WRITE = {
     errno.ENOSPC,
     errno.EDQUOT,
@@ -83,7 +83,7 @@ class NotWrittenError(InputError):
 
 @contextmanager
 def staged(folder: str | PathLike[str]) -> Iterator[Path]:
-    """Yield an empty folder to write into; what is in it moves to `folder` at the end.
+    """Yield an empty folder to write into; its contents move to `folder` at the end.
 
     If the block raises, nothing is left behind. Raises InputError before the block if `folder` cannot be written, and
     in place of what the block raises if the disk is full.
@@ -129,7 +129,7 @@ def writing_to(target: Path) -> Iterator[None]:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed calls left incomplete in the folder: what no process holds a lock on."""
+    """Remove incomplete files of killed calls from the folder: those without a lock of a process."""
     for path in folder.glob(f"{PARTIAL}*"):
         # Any other name, and any other kind of file, is not ours.
         with suppress(OSError):

@@ -21,13 +21,13 @@ _ELLIPSIS = "…"
 
 @dataclass(frozen=True)
 class Column:
-    """A column beside the names."""
+    """A column next to the names."""
 
     heading: str
     """One line, or two of which the second is the unit."""
     cells: Sequence[str | Text]
     section: str = ""
-    """Stands above columns that belong together; they share a table where they fit into one."""
+    """The heading of columns that belong together. They share a table if they fit into one."""
     rank: int = 0
     """Where there is too little room, columns of the highest rank are left out first, and those of rank 0 never."""
     is_text: bool = False
@@ -58,15 +58,16 @@ def folded(
 ) -> list[RenderableType]:
     """Tables below each other, each with the names, and what there is to say about them.
 
-    Names stay whole as long as one column fits beside them. Beyond that their middle goes, so that ends and ports stay.
+    Names stay whole as long as one column fits next to them. Beyond that their middle goes, so that ends and ports
+    stay.
     Columns that fit into no more than `most_tables` are left out by their rank, and a line below names them.
 
     Args:
-        heading: Stands above the names.
+        heading: The heading of the names.
         names: The first cell of each row, as it is: markup in it is text.
         columns: The other columns.
         width: Characters of a line.
-        title: Stands above the first table.
+        title: The heading of the first table.
         most_tables: More tables than this are made only for columns of rank 0.
         leading: Empty lines between rows, for cells of several lines.
 
@@ -99,7 +100,7 @@ def folded(
 def shortened(names: Sequence[str], width: int) -> list[str]:
     """Return the names, those longer than `width` without their middle, as long as they stay different from each other.
 
-    What tells names apart mostly stands at an end: numbers, ports, hosts. Where no cut leaves them different, they
+    Names mostly differ at an end: numbers, ports, hosts. Where no cut leaves them different, they
     come back whole, to be broken into lines.
     """
     for share in (0.5, 0.35, 0.65, 0.2, 0.8):

@@ -31,14 +31,14 @@ class Plan:
     methods: Mapping[str, tuple[str, ...]]
     """The arguments that each of its methods asks for."""
     name: str
-    """What results call it."""
+    """Its name in results."""
     compiled: Compiled | None
-    """What runs in its place, if it is a compiled law."""
+    """The compiled law that runs in its place, if any."""
     gauges: tuple[str, ...]
 
 
 class Guests(dict[str, Plan]):
-    """Plans by the names that a scenario has for their classes. Sent to another process, they are found anew there."""
+    """Plans by the names that a scenario has for their classes. Another process looks them up again."""
 
     def __init__(self, plans: Mapping[str, Plan], given: Mapping[str, type], folders: frozenset[Path | None]) -> None:
         super().__init__(plans)
@@ -101,7 +101,7 @@ def digest_of(guests: Mapping[str, Plan]) -> str:
         for part in guests[name].discipline.__mro__:
             for function in filter(inspect.isfunction, vars(part).values()):
                 digest.update(marshal.dumps(function.__code__))
-            # A class of a notebook stands in no file.
+            # A class of a notebook is in no file.
             with suppress(OSError, TypeError, KeyError):
                 digest.update(inspect.getsource(sys.modules[part.__module__]).encode())
     return digest.hexdigest() if guests else ""
@@ -168,7 +168,7 @@ def methods_of(guest: type[AdmissionLaw | QueueDiscipline], name: str) -> dict[s
         if defined is not getattr(base, method):
             methods[method] = _arguments(f"{name}.{method}", defined, known)
         elif method in _NEEDED:
-            message = f"{name} has no method `{method}`\nhint: `forebay explain python` says what a discipline needs"
+            message = f"{name} has no method `{method}`\nhint: `forebay explain python` lists the required methods"
             raise InputError(message)
     return methods
 

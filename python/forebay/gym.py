@@ -41,7 +41,7 @@ Observation = dict[str, float]
 
 QUANTITIES = ("queue_packets", "queue_bytes", "arrived", "dropped", "marked", "sent", "sent_bytes", "wait_s")
 """Names of the first columns of an observation. `queue_packets` and `queue_bytes` are the queue at the end of the
-interval; `arrived`, `dropped`, `marked` and `sent` count packets in it; `sent_bytes` are the bytes sent; `wait_s` is
+interval; `arrived`, `dropped`, `marked` and `sent` count packets in it; `sent_bytes` are the bytes sent. `wait_s` is
 the mean wait of the packets sent in seconds, 0 where none was sent."""
 
 
@@ -264,9 +264,10 @@ class SingleQueueEnv(gymnasium.Env[NDArray[np.float64], NDArray[np.float64]]):
         actions: Names of attributes of the law that an action sets, each with its least and greatest value. Default:
             `{"probability": (0.0, 1.0)}`.
         at: The path of the queue that the law replaces. Default: the bottleneck's.
-        bounds: The least and greatest value of a column, by its name. Default: what the link can send in an interval,
-            in packets of 20 bytes for counts of packets, ten times as many arrivals, the law's `limit_packets` or
-            100 000 packets for the queue, the duration for waits, and ±10^9 for gauges.
+        bounds: The least and greatest value of a column, by its name. Default for counts of packets: the capacity of
+            the link in an interval, in packets of 20 bytes, and ten times as many arrivals. Other defaults: for the
+            queue the law's `limit_packets` or
+            100 000 packets; for waits the duration; for gauges ±10^9.
 
     Raises:
         InputError: If the interval, the actions, the bounds or the queue cannot be used. `step` raises DisciplineError
@@ -454,7 +455,7 @@ class _Episode:
             if not isinstance(error.__cause__, _EndedError):
                 last = error
         except BaseException as error:
-            # Whoever waits is told, whatever it is.
+            # The waiting side gets any exception.
             last = error
         self._from_law.put(last)
 

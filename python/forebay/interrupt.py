@@ -13,7 +13,7 @@ from contextlib import suppress
 INTERRUPTED = 130
 """The exit status after Ctrl-C."""
 
-# Everything ends within a second. If something does not, whoever presses again wants it to end at once.
+# Everything ends within a second. If something does not, a second press ends it at once.
 _PATIENCE_S = 1.0
 
 
@@ -36,12 +36,12 @@ def listen() -> None:
 
 
 def heard() -> bool:
-    """Return whether Ctrl-C has come. What goes wrong after that is no fault: an import that was cut short, say."""
+    """Return whether Ctrl-C has come. Later errors are no faults, for example an interrupted import."""
     return _state.heard_at is not None
 
 
 def tells(what_is_kept: Callable[[], str]) -> None:
-    """Set the message for Ctrl-C: what is kept, where, and how to continue."""
+    """Set the message for Ctrl-C: the kept results, their place, and the way to continue."""
     _state.what_is_kept = what_is_kept
 
 

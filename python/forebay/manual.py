@@ -44,7 +44,7 @@ def overview() -> RenderableType:
 
 
 def explanation(name: str) -> RenderableType:
-    """Return the page of that name: what it does, when to use it, an example, its source and its parameters."""
+    """Return the page of that name: function, use, example, source and parameters."""
     choice = find(name)
     parts: list[RenderableType] = [
         Text.assemble((choice["name"], "bold"), ("  a " + choice["kind"], "dim")),

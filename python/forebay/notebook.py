@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: the tables that the terminal shows, as HTML for light and dark pages."""
+"""The display of a result in a notebook: the terminal's tables as HTML for light and dark pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _WIDTH = 110
 # Each has a contrast of about 4.5 with white and 4 with the dark pages of Jupyter and of the documentation.
 _COLOURS = {"green": "#2a8644", "red": "#dc3a30", "yellow": "#9a6f00", "cyan": "#0b7f93"}
-# What colour is left over for: a theme's own text in any colour, only fainter.
+# The style without a colour: a theme's own text in any colour, only fainter.
 _DIM = "opacity: 0.65"
 _LINE = '<div style="margin: 0.25em 0">{}</div>'
 _TABLE = (
@@ -120,7 +120,7 @@ def _text(content: RenderableType) -> Text:
 
     if isinstance(content, Text):
         return content
-    # As the terminal does: what comes as a string may hold marks of style.
+    # Like the terminal: strings may contain marks of style.
     return Text.from_markup(str(content))
 
 

@@ -317,7 +317,7 @@ DropsOut = Annotated[
 
 
 def pairs(overrides: list[str] | None) -> Mapping[str, str]:
-    """Return what `--set key=value` says. Raises InputError for one without a value."""
+    """Return the value of `--set key=value`. Raises InputError for one without a value."""
     pairs: dict[str, str] = {}
     for text in overrides or ():
         path, equals, value = text.partition("=")

@@ -84,7 +84,7 @@ class Scenario:
         Args:
             path: The file.
             overrides: Values to replace, by the path of their key: `{"flows.tcp.count": 10}`.
-            allow_python: Import and run the Python classes that the file names. Modules beside the file are found
+            allow_python: Import and run the Python classes that the file names. Modules next to the file are found
                 first.
 
         Raises:
@@ -241,7 +241,7 @@ class _Code:
 
 
 def _classes_in(value: object) -> Iterator[tuple[str, type]]:
-    """Classes in values of a scenario, with the names that stand for them there."""
+    """Classes in values of a scenario, with their names there."""
     if isinstance(value, type):
         yield _class_name(value), value
     elif isinstance(value, Mapping):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .sweeps import SeededRuns
 
 SCENARIO_FILE = "scenario.toml"
-"""The scenario as it was run, overrides included, beside its results."""
+"""The scenario as run, with overrides, stored with its results."""
 
 MOST_THREADS = 1024
 """More than a run can make use of."""

@@ -59,7 +59,7 @@ def seeds_tables(documents: Sequence[Document], width: int, limits: Limits = FEW
 
 
 def seeds_document(documents: Sequence[Document]) -> Document:
-    """One scenario under several seeds as one document: what `forebay run --seeds --json` prints.
+    """One scenario under several seeds as one document, as `forebay run --seeds --json` prints it.
 
     Tables have means, with half their 95 % intervals in `…_ci95`; `runs` has seed and digest of each run.
     """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.progress import Progress
 
-# The width of a pipe without COLUMNS: no table loses a column.
+# The width of a pipe without COLUMNS; no table loses a column.
 _PIPE_WIDTH = 200
 _NARROWEST = 20
 # Longer lines of prose are hard to read.
@@ -114,7 +114,7 @@ def note(text: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Tell what is wrong, on standard error. Lines that begin with `hint:` say what to do."""
+    """Tell what is wrong, on standard error. Lines that begin with `hint:` have the remedy."""
     from rich.text import Text
 
     first, *rest = message.splitlines() or [""]
@@ -164,7 +164,7 @@ class Bar:
 
     @property
     def mover(self) -> Callable[[float], None] | None:
-        """What moves it to a part that is done; None where there is no terminal, so that a run need not call it."""
+        """The function that moves it to a finished part; None without a terminal, so that a run need not call it."""
         return None if self._progress is None else self.move
 
     def move(self, done: float, total: float = 1.0, description: str | None = None) -> None:

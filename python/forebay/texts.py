@@ -1,4 +1,4 @@
-"""Quantities as they stand in a scenario, as numbers."""
+"""Quantities as written in a scenario, as numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TIMES = {
     "ns": 1e-9,
     "us": 1e-6,
     "µs": 1e-6,
-    "\u03bcs": 1e-6,  # the Greek letter, beside the sign for micro
+    "\u03bcs": 1e-6,  # the Greek letter, in addition to the sign for micro
     "ms": 1e-3,
     **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
     "min": 60.0,

@@ -14,7 +14,16 @@ from tests.live.plane import EXAMPLES
 
 PROGRAM = EXAMPLES / "drain"
 ROUND_S = 0.4
-COLUMNS = ("far end", "frames", "what", "packets/CPU s, median", "lowest", "highest", "ns a frame", "packets/s, median")
+COLUMNS = (
+    "far end",
+    "frames",
+    "configuration",
+    "packets/CPU s, median",
+    "lowest",
+    "highest",
+    "ns a frame",
+    "packets/s, median",
+)
 METHODS = {"messages": "packet sockets without a ring", "af_packet": "packet sockets", "af_xdp": "AF_XDP"}
 KINDS = {"bare": "bare", "none": "no queue", "dbl": "DBL"}
 FAR_ENDS = {"same_core": "same core", "other_core": "other core"}
@@ -131,7 +140,17 @@ def goals(outcome: Outcome, samples: Samples) -> None:
 
 def ratios(outcome: Outcome, samples: Samples) -> None:
     """All ratios within a round, beside what is wanted."""
-    columns = ("far end", "frames", "what", "to", "ratio, median", "lowest", "highest", "wanted", "holds")
+    columns = (
+        "far end",
+        "frames",
+        "configuration",
+        "compared with",
+        "ratio, median",
+        "lowest",
+        "highest",
+        "goal",
+        "holds",
+    )
     table = outcome.sheet("Ratios of packets per CPU second within a round", columns)
     for setting, kinds in samples.items():
         for above, below, wanted in RATIOS:
@@ -153,7 +172,7 @@ def filling(outcome: Outcome, samples: list[Sample]) -> None:
             found = (sample for sample in samples if (sample["bytes"], sample["method"]) == (frame_bytes, method))
             cost = statistics.median(sample["fill_cpu_nanoseconds"] / sample["filled"] for sample in found)
             costs.append(f"{cost:,.0f} ns with {name}")
-        outcome.notes.append(f"{frame_bytes} B: to send a frame and to bring it into the ring took {', '.join(costs)}")
+        outcome.notes.append(f"{frame_bytes} B: sending a frame and bringing it into the ring took {', '.join(costs)}")
 
 
 def run(outcome: Outcome, rounds: int) -> None:
@@ -170,7 +189,7 @@ def run(outcome: Outcome, rounds: int) -> None:
     near = [sample for sample in every if sample["far_end"] == "same_core"]
     filled, forwarded, arrived = (sum(sample[key] for sample in near) for key in ("filled", "forwarded", "arrived"))
     outcome.claim(
-        "what was in a ring was forwarded and came out, every frame of it, with the far end on the same core",
+        "every frame in a ring was forwarded and arrived, with the far end on the same core",
         filled == forwarded == arrived,
         f"{filled} sent, {forwarded} forwarded, {arrived} arrived",
     )

@@ -1,4 +1,4 @@
-"""Hints for names, ranges and values without quotes."""
+"""Hints for misspelt names, ranges and values without quotes."""
 
 from __future__ import annotations
 

@@ -293,7 +293,7 @@ def test_the_program_is_looked_for_in_path_behind(programs: Path, tmp_path: Path
 def test_a_missing_program_is_one_error_with_its_remedy(tmp_path: Path) -> None:
     status, out, err = passed_on(tmp_path / "python", ["show"], str(tmp_path))
     assert (status, out) == (2, "")
-    assert err.startswith("error: the program forebay-live is neither beside")
+    assert err.startswith("error: the program forebay-live is neither next to")
     assert "hint: " in err
 
 

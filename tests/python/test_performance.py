@@ -278,7 +278,7 @@ def test_the_page_shows_medians_ratios_and_misses(stored: dict[str, Any]) -> Non
     goals = len(re.findall(r"\((?:missed: )?[≥≤] ", text))
     assert f"{misses} of {goals} goals are missed" in " ".join(text.split())
     assert "Abacus 9" in text
-    assert "What stands between" in text
+    assert "Remaining gaps to the goals" in text
     assert "1.25 at most" in text
     assert "- ns-3 on d: has no switch with a crossbar" in text
     assert "quick run" not in text
@@ -331,7 +331,7 @@ def test_a_measurement_of_one_part_has_a_page_too(stored: dict[str, Any]) -> Non
         (["--page", "--docs", "."], None, "error: performance.json holds no results of a benchmark\nhint: "),
         (["--page", "--docs", "."], lambda it: it.write_text("{"), "error: performance.json is no JSON document: "),
         (["flow"], None, "there is no benchmark `flow`; there are a, b, c"),
-        (["--repeats", "0"], None, "--repeats has to be at least 1"),
+        (["--repeats", "0"], None, "--repeats must be at least 1"),
         (["--peers", "ns4"], None, "there is no peer `ns4`; there are ns2 and ns3"),
     ],
     ids=["nothing stored", "spoilt", "no such benchmark", "no repeats", "no such peer"],

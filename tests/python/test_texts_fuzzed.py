@@ -59,7 +59,7 @@ def test_a_text_of_vary_is_taken_or_refused(key: str, text: str) -> None:
         for axis in axes:
             if isinstance(axis, Axis):
                 assert axis.values
-                # An axis has the values of the text, in its order.
+                # An accepted text has the values that it names, in its order.
                 assert all(isinstance(value, str | int | float) for row in axis.values for value in row)
         sampled = not isinstance(axes[0], Axis)
         points = points_of(axes, way="random" if sampled else "grid", samples=3 if sampled else None, seed=1)

@@ -1,7 +1,7 @@
 //! Which files of a crate import each other in a circle.
 //!
 //! Files in a circle can only be understood, tested and changed together. Two or three that belong together may be one;
-//! more are a sign that something stands in the wrong file.
+//! more are a sign that something is in the wrong file.
 
 mod modules;
 mod source;
@@ -73,7 +73,7 @@ fn shown(modules: &Modules, import: &Import) -> String {
 mod tests {
     use super::*;
 
-    /// A crate of these files, each of which imports an item from each of those beside it.
+    /// A crate of these files, each of which imports an item from each of the given ones.
     fn crate_of(files: &[(&str, &[&str])]) -> Modules {
         let root: String = files.iter().map(|(name, _)| format!("mod {name};\n")).collect();
         let text_of = |path: &str| {

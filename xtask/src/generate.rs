@@ -1,5 +1,5 @@
-//! Writes, or checks, the files that are made from the source: the JSON Schema of a scenario, the Python types made of
-//! it, the reference pages of everything that a scenario can choose, and the tables of disciplines in the guide.
+//! Writes, or checks, the files that are made from the source. These are the JSON Schema of a scenario, the Python
+//! types made of it, the reference pages of all choices of a scenario, and the tables of disciplines in the guide.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -52,7 +52,7 @@ pub fn run(root: &Path, mode: Mode) -> Result<Vec<String>> {
             continue;
         }
         match mode {
-            Mode::Check => findings.push(format!("{path} is not what the source says; run: cargo xtask generate")),
+            Mode::Check => findings.push(format!("{path} differs from the source; run: cargo xtask generate")),
             Mode::Write => write(&root.join(path), text)?,
         }
     }

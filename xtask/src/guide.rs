@@ -1,7 +1,7 @@
 //! The tables in the guide's page "Choose a discipline".
 //!
-//! The page is written by hand; its tables come from the source. A table stands between the comments
-//! `<!-- disciplines: GROUP -->` and `<!-- end -->`, and has a row for each discipline of that group.
+//! The page is written by hand; its tables come from the source. A table is between the comments `<!-- disciplines:
+//! GROUP -->` and `<!-- end -->`, and has a row for each discipline of that group.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ pub const PAGE: &str = "docs/guide/choose-a-discipline.md";
 const BEGIN: &str = "<!-- disciplines: ";
 const END: &str = "<!-- end -->";
 
-/// The page with its tables written anew. Each group has exactly one.
+/// The page with its updated tables. Each group has exactly one.
 pub fn filled(page: &str, choices: &[Choice]) -> Result<String> {
     let mut tables = BTreeSet::new();
     let mut pieces = page.split(BEGIN);

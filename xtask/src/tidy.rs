@@ -1,7 +1,7 @@
 //! Lengths, names and headings that no other tool checks.
 //!
-//! The text is read line by line, not parsed: rustfmt and ruff have already laid it out, so that a function ends at the
-//! first closing brace (Rust) or the first line (Python) that stands no deeper than its head.
+//! The text is read line by line, not parsed, because rustfmt and ruff have already laid it out. A function ends at the
+//! first closing brace (Rust) or the first line (Python) that is no deeper than its head.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,12 +15,13 @@ const MAX_FUNCTION_LINES: usize = 70;
 const MAX_FILE_LINES: usize = 600;
 /// The same where files are shorter: the beginning of their paths and the limit.
 const FILE_LINES: &[(&str, usize)] = &[("crates/engine/", ENGINE_FILE_LINES)];
-/// A part of the engine is to be read in one go.
+/// A part of the engine must be readable in one go.
 const ENGINE_FILE_LINES: usize = 450;
 /// rustfmt's `max_width`, which it does not hold for comments and strings.
 const MAX_WIDTH: usize = 120;
 
-/// What may be longer than the rule says, and why. `item` is a function's name, or empty for the file as a whole.
+/// Files and functions that may exceed the limits, with the reasons. `item` is a function's name, or empty for the file
+/// as a whole.
 struct Exception {
     path: &'static str,
     item: &'static str,
@@ -59,9 +60,9 @@ const HEADINGS: &[&str] =
 struct Algorithms {
     /// Where they live.
     folder: &'static str,
-    /// What implements one of these is an algorithm.
+    /// Implementations of these are algorithms.
     seams: &'static [&'static str],
-    /// What implements one and is none of its own.
+    /// Implementations that are no algorithms.
     others: &'static [&'static str],
 }
 

@@ -12,7 +12,7 @@ use cargo_metadata::{Dependency, DependencyKind, Metadata, MetadataCommand, Pack
 
 use crate::circles;
 
-/// What one crate may depend on.
+/// The permitted dependencies of one crate.
 struct Wall {
     crate_name: &'static str,
     /// Crates of this workspace that it may import.
@@ -54,10 +54,10 @@ const WALLS: &[Wall] = &[
     wall("xtask", false, &[SCENARIO]),
 ];
 
-/// What a pure crate may always use: mathematics and the trait of a random generator.
+/// Dependencies that a pure crate may always use: mathematics and the trait of a random generator.
 const PURE_LIBRARIES: &[&str] = &["libm", "rand_core"];
 
-/// What a pure crate may use behind its feature `config`, and so only as an optional dependency.
+/// Dependencies that a pure crate may use behind its feature `config`, and so only as optional ones.
 const PURE_CONFIG_LIBRARIES: &[&str] = &["serde", "schemars"];
 
 /// Checks the workspace at `root`; one line for each edge that no wall allows, and for each circle of files that is too
@@ -75,7 +75,7 @@ pub fn check(root: &Path) -> Result<Vec<String>> {
             let library = package.manifest_path.with_file_name("src").join("lib.rs");
             let text = std::fs::read_to_string(&library).with_context(|| format!("cannot read {library}"))?;
             if !text.contains("\n#![no_std]\n") {
-                findings.push(format!("{} is pure, but {library} does not say #![no_std]", package.name));
+                findings.push(format!("{} is pure, but {library} lacks #![no_std]", package.name));
             }
         }
     }
@@ -99,7 +99,7 @@ fn violations(metadata: &Metadata) -> Vec<String> {
     findings
 }
 
-/// What is wrong with one edge, if anything is.
+/// The fault of one edge, if any.
 fn violation(wall: &Wall, package: &Package, dependency: &Dependency) -> Option<String> {
     let edge = format!("{} -> {}", package.name, dependency.name);
     let development = dependency.kind == DependencyKind::Development;

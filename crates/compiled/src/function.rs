@@ -8,11 +8,11 @@ use rand_pcg::Pcg64Mcg;
 use crate::dice::with_stream;
 use crate::record::{Record, State};
 
-/// Integers that a function is told: now, packet, flow, length, ECN codepoint, traffic class, input port, and the
+/// Integer arguments of a function: now, packet, flow, length, ECN codepoint, traffic class, input port, and the
 /// packets and bytes of the queue.
 pub const ARGUMENTS: usize = 9;
 
-/// What a function returns where the law has raised an exception.
+/// The return value of a function whose law has raised an exception.
 pub const FAILED: i64 = i64::MIN;
 
 type Entry = unsafe extern "C" fn(*mut u64, i64, i64, i64, i64, i64, i64, i64, i64, i64) -> i64;
@@ -54,7 +54,7 @@ impl Function {
         Ok(Self { entry, words: record.words(), _owner: compiled.clone().unbind() })
     }
 
-    /// Calls it. What it draws comes from `stream`.
+    /// Calls it. Its draws come from `stream`.
     ///
     /// # Panics
     /// If the state is that of another record.

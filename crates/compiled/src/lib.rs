@@ -12,8 +12,8 @@
 //!
 //! 1. **The address is that of such a function.** It is read from an object whose type is Numba's own `CFunc`, and
 //!    whose signature is equal to the one above. Numba compiles a `CFunc` to the C calling convention of its signature.
-//!    An object that only claims to be one would have to be forged in Python, by code that can write to any address
-//!    anyway (`ctypes`): Python code that is allowed to run is trusted.
+//!    Only Python code that can write to any address anyway could forge such an object (`ctypes`): Python code that is
+//!    allowed to run is trusted.
 //! 2. **The function lives as long as its pointer.** A `CFunc` owns its machine code. `Function` holds a reference to
 //!    it and does not give the pointer away.
 //! 3. **The pointer to the state is valid.** The signature names the record, which `Record` has made: n fields of eight

@@ -1,8 +1,8 @@
 //! A serde deserializer over the tree of [`crate::tree`]: every error gets the place of the very key or value that
 //! it is about, in the words of the file's author rather than in serde's.
 //!
-//! Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name, `queue = "red"`, stands for
-//! that key with an empty table.
+//! Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name, `queue = "red"`, means that key
+//! with an empty table.
 
 use std::fmt;
 
@@ -30,16 +30,16 @@ struct Field<'de> {
     name: &'de str,
 }
 
-/// What stands in for the parameters of a bare name.
+/// The replacement for the parameters of a bare name.
 static NO_PARAMETERS: Value = Value::Table(Vec::new());
 
-/// What is wrong, before and after its place is known.
+/// The fault, before and after its place is known.
 #[derive(Debug)]
 struct Fault {
     kind: Kind,
-    /// The place, and the name of the value or (for keys) of the table that it stands in; empty for the root.
+    /// The place, and the name of the value or (for keys) of its table; empty for the root.
     at: Option<(Place, String)>,
-    /// What the value should have been, if a single value was refused.
+    /// The expected value, if a single value was refused.
     expected: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use crate::invalid::Invalid;
 use crate::overrides;
 use crate::tree::Node;
 
-/// What kind of file a document is, for messages.
+/// The kind of file of a document, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
     /// Its name: `"scenario"` makes "the scenario has no such key".
@@ -88,8 +88,8 @@ impl<'t> Document<'t> {
         Ok(Self { source, root })
     }
 
-    /// Checks that every text can be printed: names stand in tables, messages and file names. A `description` may have
-    /// several lines.
+    /// Checks that every text can be printed: names are used in tables, messages and file names. A `description` may
+    /// have several lines.
     ///
     /// # Errors
     /// The first text that cannot.
@@ -98,7 +98,7 @@ impl<'t> Document<'t> {
     }
 
     /// Reads the document as `T`. Alternatives (Rust enums) are tables with one key, `queue.red = { … }`; a bare name,
-    /// `queue = "red"`, stands for that key with an empty table.
+    /// `queue = "red"`, means that key with an empty table.
     ///
     /// # Errors
     /// The first key or value that does not fit.

@@ -1,5 +1,4 @@
-//! What is wrong with a document: one clear message with its place, what was expected there, and the nearest valid
-//! name.
+//! Faults of a document: one clear message with its place, the expected value, and the nearest valid name.
 
 use std::fmt;
 use std::ops::Range;
@@ -31,13 +30,13 @@ impl Problem {
     }
 }
 
-/// Why a document was refused: what is wrong, where, what was expected, and what may have been meant.
+/// The refusal of a document: the fault, its place, the expected value, and a suggestion.
 ///
 /// Its `Display` is one line, `file:line:column: message`; [`DocumentError::render`] shows the text with the offending
 /// part underlined.
 #[derive(Clone, Debug)]
 pub struct DocumentError {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
     /// Name of the text: the file's, or `--set` for an override.
     pub file: String,
@@ -45,7 +44,7 @@ pub struct DocumentError {
     pub line: usize,
     /// Column of the offending text in characters, from 1.
     pub column: usize,
-    /// What stands under the offending text: mostly what was expected.
+    /// The label under the offending text: mostly the expected value.
     pub label: String,
     /// The remedy, where one is known: the nearest valid name, for example.
     pub help: Option<String>,
@@ -59,12 +58,12 @@ struct Shown {
     source: NamedSource<String>,
 }
 
-/// What is said about something wrong.
+/// The texts of a fault.
 #[derive(Clone, Debug, Default)]
 pub struct Words {
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What stands under the offending text.
+    /// The label under the offending text.
     pub label: String,
     /// The remedy, where one is known.
     pub help: Option<String>,

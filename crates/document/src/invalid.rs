@@ -13,7 +13,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// `message` says what is wrong, `label` stands under the value and says what was expected.
+    /// `message` is the fault, `label` the label under the value with the expected one.
     #[must_use]
     pub fn new(path: Path, message: impl Into<String>, label: impl Into<String>) -> Self {
         Self { path, message: message.into(), label: label.into(), help: None }

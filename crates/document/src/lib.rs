@@ -1,5 +1,5 @@
-//! TOML files in which every key and value knows its place: whatever turns out to be wrong with one, at once or much
-//! later, is shown with the offending text underlined, what was expected there, and the nearest valid name.
+//! TOML files with the place of every key and value. A fault, found at once or much later, is shown with the offending
+//! text underlined, the expected value, and the nearest valid name.
 //!
 //! ```
 //! use forebay_document::{Document, Invalid, Kind, Path};
@@ -26,13 +26,13 @@
 //! assert_eq!(shown("").as_deref(), Some("cake.toml:1:1: missing key `eggs`"));
 //! ```
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `document.rs` | a file with the overrides of a command line, which is all that a reader needs |
 //! | `tree.rs`, `overrides.rs` | the tree of keys and values with their places; how an override changes it |
 //! | `deserialize.rs` | from the tree to a type |
 //! | `not_toml.rs` | remedies for the errors of the TOML parser |
-//! | `invalid.rs`, `error.rs` | what is wrong, by the path of a value; with its place, as it is shown |
+//! | `invalid.rs`, `error.rs` | a fault, by the path of a value; with its place, as it is shown |
 //! | `printable.rs` | text that a terminal shows as it is |
 
 mod deserialize;

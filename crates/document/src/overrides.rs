@@ -14,7 +14,7 @@ pub(crate) fn text(path: &str, value: &str) -> String {
     format!("{path}={value}")
 }
 
-/// Sets what stands at `path` to `value`, read as a TOML value if it is one and else as text. Elements of a list are
+/// Sets the value at `path` to `value`, read as a TOML value if it is one and else as text. Elements of a list are
 /// named by their `name` (links of a graph by "from->to") or by their number from 0. `number` is that of the override,
 /// from 1.
 pub(crate) fn apply(root: &mut Node, kind: Kind, number: usize, path: &str, value: &str) -> Result<(), Problem> {

@@ -147,8 +147,7 @@ impl Node {
         Ok(Self { value: Value::Table(entries), place: at })
     }
 
-    /// The place of what stands at `path`, or else of the nearest thing above it that there is: a default has no place
-    /// of its own.
+    /// The place of the value at `path`, or else of its nearest existing ancestor: a default has no place.
     pub(crate) fn place_of(&self, path: &Path) -> &Place {
         let mut node = self;
         for step in &path.0 {
@@ -194,8 +193,8 @@ impl Node {
         toml::to_string(self).unwrap_or_default()
     }
 
-    /// Checks that every text in the value of `key` can be printed: names stand in tables, messages and file names. A
-    /// description may have several lines.
+    /// Checks that every text in the value of `key` can be printed: names are used in tables, messages and file names.
+    /// A description may have several lines.
     pub(crate) fn check_texts(&self, key: &str) -> Result<(), Problem> {
         match &self.value {
             Value::Text(text) => {
@@ -214,7 +213,7 @@ impl Node {
         matches!(self.value, Value::Table(_))
     }
 
-    /// Where it stands in a table: values first, then lists of tables, then tables, as TOML has to be written.
+    /// Its position in a table: values first, then lists of tables, then tables, as TOML requires.
     fn rank(&self) -> u8 {
         match &self.value {
             Value::List(nodes) if nodes.iter().any(Self::is_table) => 1,

@@ -1,5 +1,5 @@
-//! The fabric of a switch: packets wait at its inputs, and a scheduler decides phase by phase which of them cross
-//! to their outputs. What waits at an output is the queue of the output's own link.
+//! The fabric of a switch: packets wait at its inputs, and a scheduler decides phase by phase which of them cross to
+//! their outputs. Packets at an output wait in the queue of the output's own link.
 //!
 //! Phases come at a fixed pace, [`Speedup`] of them in the time that the line takes for one packet. A phase in which
 //! nothing waits costs nothing. A packet that arrives at the very time of a phase is too late for it. Between two
@@ -17,7 +17,7 @@ use crate::observe::report::Report;
 use crate::packet::Packet;
 use crate::spec::{FabricSpec, Inputs};
 
-/// Every output may receive: what finds its output's queue full is dropped there, and never held back.
+/// Every output may receive: a packet that finds its output's queue full is dropped there, and never held back.
 const EVERY_OUTPUT: u64 = u64::MAX;
 
 /// One input's books, and what waits there.

@@ -13,7 +13,7 @@ pub enum RunError {
     Trace {
         /// The file.
         path: String,
-        /// What the system said.
+        /// The system's error.
         #[source]
         reason: std::io::Error,
     },
@@ -22,7 +22,7 @@ pub enum RunError {
     PathTooLong {
         /// The flow.
         flow: String,
-        /// How many links and switches lie on its way.
+        /// The number of links and switches on its way.
         processes: usize,
     },
     /// It would take more memory than there is.

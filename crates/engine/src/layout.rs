@@ -48,7 +48,7 @@ pub(crate) fn routes<'a>(
     Ok([data, acks])
 }
 
-/// What a link is.
+/// The role of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     /// The link to a host.
@@ -68,7 +68,7 @@ pub(crate) struct HostPlan {
     pub distance: Span,
 }
 
-/// What is known of each link here.
+/// The properties of each link.
 struct LinkView<'a> {
     specs: &'a [LinkParameters],
     /// The length of the shortest packet that takes it.
@@ -245,8 +245,8 @@ impl Ends {
         self.first.links[endpoint].filter(|&link| self.is_uplink[link as usize])
     }
 
-    /// An uplink is the first link of every route that takes it and no downlink; each endpoint that sends on it has no
-    /// other one; and all that send on it have the same downlink and share that with none that sends on another one.
+    /// An uplink is the first link of every route that takes it and no downlink. Each endpoint that sends on it has no
+    /// other one. All that send on it have the same downlink and share that with none that sends on another one.
     fn find_uplinks(&mut self, routes: &[Option<Route<'_>>]) {
         let mut may: Vec<bool> =
             self.plain.iter().zip(&self.is_downlink).map(|(&plain, &down)| plain && !down).collect();
@@ -304,8 +304,8 @@ impl Ends {
     }
 }
 
-/// What each link is: those that belong to no host are nodes, in their order; those that share state are one, which has
-/// the number of the first of them. Returns how many nodes that are, too.
+/// The role of each link: those that belong to no host are nodes, in their order; those that share state are one, which
+/// has the number of the first of them. Returns how many nodes that are, too.
 fn number(links: &[LinkParameters], ends: &Ends) -> (Vec<Place>, NodeId) {
     let (mut nodes, mut sharing) = (0, None);
     let mut new = || {
@@ -356,14 +356,14 @@ fn group(
     (groups, of.into_iter().map(Option::unwrap_or_default).collect())
 }
 
-/// What feeds an endpoint: a node, or another endpoint whose link leads here.
+/// The feeder of an endpoint: a node, or another endpoint whose link leads here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Feeder {
     Node(NodeId),
     Endpoint(EndpointId),
 }
 
-/// What feeds each endpoint, one endpoint's feeders behind the other's.
+/// The feeders of each endpoint, one endpoint's behind the other's.
 struct Feeders {
     of_all: Vec<(EndpointId, Feeder)>,
     ends: Vec<u32>,

@@ -3,11 +3,11 @@
 //! [`NetworkBuilder`] makes a network from its description, [`Network::run`] runs it and gives a [`RunResult`]. Time is
 //! an integer number of picoseconds; equal seeds give equal results to the last bit.
 //!
-//! | folder or file | what |
+//! | folder or file | contents |
 //! |---|---|
-//! | `spec/` | what describes a network: links, flows, switches, adapters |
+//! | `spec/` | the description of a network: links, flows, switches, adapters |
 //! | `network.rs` | from the description to nodes and links |
-//! | `driver/` | what decides which part runs when, and the containers it works with |
+//! | `driver/` | the order in which parts run, and its containers |
 //! | `packet.rs`, `packet/` | the packet, and what only some packets carry |
 //! | `link.rs` | a link: serialisation, propagation, loss |
 //! | `host/` | the endpoints of flows |

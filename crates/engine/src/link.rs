@@ -11,7 +11,7 @@ use crate::observe::trace::Tracer;
 use crate::packet::Packet;
 use crate::packet::sack::SackTable;
 
-/// A link: what every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
+/// A link: the fields that every packet touches, in less than a cache line. The rest is in [`LinkRecord`].
 #[repr(C)]
 pub(crate) struct Link {
     /// Until when the transmitter is busy.
@@ -31,7 +31,7 @@ pub(crate) struct Link {
 
 const _: () = assert!(size_of::<Link>() == 48);
 
-/// What few packets touch.
+/// Fields that few packets touch.
 pub(crate) struct LinkRecord {
     /// Its place in the order in which links were added.
     number: u32,
@@ -271,8 +271,8 @@ impl Observed {
         }
     }
 
-    /// Samples the utilisation since the last sample. What is planned beyond `at` is one busy period up to `free_at`:
-    /// the transmitter never rests while a packet waits.
+    /// Samples the utilisation since the last sample. The plan beyond `at` is one busy period up to `free_at`: the
+    /// transmitter never rests while a packet waits.
     fn sample(&mut self, at: Time, interval: Span, free_at: Time) {
         if let Some(series) = &mut self.utilization {
             let busy = series.planned.saturating_sub(free_at.since(at));

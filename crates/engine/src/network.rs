@@ -127,7 +127,7 @@ impl NetworkBuilder {
         self.flows.len() as u32
     }
 
-    /// Makes the nodes and what lies between them.
+    /// Creates the nodes and the links between them.
     ///
     /// # Errors
     /// If the file of a trace cannot be created.
@@ -187,7 +187,7 @@ impl Wiring {
         Ok(windows.with_control(surroundings.rows()).with_generated(generated(flows)))
     }
 
-    /// Nodes, and what lies between them.
+    /// Nodes, and the links between them.
     fn windows(&mut self, fabrics: Vec<FabricSpec>, flows: &Flows) -> Result<Windows, RunError> {
         let measured = self.measured;
         check_paths(flows, &self.links.all)?;
@@ -225,7 +225,7 @@ impl Wiring {
         rates.map(|rate| rate.transmission_time(1000)).min().unwrap_or(Span::ZERO)
     }
 
-    /// What makes the ends of all flows.
+    /// The builder of the ends of all flows.
     fn endpoints<'a>(&self, flows: &'a Flows, numbers: Numbers) -> Endpoints<'a> {
         let Self { seed, measured, probes, device_queue_limit, .. } = *self;
         let sampled = probes.flows && probes.interval.is_some();
@@ -348,8 +348,8 @@ impl Wiring {
         QueuePort::new(link, checkpoints, books, queue.into_discipline())
     }
 
-    /// Of the end of the warm-up a port has to know only what is queued then: it decides about departures ahead of
-    /// their time, and so keeps its counts by the measured interval itself.
+    /// At the end of warm-up, a port needs only its queue length. It decides about departures ahead of their time, and
+    /// so keeps its counts by the measured interval itself.
     fn port_checkpoints(&self, books: &Books) -> Checkpoints {
         let sampled = self.probes.links || self.probes.queues || !books.watched.is_empty();
         Checkpoints::new(Some(self.measured.from), self.probes.interval.filter(|_| sampled))
@@ -383,7 +383,7 @@ fn traced_flow(transport: &Transport) -> TracedFlow {
     }
 }
 
-/// What a trace has to know of each flow, those of control frames among them.
+/// The data of each flow for a trace, also of control frames.
 fn traced_flows(flows: &Flows, links: usize) -> Arc<[TracedFlow]> {
     let control = std::iter::repeat_n(TracedFlow::default(), flows.len() + links.div_ceil(2));
     flows.iter().map(|flow| traced_flow(flow.transport)).chain(control).collect()

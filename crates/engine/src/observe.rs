@@ -1,4 +1,4 @@
-//! What is counted, sampled, traced and reported.
+//! Counters, samples, traces and reports.
 
 pub(crate) mod deadlock;
 pub(crate) mod delay_table;

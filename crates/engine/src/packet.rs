@@ -9,7 +9,7 @@ use forebay_qdisc::{Ecn, FlowKey, RateLabel, Span, Time};
 /// Below 2^31, for a packet keeps flow and direction in 32 bits.
 pub type FlowId = u32;
 
-/// What a packet is, as bits of [`Packet::flags`].
+/// The kind of a packet, as bits of [`Packet::flags`].
 pub mod flags {
     /// It travels against the data: a TCP acknowledgement.
     pub const ACK: u8 = 1;
@@ -28,19 +28,19 @@ pub mod flags {
 }
 
 /// A packet in flight. 32 bytes on purpose: at 40 bytes a packet-hop was measured to cost an eighth more, at 64 a
-/// third. What only some packets need is kept in side tables ([`sack::SackTable`]).
+/// third. Data that only some packets need is in side tables ([`sack::SackTable`]).
 ///
-/// Four 64-bit words, and whoever changes a part of one stores the whole word: a processor cannot forward a narrow
-/// store to the wide load of a copy that follows it, and with a field for each part every hop waited for that several
-/// times. Aligned, for where the words travel as one wide load, half of the packets in an unaligned buffer would
-/// cross a cache line: which run was a fifth slower was a matter of where the allocator had put it.
+/// Four 64-bit words; a change of a part stores the whole word. A processor cannot forward a narrow store to the wide
+/// load of a copy that follows it. With a field for each part every hop waited for that several times. Aligned, because
+/// the words travel as one wide load, and half of the packets in an unaligned buffer would cross a cache line. Runs
+/// were a fifth slower or not, depending on the allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(32))]
 pub struct Packet {
     /// When it arrives at the next process.
     pub time: Time,
     /// Of data: when it left its source, in picoseconds modulo 2^54 ([`departure_stamp`]), below the code of its rate
-    /// label (0: none). Of an ACK: see [`ack_stamp`].
+    /// label (0: none). For an ACK, see [`ack_stamp`].
     pub stamp: u64,
     /// Flow and direction (low half, see [`Packet::direction_index`]) and number (high half).
     identity: u64,
@@ -61,7 +61,7 @@ pub const fn departure_stamp(now: Time) -> u64 {
     now.picoseconds() & DEPARTURE_MASK
 }
 
-/// What the stamp of an ACK holds: in the low bits its slot in the [`sack::SackTable`] (0: none), above them the
+/// The contents of an ACK's stamp: in the low bits its slot in the [`sack::SackTable`] (0: none), above them the
 /// timestamp that it returns, in nanoseconds, plus one (0: none).
 pub mod ack_stamp {
     use forebay_qdisc::Time;
@@ -120,14 +120,14 @@ const CLASS_SHIFT: u32 = 40;
 const ECN_SHIFT: u32 = 48;
 const HOP_SHIFT: u32 = 56;
 
-/// What an endpoint says of a packet that it sends.
+/// The description of a packet that an endpoint sends.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketFields {
     /// When it is sent.
     pub time: Time,
     /// See [`Packet::stamp`].
     pub stamp: u64,
-    /// Of data: the sequence number; of an ACK: the acknowledged number. The low 32 bits, as on the wire.
+    /// For data the sequence number, for an ACK the acknowledged number. The low 32 bits, as on the wire.
     pub number: u32,
     /// Its flow.
     pub flow: FlowId,
@@ -165,7 +165,7 @@ impl Packet {
         self.identity as u32 >> 1
     }
 
-    /// Of data: the sequence number; of an ACK: the acknowledged number. The low 32 bits, as on the wire.
+    /// For data the sequence number, for an ACK the acknowledged number. The low 32 bits, as on the wire.
     #[inline]
     #[must_use]
     pub const fn number(&self) -> u32 {
@@ -207,14 +207,14 @@ impl Packet {
         self.identity as u32 as usize
     }
 
-    /// Of data: the time since it left its source.
+    /// For data, the time since it left its source.
     #[inline]
     #[must_use]
     pub const fn age(&self) -> Span {
         Span::from_picoseconds(self.time.picoseconds().wrapping_sub(self.stamp) & DEPARTURE_MASK)
     }
 
-    /// Of data: when it left its source.
+    /// For data, the time when it left its source.
     #[inline]
     #[must_use]
     pub const fn departure(&self) -> Time {
@@ -269,8 +269,8 @@ impl Packet {
         Self { time, ..*self }
     }
 
-    /// The same packet, copied word by word. A processor waits where words that were just stored are loaded as a whole,
-    /// and a packet that is handed as it is to code that is not inlined has to lie in memory all the way.
+    /// The same packet, copied word by word. A processor waits if words that were just stored are loaded as a whole. A
+    /// packet that is passed unchanged to code that is not inlined must stay in memory all the way.
     #[inline(always)]
     pub(crate) const fn word_by_word(&self) -> Self {
         self.at(self.time)

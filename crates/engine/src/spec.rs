@@ -1,14 +1,14 @@
-//! What describes a network: links with their queues, switches, adapters, flows, and what is observed.
+//! The description of a network: links with their queues, switches, adapters, flows, and probes.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `link.rs` | a link and the queue at its sending end |
 //! | `flow.rs`, `traffic.rs` | flows, their transports and applications; when sources send |
 //! | `crossbar.rs` | the fabric of a switch |
 //! | `ethernet.rs` | Ethernet switches and adapters |
 //! | `links.rs`, `flows.rs` | all links and all flows of a network |
-//! | `probes.rs` | what becomes a time series |
-//! | `distribution.rs` | what traffic is drawn from |
+//! | `probes.rs` | the time series |
+//! | `distribution.rs` | the distributions of traffic |
 
 pub(crate) mod crossbar;
 pub(crate) mod distribution;

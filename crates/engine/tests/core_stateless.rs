@@ -1,5 +1,5 @@
 //! Core-stateless fair queueing through a real network: labels from an edge router reach a core router on the packets,
-//! beside the time at which each left. And PI with real TCP.
+//! with the time at which each left. And PI with real TCP.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

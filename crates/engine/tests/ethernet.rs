@@ -1,5 +1,5 @@
-//! Ethernets built without a scenario file: adapters that run ahead of the clock, inside the links that feed them, and
-//! switches that run ahead by the propagation of their links, change nothing; nor does running again.
+//! Ethernets built without a scenario file. Adapters run ahead of the clock, inside the links that feed them, and
+//! switches run ahead by the propagation of their links. Neither changes anything; nor does running again.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -46,7 +46,7 @@ struct Tree {
     service: [f64; 2],
     /// Frames on a link that is never idle between two samples.
     sampled: Option<u64>,
-    /// What each node sends besides, in turn, from endpoints of its own.
+    /// Further packets that each node sends in turn from its own endpoints.
     transports: Vec<Transport>,
     /// The discipline at every port of a switch, instead of the arbiter.
     discipline: Option<fn(Rate) -> Queue<Packet>>,

@@ -99,7 +99,7 @@ fn the_order_of_running_changes_no_result() {
     }
 }
 
-/// What the queue of this name holds in this column.
+/// The value of the queue of this name in this column.
 fn count(result: &RunResult, queue: &str, column: &str) -> u64 {
     let row = result.queues.texts("name").iter().position(|name| name == queue).unwrap();
     result.queues.counts(column)[row]

@@ -1,4 +1,4 @@
-//! What theory says of TCP: the buffer that one flow needs, and its rate under random loss.
+//! Theory of TCP: the buffer that one flow needs, and its rate under random loss.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

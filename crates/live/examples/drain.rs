@@ -2,10 +2,10 @@
 //! the clock runs while the direction empties the ring. So no generator uses the processor or limits the rate.
 //!
 //! `drain ROUNDS [METHOD [WHAT [BYTES [FAR_END]]]]` makes network namespaces of its own, and needs root. In each round
-//! every method (af_packet, af_xdp) takes its turn with everything that may stand between its two interfaces: `bare`
-//! (the example `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them.
-//! The method `messages`, AF_PACKET without a receive ring, takes its turn with `bare` alone: `forebay-live` does not
-//! use it, and it is there to be compared with.
+//! every method (af_packet, af_xdp) takes its turn with every path between its two interfaces: `bare` (the example
+//! `forward`), `none` (a direction without a queue), `dbl` (a port with DBL). Names choose one of them. The method
+//! `messages`, AF_PACKET without a receive ring, takes its turn with `bare` alone: `forebay-live` does not use it, and
+//! it is there to be compared with.
 //!
 //! The frames leave by a veth pair. By default the kernel receives a frame at the far end within the call that sends
 //! it, on the same core (`same_core`). With threaded NAPI a thread of the kernel does so on another core
@@ -148,7 +148,7 @@ fn set_features(interface: &str, prefix: &str, on: bool) -> std::io::Result<()> 
 struct Run {
     /// The bare loop; none where the port forwards.
     way: Option<Way>,
-    /// What the port had sent before.
+    /// Frames that the port had sent before.
     sent: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Forwards between two interfaces with no queue between them: what a way of moving packets costs by itself.
+//! Forwards between two interfaces with no queue between them: the cost of moving packets alone.
 //!
 //! `forward METHOD INSIDE OUTSIDE [SECONDS]`, METHOD being af_packet, af_xdp or tap. Prints packets per second.
 

@@ -1,7 +1,7 @@
 //! Measures what each way of moving packets forwards, with a generator and network namespaces of its own.
 //!
-//! The generator shares the processors with what it measures, and may be what limits: so it also tells how much of one
-//! processor the forwarder used, and what it would forward with all of it.
+//! The generator shares the processors with the measured program, and may be the limit. It therefore also prints how
+//! much of one processor the forwarder used, and the rate with all of it.
 //!
 //! Run the example `forward` next to it through `cargo build --release --examples` first; needs root.
 
@@ -19,7 +19,7 @@ use lab::Lab;
 
 const SECONDS: &str = "4";
 const SETTLE: Duration = Duration::from_millis(800);
-/// Of the times in `/proc/PID/stat`: what every Linux of this century says.
+/// The tick of the times in `/proc/PID/stat`, the same on every Linux of this century.
 const TICKS_PER_SECOND: f64 = 100.0;
 const MEASURE: Duration = Duration::from_secs(2);
 
@@ -81,7 +81,7 @@ fn generate(transmit: &mut dyn Transmit, bytes: usize, stop: &AtomicBool) {
     }
 }
 
-/// What a process has used of processors, its own code and the kernel's.
+/// The CPU time of a process, its own code and the kernel's.
 fn processor_ticks(process: u32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     // Behind the name, which may contain blanks: state, then numbers; user and system time are the 12th and 13th.

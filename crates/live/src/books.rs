@@ -1,4 +1,4 @@
-//! What a port counts.
+//! The counters of a port.
 
 use forebay_qdisc::{DropReason, MarkReason};
 
@@ -70,9 +70,9 @@ pub fn drop_reason_name(reason: DropReason) -> &'static str {
 
 /// The counters and histograms of one port.
 pub struct Books {
-    /// What arrived and was not refused.
+    /// Frames that arrived and were not refused.
     pub received: Count,
-    /// What left, or was handed over for that.
+    /// Frames that left, or were handed over for that.
     pub sent: Count,
     /// Dropped by the discipline, by [`DropReason::ALL`].
     pub dropped: Vec<Count>,

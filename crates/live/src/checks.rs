@@ -1,4 +1,4 @@
-//! What must hold before anything is touched.
+//! Conditions that must hold before any change.
 //!
 //! Every check only reads. The one thing that is taken is the [claim](claim) on both interfaces, which ends with the
 //! process.
@@ -27,7 +27,7 @@ pub enum Method {
     AfXdp,
 }
 
-/// What is asked for.
+/// The requested setup.
 #[derive(Clone, Debug)]
 pub struct Wanted {
     /// The interface `interfaces.inside`.
@@ -44,7 +44,7 @@ pub struct Wanted {
     pub fail_open: Option<String>,
     /// A thread is to have a real-time priority.
     pub realtime: bool,
-    /// Memory is to be locked.
+    /// Whether to lock memory.
     pub lock_memory: bool,
 }
 
@@ -56,7 +56,7 @@ pub fn bridge_name(inside: &str) -> String {
     format!("fb-{inside}").chars().take(LONGEST_NAME).collect()
 }
 
-/// What a bridge of ours is marked with, so that no other is ever touched.
+/// The mark of our bridges, so that no other is ever changed.
 pub fn bridge_mark(inside: &str, outside: &str) -> String {
     format!("{BRIDGE_MARK}{inside} and {outside}")
 }
@@ -75,13 +75,13 @@ pub struct Port {
     pub mtu: u32,
     /// Its address.
     pub address: [u8; 6],
-    /// Its speed in Mb/s, where it knows one.
+    /// Its speed in Mb/s, if available.
     pub speed: Option<u32>,
     /// Keeps other Forebays from the interface while it is held.
     _claim: Claim,
 }
 
-/// What was found, for those who set up.
+/// The findings, for the setup.
 #[derive(Debug)]
 pub struct Checked {
     /// The inside interface.
@@ -101,7 +101,7 @@ impl Checked {
     }
 }
 
-/// What the kernel says, before anybody judges it.
+/// The kernel's answers, before any judgement.
 struct Machine {
     links: Vec<Link>,
     addresses: Vec<Address>,

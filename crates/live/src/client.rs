@@ -1,4 +1,4 @@
-//! The other end of the control socket: what `forebay-live show`, `set` and the like do.
+//! The other end of the control socket, for `forebay-live show`, `set` and similar commands.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::Shutdown;
@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// While a stream runs: how soon an end is noticed.
 const ROUND: Duration = Duration::from_millis(100);
 
-/// What can be asked of a Forebay that runs.
+/// The requests to a running Forebay.
 #[derive(Clone, Debug, Subcommand)]
 pub enum ClientCommand {
     /// Shows what is really running: interfaces, rates, disciplines with all parameters.
@@ -60,7 +60,7 @@ pub enum ClientCommand {
     Ping,
 }
 
-/// What is streamed, and where it goes.
+/// The stream and its destination.
 #[derive(Clone, Debug, clap::Args)]
 pub struct StreamArguments {
     /// The file to write; `-` is standard output.
@@ -101,7 +101,7 @@ impl ClientCommand {
     /// Asks, and prints what comes back: as JSON, or for people. `stop` ends a capture or a record.
     ///
     /// # Errors
-    /// What went wrong, with the remedy.
+    /// The error, with the remedy.
     pub fn run(&self, socket: &Path, as_json: bool, out: &mut dyn Write, stop: &AtomicBool) -> Result<(), String> {
         let mut client = ControlClient::connect(socket)?;
         let result = client.ask(&self.request()?)?;
@@ -160,7 +160,7 @@ impl ControlClient {
     /// Asks, and waits for the result.
     ///
     /// # Errors
-    /// What the other side refuses, or no reply.
+    /// A refusal of the other side, or no reply.
     pub fn ask(&mut self, request: &Value) -> Result<Value, String> {
         let lost = |error: std::io::Error| format!("no reply from forebay-live: {error}");
         self.replies.get_mut().write_all(format!("{request}\n").as_bytes()).map_err(lost)?;
@@ -207,7 +207,7 @@ impl ControlClient {
     }
 }
 
-/// What runs, for people.
+/// The running configuration, for people.
 #[must_use]
 pub fn show_text(result: &Value) -> String {
     let mut text = String::new();
@@ -292,7 +292,7 @@ pub fn stats_text(result: &Value) -> String {
     text
 }
 
-/// What was done, for people.
+/// The changes, for people.
 fn change_text(result: &Value) -> String {
     let names = |key: &str| {
         let names = result[key].as_array()?;

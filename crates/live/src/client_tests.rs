@@ -1,4 +1,4 @@
-//! What people read, and what is asked.
+//! Output for people, and requests.
 
 use clap::Parser;
 

@@ -1,4 +1,4 @@
-//! What is asked of a direction while it runs, and its answers.
+//! Commands to a running direction, and its answers.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -15,7 +15,7 @@ use crate::snapshot::{PortSnapshot, RunningQueue};
 
 /// A discipline that was built, and what it is.
 pub struct BuiltQueue {
-    /// What it is.
+    /// Its configuration.
     pub running: RunningQueue,
     /// Itself.
     pub discipline: Box<dyn Discipline<LivePacket>>,
@@ -23,12 +23,12 @@ pub struct BuiltQueue {
     pub most_packets: u64,
 }
 
-/// A change of a port. What is `None` stays.
+/// A change of a port. `None` leaves a value unchanged.
 #[derive(Default)]
 pub struct Change {
     /// Rate of the line.
     pub rate: Option<Rate>,
-    /// Framing that counts beside each frame.
+    /// Framing counted in addition to each frame.
     pub overhead_bytes: Option<u32>,
     /// Time that is caught up after a stall.
     pub burst: Option<Span>,
@@ -38,7 +38,7 @@ pub struct Change {
     pub shadow: Option<Option<(RunningQueue, Shadow)>>,
 }
 
-/// What is asked.
+/// The request.
 pub enum Command {
     /// To tell of itself.
     Snapshot,
@@ -52,7 +52,7 @@ pub enum Command {
     Drain,
 }
 
-/// What it answers.
+/// Its answer.
 pub enum Answer {
     /// It is done.
     Done,
@@ -66,7 +66,7 @@ pub enum Answer {
 
 /// A command, and where its answer goes.
 pub struct Request {
-    /// What is asked.
+    /// The request.
     pub command: Command,
     /// Where the answer goes.
     pub answer: Sender<Answer>,
@@ -80,7 +80,7 @@ pub struct Commands {
 
 /// The end of a [`Commands`] in the thread of the direction.
 pub struct CommandsIn {
-    /// What is asked.
+    /// The request.
     pub requests: Receiver<Request>,
     /// Becomes readable with each request.
     pub waker: UnixStream,

@@ -25,10 +25,10 @@ pub type Queue = QueueSpec<NoGuest>;
 pub struct LiveConfig {
     /// The two interfaces.
     pub interfaces: Interfaces,
-    /// What happens to frames from inside to outside; without it they are forwarded without a queue.
+    /// The queue for frames from inside to outside; without it they are forwarded without a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbound: Option<Direction>,
-    /// What happens to frames from outside to inside; without it they are forwarded without a queue.
+    /// The queue for frames from outside to inside; without it they are forwarded without a queue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inbound: Option<Direction>,
     /// How frames are moved.
@@ -55,7 +55,7 @@ pub struct Interfaces {
 pub struct Direction {
     /// Rate of the line. Somewhat below that of the link behind it, so that the queue is here.
     pub rate: Rate,
-    /// Framing that counts beside each frame: on an Ethernet preamble, frame check sequence and gap.
+    /// Framing counted in addition to each frame: on an Ethernet preamble, frame check sequence and gap.
     #[serde(default = "ethernet_overhead")]
     pub overhead: Bytes,
     /// At most this much time is caught up after a stall of this program; it bounds the burst that follows.
@@ -63,7 +63,7 @@ pub struct Direction {
     pub burst: Span,
     /// The discipline, as the `queue` of a scenario.
     pub queue: Queue,
-    /// A second discipline that sees the same packets; what it would have done is counted.
+    /// A second discipline that receives the same packets; its would-be drops are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Queue>,
     /// The core on which this direction runs.
@@ -102,7 +102,7 @@ pub struct Io {
     /// The way to move frames.
     #[serde(default)]
     pub method: Method,
-    /// Frames that each direction holds at most. Default: what the limits of its disciplines ask for.
+    /// Frames that each direction holds at most. Default: enough for the limits of its disciplines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffers: Option<u32>,
     /// How the next departure is waited for.
@@ -150,7 +150,7 @@ const KIND: Kind = Kind {
 /// The shortest frame that a sender hands over, without padding and frame check sequence.
 const SHORTEST_FRAME_BYTES: u64 = 42;
 
-/// Frames that wait to be handed over, beside those that a discipline holds.
+/// Frames that wait to be handed over, in addition to those that a discipline holds.
 const BUFFERS_BESIDE: u64 = 1024;
 
 /// Enough for every discipline with its defaults: 25 MB of full frames.

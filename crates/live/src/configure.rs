@@ -17,7 +17,7 @@ pub struct Configuration {
     running: LiveConfig,
     /// The plan that was made last.
     planned: Option<(Source, LiveConfig)>,
-    /// What ran before the plan that was adopted last.
+    /// The configuration before the plan that was adopted last.
     before: Option<(Source, LiveConfig)>,
     /// Buffers of each direction, which only a new start changes.
     buffers: Vec<(&'static str, u32)>,
@@ -41,7 +41,7 @@ impl Configuration {
     /// Reads a file. `overrides` are those of the command line.
     ///
     /// # Errors
-    /// What is wrong with it, with its place, as it is shown.
+    /// The fault with its place, as it is shown.
     pub fn read(file: PathBuf, overrides: Vec<(String, String)>) -> Result<Self, String> {
         let text = read(&file)?;
         let source = Source { text, command_line: overrides, set: Vec::new() };
@@ -50,7 +50,7 @@ impl Configuration {
         Ok(Self { file, source, running, planned: None, before: None, buffers })
     }
 
-    /// What runs.
+    /// The running configuration.
     #[must_use]
     pub fn running(&self) -> &LiveConfig {
         &self.running
@@ -79,7 +79,7 @@ impl Configuration {
         Ok(plan)
     }
 
-    /// What is set up once cannot be changed while frames pass.
+    /// Parts that are set up once cannot be changed while frames pass.
     fn check_what_stays(&self, wanted: &LiveConfig) -> Result<(), String> {
         let running = &self.running;
         let pinned = |config: &LiveConfig| -> Vec<_> {
@@ -138,8 +138,8 @@ fn read(file: &std::path::Path) -> Result<String, String> {
     fs::read_to_string(file).map_err(|error| format!("{}: {error}; name the file of the configuration", file.display()))
 }
 
-/// From one description of a direction to another one. Another rate or parameter is another discipline: its averages
-/// and what it knows of flows begin anew, and packets keep their places.
+/// From one description of a direction to another one. Another rate or parameter creates another discipline: its
+/// averages and flow state start again, and packets keep their places.
 fn change(old: &Described, new: &Described, seed: u64) -> Result<Change, String> {
     let failed = |error: forebay_qdisc::ParameterError| error.to_string();
     let rate = (old.rate != new.rate).then_some(new.rate);

@@ -3,8 +3,8 @@
 //! A request is an object on a line of at most 64 KB; its reply is a line, too: `{"ok":true,"result":…}` or
 //! `{"ok":false,"error":"…"}`. `request.rs` has the requests, `changes.rs` what changes and comes back unless it is
 //! confirmed. After the reply to `capture` or `record` the connection carries the bytes of a file, until either side
-//! ends it (`stream.rs`): whoever asks writes the file, with their rights and not with ours. To end one, a client
-//! closes its half of the connection and reads the rest.
+//! ends it (`stream.rs`): the client writes the file, with its rights and not with ours. To end one, a client closes
+//! its half of the connection and reads the rest.
 //!
 //! Nothing here needs a privilege once the socket is [bound](Control::bind).
 
@@ -48,7 +48,7 @@ const IDLE: Span = Span::from_seconds(60);
 /// How soon to look again after a client that has not taken its reply.
 const LOOK_AGAIN: Span = Span::from_milliseconds(20);
 
-/// What time it is, and how to wait.
+/// The time, and a way to wait.
 pub trait Clock: Send + Sync {
     /// Now, by the clock by which packets are stamped.
     fn now(&self) -> Time;
@@ -60,17 +60,18 @@ pub trait Clock: Send + Sync {
     fn unix_ns_at_zero(&self) -> u64;
 }
 
-/// What the control side is made of.
+/// The parts of the control side.
 pub struct ControlParts {
     /// Path of the socket.
     pub socket: PathBuf,
     /// The directions that run.
     pub directions: Vec<(Direction, Commands)>,
-    /// What knows the configuration.
+    /// The keeper of the configuration.
     pub configurer: Box<dyn Configurer>,
-    /// What `show` tells beside the directions: interfaces, method, wait, what the system grants. Asked each time.
+    /// The answer of `show` in addition to the directions: interfaces, method, wait, and grants of the system. Asked
+    /// each time.
     pub system: Box<dyn FnMut() -> Value + Send>,
-    /// What time it is.
+    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Hears of changes, and of what comes back by itself.
     pub log: Box<dyn FnMut(&str) + Send>,
@@ -235,7 +236,7 @@ fn make_way(path: &Path) -> Result<(), String> {
     }
 }
 
-/// What answers.
+/// The part that answers.
 struct Server {
     directions: Directions,
     changes: Changes,
@@ -245,7 +246,7 @@ struct Server {
     asked: Arc<Asked>,
 }
 
-/// What a request comes to.
+/// The result of a request.
 enum Reply {
     Line(Value),
     Stream(AskedStream),
@@ -360,7 +361,7 @@ impl Server {
         Ok(snapshots)
     }
 
-    /// What runs, as the directions themselves say.
+    /// The running configuration, as reported by the directions.
     fn show(&mut self, now: Time) -> Result<Value, String> {
         let of = |snapshot: PortSnapshot| {
             json!({

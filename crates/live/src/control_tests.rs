@@ -175,7 +175,7 @@ fn a_reload_changes_all_directions_or_none() {
     *running.file.lock().unwrap() = Rate::megabits(20);
     running.directions[1].refuses.store(true, Ordering::SeqCst);
     let error = running.ask(json!({ "command": "reload" })).unwrap_err();
-    assert_eq!(error, "inbound: not now; what was changed is undone");
+    assert_eq!(error, "inbound: not now; earlier changes were undone");
     assert_eq!(running.rates(), [8, 8]);
     assert!(running.told.lock().unwrap().is_empty());
     running.directions[1].refuses.store(false, Ordering::SeqCst);
@@ -387,7 +387,7 @@ fn a_record_ends_when_its_time_is_over() {
     running.end();
 }
 
-/// A client that reads nothing: what finds no room is counted, and the direction answers all the while.
+/// A client that reads nothing: events without room are counted, and the direction keeps answering.
 #[test]
 fn a_slow_client_does_not_stall_the_direction() {
     let running = Running::both();

@@ -15,12 +15,12 @@ use forebay_replay::FlowIdentity;
 /// Entries of a set.
 const WAYS: usize = 4;
 
-/// What is known of a flow.
+/// The state of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowCounts {
     /// Its key.
     pub key: FlowKey,
-    /// Who talks to whom.
+    /// Its two ends.
     pub identity: FlowIdentity,
     /// Bytes that arrived, with framing, and the error below.
     pub bytes: u64,
@@ -36,7 +36,7 @@ pub struct FlowCounts {
     pub last: Time,
 }
 
-/// What every arrival changes: half a cache line, so that a set is two.
+/// The fields that every arrival changes: half a cache line, so that a set is two.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     key: FlowKey,
@@ -46,7 +46,7 @@ struct Counted {
     last: Time,
 }
 
-/// What else is known of the flow at the same place.
+/// The other fields of the flow at the same place.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     identity: FlowIdentity,

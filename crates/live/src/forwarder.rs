@@ -78,7 +78,7 @@ impl Receive for Nowhere {
     }
 }
 
-/// What a direction is made of.
+/// The parts of a direction.
 pub struct Forwarder {
     /// `outbound` or `inbound`.
     pub direction: &'static str,
@@ -96,7 +96,7 @@ pub struct Forwarder {
     pub queue: RunningQueue,
     /// The second discipline in the port.
     pub shadow: Option<RunningQueue>,
-    /// What is asked of it.
+    /// The commands to it.
     pub commands: CommandsIn,
     /// How it waits.
     pub wait: Wait,
@@ -104,7 +104,7 @@ pub struct Forwarder {
     pub alive: Arc<AtomicU64>,
 }
 
-/// What happened in one turn of the loop.
+/// The events of one turn of the loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Turn {
     /// When it began.
@@ -113,12 +113,12 @@ pub struct Turn {
     pub taken: usize,
     /// The kernel took fewer frames than were due.
     pub blocked: bool,
-    /// It was told to end.
+    /// It received the request to end.
     pub ends: bool,
 }
 
 impl Forwarder {
-    /// Forwards until it is told to end. Returns what it could not send within a second after that.
+    /// Forwards until a request to end. Returns what it could not send within a second after that.
     ///
     /// # Errors
     /// An interface is gone.
@@ -242,7 +242,7 @@ impl Forwarder {
         Ok(ends)
     }
 
-    /// Takes in what has come until now, and lets go of the interface: what takes over has it from here on.
+    /// Forwards the frames that have arrived, and releases the interface to its successor.
     fn stop_receiving(&mut self) -> io::Result<Box<dyn Receive>> {
         for _ in 0..MOST_LAST_BATCHES {
             if self.take_in()? == 0 {
@@ -325,7 +325,7 @@ mod tests {
     use crate::pool::Pool;
     use crate::port::PortParts;
 
-    /// Frames that are there at once; what is sent is gone.
+    /// Frames that are there at once; sent frames are gone.
     struct Wire {
         fd: UnixStream,
         frames: usize,

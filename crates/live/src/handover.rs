@@ -1,4 +1,4 @@
-//! A queue that can be replaced under load: what is queued is not lost, and keeps its place.
+//! A queue that can be replaced under load: queued packets are not lost, and keep their places.
 
 use std::collections::VecDeque;
 

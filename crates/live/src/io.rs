@@ -14,7 +14,7 @@ use std::io;
 use std::num::NonZeroU32;
 use std::os::fd::BorrowedFd;
 
-/// A VLAN tag as it stands behind the source address: TPID and TCI, of which at least one bit is set.
+/// A VLAN tag as in the frame after the source address: TPID and TCI, of which at least one bit is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VlanTag(NonZeroU32);
 
@@ -55,7 +55,7 @@ pub trait Receive: Send {
     /// Shows up to `most` frames that are there, in their order, without waiting. Returns how many.
     ///
     /// # Errors
-    /// The interface is gone or down. That may be told once only, and frames come again when it is up again.
+    /// The interface is gone or down. That may be reported only once, and frames arrive again when it is up again.
     fn receive(&mut self, most: usize, take: &mut dyn FnMut(ReceivedFrame<'_>)) -> io::Result<usize>;
 
     /// Becomes readable when there are frames.
@@ -67,7 +67,7 @@ pub trait Receive: Send {
 
 /// Sends frames out at an interface.
 pub trait Transmit: Send {
-    /// Sends frames in order, without waiting. Returns how many were taken; the others have to be offered again, when
+    /// Sends frames in order, without waiting. Returns how many were taken; the others must be offered again, when
     /// [`Transmit::fd`] is writable or a little later.
     ///
     /// # Errors
@@ -75,14 +75,14 @@ pub trait Transmit: Send {
     /// means that the first frame alone is refused and the others may be offered again.
     fn send(&mut self, frames: &[&[u8]]) -> io::Result<usize>;
 
-    /// What tells when there is room again.
+    /// The event that signals room.
     fn fd(&self) -> BorrowedFd<'_>;
 }
 
 /// Both halves of an interface.
 pub struct Halves {
-    /// What comes in.
+    /// Arriving frames.
     pub receive: Box<dyn Receive>,
-    /// What goes out.
+    /// Departing frames.
     pub transmit: Box<dyn Transmit>,
 }

@@ -2,21 +2,21 @@
 //!
 //! In each direction packets pass a port: a queue with any of Forebay's disciplines, in front of a line with a rate.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `port.rs` | the port of one direction in virtual time: `packet.rs`, `pool.rs`, `handover.rs`, `shadow.rs` |
-//! | `books.rs`, `flows.rs` | what a port counts; its largest flows |
+//! | `books.rs`, `flows.rs` | the counters of a port; its largest flows |
 //! | `config.rs`, `configure.rs` | the TOML file; from another one to changes of what runs |
 //! | `run.rs`, `run/` | from a configuration to two directions that forward, and to the network as it was |
 //! | `forwarder.rs` | the loop of one direction, on a thread of its own |
-//! | `command.rs`, `snapshot.rs` | what is asked of a direction while it runs, and what it tells of itself |
+//! | `command.rs`, `snapshot.rs` | commands to a running direction, and its state |
 //! | `control.rs`, `control/` | the control socket: requests, changes that are undone unless confirmed, streams |
 //! | `client.rs` | the other end of the control socket |
 //! | `metrics.rs` | Prometheus' text over HTTP |
-//! | `taps.rs` | what a capture of drops and marks, and a record of arrivals, listen with |
+//! | `taps.rs` | the taps of a capture of drops and marks, and of a record of arrivals |
 //! | `io.rs`, `io/` | frames in and out: AF_PACKET, AF_XDP, TAP |
-//! | `checks.rs`, `setup/` | what must hold before anything is touched; what is set up and put back |
-//! | `privileges.rs`, `notify.rs` | what is given up after set-up; what the service manager is told |
+//! | `checks.rs`, `setup/` | conditions that must hold before any change; setup and restoration |
+//! | `privileges.rs`, `notify.rs` | dropped privileges after setup; messages to the service manager |
 //! | `sys/` | calls of the kernel: all unsafe code |
 
 pub mod books;

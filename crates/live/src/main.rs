@@ -106,7 +106,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A line for whoever looks after it.
+/// A line for the operator.
 fn log(text: &str) {
     // Where nobody listens, it goes on.
     let _ = writeln!(io::stderr(), "forebay-live: {}", text.trim_end());

@@ -1,4 +1,4 @@
-//! What the service manager is told: ready, reloading, stopping, still alive.
+//! Messages to the service manager: ready, reloading, stopping, still alive.
 
 use std::env;
 use std::io;
@@ -6,7 +6,7 @@ use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
-/// The service manager's socket; or none, where nobody asked to be told.
+/// The service manager's socket; none if no messages are requested.
 #[derive(Debug, Default)]
 pub struct Notifier {
     socket: Option<UnixDatagram>,
@@ -28,7 +28,7 @@ impl Notifier {
     /// Connects to a socket by its path or, after an `@`, its abstract name.
     ///
     /// # Errors
-    /// Nobody listens there.
+    /// No process listens there.
     pub fn connect(name: &str) -> io::Result<Self> {
         let address = match name.strip_prefix('@') {
             Some(name) => SocketAddr::from_abstract_name(name)?,
@@ -78,8 +78,8 @@ impl Notifier {
     }
 }
 
-/// After how long a silence the service manager ends this process; none where it does not watch. [`Notifier::alive`] is
-/// to be sent twice as often.
+/// After how long a silence the service manager ends this process; none where it does not watch. [`Notifier::alive`]
+/// must be sent twice as often.
 pub fn watchdog() -> Option<Duration> {
     let variable = |name| env::var(name).ok();
     watchdog_of(variable("WATCHDOG_USEC").as_deref(), variable("WATCHDOG_PID").as_deref(), std::process::id())

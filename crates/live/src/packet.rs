@@ -7,7 +7,7 @@ use forebay_replay::Headers;
 
 use crate::pool::Buffer;
 
-/// A frame on its way through a port: what its headers say, and the buffer in which its bytes are.
+/// A frame on its way through a port: the data of its headers, and the buffer of its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct LivePacket {
     /// When it arrived.

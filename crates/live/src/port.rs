@@ -20,11 +20,11 @@ const ETHERNET_HEADER_BYTES: usize = 14;
 /// Flows that the table of the largest ones has room for.
 const FLOWS_KEPT: usize = 1024;
 
-/// What a port is made of.
+/// The parts of a port.
 pub struct PortParts {
     /// Rate of the line.
     pub rate: Rate,
-    /// Framing that counts beside each frame, in bytes.
+    /// Framing counted in addition to each frame, in bytes.
     pub overhead_bytes: u32,
     /// At most this much time is caught up after a stall.
     pub burst: Span,
@@ -36,7 +36,7 @@ pub struct PortParts {
     pub pool: Pool,
 }
 
-/// Who is told what happens to frames, beside the books.
+/// Observers of frames, in addition to the counters.
 pub trait Tap: Send {
     /// A frame has arrived.
     fn arrived(&mut self, _packet: &LivePacket, _frame: &[u8]) {}
@@ -47,7 +47,7 @@ pub trait Tap: Send {
     /// The discipline has marked a frame.
     fn marked(&mut self, _now: Time, _packet: &LivePacket, _frame: &[u8], _reason: MarkReason) {}
 
-    /// Whether nobody listens any more.
+    /// Whether no observer is left.
     fn is_over(&self) -> bool;
 }
 
@@ -75,7 +75,7 @@ pub struct Port {
     yard: Yard,
 }
 
-/// What the line tells of.
+/// The events of the line.
 struct Yard {
     now: Time,
     pool: Pool,
@@ -117,8 +117,8 @@ impl Port {
         self.line.next()
     }
 
-    /// Does all that is due at `now` or before. After a stall of more than the burst the line starts again where the
-    /// burst begins: what was missed before that is lost.
+    /// Does all that is due at `now` or before. After a stall of more than the burst the line starts again at the
+    /// beginning of the burst: earlier time is lost.
     pub fn run_until(&mut self, now: Time) {
         let earliest = Time::from_picoseconds(now.picoseconds().saturating_sub(self.burst.picoseconds()));
         self.line.start_no_earlier(earliest);
@@ -128,8 +128,8 @@ impl Port {
         }
     }
 
-    /// A frame arrives at `now`, when all that was due has been done; `vlan` is a tag to be put back. What does not fit
-    /// into a buffer is refused.
+    /// A frame arrives at `now`, when all that was due has been done; `vlan` is a tag to be put back. A frame that does
+    /// not fit into a buffer is refused.
     pub fn arrive(&mut self, frame: &[u8], vlan: Option<VlanTag>, now: Time) {
         let frame_bytes = frame.len() + if vlan.is_some() { VlanTag::BYTES } else { 0 };
         let len_bytes = frame_bytes as u32 + self.overhead_bytes;
@@ -234,7 +234,7 @@ impl Port {
         self.burst = burst;
     }
 
-    /// Puts another discipline in the place of the current one; what is queued keeps its place.
+    /// Replaces the current discipline; queued packets keep their places.
     ///
     /// # Errors
     /// Gives it back if too many of those replaced before still hold packets.
@@ -258,12 +258,12 @@ impl Port {
         }
     }
 
-    /// Adds someone who is told what happens.
+    /// Adds an observer.
     pub fn add_tap(&mut self, tap: Box<dyn Tap>) {
         self.yard.taps.push(tap);
     }
 
-    /// Removes those to whom nobody listens any more.
+    /// Removes observers without a listener.
     pub fn remove_taps(&mut self) {
         self.yard.taps.retain(|tap| !tap.is_over());
     }
@@ -280,7 +280,7 @@ impl Port {
         self.rate
     }
 
-    /// Framing that counts beside each frame.
+    /// Framing counted in addition to each frame.
     #[must_use]
     pub fn overhead_bytes(&self) -> u32 {
         self.overhead_bytes
@@ -304,7 +304,7 @@ impl Port {
         &self.queue
     }
 
-    /// What was counted.
+    /// The counters.
     #[must_use]
     pub fn books(&self) -> &Books {
         &self.yard.books

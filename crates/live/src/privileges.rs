@@ -1,8 +1,8 @@
 //! Giving up, after set-up, whatever forwarding does not need; and reading back what is left.
 //!
 //! Packet sockets, rings and programs that are open go on working without any privilege. The order of a start is:
-//! everything that needs a privilege, then [`drop`], then the first thread. What a thread gives up, those that it
-//! starts later do not have; those that run already keep it, which [`drop`] sees and refuses.
+//! everything that needs a privilege, then [`drop`], then the first thread. Threads started later lack the privileges
+//! that a thread drops. Running threads keep them, which [`drop`] detects and refuses.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ pub use crate::sys::identity::{Capabilities, Capability};
 pub use crate::sys::seccomp::Otherwise;
 use crate::sys::{identity, seccomp};
 
-/// The user and the group that nobody is: what is left of root.
+/// The user and group `nobody`, which replace root.
 pub const NOBODY: u32 = 65534;
 
 /// Why privileges could not be dropped.
@@ -23,15 +23,15 @@ pub enum PrivilegeError {
     /// A call of the kernel failed.
     #[error("cannot {what}: {source}")]
     Refused {
-        /// What was to be done.
+        /// The failed step.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// It was all done, but something is left.
     #[error("after dropping all privileges, {what}: start no thread before")]
     Left {
-        /// What is left.
+        /// The remaining privileges.
         what: String,
     },
 }
@@ -49,7 +49,7 @@ pub fn drop(kept: &[Capability], otherwise: Otherwise) -> Result<(), PrivilegeEr
         identity::empty_bounding_set().map_err(refused("empty the bounding set"))?;
     }
     if identity::user() == 0 {
-        identity::become_user(NOBODY).map_err(refused("become the user nobody"))?;
+        identity::become_user(NOBODY).map_err(refused("switch to the user `nobody`"))?;
     }
     let kept = Capabilities::of(kept);
     identity::keep_only(kept).map_err(refused("give up the capabilities"))?;
@@ -60,7 +60,7 @@ pub fn drop(kept: &[Capability], otherwise: Otherwise) -> Result<(), PrivilegeEr
     complaint.map_or(Ok(()), |what| Err(PrivilegeError::Left { what }))
 }
 
-/// What this process may do, over all its threads.
+/// The privileges of this process, over all its threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InForce {
     /// The users that its threads are.

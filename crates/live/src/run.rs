@@ -68,11 +68,11 @@ pub fn check(configuration: &Configuration) -> Result<(), Failure> {
     system::check(configuration.running()).map(|_| ())
 }
 
-/// Forwards until it is told to end. `restorer` is the command that turns the offloads on again, see
+/// Forwards until a request to end. `restorer` is the command that turns the offloads on again, see
 /// [`run_restorer`](crate::setup::run_restorer); `log` hears what an operator should know.
 ///
 /// # Errors
-/// What is wrong with the configuration or the machine, or what failed.
+/// A fault of the configuration or the machine, or a failure.
 pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Result<(), Failure> {
     let mut signals = Signals::block().map_err(broken)?;
     let notifier = Notifier::from_environment().map_err(input)?;

@@ -1,20 +1,20 @@
-//! What is set up, and put back.
+//! Setup and restoration.
 //!
-//! | what | put back |
+//! | setup | put back |
 //! |---|---|
 //! | [offloads](Offloads) off at both interfaces | at any end of the process; at kill -9 by a restorer only |
 //! | the [bridge](Bridge) that takes over | when set-up fails; else it stays, until [`teardown`] |
 //! | the [entrances](Entrances) of both interfaces shut to the bridge | by the kernel, at any end of the process |
 //!
-//! The bridge stays at a clean end: a daemon that is restarted, or fails to start, must not stop the traffic. Who wants
-//! the two interfaces apart again says so: `forebay-live teardown`.
+//! The bridge stays at a clean end: a daemon that is restarted, or fails to start, must not stop the traffic. A user
+//! who wants the two interfaces apart again runs `forebay-live teardown`.
 //!
 //! The order at a start: [`crate::checks::check`], [`Offloads::turn_off`], sockets and rings, [`Entrances::shut`] (for
 //! AF_XDP its own program is what shuts them), [`Bridge::ensure`], [`Reader::open`], [`Bridge::keep`],
-//! [`crate::privileges::drop`], threads. What comes after an entrance was shut waits in the ring for its thread.
+//! [`crate::privileges::drop`], threads. Frames that arrive after an entrance was shut wait in the ring for its thread.
 //!
 //! At the end, of each direction in turn: it takes in what has come, its entrance is opened, and its socket is closed,
-//! which takes the kernel tens of milliseconds. What is still queued is sent meanwhile.
+//! which takes the kernel tens of milliseconds. Queued frames are sent meanwhile.
 
 mod bridge;
 mod offloads;
@@ -34,9 +34,9 @@ use crate::io::Receive;
 use crate::privileges::PrivilegeError;
 use crate::sys::tcx::TcxDrop;
 
-/// Something could not be set up. What had been until then is put back.
+/// Something could not be set up. The previous state is restored.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the message says what each field is")]
+#[allow(missing_docs, reason = "the message describes each field")]
 pub enum SetupError {
     #[error("cannot {what} of `{interface}`: {source}")]
     Offloads { interface: String, what: &'static str, source: io::Error },
@@ -110,7 +110,7 @@ impl Entrances {
         self.outside = None;
     }
 
-    /// Whether the kernel says that both are shut.
+    /// Whether both are shut according to the kernel.
     pub fn are_shut(&self, checked: &Checked) -> bool {
         [&self.inside, &self.outside]
             .into_iter()

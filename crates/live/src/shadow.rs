@@ -14,7 +14,7 @@ pub struct Shadow {
     told: Told,
 }
 
-/// What the line tells of.
+/// The events of the line.
 #[derive(Default)]
 struct Told {
     now: Time,
@@ -46,7 +46,7 @@ impl Shadow {
         &*self.queue
     }
 
-    /// What it would have done.
+    /// Its would-be actions.
     #[must_use]
     pub fn books(&self) -> &Books {
         &self.told.books

@@ -1,4 +1,4 @@
-//! What a direction tells of itself: on the control socket, in metrics, in `forebay live top`.
+//! The state of a direction: on the control socket, in metrics, in `forebay live top`.
 
 use std::collections::BTreeMap;
 
@@ -37,11 +37,11 @@ pub struct PortSnapshot {
     pub to: String,
     /// Rate of the line in bits per second.
     pub rate_bps: u64,
-    /// Framing that counts beside each frame, in bytes.
+    /// Framing counted in addition to each frame, in bytes.
     pub overhead_bytes: u32,
     /// Time that is caught up after a stall, in seconds.
     pub burst_s: f64,
-    /// What decides about packets.
+    /// The discipline of the queue.
     pub queue: RunningQueue,
     /// Whether packets pass around the queue.
     pub bypass: bool,
@@ -51,9 +51,9 @@ pub struct PortSnapshot {
     pub sent: Count,
     /// Packets that passed around the queue.
     pub bypassed: Count,
-    /// What the discipline dropped, by reason.
+    /// Drops of the discipline, by reason.
     pub dropped: BTreeMap<&'static str, Count>,
-    /// What the discipline marked, by reason.
+    /// Marks of the discipline, by reason.
     pub marked: BTreeMap<&'static str, u64>,
     /// Frames that no queue saw, or that could not leave, by reason.
     pub refused: BTreeMap<&'static str, Count>,
@@ -75,11 +75,11 @@ pub struct PortSnapshot {
     pub sojourn: HistogramSnapshot,
     /// From when the last bit was due to leave until the kernel had the frame.
     pub lateness: HistogramSnapshot,
-    /// What the discipline tells of itself.
+    /// Gauges of the discipline.
     pub gauges: BTreeMap<&'static str, f64>,
     /// The flows with the most bytes.
     pub flows: Vec<FlowSnapshot>,
-    /// What a second discipline would have done.
+    /// The would-be actions of a second discipline.
     pub shadow: Option<ShadowSnapshot>,
 }
 
@@ -119,32 +119,32 @@ pub struct FlowSnapshot {
     pub dropped: u64,
     /// Packets marked.
     pub marked: u64,
-    /// What the discipline knows of it.
+    /// Gauges of the discipline for it.
     pub gauges: BTreeMap<&'static str, f64>,
 }
 
 /// A second discipline.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShadowSnapshot {
-    /// What it is.
+    /// The discipline.
     pub queue: RunningQueue,
     /// Packets it has seen.
     pub received: Count,
     /// Packets it would have sent.
     pub sent: Count,
-    /// What it would have dropped, by reason.
+    /// Its would-be drops, by reason.
     pub dropped: BTreeMap<&'static str, Count>,
-    /// What it would have marked, by reason.
+    /// Its would-be marks, by reason.
     pub marked: BTreeMap<&'static str, u64>,
     /// Packets in its queue.
     pub backlog_packets: u64,
     /// How long packets would have taken.
     pub sojourn: HistogramSnapshot,
-    /// What it tells of itself.
+    /// Its gauges.
     pub gauges: BTreeMap<&'static str, f64>,
 }
 
-/// What a port does not know of itself.
+/// Values that a port lacks.
 pub struct Surroundings<'a> {
     /// `outbound` or `inbound`.
     pub direction: &'a str,
@@ -152,9 +152,9 @@ pub struct Surroundings<'a> {
     pub from: &'a str,
     /// Where they go to.
     pub to: &'a str,
-    /// What decides about packets.
+    /// The discipline of the queue.
     pub queue: &'a RunningQueue,
-    /// What the second discipline is.
+    /// The second discipline.
     pub shadow: Option<&'a RunningQueue>,
     /// Frames that the kernel dropped.
     pub missed_frames: u64,

@@ -26,7 +26,7 @@ mod xdp_ring;
 
 use std::io;
 
-/// What a system call that returns -1 and sets `errno` returned.
+/// The result of a system call that returns -1 and sets `errno`.
 fn checked(result: libc::c_int) -> io::Result<libc::c_int> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }

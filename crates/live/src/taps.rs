@@ -1,8 +1,8 @@
-//! Who listens to a port: a capture of drops and marks, and a record of arrivals.
+//! Listeners of a port: a capture of drops and marks, and a record of arrivals.
 //!
 //! A tap runs on the thread that forwards packets, and so never waits: it puts what it has seen into a channel of fixed
-//! size, and counts what finds no room. Nobody sleeps on the other end of the channel ([`Encoder`] is asked a few
-//! hundred times a second), so that sending never wakes a thread, which would cost a call of the kernel for each
+//! size, and counts what finds no room. No thread sleeps on the other end of the channel ([`Encoder`] is polled a few
+//! hundred times a second). Sending therefore never wakes a thread, which would cost a call of the kernel for each
 //! packet.
 
 use std::io;
@@ -23,12 +23,12 @@ const CAPTURE_ROOM: usize = 1 << 12;
 const RECORD_ROOM: usize = 1 << 16;
 const LINKTYPE_ETHERNET: u16 = 1;
 
-/// What one tap has counted.
+/// The counters of one tap.
 #[derive(Debug, Default)]
 pub struct Tally {
-    /// What was put into the channel.
+    /// Events put into the channel.
     pub taken: AtomicU64,
-    /// What found no room there.
+    /// Events without room there.
     pub missed: AtomicU64,
 }
 
@@ -40,7 +40,7 @@ struct Sender<T> {
 }
 
 impl<T> Sender<T> {
-    /// Sends an event that is made only if somebody listens.
+    /// Sends an event that is made only if there is a listener.
     fn send(&self, event: impl FnOnce(u64) -> T) {
         if self.over.load(Ordering::Relaxed) {
             return;
@@ -64,13 +64,13 @@ pub trait Encoder: Send {
     /// was.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// A failed write.
     fn fill(&mut self, most: usize) -> io::Result<bool>;
 
     /// Nothing more comes: says what was missed last.
     ///
     /// # Errors
-    /// What cannot be written.
+    /// A failed write.
     fn end(&mut self) -> io::Result<()>;
 
     /// The bytes that were not taken away yet.
@@ -81,7 +81,7 @@ pub trait Encoder: Send {
 pub struct Tapped {
     /// The taps, one for each direction that was asked for.
     pub taps: Vec<Box<dyn Tap>>,
-    /// What they count.
+    /// Their counters.
     pub tallies: Vec<Arc<Tally>>,
     /// Ends the taps when it is set.
     pub over: Arc<AtomicBool>,
@@ -89,7 +89,7 @@ pub struct Tapped {
     pub encoder: Box<dyn Encoder>,
 }
 
-/// What happened to a frame.
+/// The fate of a frame.
 #[derive(Clone, Copy)]
 enum Fate {
     Dropped(DropReason),
@@ -234,7 +234,7 @@ struct RecordEncoder {
     events: Receiver<RecordedEvent>,
     writer: RecordWriter<Vec<u8>>,
     tally: Arc<Tally>,
-    /// What the record says so far.
+    /// The record so far.
     missed: u64,
     unix_ns_at_zero: u64,
 }

@@ -1,4 +1,4 @@
-//! A direction for tests of what stands beside it: a port on a thread, with frames and time by hand.
+//! A direction for tests of adjacent parts: a port on a thread, with frames and time by hand.
 
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -164,10 +164,10 @@ fn run(direction: Direction, asked: &CommandsIn, frames: &Receiver<(Time, Vec<u8
     }
 }
 
-/// A configuration that has nothing but rates. It remembers what it was told.
+/// A configuration that has nothing but rates. It stores its notifications.
 pub struct TestConfigurer {
     pub told: Arc<Mutex<Vec<&'static str>>>,
-    /// What the file says: the rate of both directions.
+    /// The content of the file: the rate of both directions.
     pub file: Arc<Mutex<Rate>>,
     rate: Rate,
     planned: Rate,

@@ -92,7 +92,7 @@ fn receive(receive: &mut dyn Receive, count: usize, patience: Span) -> Vec<Vec<u
     frames
 }
 
-/// What is there of ours.
+/// Our interfaces.
 fn take(receive: &mut dyn Receive, frames: &mut Vec<Vec<u8>>) {
     let shown = receive.receive(64, &mut |frame| {
         let bytes = lab::whole(&frame);
@@ -134,7 +134,7 @@ fn frames_pass_unchanged(method: Method) {
     assert_eq!(bench.a.receive.dropped_by_kernel(), 0);
 }
 
-/// What was sent on an interface does not come back as received from it, and an empty ring gives nothing.
+/// Frames sent on an interface do not come back as received from it, and an empty ring gives nothing.
 fn nothing_comes_from_nothing(method: Method) {
     let Some(mut bench) = Bench::new(method, 1500) else { return };
     assert_eq!(bench.b.receive.receive(64, &mut |_| panic!("nothing was sent")).unwrap(), 0);
@@ -239,7 +239,7 @@ fn an_interface_that_is_down_is_not_opened(method: Method) {
     assert!(error.to_string().contains("no such interface"), "{error}");
 }
 
-/// What the ring has no room for is counted.
+/// Frames without room in the ring are counted.
 fn what_is_lost_is_counted(method: Method) {
     let Some(mut bench) = Bench::new(method, 1500) else { return };
     let frames: Vec<Vec<u8>> = (0..20_000).map(|number| lab::frame(number, 60, None)).collect();
@@ -276,7 +276,7 @@ for_each_method! {
         an_interface_goes_down;
 }
 
-/// A TAP interface refuses what it has no room for, so that the sender knows.
+/// A TAP interface refuses frames without room, so that the sender gets an error.
 #[test]
 fn a_tap_interface_counts_what_it_refuses() {
     let Some(mut bench) = Bench::new(Method::Tap, 1500) else { return };
@@ -287,7 +287,7 @@ fn a_tap_interface_counts_what_it_refuses() {
     assert_eq!(bench.a.receive.dropped_by_kernel(), refused as u64);
 }
 
-/// A packet socket sees no tag in the frame: the kernel takes it out before, and tells it beside the frame.
+/// A packet socket sees no tag in the frame: the kernel takes it out before, and passes it separately.
 #[test]
 fn a_tag_beside_the_frame_is_told() {
     let Some(mut bench) = Bench::new(Method::AfPacket, 1500) else { return };

@@ -60,7 +60,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     })
 }
 
-/// What became of packets, in order: what left, with its bytes, and what was dropped.
+/// The fates of packets, in order: those that left, with their bytes, and those dropped.
 #[derive(Debug, Default, PartialEq)]
 struct Verdicts {
     left: Vec<(u64, Vec<u8>)>,

@@ -1,6 +1,6 @@
-//! What Forebay does to a machine's network, in network namespaces that are made for each test: needs root.
+//! Forebay's effects on a machine's network, in network namespaces that are made for each test: needs root.
 //!
-//! What has to run inside a namespace, or to be killed, runs in a process of its own: this program again, with the name
+//! Parts that must run inside a namespace, or be killed, run in a separate process: this program again, with the name
 //! of a [part](parts) in its environment.
 
 #[path = "system/network.rs"]
@@ -13,9 +13,9 @@ use std::time::Duration;
 
 use network::{Network, clock};
 
-/// The time in which the bridge has to take over.
+/// The time in which the bridge must take over.
 const TAKEOVER: Duration = Duration::from_millis(200);
-/// How often it has to.
+/// How often it must.
 const ROUNDS: usize = 10;
 
 #[test]
@@ -24,7 +24,7 @@ fn part() {
     parts::run();
 }
 
-/// What is wrong, how it is made so and undone, who is asked, and what the answer says.
+/// The fault, its creation and removal, the program, and its answer.
 struct Bad {
     make: &'static str,
     undo: &'static str,

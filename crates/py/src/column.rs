@@ -14,7 +14,7 @@ pub(crate) struct Column {
     pub values: engine::Column,
 }
 
-/// What a column is asked for.
+/// The requests to a column.
 #[derive(FromPyObject)]
 enum Wanted<'py> {
     Part(Bound<'py, PySlice>),

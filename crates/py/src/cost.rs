@@ -10,8 +10,8 @@ use crate::guests::{Plans, PythonGuests, attached_for};
 use crate::progress::interruptibly;
 use crate::scenario::load;
 
-/// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock:
-/// packets of `packet_bytes` arrive at `load` times the link's rate, from each flow in proportion to its weight.
+/// Measures the queue of a scenario's link of that name, apart from the simulator and without the interpreter's lock.
+/// Packets of `packet_bytes` arrive at `load` times the link's rate, from each flow in proportion to its weight.
 ///
 /// `guests` are as in `run`. Raises ScenarioError, DisciplineError, and ValueError for a link without a queue of its
 /// own or numbers out of range.

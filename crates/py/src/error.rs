@@ -1,4 +1,4 @@
-//! What the core's errors become in Python.
+//! The core's errors in Python.
 
 use std::io;
 
@@ -12,7 +12,7 @@ create_exception!(
     forebay._core,
     ScenarioError,
     PyValueError,
-    "A scenario or a request that is not valid. The message says what is wrong, where, and what was expected."
+    "An invalid scenario or request. The message names the fault, its place and the expected value."
 );
 
 create_exception!(forebay._core, CaptureError, PyValueError, "A capture that cannot be replayed.");
@@ -43,8 +43,8 @@ pub(crate) enum Step {
     Key(String),
 }
 
-/// What is wrong at `path` of a TOML file that Python reads, as the ScenarioError that shows it with its line. If the
-/// text is not TOML, the error says that.
+/// The fault at `path` of a TOML file that Python reads, as the ScenarioError that shows it with its line. If the text
+/// is not TOML, the error says that.
 #[pyfunction]
 #[pyo3(signature = (text, file_name, path, message, label, *, hint = None, at_key = false))]
 #[expect(clippy::too_many_arguments, reason = "Python sees the last of them as keywords with defaults")]

@@ -38,9 +38,9 @@ pub(crate) struct Plan {
     is_law: bool,
     /// The arguments that each method asks for, of those that the class has.
     methods: BTreeMap<String, Vec<String>>,
-    /// What results call it.
+    /// Its name in results.
     name: String,
-    /// What runs in its place, if it is a compiled law.
+    /// The compiled law that runs in its place, if any.
     compiled: Option<Compiled>,
     /// Attributes that become time series.
     gauges: Vec<String>,
@@ -81,7 +81,7 @@ impl<'a> PythonGuests<'a> {
         self.faults.any()
     }
 
-    /// What the first that failed says, in a run of that scenario.
+    /// The error of the first that failed in a run of that scenario.
     pub fn error(&self, scenario: &ScenarioSpec) -> Option<PyErr> {
         self.faults.take().map(|fault| Python::attach(|py| fault.into_error(py, scenario)))
     }

@@ -1,5 +1,5 @@
 //! The extension module `forebay._core`: bindings only. Everything it exposes has its types in `_core.pyi` and its
-//! users in the Python package beside it.
+//! users in the Python package.
 
 mod catalogue;
 mod column;

@@ -24,7 +24,7 @@ type QueueArguments = (String, String, Vec<(String, String)>, Option<PathBuf>, O
 
 /// Replays a pcap or pcapng file, gzip too, into ports of `rate`, one for each of `queues`. With `destination` only
 /// packets to that address are replayed. `interval` is that of the time series. `progress` is called about ten times a
-/// second with the part of the file that has been read; what it raises, and Ctrl-C, ends the replay.
+/// second with the part of the file that has been read; an exception from it, and Ctrl-C, end the replay.
 ///
 /// Raises ScenarioError for rate, queues and settings, ValueError for the interval, OSError for a file that cannot be
 /// opened or written, CaptureError for one that cannot be replayed, and InternalError.

@@ -25,7 +25,7 @@ pub(crate) struct RawResult {
     seed: u64,
     /// Simulated time in seconds.
     duration_s: f64,
-    /// What the tables leave out at the start, in seconds.
+    /// The time that the tables leave out at the start, in seconds.
     warmup_s: f64,
     /// One row a flow.
     flows: Py<PyDict>,
@@ -75,7 +75,7 @@ impl RawResult {
     }
 }
 
-/// A table as a dictionary of its columns in order. Text beside arrays is a list.
+/// A table as a dictionary of its columns in order. Text next to arrays is a list.
 pub(crate) fn columns(py: Python<'_>, table: Table, form: Form) -> PyResult<Py<PyDict>> {
     let columns = PyDict::new(py);
     for (name, values) in table.columns {

@@ -216,14 +216,14 @@ struct Levels {
 }
 
 impl Levels {
-    /// Of one list with that many values.
+    /// The levels of one list with that many values.
     fn of_rows(rows: usize) -> Self {
         let mut levels = Self { definition: vec![1; rows], repetition: vec![1; rows] };
         levels.begin(rows == 0);
         levels
     }
 
-    /// Of one list of lists with those lengths.
+    /// The levels of one list of lists with those lengths.
     fn of_samples(lengths: impl Iterator<Item = usize>) -> Self {
         let mut levels = Self { definition: Vec::new(), repetition: Vec::new() };
         for length in lengths {

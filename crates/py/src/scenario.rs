@@ -53,9 +53,10 @@ pub(crate) fn flow_and_link_names(
     Ok((names::flows(spec).collect(), names::links(spec).collect()))
 }
 
-/// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the part that is
-/// done; what it raises, and Ctrl-C, ends the call at once. Traces are written into `out_dir`, if one is given. Columns
-/// are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded then.
+/// Runs a scenario without the interpreter's lock. `progress` is called about ten times a second with the finished
+/// part; an exception from it, and Ctrl-C, end the call at once. Traces are written into `out_dir`, if one is given.
+/// Columns are NumPy arrays and lists of texts; or, if `arrays` is false, objects of `Column`: NumPy is not loaded
+/// then.
 ///
 /// The run has at most `threads` threads; one with guests has one.
 ///

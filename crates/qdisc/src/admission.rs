@@ -1,15 +1,15 @@
-//! The seam of a law in front of one FIFO queue: what it is told of an arriving packet, and what it may answer.
+//! The interface of a law in front of one FIFO queue: its input for an arriving packet, and its verdicts.
 
 use crate::arrival::{Arrival, DropReason, FlowKey, MarkReason};
 use crate::backlog::Backlog;
 use crate::limit::Limit;
 use crate::{Rng, Time};
 
-/// What an admission law is told beside the packet: the time, the queue before the arrival, and the dice.
+/// The input of an admission law besides the packet: the time, the queue before the arrival, and the random stream.
 pub struct Offer<'a> {
     /// Time of the arrival.
     pub now: Time,
-    /// The queue as it stands before the arriving packet is added.
+    /// The queue before the arriving packet is added.
     pub backlog: Backlog,
     /// The law's own random stream.
     pub rng: &'a mut dyn Rng,

@@ -8,9 +8,9 @@
 //! that send less than their share lose nothing, and all others get the same rate.
 //!
 //! # When to use it
-//! Use it for nearly equal shares from one FIFO queue, with a sample of the traffic as its state. The sample has to
-//! grow with the number of flows. Where `ecn` marks the packets of TCP, a flow that ignores congestion can lose all of
-//! its packets.
+//! Use it for nearly equal shares from one FIFO queue, with a sample of the traffic as its state. The sample must grow
+//! with the number of flows. Where `ecn` marks the packets of TCP, a flow that ignores congestion can lose all of its
+//! packets.
 //!
 //! # Example
 //! ```toml
@@ -22,7 +22,7 @@
 //!
 //! # Source
 //! R. Pan, L. Breslau, B. Prabhakar and S. Shenker, "Approximate Fairness through Differential Dropping", Computer
-//! Communication Review 33(2), 2003; the form without a buffer, with a table of the sampled flows, from the same
+//! Communication Review 33(2), 2003. The form without a buffer, with a table of the sampled flows, is from the same
 //! authors' "A Flow Table-Based Design to Approximate Fairness", Hot Interconnects 2002.
 //!
 //! # Where we differ
@@ -85,7 +85,7 @@ pub struct AfdConfig {
     /// `alpha`: gain, in sampled packets per packet, on the queue's excess over the target at the previous update.
     /// Default: 1.7 (paper).
     pub alpha: f64,
-    /// `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it has to be
+    /// `beta`: gain on the present excess. Its difference from `alpha` returns the queue to its target, so it must be
     /// greater. Default: 1.8 (paper).
     pub beta: f64,
     /// Whether both gains are multiplied by `shadow_size` / 500. Default: yes.
@@ -150,7 +150,7 @@ impl AfdConfig {
                 bytes as f64 / self.mean_packet_size.0 as f64
             }
         };
-        // A queue that is empty has to be below the target, or a `m_fair` of zero would never rise again.
+        // An empty queue must be below the target, or a `m_fair` of zero would never rise again.
         require(target > 0.0, "target", "be more than 0")?;
         match (self.target, self.limit) {
             (QueueSize::Packets(target), QueueSize::Packets(limit))
@@ -225,7 +225,7 @@ impl Afd {
         }
     }
 
-    /// `D_i = (1 - m_fair / m_i)+`: what a flow sends beyond its fair share, as a part of what it sends.
+    /// `D_i = (1 - m_fair / m_i)+`: a flow's excess over its fair share, as a part of its rate.
     fn drop_probability(&self, flow: FlowKey) -> f64 {
         match f64::from(self.shadow.count(flow)) {
             count if count > self.fair_count => 1.0 - self.fair_count / count,

@@ -34,8 +34,8 @@
 //!
 //! # Cost
 //! A few numbers, regardless of the number of flows. O(1) a packet, and at most one random number. After an idle
-//! period, at most as many steps as lead from one end of `max_p`'s range to the other, each with one power; where the
-//! average leaves a side of the band in the meantime, also a search with one power for each doubling of the intervals
+//! period, at most as many steps as lead from one end of `max_p`'s range to the other, each with one power. If the
+//! average leaves a side of the band in the meantime, a search adds one power for each doubling of the intervals
 //! passed.
 //!
 //! # Parameters

@@ -150,7 +150,7 @@ fn settings_follow_from_the_link() {
     assert!((weight - 0.002_663_1).abs() < 1e-7, "{weight}");
     assert_eq!(settings(&default, Rate::megabits(150)).0, 93.75);
     assert_eq!(settings(&default, Rate::megabits(150)).1, 281.25);
-    // What the limit has no room for is cut.
+    // Anything above the limit is cut.
     assert_eq!(settings(&default, Rate::megabits(10_000)).1, 1000.0);
     assert_eq!(settings(&default, Rate::megabits(10_000)).0, 1000.0 / 3.0);
     let in_bytes = AredConfig { limit: QueueSize::Bytes(40), ..default.clone() };

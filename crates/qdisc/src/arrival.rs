@@ -1,4 +1,4 @@
-//! What a discipline sees of a packet.
+//! The properties of a packet that a discipline sees.
 
 use crate::RateLabel;
 
@@ -39,7 +39,7 @@ impl Ecn {
         }
     }
 
-    /// What the two low bits of a byte mean, the other six of which are the DSCP (RFC 2474, section 3).
+    /// The codepoint in the two low bits of a byte, whose other six are the DSCP (RFC 2474, section 3).
     #[must_use]
     pub const fn of_traffic_class(byte: u8) -> Self {
         match byte & 0b11 {

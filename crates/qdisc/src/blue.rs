@@ -26,8 +26,8 @@
 //! 10(4), 2002.
 //!
 //! # Where we differ
-//! - The paper's idle rule is an event. Here an idle link counts as one that asks for a packet without pause, so that
-//!   the probability falls by one step for each freeze time of an idle period, the first step at once if it is due.
+//! - The paper's idle rule is an event. Here an idle link counts as one that requests a packet without pause. The
+//!   probability thus falls by one step for each freeze time of an idle period, the first step at once if it is due.
 //! - Both rules share one freeze time, as in the paper's pseudo-code. With `separate_freeze` each has its own, as in
 //!   the authors' simulator. A step down from zero does not count and starts no freeze time.
 //! - A packet that is dropped while the link is idle does not end the idle period.

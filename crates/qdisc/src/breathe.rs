@@ -2,14 +2,14 @@
 //!
 //! # What it does
 //! BREATHe counts the packets that it admits by flow, in a heavy-hitter set: a few counters that hold every flow with
-//! more than its share of the packets. While the average queue lies between RED's thresholds, it drops the packets of
-//! the set's members, and those of other flows with RED's probability. If a packet of another flow arrives and no
-//! counter is free, every member's counter decreases by one. A blocked flow is admitted again once its counter has come
-//! to zero. K counters thus hold every flow to 1/(K + 1) of the link, if that is no less than the fair rate.
+//! more than its share of the packets. While the average queue is between RED's thresholds, it drops the packets of the
+//! set's members, and those of other flows with RED's probability. If a packet of another flow arrives and no counter
+//! is free, every member's counter decreases by one. A blocked flow is admitted again once its counter has come to
+//! zero. K counters thus hold every flow to 1/(K + 1) of the link, if that is no less than the fair rate.
 //!
 //! # When to use it
 //! Use it to cap the fastest flows at a fixed share of the link, with a fixed set of counters, where the flows
-//! outnumber the counters. With a counter for every active flow it blocks none of them: a few TCP flows beside one
+//! outnumber the counters. With a counter for every active flow it blocks none of them: a few TCP flows against one
 //! flood need another discipline, such as `fred` or `afd`.
 //!
 //! # Example
@@ -17,8 +17,8 @@
 //! queue.breathe = { flow_rate_limit = "2 Mbps", limit = "300 packets" }
 //! ```
 //!
-//! Set `flow_rate_limit` or `counters` first: the cap has to lie above the fair rate. The average queue settles between
-//! `min_threshold` and `max_threshold`, which have to fit `limit`.
+//! Set `flow_rate_limit` or `counters` first: the cap must be above the fair rate. The average queue settles between
+//! `min_threshold` and `max_threshold`, which must fit `limit`.
 //!
 //! # Source
 //! C.-W. Chang and B. Lin, "A Simple Mechanism for Throttling High-Bandwidth Flows", Research Letters in
@@ -37,9 +37,9 @@
 //! # Cost
 //! 68 to 76 bytes for each counter, allocated at the start, regardless of the number of flows. With `count_departures`
 //! 8 bytes more for each packet queued. A packet takes constant time in the worst case, regardless of the number of
-//! counters and flows: three walks in the set's index, of at most 65 steps and about one on average, and at most one
-//! random number. `bytes_per_count` multiplies that by the counts of a packet. A decay visits every counter once in
-//! each `decay_period`.
+//! counters and flows. That is three walks in the set's index, of at most 65 steps and about one on average, and at
+//! most one random number. `bytes_per_count` multiplies that by the counts of a packet. A decay visits every counter
+//! once in each `decay_period`.
 //!
 //! # Parameters
 //! See [`BreatheConfig`].
@@ -86,7 +86,7 @@ pub struct BreatheConfig {
     /// Default: 500 B (ns-2's for RED).
     pub mean_packet_size: Bytes,
     /// Number of counters, K: flows are held to 1/(K + 1) of the link. With too few, heavy flows pass. With too many,
-    /// this share is below the fair rate and the counters of all fast flows grow without limit; the queue falls to
+    /// this share is below the fair rate and the counters of all fast flows grow without limit. The queue falls to
     /// `min_threshold`, all packets are admitted, and the fast flows share what is left in proportion to their rates.
     /// With a counter for each active flow no counter is ever decremented and flows are not distinguished; the gauge
     /// `decrements` then does not change. Since only the user knows the number of flows, no value in the range is
@@ -246,7 +246,7 @@ impl Breathe {
         }
     }
 
-    /// Whether `flow` has to wait for the others while there is congestion.
+    /// Whether `flow` must wait for the others while there is congestion.
     fn is_heavy(&self, flow: FlowKey) -> bool {
         self.heavy_hitters.count(flow) > self.member_threshold
     }
@@ -303,7 +303,7 @@ impl Admission for Breathe {
         let verdict = self.decide(arrival, offer);
         if matches!(verdict, Verdict::Drop(_)) {
             if idle {
-                // The link is as idle as before; what has passed so far has been taken off the average.
+                // The link is as idle as before; the time so far has been subtracted from the average.
                 self.idle_since = Some(offer.now);
             }
         } else if self.count_departures {

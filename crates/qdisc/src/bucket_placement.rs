@@ -26,8 +26,8 @@ impl SfqPlacement {
     }
 }
 
-/// What stands for the sum of a flow's two addresses. The simulator's key is twice the flow's number, plus one for its
-/// ACKs, which have the same sum in ns-2. The sum is at least 1, since two hosts are not both number 0.
+/// The substitute for the sum of a flow's two addresses. The simulator's key is twice the flow's number, plus one for
+/// its ACKs, which have the same sum in ns-2. The sum is at least 1, since two hosts are not both number 0.
 const fn ns2_address_sum(flow: FlowKey) -> u64 {
     (flow.0 >> 1) + 1
 }

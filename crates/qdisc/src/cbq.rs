@@ -3,8 +3,8 @@
 //! # What it does
 //! CBQ puts each packet into the queue of its traffic class; any discipline may manage such a queue. Among the classes
 //! that may send, those of the first priority are served first; classes of equal priority divide the link by their
-//! shares. A class with a shaping rate never gets more than that rate. What a class leaves unused goes to the others:
-//! the link idles only while all classes with packets are held back by their shaping rates.
+//! shares. A class with a shaping rate never gets more than that rate. The others get the unused part of a class: the
+//! link idles only while all classes with packets are limited by their shaping rates.
 //!
 //! # When to use it
 //! Use it to give classes of traffic a share of the link, a shaping rate or a priority each. It protects classes from
@@ -33,17 +33,17 @@
 //!   the amounts that they sent, each divided by its share, differ by at most one packet of each class.
 //! - Bandwidth that an idle class leaves unused also goes to the busy classes by their shares. In ns-2 it does not.
 //!   There a class that borrows needs a parent below its limit. If no class may send, the next one in the round sends a
-//!   packet whatever its share, and no estimate counts that packet. The division thus depends on the estimators: with
-//!   shares of 0.1 and 0.4 at 10 Mb/s, and a class of 0.5 idle, the busy classes get 2.0 and 8.0 Mb/s here and 2.95
-//!   and 7.05 in ns-2. With all classes busy both follow the shares.
+//!   packet whatever its share, and no estimate counts that packet. The division thus depends on the estimators. With
+//!   shares of 0.1 and 0.4 at 10 Mb/s, and a class of 0.5 idle, the busy classes get 2.0 and 8.0 Mb/s here and 2.95 and
+//!   7.05 in ns-2. With all classes busy both follow the shares.
 //! - The length of a packet is known only when the queue of its class has released it, because a discipline may drop
 //!   packets at the head. A shaped class may therefore send while it has not overdrawn its bucket, and a burst may
 //!   exceed `burst` by one packet.
 //!
 //! # Cost
-//! A few numbers for each class beside its queue. O(c) a packet with c classes, plus the work of the queue of its
-//! class. When the link asks for a packet, each class that releases none although it has packets (because it is shaped
-//! or drops them all) costs O(c) and the work of its queue again; no class is asked twice.
+//! A few numbers for each class, and its queue. O(c) a packet with c classes, plus the work of the queue of its class.
+//! A class may release no packet although it has some (because it is shaped or drops them all). When the link requests
+//! a packet, each such class costs O(c) and the work of its queue again; no class is called twice.
 //!
 //! # Parameters
 //! See [`CbqConfig`] and [`CbqClass`].
@@ -125,8 +125,8 @@ impl<Q> CbqClass<Q> {
 }
 
 impl<Q> CbqConfig<Q> {
-    /// The rate that class `index` can count on when all of its priority are busy, for disciplines that are built for a
-    /// rate: its share of the link, at least 1 b/s and at most its shaping rate.
+    /// The rate of class `index` when all of its priority are busy, for disciplines that are built for a rate. It is
+    /// the share of the link, at least 1 b/s and at most the shaping rate.
     ///
     /// # Panics
     /// If there is no such class.
@@ -187,7 +187,7 @@ pub struct Cbq<P> {
     order: Vec<usize>,
     /// Virtual time of each priority: the start tag of the packet sent last.
     virtual_time: Vec<f64>,
-    /// The class that sent last, until its queue has been told that this transmission is over.
+    /// The class that sent last, until its queue is notified of the end of this transmission.
     sending: Option<usize>,
     wake: Option<Time>,
 }
@@ -324,7 +324,7 @@ impl<P: Packet> Discipline<P> for Cbq<P> {
         visit("backlogged_classes", self.classes.iter().filter(|class| class.backlogged).count() as f64);
     }
 
-    /// What each class's queue keeps for `flow`, in the order of the classes.
+    /// The state of each class's queue for `flow`, in the order of the classes.
     fn flow_gauges(&self, flow: FlowKey, visit: &mut dyn FnMut(&'static str, f64)) {
         for class in &self.classes {
             class.queue.flow_gauges(flow, visit);

@@ -7,7 +7,7 @@
 //! needs any state. A packet without a match is dropped or marked as by RED, and always from the upper threshold on.
 //!
 //! # When to use it
-//! Use it to weaken a flood without any state for flows. It does not contain the flood: beside five TCP flows a flood
+//! Use it to weaken a flood without any state for flows. It does not contain the flood: against five TCP flows, a flood
 //! still got most of the link. With few flows, well-behaved ones meet themselves too and lose packets.
 //!
 //! # Example
@@ -181,7 +181,7 @@ impl<P: Packet> Choke<P> {
         })
     }
 
-    /// RED's average. An idle period continues until a packet is let in: what has passed of it is taken off.
+    /// RED's average. An idle period continues until a packet is admitted: the part that has passed is subtracted.
     fn update_average(&mut self, now: Time) {
         if let Some(since) = &mut self.idle_since {
             self.avg = self.idle_decay.apply(self.avg, *since, now);
@@ -235,7 +235,7 @@ impl<P: Packet> Choke<P> {
         (p_a > 0.0 && uniform(cx.rng) < p_a).then_some(DropReason::Early)
     }
 
-    /// What becomes of an arriving packet: a drop with its reason, or whether it proceeds marked.
+    /// The outcome for an arriving packet: a drop with its reason, or whether it proceeds marked.
     fn decide(&mut self, packet: &P, cx: &mut Cx<'_, P>) -> Result<bool, DropReason> {
         self.update_average(cx.now);
         let mut signal = None;

@@ -227,9 +227,9 @@ fn an_idle_link_lets_the_average_decay() {
 }
 
 /// UDP's share of the link by the fluid model of Tang, Wang and Low with many TCP flows and no drops by RED, for a UDP
-/// input of `x` links. With h the share of UDP in the queue: a UDP packet is let in with 1 - h, survives its way
-/// through the queue, in which it is drawn at rate x / b, with exp(-x T / b), and a part 1 - 2 h arrives. T / b follows
-/// from the TCP packets in the queue: (1 - h) b = (1 - share) T.
+/// input of `x` links. The share of UDP in the queue is h. A UDP packet is admitted with 1 - h. It is drawn at rate x /
+/// b in the queue, so it survives with exp(-x T / b), and a part 1 - 2 h arrives. T / b follows from the TCP packets in
+/// the queue: (1 - h) b = (1 - share) T.
 fn fluid_share(x: f64) -> f64 {
     let (mut low, mut high) = (0.0, 0.5);
     for _ in 0..100 {
@@ -242,8 +242,8 @@ fn fluid_share(x: f64) -> f64 {
     x * (1.0 - low - high)
 }
 
-/// UDP's share of the link in open loop: a UDP flow of `x` packets for each that the link sends, and TCP flows this
-/// many that none meets itself, which refill the queue to `depth` packets whenever it is shorter.
+/// UDP's share of the link in open loop. A UDP flow sends `x` packets for each that the link sends. TCP flows, so many
+/// that none meets itself, refill the queue to `depth` packets whenever it is shorter.
 fn measured_share(x: f64, depth: u64) -> f64 {
     let mut bench = bench(&only_matches());
     let (warm_up, measured) = (20 * depth, 100 * depth);

@@ -1,9 +1,9 @@
 //! COBALT: CoDel for flows that respond and BLUE for those that do not, on one queue.
 //!
 //! # What it does
-//! CoDel's control law acts on the delay of the packet at the head of the queue, with one difference: the number of
-//! drops is not reset when the delay falls below the target, but decreases by the schedule by which it increased, so
-//! that the law finds its rate again at once. Beside it, BLUE keeps a drop probability that grows when the queue
+//! CoDel's control law acts on the delay of the packet at the head of the queue, with one difference. The number of
+//! drops is not reset when the delay falls below the target, but decreases by the schedule by which it increased. The
+//! law thus finds its rate again at once. In addition, BLUE keeps a drop probability that grows when the queue
 //! overflows and shrinks when it runs empty. A flood that ignores CoDel's signals thus meets a loss rate that it cannot
 //! outrun.
 //!
@@ -16,8 +16,8 @@
 //! queue.cobalt = { target = "5 ms", interval = "100 ms", ecn = true }
 //! ```
 //!
-//! Set `interval` to the longest usual round-trip time, and `target` to 5 to 10 % of it. `limit` has to be reached
-//! before BLUE acts, unless `blue_threshold` is set.
+//! Set `interval` to the longest usual round-trip time, and `target` to 5 to 10 % of it. `limit` must be reached before
+//! BLUE acts, unless `blue_threshold` is set.
 //!
 //! # Source
 //! Cake's queue management in Linux, described in T. Hoeiland-Joergensen, D. Taht and J. Morton, "Piece of CAKE: A
@@ -26,15 +26,15 @@
 //!
 //! # Where we differ
 //! - A full queue drops the arriving packet, as in ns-3; CAKE drops the head of its longest queue.
-//! - The last packet in the queue is marked but not dropped, and the delay has to exceed the transmission time of four
-//!   packets of the maximum size as well as the target, both as in CAKE. ns-3 has neither rule.
+//! - The last packet in the queue is marked but not dropped. The delay must exceed the transmission time of four
+//!   packets of the maximum size as well as the target. Both rules are CAKE's, not those of ns-3.
 //! - BLUE decides first: a packet that it drops is not reported as marked before. BLUE never marks, as in both.
 //! - BLUE's probability is a double instead of a 32-bit fraction.
 //!
 //! # Cost
-//! Less than 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent, and the number
-//! of drops decreases by what it increased. One call may drop all packets but the last, with a random number for each
-//! packet while BLUE's probability is not 0.
+//! Less than 200 bytes, and 8 bytes per queued packet. O(1) a packet: each is dropped or sent, and the number of drops
+//! decreases by what it increased. One call may drop all packets but the last, with a random number for each packet
+//! while BLUE's probability is not 0.
 //!
 //! # Parameters
 //! See [`CobaltConfig`].
@@ -58,7 +58,7 @@ pub struct CobaltConfig {
     /// Delay above which the control law considers the queue congested; also the minimum time between two steps of
     /// BLUE's probability. Default: 5 ms (CAKE).
     pub target: Span,
-    /// Time for which the delay has to stay above the target before the first drop; also the longest gap between drops.
+    /// Time for which the delay must stay above the target before the first drop; also the longest gap between drops.
     /// Default: 100 ms (CAKE).
     pub interval: Span,
     /// Maximum packet size: a delay below the transmission time of four such packets is not congestion. Default: 1500
@@ -233,10 +233,10 @@ impl<P: Packet> Cobalt<P> {
         }
     }
 
-    /// The control law and BLUE at the head of the queue: whether the packet is to be dropped. It is marked here.
+    /// The control law and BLUE at the head of the queue: whether to drop the packet. It is marked here.
     fn should_drop(&mut self, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
         let now = cx.now;
-        // Both as they stand before this packet.
+        // Both before this packet.
         let due = self.count > 0 && now >= self.drop_next;
         let mut overdue = now > self.drop_next;
         if self.sojourn_time > self.congestion_delay {
@@ -264,7 +264,7 @@ impl<P: Packet> Cobalt<P> {
         }
         let blue = self.blue.probability > 0.0 && uniform(cx.rng) < self.blue.probability;
         let drop = blue || self.signal(signal, packet, cx);
-        // While nothing is due, `drop_next` says when the law was last active.
+        // While nothing is due, `drop_next` is the time at which the law was last active.
         if self.count == 0 {
             self.drop_next = now.saturating_add(self.interval);
         } else if overdue && !drop {
@@ -273,8 +273,7 @@ impl<P: Packet> Cobalt<P> {
         drop
     }
 
-    /// Marks a packet for the control law's `signal` or for its delay, if it may be marked; whether it is to be dropped
-    /// instead.
+    /// Marks a packet for the control law's `signal` or for its delay, if it may be marked; whether to drop it instead.
     fn signal(&self, signal: bool, packet: &mut P, cx: &mut Cx<'_, P>) -> bool {
         let capable = packet.ecn().is_capable();
         if signal && !(self.ecn && capable) {

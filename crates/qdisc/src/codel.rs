@@ -3,8 +3,8 @@
 //! # What it does
 //! CoDel measures how long each packet was queued when the packet leaves. A queue that absorbs a burst has packets
 //! below the target delay again within one interval. If no packet gets below the target for a whole interval, the queue
-//! is a standing queue. CoDel then drops a packet, and continues at intervals that shrink with the square root of the
-//! number of drops, so that TCP's rate falls linearly, until a packet leaves with less than the target delay. There is
+//! is a standing queue. CoDel then drops a packet. It continues at intervals that shrink with the square root of the
+//! number of drops, to make TCP's rate fall linearly, until a packet leaves with less than the target delay. There is
 //! no probability and nothing to tune to the link: delay is a time at every rate.
 //!
 //! # When to use it
@@ -24,17 +24,17 @@
 //! `ecn` and `ce_threshold` follow Linux.
 //!
 //! # Where we differ
-//! - Time has 64 bits and counts picoseconds, so that nothing wraps. ns-3 takes a next drop that lies in the future for
-//!   one long past when it decides whether to resume a dropping state.
+//! - Time has 64 bits and counts picoseconds, so that nothing wraps. ns-3 mistakes a next drop in the future for one
+//!   long past when it decides whether to resume a dropping state.
 //! - The square root is exact. `newton16` has the 16 bits of Linux and ns-3 and their one step of Newton's method for
 //!   each drop; its second gap is half of the interval instead of 71 % of it. Linux's clock of 1.024 µs is not copied.
 //! - With `ecn`, a mark replaces a drop and the packet leaves: one mark for each call, as in Linux. The next mark is
 //!   scheduled from the time at which this one was due, as after a drop; ns-3 schedules it from the present.
 //!
 //! # Cost
-//! Less than 200 bytes, and 8 bytes beside each packet queued. O(1) a packet: each is dropped or sent. A call takes as
-//! long as there are packets to drop, with a square root for each drop; after an idle period that may be all packets
-//! but the last. No random numbers.
+//! Less than 200 bytes, and 8 bytes per queued packet. O(1) a packet: each is dropped or sent. A call takes as long as
+//! there are packets to drop, with a square root for each drop; after an idle period that may be all packets but the
+//! last. No random numbers.
 //!
 //! # Parameters
 //! See [`CodelConfig`].
@@ -57,8 +57,8 @@ pub struct CodelConfig {
     pub limit: QueueSize,
     /// TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8289).
     pub target: Span,
-    /// INTERVAL: time for which the delay has to stay above the target before the first drop; about the longest
-    /// expected round-trip time. Default: 100 ms (RFC 8289).
+    /// INTERVAL: time for which the delay must stay above the target before the first drop; about the longest expected
+    /// round-trip time. Default: 100 ms (RFC 8289).
     pub interval: Span,
     /// Maximum packet size: nothing is dropped while the queue holds no more than that. Default: 1500 B.
     pub max_packet_size: Bytes,
@@ -144,12 +144,12 @@ impl ControlLaw {
     }
 }
 
-/// What the control law knows of one queue.
+/// The control law's state for one queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ControlState {
     /// `first_above_time`: when the delay will have been above the target for an interval; none while it is below.
     first_above: Option<Time>,
-    /// `drop_next`: when the next packet is to be dropped in the dropping state.
+    /// `drop_next`: time of the next drop in the dropping state.
     pub drop_next: Time,
     /// `count`: drops since the dropping state began, including those of the state before from which it continues.
     pub count: u32,
@@ -175,8 +175,7 @@ impl ControlState {
         sojourn_time: Span::ZERO,
     };
 
-    /// RFC 8289, routine `dequeue`: the next packet of `queue` to send; what is dropped on the way goes to the
-    /// sink.
+    /// RFC 8289, routine `dequeue`: the next packet of `queue` to send; packets dropped on the way go to the sink.
     pub fn dequeue<P: Packet>(
         &mut self,
         law: &ControlLaw,

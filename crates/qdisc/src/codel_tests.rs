@@ -144,7 +144,7 @@ fn second_state(time: u64) -> ControlState {
 
 #[test]
 fn a_dropping_state_goes_on_where_the_last_one_ended() {
-    // Of five drops the first began the state. The next drop would have been at 533 ms: 16 intervals later, 2.13 s.
+    // The first of five drops began the state. The next drop would have been at 533 ms: 16 intervals later, 2.13 s.
     let soon = second_state(800);
     assert_eq!((soon.count, soon.drop_next), (4, at(850)));
     let late = second_state(2200);

@@ -24,10 +24,10 @@ use crate::{
 
 mod fit;
 
-/// Declares [`QueueSpec`] and all that has to know every discipline. A line is: the comment for the schema, the variant
-/// with its configuration, the name in a file, what is built (a law in front of a FIFO, one that may share a table
-/// with the switch's other queues, a discipline that holds its packets, or one that holds a queue for each class), the
-/// file, and the table in the guide's list of disciplines.
+/// Declares [`QueueSpec`] and all code that needs every discipline. A line has the comment for the schema, the variant
+/// with its configuration, the name in a file, the kind, the file, and the table in the guide's list of disciplines.
+/// The kinds are a law in front of a FIFO, one that may share a table with the switch's other queues, a discipline that
+/// holds its packets, and one with a queue for each class.
 macro_rules! disciplines {
     ($(
         $(#[$doc:meta])*
@@ -148,7 +148,7 @@ macro_rules! build {
     }};
 }
 
-/// What a queue needs from outside to be built: tables that it shares with others, and guests.
+/// The external objects that a queue needs: tables that it shares with others, and guests.
 pub trait Surroundings<G> {
     /// The flow table of this many entries that the queues of a switch share; `None` if there is none, and a queue that
     /// asks for it gets a table of its own.

@@ -2,15 +2,15 @@
 //!
 //! # What it does
 //! The router at which a packet enters the network estimates the rate of the packet's flow and writes it on the packet.
-//! Every router estimates the fair share of its link from the total traffic: the rate to which flows have to be cut so
-//! that the rest fills the link. A packet is dropped with probability 1 - share/label. A flow above the share is thus
-//! reduced to it, and a flow below loses nothing; the rate to which a flow is cut becomes its label for the next
+//! Every router estimates the fair share of its link from the total traffic: the rate limit per flow at which the
+//! remaining traffic fills the link. A packet is dropped with probability 1 - share/label. A flow above the share is
+//! thus reduced to it, and a flow below loses nothing; the rate to which a flow is cut becomes its label for the next
 //! router. A core router gives each flow about what fair queueing would, with one FIFO queue and no state for flows.
 //!
 //! # When to use it
 //! Use it for fair shares across a network whose core routers keep no state for flows. Its estimates take several
-//! averaging times to settle, and a few TCP flows beside a flood get less than their share: on a single link use `fred`
-//! or `drr`.
+//! averaging times to converge, and a few TCP flows against a flood get less than their share: on a single link use
+//! `fred` or `drr`.
 //!
 //! # Example
 //! ```toml
@@ -40,14 +40,14 @@
 //!   window without packets.
 //! - The first packet of a flow is estimated as if it had come together with another: l/K, the limit of the average for
 //!   short gaps. Packets that arrive at the same time are averaged by the same limit.
-//! - An edge router forgets flows. After `idle_timeout` only the gap itself is left of an average; at `max_flows` the
+//! - An edge router removes flows. After `idle_timeout` only the gap itself is left of an average; at `max_flows` the
 //!   flow that has been silent longest makes room. A flow that returns counts as new.
 //!
 //! # Cost
 //! On an edge router 40 to 80 bytes for each flow that sent within `idle_timeout`, on a core router a few numbers. At
 //! most `max_flows` flows. O(1) a packet (on an edge router on average, by a hash table; when it doubles, one call
-//! moves its entries): up to three exponentials on an edge router, two on a core router, and at most one random number.
-//! A packet removes at most two silent flows.
+//! moves its entries). An edge router computes up to three exponentials, a core router two, and both draw at most one
+//! random number. A packet removes at most two silent flows.
 //!
 //! # Parameters
 //! See [`CsfqConfig`]. The paper asks for averaging times of at least twice the longest delay in the queue.
@@ -103,16 +103,16 @@ pub struct CsfqConfig {
     /// `K_alpha`: averaging constant of the rates of all arrivals and of those accepted. Default: 100 ms (the paper's
     /// simulations).
     pub link_averaging_time: Span,
-    /// `K_c`: time for which the link has to be congested, or not, for each new estimate of the fair share. Default:
-    /// 100 ms (the paper's simulations).
+    /// `K_c`: time for which the link must be congested, or not, for each new estimate of the fair share. Default: 100
+    /// ms (the paper's simulations).
     pub window: Span,
     /// Weights of flows by traffic class, for an edge router: a flow's label is its rate divided by its weight (the
     /// paper's weighted CSFQ). Default: 1 for all.
     pub weights: Vec<ClassWeight>,
-    /// Time of silence after which an edge router forgets a flow. Default: 10 s (ours: a hundred averaging constants).
+    /// Time of silence after which an edge router removes a flow. Default: 10 s (ours: a hundred averaging constants).
     pub idle_timeout: Span,
-    /// Maximum number of flows that an edge router knows; a new one displaces the flow that has been silent longest.
-    /// Default: 65536 (ours).
+    /// Maximum number of flows of an edge router; a new one displaces the flow that has been silent longest. Default:
+    /// 65536 (ours).
     pub max_flows: u32,
 }
 
@@ -183,7 +183,7 @@ impl<P: Packet> Csfq<P> {
         })
     }
 
-    /// The label of an arriving packet in bits per second, and whether it has to be written on it.
+    /// The label of an arriving packet in bits per second, and whether it must be written on it.
     fn label(&mut self, packet: &P, len_bits: f64, now: Time) -> (f64, bool) {
         if self.role == CsfqRole::Core
             && let Some(label) = packet.rate_label()
@@ -219,7 +219,7 @@ impl<P: Packet> Discipline<P> for Csfq<P> {
             self.fair_share.overflow();
             return cx.sink.dropped(packet, DropReason::Overflow, false);
         }
-        // What is left of a flow that is cut off is the share as it has become with this packet.
+        // A limited flow keeps the share as updated with this packet.
         let cut = probability > 0.0;
         if cut || is_new {
             let label = if cut { label.min(self.fair_share.bits_per_second()) } else { label };

@@ -18,11 +18,11 @@
 //! queue.dbl = { limit = "1000 packets", max_packet_size = "1500 B" }
 //! ```
 //!
-//! Set `max_packet_size` to that of the traffic: what a belligerent flow may hold follows from it. `dbl_max_cells`
-//! bounds the buffer of a single flow, by default to 16 KB. With n TCP flows it must be at least C · RTT / n, and
-//! `reference_cells` at least C · RTT; otherwise these flows do not fill their shares and a flood takes the rest. At
-//! 100 Mb/s with five TCP flows, 16 KB are enough up to a round trip of about 8 ms: the flood gets 4.7 to 11.5 Mb/s.
-//! From 18 ms on it gets 61 to 82 Mb/s, and with both lengths raised 0.7 to 1.3 Mb/s.
+//! Set `max_packet_size` to that of the traffic: it determines the buffers that a belligerent flow may hold.
+//! `dbl_max_cells` bounds the buffer of a single flow, by default to 16 KB. With n TCP flows it must be at least C ·
+//! RTT / n, and `reference_cells` at least C · RTT; otherwise these flows do not fill their shares and a flood takes
+//! the rest. At 100 Mb/s with five TCP flows, 16 KB are enough up to a round trip of about 8 ms: the flood gets 4.7 to
+//! 11.5 Mb/s. From 18 ms on it gets 61 to 82 Mb/s, and with both lengths raised 0.7 to 1.3 Mb/s.
 //!
 //! # Source
 //! F. Ertemalp, D. R. Cheriton and A. Bechtolsheim, "Using Dynamic Buffer Limiting to Protect Against Belligerent Flows
@@ -95,7 +95,7 @@ impl CellSize {
     }
 }
 
-/// What is done for a traffic class.
+/// The action for a traffic class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClassPolicy {
     Limited,
@@ -111,7 +111,7 @@ struct Rehash {
     base_salt: u64,
 }
 
-/// What table 1 says: the action, and the flow's credits after it.
+/// The result of table 1: the action, and the flow's credits after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Decision {
     action: Action,
@@ -293,7 +293,7 @@ impl Law {
         let belligerent = decision.credits <= self.rules.bf_credit_limit;
         table.classify(index, belligerent, self.queue, arrival.input_port, offer.now);
 
-        // What follows from them.
+        // Derived values.
         let verdict = match decision.action {
             Action::Drop(reason) => return Verdict::Drop(reason),
             Action::Signal if !(self.ecn && arrival.ecn.is_capable()) => return Verdict::Drop(DropReason::FlowLimit),

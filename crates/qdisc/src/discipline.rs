@@ -1,16 +1,16 @@
-//! The seam of a discipline that holds its packets: what it is asked, and where the packets that it drops go.
+//! The interface of a discipline that holds its packets: its methods, and the sink for dropped packets.
 
 use crate::arrival::{DropReason, FlowKey, MarkReason, Packet};
 use crate::backlog::Backlog;
 use crate::{Rng, Time};
 
-/// What every call to a [`Discipline`] is given: the time, its random stream, and where drops and marks go.
+/// The arguments of every call to a [`Discipline`]: the time, its random stream, and the sink for drops and marks.
 pub struct Cx<'a, P> {
     /// The time of the call; never decreases.
     pub now: Time,
     /// The discipline's own random stream.
     pub rng: &'a mut dyn Rng,
-    /// Takes what is dropped and is told what was marked.
+    /// Takes dropped packets and receives notice of marks.
     pub sink: &'a mut dyn Sink<P>,
 }
 
@@ -38,7 +38,7 @@ pub trait Discipline<P: Packet>: Send {
         None
     }
 
-    /// What is queued.
+    /// The queued packets and bytes.
     fn backlog(&self) -> Backlog;
 
     /// Bytes of memory that the discipline's own state takes now: tables, per-flow entries, books. Without the packets

@@ -1,11 +1,11 @@
 //! Drop-tail: one FIFO queue with a limit.
 //!
 //! # What it does
-//! Drop-tail admits a packet if it fits into the queue, and drops it otherwise. It is the simplest queue, and the one
-//! that most of the Internet runs on. Its marks are full queues and losses that hit many flows at once.
+//! Drop-tail admits a packet if it fits into the queue, and drops it otherwise. It is the simplest queue, and the most
+//! common in the Internet. Full queues and losses that hit many flows at once are typical of it.
 //!
 //! # When to use it
-//! Use it as the baseline of a comparison, and to model a router without queue management. The queue stands near its
+//! Use it as the baseline of a comparison, and to model a router without queue management. The queue stays near its
 //! limit under long TCP flows, and no flow is protected from another.
 //!
 //! # Example

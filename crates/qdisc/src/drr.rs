@@ -27,16 +27,15 @@
 //! - The victim comes from the tail of the longest queue, as in the paper; ns-2 takes the head (`steal_from_head`). We
 //!   do not copy ns-2's error with a queue emptied by stealing, which loses its quantum.
 //! - "Longest" means by bytes. The longest queue is the first of an indexed heap, so that a drop with n flows costs
-//!   O(log n) instead of a walk over all of them. Of equally long queues the one with the smallest slot number is
-//!   taken.
+//!   O(log n) instead of a walk over all of them. Among equally long queues the smallest slot number wins.
 //!
 //! # Cost
 //! An entry for each flow with packets queued, or for each of `buckets`. A packet takes O(1) on average (a hash table;
-//! when it doubles, one call moves its entries), and O(log n) with n such flows to know the longest queue, provided
-//! that a flow's quantum is at least a packet. Otherwise flows take turns until the first has saved enough: for each of
-//! the n flows, up to one turn less than the longest packet has quanta, which is 43 000 turns for 1000 flows with
-//! packets of 65535 B and quanta of 1500 B. A packet that arrives at a full buffer evicts one packet, or, where the
-//! limit is in bytes, as many as make room for it. No random numbers.
+//! when it doubles, one call moves its entries). Finding the longest of n such queues takes O(log n). This applies if a
+//! flow's quantum is at least a packet. Otherwise flows take turns until the first has saved enough: for each of the n
+//! flows, up to one turn less than the longest packet has quanta. That is 43 000 turns for 1000 flows with packets of
+//! 65535 B and quanta of 1500 B. A packet that arrives at a full buffer evicts one packet, or, where the limit is in
+//! bytes, as many as make room for it. No random numbers.
 //!
 //! # Parameters
 //! See [`DrrConfig`].

@@ -3,8 +3,8 @@
 //! # What it does
 //! This is RED with a variable `max_p`. When the average falls below the lower threshold, `max_p` was too large and is
 //! divided. When the average rises above the upper threshold, `max_p` was too small and is multiplied. Both happen once
-//! for each crossing; between the thresholds `max_p` is constant. It thus follows the number of flows without knowing
-//! it. It does not distinguish flows.
+//! for each crossing; between the thresholds `max_p` is constant. It thus adapts to the number of flows without an
+//! estimate of it. It does not distinguish flows.
 //!
 //! # When to use it
 //! Use it to reproduce papers with this scheme, which ns-2 and ns-3 call Feng's Adaptive RED. For new work use `ared`,

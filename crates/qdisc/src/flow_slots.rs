@@ -1,8 +1,8 @@
 //! State for each flow that is present, found by its exact key.
 //!
-//! An open-addressing table of slot numbers over a slab of states. Slots are reused last-freed first, so that which
-//! flow has which slot depends on nothing but the order of calls, and nothing is allocated once the table has grown
-//! to the largest number of flows present at a time.
+//! An open-addressing table of slot numbers over a slab of states. Slots are reused last-freed first, so the slot of a
+//! flow depends only on the order of calls. Nothing is allocated once the table has grown to the largest number of
+//! flows present at a time.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -78,7 +78,7 @@ impl<T: Default> FlowSlots<T> {
         while self.buckets[hole] != slot + 1 {
             hole = self.next(hole);
         }
-        // Whoever was pushed past the hole moves back into it, so that no search ends there too early.
+        // An entry that was pushed past the hole moves back into it, so that no search ends there too early.
         let mut bucket = self.next(hole);
         while let Some(other) = self.buckets[bucket].checked_sub(1) {
             let home = self.home(self.slots[other as usize].0);

@@ -25,22 +25,22 @@
 //! Active Queue Management Algorithm", RFC 8290, 2018. The memory limit is that of Linux.
 //!
 //! # Where we differ
-//! - An indexed heap finds the longest queue in O(log n) instead of a walk over all queues (RFC 8290, section 4.1). Of
-//!   equally long queues the first in the table loses packets.
+//! - An indexed heap finds the longest queue in O(log n) instead of a walk over all queues (RFC 8290, section 4.1).
+//!   Among equally long queues the first in the table loses packets.
 //! - `preset = "linux"` selects four rules of Linux's `sch_fq_codel` in place of the RFC's. Newton's method computes
 //!   the square root (`newton16`). CoDel's rule not to drop with one packet left considers the bytes of all queues
 //!   together, not those of the queue. A new queue that runs empty goes to the old list only if that list has others;
 //!   in the RFC it always does (section 4.2). Packets that a full buffer evicts count as drops of their queue's CoDel.
 //! - `memory_limit` counts the bytes of packets, not the kernel's buffers. Linux's clock of 1.024 µs is not copied.
-//! - The set-associative hash of ns-3 and CAKE is not offered: a flow that found its set full shares a queue, and may
-//!   get one of its own while its packets still wait in the other, which reorders them.
+//! - The set-associative hash of ns-3 and CAKE is not offered. A flow that found its set full shares a queue, and may
+//!   get its own while its packets still wait in the other, which reorders them.
 //!
 //! # Cost
-//! About 110 bytes for each of the `flows` queues, and 12 bytes beside each packet queued. O(log n) a packet with n
-//! queues that hold packets, for the heap, provided that `quantum` is at least a packet; otherwise up to one more round
-//! for each quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others, or, where the
-//! buffer is full by bytes (`memory_limit`, or a `limit` in bytes), as many batches as make room for it. One call may
-//! drop all packets of a queue but the last, as with CoDel. No random numbers.
+//! About 110 bytes for each of the `flows` queues, and 12 bytes per queued packet. O(log n) a packet with n queues that
+//! hold packets, for the heap, provided that `quantum` is at least a packet; otherwise up to one more round for each
+//! quantum of a packet. A packet that finds the buffer full costs at most `drop_batch` others, or, where the buffer is
+//! full by bytes (`memory_limit`, or a `limit` in bytes), as many batches as make room for it. One call may drop all
+//! packets of a queue but the last, as with CoDel. No random numbers.
 //!
 //! # Parameters
 //! See [`FqCodelConfig`].
@@ -86,7 +86,7 @@ pub struct FqCodelConfig {
     /// CoDel's TARGET: acceptable delay of a standing queue, which keeps the link busy. Default: 5 ms (RFC 8290,
     /// section 5.2).
     pub target: Span,
-    /// CoDel's INTERVAL: time for which the delay has to stay above the target before the first drop. Default: 100 ms
+    /// CoDel's INTERVAL: time for which the delay must stay above the target before the first drop. Default: 100 ms
     /// (RFC 8290, section 5.2).
     pub interval: Span,
     /// Maximum packet size: CoDel drops nothing while a queue holds no more than that. Default: 1500 B.

@@ -8,7 +8,7 @@
 //! leaves.
 //!
 //! # When to use it
-//! Use it for nearly equal shares from one FIFO queue, also beside floods, with state only for flows that have packets
+//! Use it for nearly equal shares from one FIFO queue, also against floods, with state only for flows that have packets
 //! queued. Where the flows outnumber the packets in the buffer, losses are high and the shares of slow flows suffer.
 //!
 //! # Example
@@ -127,7 +127,7 @@ struct Flow {
     strikes: u32,
 }
 
-/// What FRED wants done with a packet.
+/// FRED's decision on a packet.
 #[derive(Clone, Copy, PartialEq)]
 enum Decision {
     Accept,

@@ -1,8 +1,8 @@
 //! A discipline from outside Forebay, which knows packets by their numbers.
 //!
-//! A [`GuestDiscipline`] decides; [`GuestQueue`] holds the packets. So no packet can be lost, doubled or made up by
-//! what a guest does: an order about a packet that is not queued is a [`GuestFault`], which the guest is told of, and
-//! from then on the queue is a plain FIFO until the caller ends the run.
+//! A [`GuestDiscipline`] decides; [`GuestQueue`] holds the packets. No packet can therefore be lost, duplicated or
+//! invented by a guest. An order for a packet that is not queued is a [`GuestFault`], which is reported to the guest.
+//! From then on the queue is a plain FIFO until the caller ends the run.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -30,7 +30,7 @@ impl Guest {
     }
 }
 
-/// What a guest wants done with a packet that is queued, named by its number.
+/// A guest's order for a queued packet, named by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Drop it.
@@ -44,7 +44,7 @@ pub enum Order {
 pub enum GuestFault {
     /// No packet of that number is queued.
     NotQueued,
-    /// The packet is to be marked and is not ECN-capable.
+    /// A mark for a packet that is not ECN-capable.
     NotCapable,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for GuestFault {
 pub struct Moment {
     /// The time; never decreases.
     pub now: Time,
-    /// The queue: at an arrival as it stands before it, else as it stands.
+    /// The queue; at an arrival, its state before the packet is added.
     pub backlog: Backlog,
 }
 

@@ -1,4 +1,4 @@
-//! What guests may do to a queue, scripted and at random.
+//! The actions of guests on a queue, scripted and at random.
 
 extern crate std;
 
@@ -13,7 +13,7 @@ use super::*;
 use crate::test_support::{Bench, Labelled, rng};
 use crate::{Ecn, Span};
 
-/// What a scripted guest was told.
+/// A call that a scripted guest received.
 #[derive(Default)]
 struct Notes {
     failed: AtomicBool,

@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn the_salt_goes_into_both_rounds() {
-        // A key equal to the salt makes the first round 0; what the second adds is then its argument.
+        // A key equal to the salt makes the first round 0; the argument of the second round is then its addend.
         let hash = |salt: u64| hash_flow(FlowKey(salt), salt);
         assert_eq!(hash(0), mix(GAMMA));
         for salt in [1_u64, 1 << 31, 1 << 32, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef] {

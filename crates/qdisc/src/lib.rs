@@ -1,9 +1,9 @@
-//! Queue disciplines, one file and one paper each: what decides which packet waits, which goes and which is dropped.
+//! Queue disciplines, one file and one paper each: they decide which packet waits, which goes and which is dropped.
 //!
 //! Pure state machines: the time, the dice and the place where dropped packets go are arguments. There are two seams,
 //! and every discipline implements exactly one:
 //!
-//! - [`Admission`] is a *law in front of one FIFO*: it decides about a packet on arrival, by what it knows of the queue
+//! - [`Admission`] is a *law in front of one FIFO*: it decides about a packet on arrival, from the state of the queue
 //!   and of the flow, and never reorders (drop-tail, RED, FRED, DBL, BLUE, …). Because the order is settled on arrival,
 //!   a simulator can compute the departure at once. [`Fifo`] turns a law into a discipline that holds packets.
 //! - [`Discipline`] holds the packets itself and may reorder, evict or delay them (DRR, WFQ, CHOKe, CoDel, shapers,
@@ -11,19 +11,19 @@
 //!
 //! [`Queue`] is either of the two, as built from a configuration.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
 //! | `admission.rs` | the seam of a law: the arrival's circumstances in, a verdict out |
 //! | `discipline.rs` | the seam of a discipline that holds packets, and the sink of what it drops |
 //! | `queue.rs`, `guest.rs` | either of them as built from a configuration; one from outside this crate |
-//! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | what both see of a packet and of the queue |
+//! | `arrival.rs`, `rate_label.rs`, `backlog.rs` | the input of both: a packet's properties and the queue |
 //! | `fifo.rs`, `line.rs` | the queue behind a law; a link that asks a discipline for packets, without a simulator |
 //! | `timed_fifo.rs`, `random_access_fifo.rs`, `round_robin.rs`, `indexed_heap.rs` | ways to hold packets |
 //! | `flow_slots.rs`, `heavy_hitters.rs`, `hash.rs`, `bucket_placement.rs` | which state belongs to a flow |
 //! | `token_bucket.rs`, `inverse_sqrt.rs`, `class_weight.rs` | parts of several disciplines |
 //! | `config.rs` | queues as a file describes them, with the table of all disciplines |
 //! | `limit.rs`, `memory.rs` | the limit of a queue and checks of parameters; how much memory state takes |
-//! | all others, with their folders | one discipline each; its tests beside it in `*_tests.rs` or in its folder |
+//! | all others, with their folders | one discipline each; its tests next to it in `*_tests.rs` or in its folder |
 //!
 //! # Accounting
 //! For every discipline, at any time: received = dropped on arrival + enqueued, and

@@ -40,12 +40,12 @@ impl Limit {
     }
 }
 
-/// Checks that a probability lies in [0, 1]; NaN does not.
+/// Checks that a probability is in [0, 1]; NaN is not.
 pub(crate) fn check_probability(value: f64, field: &'static str) -> Result<(), ParameterError> {
     require((0.0..=1.0).contains(&value), field, "be between 0 and 1")
 }
 
-/// Checks that the weight of a moving average lies in (0, 1]; NaN does not.
+/// Checks that the weight of a moving average is in (0, 1]; NaN is not.
 pub(crate) fn check_averaging_weight(value: f64, field: &'static str) -> Result<(), ParameterError> {
     require(value > 0.0 && value <= 1.0, field, "be more than 0 and at most 1")
 }

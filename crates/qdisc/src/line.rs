@@ -2,16 +2,15 @@
 //!
 //! Whatever drives a discipline without a simulated network does it with this: the replay of a capture, the measurement
 //! of what a discipline costs. Time is an argument, so the line serves a real clock as well as a recorded one. The
-//! simulator's port (`forebay-engine`, `port.rs`) stays apart: it hands a packet to its link at the start of the
-//! transmission, with a time of arrival in the future, and so never holds the packet on the wire, which is what this
-//! line is about.
+//! simulator's port (`forebay-engine`, `port.rs`) differs: it hands a packet to its link at the start of the
+//! transmission, with a time of arrival in the future. It never holds the packet on the wire, unlike this line.
 
 use crate::{Cx, Discipline, Packet, Rate, Rng, Sink, Span, Time};
 
-/// Who is told what happens at a [`Line`], beside drops and marks.
+/// The observer of events at a [`Line`], in addition to drops and marks.
 pub trait Watcher<P: Packet>: Sink<P> {
-    /// The clock goes to `now`: all that is told until the next call happens then. `queue` has not changed since the
-    /// last event.
+    /// The clock goes to `now`: all events until the next call happen then. `queue` has not changed since the last
+    /// event.
     fn advance(&mut self, _now: Time, _queue: &dyn Discipline<P>) {}
 
     /// `packet` arrives; it is given to the queue next.
@@ -32,7 +31,7 @@ pub trait Watcher<P: Packet>: Sink<P> {
 pub struct Line<P> {
     rate: Rate,
     sending: Option<P>,
-    /// When the transmission ends, or the queue wants to be asked again.
+    /// The end of the transmission, or the time at which to call the queue again.
     next: Option<Time>,
     /// A length in bytes with its transmission time: packets of one length come in rows, and a division is slow.
     transmission: (u32, Span),
@@ -64,8 +63,8 @@ impl<P: Packet> Line<P> {
         self.transmission = (0, Span::from_picoseconds(0));
     }
 
-    /// What was due before `earliest` is due then. A driver that has been late says so in order not to catch up all
-    /// that it has missed.
+    /// A transmission due before `earliest` is due then. A driver that has been late says so in order not to catch up
+    /// all that it has missed.
     #[inline]
     pub fn start_no_earlier(&mut self, earliest: Time) {
         self.next = self.next.map(|next| next.max(earliest));
@@ -182,7 +181,7 @@ mod tests {
         fn mark_ce(&mut self) {}
     }
 
-    /// What happened, in microseconds: the number of a packet sent, or dropped if negative.
+    /// Events in microseconds: the number of a packet sent, or dropped if negative.
     #[derive(Default)]
     struct Log {
         now: Time,
@@ -218,7 +217,7 @@ mod tests {
         Box::new(Fifo::new(Box::new(DropTail::new(&config, Rate::megabits(8), 0).unwrap())))
     }
 
-    /// 8 Mb/s: a byte takes a microsecond. Room for one packet beside the one that is sent.
+    /// 8 Mb/s: a byte takes a microsecond. Room for one packet in addition to the one in transmission.
     #[test]
     fn an_arrival_finds_the_room_that_a_departure_leaves() {
         let (mut queue, mut log, mut rng) = (drop_tail(1), Log::default(), rng());

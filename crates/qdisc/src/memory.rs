@@ -1,4 +1,4 @@
-//! What a discipline's state takes of memory.
+//! The memory of a discipline's state.
 
 use alloc::vec::Vec;
 

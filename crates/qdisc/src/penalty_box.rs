@@ -26,9 +26,9 @@
 //! Shin, "Stochastic Fair BLUE", INFOCOM 2001, section IV-A.
 //!
 //! # Where we differ
-//! - Neither paper gives a complete algorithm. The following is ours: the length of the log, the interval, the number
-//!   of drops that a test requires, the least drop rate for the tests of response and proportion, the box's rate, and
-//!   the rule for leaving the box.
+//! - Neither paper gives a complete algorithm. The following is ours: the length of the log, the interval, the box's
+//!   rate, and the rule for leaving the box. So are the number of drops that a test requires, and the least drop rate
+//!   for the tests of response and proportion.
 //! - The box is a token bucket in front of RED and not a class of a scheduler: all packets stay in one FIFO queue.
 //! - A flow's rate is estimated from its share of the log, as in the first paper; in the box it is measured.
 //! - Packets of flows in the box count neither for the drop rate nor for the log.
@@ -54,8 +54,8 @@ use crate::require;
 use crate::token_bucket::TokenBucket;
 use crate::{Admission, Arrival, DropReason, FlowKey, Offer, ParameterError, Red, RedConfig, Time, Verdict};
 
-/// By how much the drop rate has to have grown for a flow's response to be tested (Floyd and Fall, section on
-/// unresponsive flows).
+/// The growth of the drop rate that triggers the test of a flow's response (Floyd and Fall, section on unresponsive
+/// flows).
 const DROP_RATE_GROWTH: f64 = 4.0;
 
 /// Parameters of RED with penalty box.
@@ -201,7 +201,7 @@ impl Tests {
         1.5 * libm::sqrt(2.0 / 3.0) * self.packet_size / (self.rtt.seconds() * libm::sqrt(drop_rate))
     }
 
-    /// Section on unresponsive flows: what its rate should have fallen to since drops are so much more frequent.
+    /// Section on unresponsive flows: the rate to which it should have fallen since drops are so much more frequent.
     fn responsive_rate(&self, reference: Option<Reference>, drop_rate: f64) -> f64 {
         match reference {
             Some(low) if drop_rate >= DROP_RATE_GROWTH * low.drop_rate => {

@@ -1,11 +1,11 @@
 //! PI: a proportional-integral controller that holds the queue at a reference length.
 //!
 //! # What it does
-//! At a fixed frequency the controller changes the probability with which arriving packets are dropped or marked: by a
-//! term proportional to the excess of the queue over its reference length, and by a term proportional to the growth of
-//! the queue. The probability thus settles at the value that the traffic needs, and the queue at the reference, at any
-//! load; RED's coupling between a longer queue and more drops is gone. The controller is linear and knows neither flows
-//! nor the link. Its two gains have to suit the number of flows, the round-trip time and the link.
+//! At a fixed frequency the controller changes the probability with which arriving packets are dropped or marked. One
+//! term is proportional to the excess of the queue over its reference length, the other to the growth of the queue. The
+//! probability thus settles at the value that the traffic needs, and the queue at the reference, at any load; RED's
+//! coupling between a longer queue and more drops is gone. The controller is linear and has no model of flows or the
+//! link. Its two gains must suit the number of flows, the round-trip time and the link.
 //!
 //! # When to use it
 //! Use it to hold the queue of many long TCP flows at a set length, where their number, their round-trip time and the
@@ -19,8 +19,8 @@
 //! queue.pi.design = { flows = 50, round_trip_time = "100 ms" }
 //! ```
 //!
-//! Set `design` first: the fewest long flows and the longest round-trip time that the link has to cope with. The gains
-//! are computed from them, the link's rate and `mean_packet_size`.
+//! Set `design` first: the fewest long flows and the longest round-trip time on the link. The gains are computed from
+//! them, the link's rate and `mean_packet_size`.
 //!
 //! # Source
 //! C. V. Hollot, V. Misra, D. Towsley and W. Gong, "On Designing Improved Controllers for AQM Routers Supporting TCP
@@ -122,7 +122,7 @@ const FASTEST_LOOP: f64 = 0.5;
 
 impl PiGains {
     /// The gains for a link of this many packets a second (C), this many long TCP flows (N) and their round-trip time
-    /// in seconds (R), all more than zero (the paper's design rule): the controller's zero cancels the pole of TCP's
+    /// in seconds (R), all more than zero. By the paper's design rule, the controller's zero cancels the pole of TCP's
     /// windows, 2N/(R²C), and the loop has gain 1 at that frequency.
     #[must_use]
     pub fn design(packets_per_second: f64, flows: f64, round_trip_s: f64) -> Self {

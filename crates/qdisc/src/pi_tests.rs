@@ -27,7 +27,7 @@ fn tick(number: u64) -> Time {
 #[test]
 fn the_probability_follows_the_published_difference_equation() {
     let mut law = pi(&config());
-    // The queue as it stands at each tick, and what it makes of the probability, by hand.
+    // The queue at each tick, and the resulting probability, by hand.
     for (number, (length, expected)) in
         [(0, 0.0), (100, 0.00181), (300, 0.005_448), (200, 0.003_632)].iter().enumerate()
     {

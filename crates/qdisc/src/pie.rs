@@ -88,8 +88,8 @@ pub struct PieConfig {
     /// yes.
     pub cap_adjustment: bool,
     /// Delay at which PIE becomes active; until then nothing is dropped early and the probability does not change. PIE
-    /// becomes inactive when the probability is 0 and the delay is below half of the target (RFC 8033, section 5.3,
-    /// which uses a third of the buffer instead of the delay used here and in ns-3). Default: always active.
+    /// becomes inactive when the probability is 0 and the delay is below half of the target, as in ns-3 (RFC 8033,
+    /// section 5.3, uses a third of the buffer instead of the delay). Default: always active.
     pub active_threshold: Option<Span>,
     /// Whether ECN-capable packets are marked instead of dropped early (RFC 8033, section 5.1). Default: no.
     pub ecn: bool,
@@ -211,7 +211,7 @@ impl Pie {
         }
     }
 
-    /// RFC 8033, section 4.1: whether congestion is to be signalled by this packet.
+    /// RFC 8033, section 4.1: whether this packet must signal congestion.
     fn signals(&mut self, arrival: &Arrival, offer: &mut Offer<'_>) -> bool {
         let ControllerState { probability, delay_before, burst_allowance, .. } = self.state;
         if !self.active || burst_allowance > Span::ZERO {

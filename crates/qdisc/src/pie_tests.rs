@@ -54,7 +54,7 @@ fn the_probability_decays_by_two_percent_a_tick_while_there_is_no_delay() {
     }
 }
 
-/// What came of a run of ns-3's suite.
+/// The result of a run of ns-3's suite.
 #[derive(Debug, Default)]
 struct Outcome {
     early: u32,
@@ -217,8 +217,8 @@ fn nothing_is_dropped_early_in_a_short_queue() {
     let mut pie = Pie::new(&config, LINK, 0).unwrap();
     let mut rng = rng();
     let arrival = Arrival { len_bytes: 1000, ..Arrival::default() };
-    // Bytes queued, delay at the last tick in microseconds, probability, and whether PIE asks its dice (RFC 8033,
-    // section 4.1): with less than half of the target of 15 ms only from a probability of 0.2 on.
+    // Bytes queued, delay at the last tick in microseconds, probability, and whether PIE draws a random number (RFC
+    // 8033, section 4.1). With less than half of the target of 15 ms, it draws only from a probability of 0.2 on.
     let cases = [
         (3000, 100_000, 1.0, false),
         (3001, 100_000, 1.0, true),

@@ -1,6 +1,6 @@
 //! A FIFO queue from which a packet can be drawn at random and taken out of the middle.
 //!
-//! What is taken leaves a hole, over which a draw passes by drawing again: every packet stays equally likely, exactly.
+//! A removed packet leaves a hole. A draw that hits a hole is repeated, so every packet stays exactly equally likely.
 //! Holes are closed when they outnumber the packets, so that a draw takes at most two tries on average, and closing
 //! costs O(1) for each packet taken.
 
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(counts.iter().sum::<u32>(), draws);
     }
 
-    /// Gives the numbers that it is told to.
+    /// Returns the given numbers.
     struct Script(Vec<u64>);
 
     impl TryRng for Script {
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn draws_that_would_favour_some_are_repeated() {
-        // 2^64 mod 3 = 1: of the 2^64 draws exactly one, 0, has to be thrown away.
+        // 2^64 mod 3 = 1: exactly one of the 2^64 draws, 0, must be discarded.
         assert_eq!(below(&mut Script(vec![0, u64::MAX]), 3), 2);
         assert_eq!(below(&mut Script(vec![1]), 3), 0);
         assert_eq!(below(&mut Script(vec![u64::MAX / 2]), 3), 1);

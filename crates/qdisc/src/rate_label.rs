@@ -10,7 +10,7 @@ use core::num::NonZeroU16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RateLabel(NonZeroU16);
 
-/// The rate whose exponent and mantissa are both zero; its code stands for "no label".
+/// The rate whose exponent and mantissa are both zero; its code means "no label".
 const UNIT_BITS_PER_SECOND: f64 = 1000.0;
 const MANTISSA_BITS: u32 = 5;
 /// Bits that a label's mantissa is shorter than that of a double.
@@ -44,7 +44,7 @@ impl RateLabel {
         self.0.get()
     }
 
-    /// The label with this code; `None` for zero, which stands for "no label", and for codes of more bits.
+    /// The label with this code; `None` for zero, which means "no label", and for codes of more bits.
     #[must_use]
     pub const fn from_code(code: u16) -> Option<Self> {
         match NonZeroU16::new(code) {

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! Set the thresholds first: the average queue settles between them, and the upper one is usually three times the lower
-//! one. `max_probability` has to grow with the number of flows. `gentle = true` avoids dropping every packet just above
+//! one. `max_probability` must grow with the number of flows. `gentle = true` avoids dropping every packet just above
 //! the upper threshold.
 //!
 //! # Source
@@ -35,11 +35,10 @@
 //! - A packet that is dropped while the link is idle does not end the idle period: the average continues to decay with
 //!   time. In ns-2 it would from then on decay by one sample for each arrival.
 //! - A full queue drops after the average and the counter were updated, and resets the counter, as in ns-2.
-//! - Whether an ECN-capable packet is marked is decided by `hard_drop` above the upper threshold, and by
-//!   `max_marking_probability` according to the drop probability. ns-2 2.35 sets the latter to 0.1 (`mark_p_`, with
-//!   `use_mark_p_` on): once `p_b` reaches it, which in gentle mode with a `max_p` of 0.1 is from the upper threshold
-//!   on, ns-2 drops what we would mark. By default there is no such bound here, and everything up to the forced drops
-//!   is marked.
+//! - ECN-capable packets are marked if `hard_drop` permits it above the upper threshold, and `max_marking_probability`
+//!   for the drop probability. ns-2 2.35 sets the latter to 0.1 (`mark_p_`, with `use_mark_p_` on). Once `p_b` reaches
+//!   it, ns-2 drops packets that we would mark. In gentle mode with a `max_p` of 0.1 that is from the upper threshold
+//!   on. By default there is no such bound here, and everything up to the forced drops is marked.
 //!
 //! # Cost
 //! A few numbers, regardless of the number of flows. O(1) a packet, and at most one random number. The average after an
@@ -221,7 +220,7 @@ impl IdleDecay {
     }
 }
 
-/// What RED wants done with a packet that is not for the overflow.
+/// RED's decision on a packet that does not overflow the queue.
 #[derive(Clone, Copy, PartialEq)]
 enum Signal {
     None,
@@ -392,7 +391,7 @@ impl Admission for Red {
         let idle = self.idle_since.is_some();
         let verdict = self.decide(arrival, offer);
         if idle && matches!(verdict, Verdict::Drop(_)) {
-            // The link is as idle as before; what has passed so far has been taken off the average.
+            // The link is as idle as before; the time so far has been subtracted from the average.
             self.idle_since = Some(offer.now);
         }
         verdict

@@ -3,9 +3,10 @@
 //! # What it does
 //! RED's early drops are a sample of the arrivals. RED-PD records them by flow in lists, one for each period. A flow
 //! that is in most of the last lists sends more than a TCP of a target round-trip time would at the present drop rate.
-//! Such a flow is monitored: a filter in front of RED drops its packets with a probability of its own, which is raised
-//! while the flow stays in the lists and lowered when it is in none. A monitored flow whose rate does not fall when its
-//! drop rate rises is unresponsive: its probability rises faster and falls more slowly. All other flows see RED alone.
+//! Such a flow is monitored: a filter in front of RED drops its packets with a separate probability. This probability
+//! rises while the flow stays in the lists and falls when it is in none. A monitored flow whose rate does not fall when
+//! its drop rate rises is unresponsive: its probability rises faster and falls more slowly. All other flows see RED
+//! alone.
 //!
 //! # When to use it
 //! Use it to slow down a few fast flows on a link with RED, with state for those flows only. It needs several periods
@@ -36,7 +37,7 @@
 //! About 240 bytes for each flow that is monitored, listed or was dropped in this period. That is at most `lists` x
 //! `list_entries`, the drops of one period, and the flows whose probability is still being lowered. O(1) a packet on
 //! average (a hash table; when it doubles, one call moves its entries), and at most two random numbers, the filter's
-//! and RED's; O(n log n) at the end of a period for n such flows.
+//! and RED's. The end of a period takes O(n log n) for n such flows.
 //!
 //! # Parameters
 //! See [`RedPdConfig`].
@@ -77,7 +78,7 @@ pub struct RedPdConfig {
     pub target_rtt: Span,
     /// `M`: number of lists of dropped flows, one for each of the last periods; at most 8. Default: 5 (paper).
     pub lists: usize,
-    /// `K`: number of lists that have to contain a flow before it is monitored. Default: 3 (paper).
+    /// `K`: number of lists that must contain a flow before it is monitored. Default: 3 (paper).
     pub lists_to_monitor: usize,
     /// Number of flows in a list: those with the most bytes dropped. Default: 50 (ns-2).
     pub list_entries: usize,
@@ -379,7 +380,7 @@ impl RedPd {
         let hold = self.hold(PERIODS_TO_RAISE);
         for slot in self.known.iter().copied() {
             let flow = &mut self.flows[slot];
-            // Whoever lost nothing in this period, not even to the filter, is left alone.
+            // A flow that lost nothing in this period, not even to the filter, is not changed.
             if flow.lists() < self.lists_to_monitor || flow.dropped == 0 {
                 continue;
             }
@@ -423,7 +424,7 @@ impl RedPd {
         Span::from_picoseconds(sum).max(self.min_change_time)
     }
 
-    /// Length of the next period: as long as K drops of the reference TCP take, over the lists that have to show them.
+    /// Length of the next period: as long as K drops of the reference TCP take, over the lists that must show them.
     fn next_period(&self) -> Span {
         let share = self.lists_to_monitor as f64 / self.lists as f64;
         // A drop rate of 0 gives an infinite epoch.

@@ -317,8 +317,8 @@ fn the_average_decays_with_time_while_an_idle_link_drops_what_arrives() {
     }
     offers.backlog = Backlog::default();
     law.idle(offers.now);
-    // Two arrivals, 1 ms apart, each dropped: 25 transmission times of a mean packet (500 B at 100 Mb/s) go by before
-    // each, so that they decay the average by far more than two samples would.
+    // Two arrivals, 1 ms apart, each dropped: 25 transmission times of a mean packet (500 B at 100 Mb/s) pass before
+    // each. They decay the average by far more than two samples would.
     for _ in 0..2 {
         offers.now += Span::from_milliseconds(1);
         assert!(matches!(offers.offer(&mut law, 1, 1000), Verdict::Drop(_)));

@@ -26,7 +26,7 @@ struct Queue {
     first: u32,
     last: u32,
     backlog: Backlog,
-    /// What it may still send in its turn; it may go below zero by one packet, which the next turn makes good.
+    /// Bytes that it may still send in its turn; it may go below zero by one packet, which the next turn repays.
     allotment: i64,
     previous: u32,
     next: u32,
@@ -42,7 +42,7 @@ const EMPTY: Queue = Queue {
 };
 
 /// Queues that take turns. A queue that gets its first packet joins the end of the round with a full allotment, and
-/// keeps its turn while any of that is left; one that runs empty leaves the round and what it had or owed is forgotten.
+/// keeps its turn while any of that is left. A queue that runs empty leaves the round and loses its credit or debt.
 /// Every change is O(1), and nothing is allocated once the pool has grown to the most packets held at a time.
 #[derive(Clone, Debug)]
 pub(crate) struct RoundRobin<P> {
@@ -74,12 +74,12 @@ impl<P: Packet> RoundRobin<P> {
         }
     }
 
-    /// What all queues hold.
+    /// The packets and bytes of all queues.
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }
 
-    /// What `queue` holds.
+    /// The packets and bytes of `queue`.
     pub fn backlog_of(&self, queue: u32) -> Backlog {
         self.queues[queue as usize].backlog
     }
@@ -128,9 +128,9 @@ impl<P: Packet> RoundRobin<P> {
         self.take(queue, node)
     }
 
-    /// Gives every packet a queue anew, in the order in which they would have been sent: `place` says which for a
-    /// packet among those that have one already, or none for one that goes to `refused`. Packets of an old queue that
-    /// come to the same new queue keep their order.
+    /// Assigns every packet to a queue again, in the order in which they would have been sent. For each packet and the
+    /// queues assigned so far, `place` returns a queue, or none if the packet goes to `refused`. Packets of an old
+    /// queue that come to the same new queue keep their order.
     pub fn rearrange(&mut self, place: impl Fn(&Self, &P) -> Option<u32>, mut refused: impl FnMut(P)) {
         let (mut chain, mut last) = (NONE, NONE);
         while let Some((_, node)) = self.detach_next() {

@@ -2,11 +2,11 @@
 //!
 //! # What it does
 //! Each level of bins has a hash function that assigns every flow to one of its bins. A bin counts the packets that its
-//! flows have in the queue, and keeps a marking probability as BLUE does: it rises when the bin is over its size and
-//! falls when the bin is empty. A packet is marked or dropped with the lowest probability among its bins. A flow that
-//! does not respond drives all its bins to 1; it is thereby identified and held to a fixed rate. Another flow suffers
-//! only if such flows pollute all its bins. Changing the hash functions from time to time keeps that from lasting, and
-//! puts reformed flows on parole. The queue remains one FIFO.
+//! flows have in the queue, and keeps a marking probability as BLUE does. The probability rises when the bin is over
+//! its size and falls when the bin is empty. A packet is marked or dropped with the lowest probability among its bins.
+//! A flow that does not respond drives all its bins to 1; it is thereby identified and held to a fixed rate. Another
+//! flow suffers only if such flows pollute all its bins. Changing the hash functions from time to time keeps that from
+//! lasting, and puts reformed flows on parole. The queue remains one FIFO.
 //!
 //! # When to use it
 //! Use it to limit a few unresponsive flows to a low, fixed rate, with state that does not depend on the number of
@@ -42,15 +42,15 @@
 //!   the bins; here their probabilities are reset as well.
 //! - A bin of the warm-up set rises by `increment` with each packet of an identified flow, and does not fall before it
 //!   is in use. In Linux it follows the packets of the bin, which the limiter keeps few, and so it hardly warms up.
-//! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins tell how many of
-//!   them are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
-//! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24` (its
-//!   `target` of 20 and `max` of 25 packets are reached, not exceeded), `increment = 0.00050354` and `decrement =
-//!   0.000045776` (33 and 3 of 65536 steps), `rate_limit = "120 kbps"` and `burst = "30 KB"` (10 packets a second and
-//!   20 at once), `rate_limit_scope = "linux"`, `parole_time = "0 s"`, `rehash_interval = "600 s"`, and as `limit` the
-//!   interface's `txqueuelen`, usually 1000 packets. We do not copy the rest of it: Linux warms up the second set only
-//!   for the last minute, does not react to a full queue, and drops some of the packets with a probability above one
-//!   half even if they are ECN-capable.
+//! - The fair share of `fair_limit` is the link's rate divided by a count of flows; the polluted bins give the number
+//!   of flows that are held to it. The first estimate comes after one interval; until then `rate_limit` applies.
+//! - Linux's `sch_sfb`, as `tc` configures it, is `levels = 8`, `bins = 16`, `bin_size = 19` and `bin_limit = 24`. (Its
+//!   `target` of 20 and `max` of 25 packets are reached, not exceeded.) Further, it is `increment = 0.00050354` and
+//!   `decrement = 0.000045776` (33 and 3 of 65536 steps), and `rate_limit = "120 kbps"` and `burst = "30 KB"` (10
+//!   packets a second and 20 at once). The rest is `rate_limit_scope = "linux"`, `parole_time = "0 s"`,
+//!   `rehash_interval = "600 s"`, and as `limit` the interface's `txqueuelen`, usually 1000 packets. We do not copy the
+//!   rest of it. Linux warms up the second set only for the last minute and does not react to a full queue. It drops
+//!   some of the packets with a probability above one half even if they are ECN-capable.
 //! - With these values a flood gets 8 to 33 % more here than through a kernel, for a reason that is not known. Among 4
 //!   and 20 TCP flows at 20 Mb/s the flood stays below probability 1, so that the limiter never acts, and even, Poisson
 //!   or bursty packets change its goodput by less than 10 %. A bin's probability only rises from 20 packets on and only
@@ -88,7 +88,7 @@ use crate::{
     hash_flow, uniform,
 };
 
-/// The gauges that tell how many bins of each level stand at probability 1.
+/// The gauges with the number of bins of each level at probability 1.
 pub(crate) const POLLUTED_BINS: [&str; bins::MAX_LEVELS] = [
     "polluted_bins_level_0",
     "polluted_bins_level_1",
@@ -119,7 +119,7 @@ pub fn misclassification_probability(levels: u32, bins: u32, offenders: u64) -> 
 /// The probability `p_m` of a bin.
 type Probability = f64;
 
-/// What figure 1 finds in a packet's bins.
+/// The state of a packet's bins for figure 1.
 #[derive(Clone, Copy, Debug)]
 struct Finding {
     /// The least probability of its bins.
@@ -138,7 +138,7 @@ pub struct Sfb {
     bin_limit: u32,
     increment: f64,
     decrement: f64,
-    /// How many bins have to be past their limit for a drop.
+    /// The number of bins that must be past their limit for a drop.
     full_for_drop: u32,
     parole_time: Span,
     ecn: bool,
@@ -248,7 +248,7 @@ impl Sfb {
     }
 }
 
-/// What is done with a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signal {
     None,

@@ -24,8 +24,8 @@
 //! `queue/sfq.cc`.
 //!
 //! # Where we differ
-//! - "Longest" is in the unit of `limit`. Of equally long buckets the one served most recently loses a packet; among
-//!   those not served since they were last rehashed, the one with the smallest number.
+//! - "Longest" is in the unit of `limit`. Among equally long buckets, the one served most recently loses a packet;
+//!   among those not served since they were last rehashed, the one with the smallest number.
 //! - A change of the hash moves every queued packet to its new bucket at once, in the order in which the packets would
 //!   have been sent, so that flows stay in order. The paper leaves the packets where they are, which may reorder flows.
 //!   The change takes place at the first call at or after each multiple of `perturbation_interval`; intervals without a
@@ -83,9 +83,9 @@ pub struct SfqConfig {
     pub perturbation_interval: Option<Span>,
     /// Whether a full buffer drops the head of the longest bucket instead of its tail. Default: no (paper).
     pub steal_from_head: bool,
-    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest: with
+    /// Whether a full bucket refuses arrivals by ns-2's rule, instead of packets being stolen from the longest. With
     /// `left` packets of room, a bucket takes no more if it holds `left / 2`, or more than `limit / buckets` while
-    /// `left` is below `buckets`. `limit` has to be in packets, and `buckets` no more than it. Default: no.
+    /// `left` is below `buckets`. `limit` must be in packets, and `buckets` no more than it. Default: no.
     pub ns2_admission: bool,
 }
 
@@ -254,7 +254,7 @@ impl<P: Packet> Sfq<P> {
         self.rehash(cx);
     }
 
-    /// Moves each queued packet to its bucket under the hash that is in use now. What a bucket has no room for is
+    /// Moves each queued packet to its bucket under the hash that is in use now. A packet without room in its bucket is
     /// dropped.
     fn rehash(&mut self, cx: &mut Cx<'_, P>) {
         (0..self.buckets).for_each(|bucket| self.longest.remove(bucket));

@@ -14,7 +14,7 @@
 //! queue.sfq_red = { limit = "600 KB", buckets = 60, max_threshold = "8 KB" }
 //! ```
 //!
-//! Set `limit` and `buckets` first: each bucket holds `limit` divided by `buckets`, and the thresholds have to fit into
+//! Set `limit` and `buckets` first: each bucket holds `limit` divided by `buckets`, and the thresholds must fit into
 //! that.
 //!
 //! # Source
@@ -26,8 +26,8 @@
 //! - Neither the paper nor RED says how an empty bucket's average decays on a link that serves others. Here a bucket
 //!   counts as idle from when its last packet leaves, at an even part of the link's rate. (Linux's SFQ with RED does
 //!   not let it decay at all.)
-//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows differently; whether the
-//!   paper's version did is not said, so `placement` offers both.
+//! - The hash does not change, as in the paper. The paper used ns-2, whose SFQ places flows differently; the paper does
+//!   not name the version, so `placement` offers both.
 //!
 //! # Cost
 //! About 200 bytes for each bucket, regardless of the number of flows. O(1) a packet, and at most one random number;
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_dropped_by_its_own_bucket() {
-        // A flood at twice the rate of service beside a flow that has one packet at a time.
+        // A flood at twice the rate of service against a flow that has one packet at a time.
         let config = SfqRedConfig { weight: 0.02, ..SfqRedConfig::default() };
         let mut bench = bench(&config);
         let other =
@@ -379,7 +379,7 @@ mod tests {
                 Some(("max_threshold", "be at most `limit` / `buckets`")),
             ),
             (SfqRedConfig { max_threshold: QueueSize::Bytes(9000), ..default() }, None),
-            // What RED says of a threshold or of its weight holds as it is.
+            // RED's errors about a threshold or its weight apply unchanged.
             (
                 SfqRedConfig { min_threshold: QueueSize::Bytes(8000), ..default() },
                 Some(("max_threshold", "be more than `min_threshold`")),

@@ -2,10 +2,10 @@
 //!
 //! # What it does
 //! Each level of bins has a hash function that assigns every flow to one of its bins. A bin keeps a moving average of
-//! the packets that its flows have in the queue, and a `max_p` of its own, which is doubled when the average rises
-//! above the upper threshold and divided by three when it falls below the lower one. A packet is marked or dropped with
-//! the lowest RED probability among its bins; a flow whose bins all have a `max_p` of 1 is held to a fixed rate. The
-//! paper uses it to show that RED's averages hardly distinguish a flow that does not respond from mere congestion.
+//! the packets that its flows have in the queue, and a `max_p` of its own. This is doubled when the average rises above
+//! the upper threshold and divided by three when it falls below the lower one. A packet is marked or dropped with the
+//! lowest RED probability among its bins; a flow whose bins all have a `max_p` of 1 is held to a fixed rate. The paper
+//! uses it to show that RED's averages hardly distinguish a flow that does not respond from mere congestion.
 //!
 //! # When to use it
 //! Use it to reproduce the SFB paper, which compares with it. For new work use `sfb`, which finds flows that do not
@@ -27,8 +27,8 @@
 //! The paper publishes no algorithm for SFRED, only that each bin keeps a `max_p`. The following is ours:
 //! - RED's thresholds apply to each bin's average: the size of a bin, and a third of it. Above the upper threshold the
 //!   probability of the bin is 1, which replaces SFB's rule for bins over their size; only the buffer limits a burst.
-//! - Probabilities are applied as they are, without RED's count of packets since the last drop: each bin would have to
-//!   keep one, and it would mean nothing for the lowest of several.
+//! - Probabilities are applied as they are, without RED's count of packets since the last drop. Each bin would need
+//!   one, and it would mean nothing for the lowest of several.
 //! - While a bin is empty its average decays as if the bin's share of the link's packets had found it empty.
 //! - A bin starts below its lower threshold, so that `max_p` changes only when a threshold is crossed. It stays between
 //!   0.000001 and 1, so that no number of divisions puts it out of reach.
@@ -135,7 +135,7 @@ impl SfredConfig {
 /// The least `max_p` that a bin can come down to.
 const LEAST_MAX_PROBABILITY: f64 = 1e-6;
 
-/// Where a bin's average was last seen beside the thresholds.
+/// The last position of a bin's average relative to the thresholds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Region {
     Below,

@@ -9,7 +9,7 @@
 //! back.
 //!
 //! # When to use it
-//! Use it to study SRED with hundreds of TCP flows that send alike. With few flows, or beside a flood, it hardly drops
+//! Use it to study SRED with hundreds of TCP flows that send alike. With few flows, or against a flood, it hardly drops
 //! anything early and behaves like `drop_tail`: see below.
 //!
 //! # Example
@@ -30,12 +30,12 @@
 //! - ECN marking in place of early drops is our addition.
 //!
 //! # When it does nothing
-//! Up to 256 flows the drop probability is proportional to the square of their number, so that few flows are hardly
-//! dropped early: `p_zap` is 0.15 (N / 256)^2, on average twice that with hits counted, which is 0.02 % for six equal
-//! flows. The number that counts is one over the sum of the squares of the flows' shares of the arrivals: a flood that
-//! sends most of the packets makes hundreds of flows look like one or two. The buffer then fills as behind drop-tail.
-//! That is the paper's rule, which was made for many TCP flows that send alike. Flows that hardly hit are never dropped
-//! early with more than 15 %, `max_probability`; at a higher load the buffer is full as well.
+//! Up to 256 flows the drop probability is proportional to the square of their number, so packets of few flows are
+//! hardly dropped early. `p_zap` is 0.15 (N / 256)^2, on average twice that with hits counted, which is 0.02 % for six
+//! equal flows. The effective number is one over the sum of the squares of the flows' shares of the arrivals. With a
+//! flood that sends most of the packets, hundreds of flows count as one or two. The buffer then fills as behind
+//! drop-tail. That is the paper's rule, which was made for many TCP flows that send alike. Flows that hardly hit are
+//! never dropped early with more than 15 %, `max_probability`; at a higher load the buffer is full as well.
 //!
 //! # Cost
 //! 24 bytes for each of the `zombies`, regardless of the number of flows. O(1) a packet, and at most three random
@@ -347,7 +347,7 @@ mod tests {
     #[test]
     fn few_flows_are_hardly_dropped_early() {
         // 0.15 (1 / (256 P))^2 (1 + Hit / P), where a packet hits with probability P: twice the first part on average.
-        // Six equal flows, P = 1/6; and five beside one that sends ten times as much, P = (100 + 5) / 15^2.
+        // Six equal flows, P = 1/6; and five with one that sends ten times as much, P = (100 + 5) / 15^2.
         for (heavy, p_hit) in [(1, 1.0 / 6.0), (10, 105.0 / 225.0)] {
             let mut law = sred(&config());
             let mut offers = Offers::new();

@@ -1,4 +1,4 @@
-//! What the unit tests of this crate share: offers to a law without a link, and a port of 100 Mb/s with constant-rate
+//! Shared parts of this crate's unit tests: offers to a law without a link, and a port of 100 Mb/s with constant-rate
 //! sources. The conformance suite, with a packet type and a sink of its own, is in `forebay-testkit`.
 
 use alloc::boxed::Box;

@@ -1,4 +1,4 @@
-//! A FIFO queue that keeps beside each packet when it came, for the disciplines that judge packets by their delay.
+//! A FIFO queue that stores the arrival time of each packet, for disciplines that act on delay.
 
 use alloc::collections::VecDeque;
 
@@ -33,7 +33,7 @@ impl<P: Packet> TimedFifo<P> {
         self.packets.push_back((packet, now));
     }
 
-    /// What is queued.
+    /// The queued packets and bytes.
     pub fn backlog(&self) -> Backlog {
         self.backlog
     }

@@ -1,7 +1,7 @@
 //! A token bucket that never looks at a packet before it is sent.
 //!
-//! Kept as the time at which all that was sent would have gone out at the bucket's rate (the virtual scheduling form of
-//! the generic cell rate algorithm, ITU-T I.371): integer picoseconds, no refill, no rounding that adds up.
+//! The state is the time at which all sent packets would have left at the bucket's rate. This is the virtual scheduling
+//! form of the generic cell rate algorithm (ITU-T I.371): integer picoseconds, no refill, no rounding that adds up.
 
 use crate::{Rate, Span, Time};
 

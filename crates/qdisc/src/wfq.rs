@@ -2,7 +2,7 @@
 //!
 //! # What it does
 //! WFQ simulates a fluid server that serves all backlogged flows at once, each with a share of the link proportional to
-//! its weight (generalised processor sharing, GPS), and sends the packet that this server would finish first. A packet
+//! its weight (generalised processor sharing, GPS). It sends the packet that this server would finish first. A packet
 //! leaves at most one transmission time of the largest packet later than it would there. All flows share one buffer:
 //! when it is full, the last packet of the longest queue makes room. This is the ideal per-flow queueing with which
 //! papers compare.
@@ -31,11 +31,11 @@
 //!
 //! # Cost
 //! An entry for each flow that is backlogged in the fluid system. O(log n) a packet with n such flows (found by a hash
-//! table, on average; when it doubles, one call moves its entries). An arrival may first have to remove several flows
-//! that the fluid system has finished with, each of them once. A packet that arrives at a full buffer evicts one
-//! packet, or, where the limit is in bytes, as many as make room for it. No random numbers. With a thousand flows a
-//! packet costs about twice as much as with DRR, and more than with any other discipline here: there is a heap for what
-//! finishes next in the fluid system, one for what is sent next, and one for the longest queue.
+//! table, on average; when it doubles, one call moves its entries). An arrival may first remove several flows that the
+//! fluid system has finished, each of them once. A packet that arrives at a full buffer evicts one packet, or, where
+//! the limit is in bytes, as many as make room for it. No random numbers. With a thousand flows a packet costs about
+//! twice as much as with DRR, and more than with any other discipline here. One heap has the next finish in the fluid
+//! system, one the next packet to send, and one the longest queue.
 //!
 //! # Parameters
 //! See [`WfqConfig`].
@@ -186,7 +186,7 @@ impl<P: Packet> Wfq<P> {
         }
     }
 
-    /// The link is idle and so is the fluid server, which does the same work: virtual time begins anew.
+    /// The link is idle and so is the fluid server, which does the same work: virtual time restarts.
     fn reset(&mut self) {
         while let Some((_, slot)) = self.fluid.first() {
             self.leave_fluid(slot);

@@ -77,8 +77,8 @@ proptest! {
         }
     }
 
-    /// Shreedhar and Varghese, theorem 2: over any interval in which two flows are busy throughout, what they sent over
-    /// their weights differs by at most a quantum and a longest packet of each (over its weight).
+    /// Shreedhar and Varghese, theorem 2. Over any interval in which two flows are busy throughout, their bytes divided
+    /// by their weights differ by at most a quantum and a longest packet of each (over its weight).
     #[test]
     fn drr_is_fair_to_within_its_bound(
         sizes in prop::collection::vec(prop::array::uniform4(40..=LONGEST), 2..60),
@@ -96,7 +96,7 @@ proptest! {
                 drr.enqueue(packet(id as u64, flow, *len_bytes), &mut cx);
             }
         }
-        // What each flow is ahead of each other, at least and at most so far: the range is what any interval can show.
+        // The lead of each flow over each other, at least and at most so far; the range bounds that of any interval.
         let mut left = [sizes.len(); 4];
         let mut shares = [0.0; 4];
         let mut ahead = [[(0.0_f64, 0.0_f64); 4]; 4];

@@ -17,7 +17,7 @@ use crate::warnings::LONGEST_FRAME_BYTES;
 pub const ORDER_WINDOW_PACKETS: usize = 1 << 16;
 
 const DAY_PS: i128 = 86_400_000_000_000_000;
-/// Later than this no packet arrives: picoseconds are counted in 64 bits, for 213 days, and queues have to drain.
+/// Later than this no packet arrives: picoseconds are counted in 64 bits, for 213 days, and queues must drain.
 const LATEST_PS: i128 = 200 * DAY_PS;
 
 /// A captured packet on its way through a queue.
@@ -229,7 +229,7 @@ impl<'a> Arrivals<'a> {
     /// The next packet in order of time.
     ///
     /// # Errors
-    /// What is wrong with the capture, or that it is out of order by more than [`ORDER_WINDOW_PACKETS`].
+    /// A fault of the capture, or that it is out of order by more than [`ORDER_WINDOW_PACKETS`].
     pub fn next_packet(&mut self) -> Result<Option<CapturedPacket>, ReplayError> {
         while !self.read && self.held.len() < ORDER_WINDOW_PACKETS {
             self.read_one()?;

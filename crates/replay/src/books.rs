@@ -1,4 +1,4 @@
-//! What became of the packets of a replay at one queue, flow by flow.
+//! The fate of the packets of a replay at one queue, flow by flow.
 
 use forebay_engine::{Column, DelayHistogram, Table};
 use forebay_qdisc::{Backlog, Discipline, DropReason, FlowKey, MarkReason, Rate, Sink, Time, Watcher};
@@ -251,8 +251,8 @@ impl Watcher<CapturedPacket> for Books<'_> {
     }
 
     /// Notes the queue's length, and whether the packet's flow has just been classified belligerent. Only a flow's own
-    /// packets get it classified, so that asking for one flow at each arrival misses none; at the end it may be too
-    /// late to ask, because DBL's hash function can change during operation.
+    /// packets get it classified, so a check of one flow at each arrival misses none. A check at the end may be too
+    /// late, because DBL's hash function can change during operation.
     fn arrived(&mut self, queue: &dyn Discipline<CapturedPacket>) {
         let Backlog { packets, bytes } = queue.backlog();
         self.length_max_packets = self.length_max_packets.max(packets);

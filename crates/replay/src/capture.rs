@@ -16,7 +16,7 @@ use crate::error::CaptureError;
 use crate::record::{RECORD_MAGIC, RecordReader};
 
 const PICOSECONDS_PER_SECOND: u128 = 1_000_000_000_000;
-/// What is read at once, and the usual size of the buffer.
+/// The size of a read, and the usual size of the buffer.
 const BUFFER_BYTES: usize = 1 << 18;
 /// No block is longer: a larger length field is damage. (libpcap writes packets of at most 256 KiB.)
 const MAX_BLOCK_BYTES: usize = 1 << 24;
@@ -42,7 +42,7 @@ pub struct CapturedFrame {
     pub class: u8,
     /// Number of the interface by which it was captured, within its section of the file.
     pub interface: u16,
-    /// What its bytes begin with: a number of the registry of link types.
+    /// The type of its first header: a number of the registry of link types.
     pub link_type: u16,
     /// Where in its bytes the IP header begins, if there is one.
     pub ip_at: Option<u16>,
@@ -78,7 +78,7 @@ struct Blocks<'a> {
     empty: u64,
 }
 
-/// What the blocks so far say about those to come.
+/// Information in the blocks so far about later ones.
 enum Format {
     Pcap(Interface),
     Pcapng { big_endian: bool, interfaces: Vec<Interface> },
@@ -111,7 +111,7 @@ impl Place {
     }
 }
 
-/// What came of asking for the next block.
+/// The result of a request for the next block.
 enum Step {
     Block(usize, Option<CapturedFrame>),
     Refill,
@@ -200,7 +200,7 @@ impl<'a> CaptureReader<'a> {
     /// does when the tool that wrote it was killed, its end is there: see [`CaptureReader::ended_early`].
     ///
     /// # Errors
-    /// What is wrong with the file at this place. There is no going on after an error.
+    /// The fault of the file at this place. There is no going on after an error.
     pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
         if self.ended_early.is_some() {
             return Ok(None);
@@ -329,7 +329,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// What a block that holds a packet has of it; nothing of other blocks.
+/// The packet of a block; nothing for other blocks.
 fn bytes_of<'b>(block: &'b PcapBlockOwned<'_>) -> &'b [u8] {
     match block {
         PcapBlockOwned::Legacy(packet) => packet.data,
@@ -472,8 +472,8 @@ fn peek<R: Read>(mut reader: R) -> Result<(Vec<u8>, Peeked<R>), CaptureError> {
     }
 }
 
-/// Reads until the buffer is full, as pcap-parser expects of its first read. What is read before an error is handed
-/// over first; the error itself goes to `error`, because pcap-parser forgets it.
+/// Reads until the buffer is full, as pcap-parser expects of its first read. Data read before an error is handed over
+/// first; the error itself goes to `error`, because pcap-parser drops it.
 struct FillingReader<R> {
     reader: R,
     pending: Option<io::Error>,

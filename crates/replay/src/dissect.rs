@@ -13,8 +13,8 @@ use forebay_qdisc::{Ecn, FlowKey, hash_flow};
 use link_layers::{Carried, Unseen, carried};
 pub(crate) use link_layers::{added_bytes, carries_no_ip};
 
-/// What packets have in common that belong to one flow. Tags, labels and other headers before IP do not count; tunnels
-/// within IP are not looked into.
+/// The common fields of packets of one flow. Tags, labels and other headers before IP do not count; tunnels within IP
+/// are not looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FlowIdentity {
     /// The five-tuple.
@@ -126,7 +126,7 @@ impl fmt::Display for FlowIdentity {
     }
 }
 
-/// What a queue wants to know of a frame, by its headers.
+/// The properties of a frame for a queue, from its headers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers {
     /// Its flow: the [`FlowIdentity::key`] of what [`identify`] finds.
@@ -205,7 +205,7 @@ impl LinkType {
     }
 }
 
-/// Reads the headers of a frame, of which the end may be cut off. What cannot be read leaves the packet in the flow of
+/// Reads the headers of a frame, of which the end may be cut off. An unreadable header leaves the packet in the flow of
 /// its EtherType.
 #[must_use]
 #[inline]
@@ -292,8 +292,7 @@ fn ports(payload: &[u8]) -> Option<(u16, u16)> {
 }
 
 /// Sets the ECN codepoint of the IP header at `ip_at` ([`Headers::ip_at`]) to CE (RFC 3168, section 5). An IPv4
-/// header's checksum is mended by the difference (RFC 1624, equation 3), so that one which was wrong before stays
-/// wrong.
+/// header's checksum is updated by the difference (RFC 1624, equation 3), so a wrong checksum stays wrong.
 pub fn mark_ce(frame: &mut [u8], ip_at: u16) {
     let Some(header) = frame.get_mut(usize::from(ip_at)..) else { return };
     match header {

@@ -1,4 +1,4 @@
-//! What can be wrong with a capture, or with its replay.
+//! Errors of a capture, or of its replay.
 
 use std::io;
 
@@ -10,7 +10,7 @@ pub enum CaptureError {
     Read {
         /// How much had been read.
         offset: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Nothing is in the file.
@@ -36,7 +36,7 @@ pub enum CaptureError {
         /// Packets before it.
         packets: u64,
     },
-    /// The record ends within an entry, as it does when whoever wrote it was killed.
+    /// The record ends within an entry, for example because its writer was killed.
     #[error(
         "byte {offset} (arrivals before it: {packets}): the record ends within the entry that starts here; \
          record again"
@@ -54,7 +54,7 @@ pub enum CaptureError {
         offset: u64,
         /// Packets before it.
         packets: u64,
-        /// What is wrong.
+        /// The fault.
         problem: String,
     },
     /// The file is sound, but holds what is not read.
@@ -64,9 +64,9 @@ pub enum CaptureError {
         offset: u64,
         /// Packets before it.
         packets: u64,
-        /// What is not supported.
+        /// The unsupported feature.
         problem: String,
-        /// What to do about it.
+        /// The remedy.
         remedy: &'static str,
     },
 }
@@ -92,7 +92,7 @@ pub enum ReplayError {
     /// The capture cannot be read.
     #[error(transparent)]
     Capture(#[from] CaptureError),
-    /// The capture is not in order of time, by more than is mended.
+    /// The capture is not in order of time, by more than can be corrected.
     #[error(
         "packet {packet} is earlier than a packet {window} packets before it; \
          sort the capture first, for example with `reordercap IN OUT`"

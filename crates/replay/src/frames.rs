@@ -155,7 +155,7 @@ impl<'a> Outputs<'a> {
         frames.release(packet.slot);
     }
 
-    /// What went wrong since the last call, if anything did.
+    /// The error since the last call, if any.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.error.take()
     }

@@ -1,18 +1,17 @@
 //! Real packets through queues: a capture is replayed into one port, or into several side by side.
 //!
 //! # What it does
-//! [`replay`] reads a capture once, lets its packets arrive at a port at the times at which they were captured, and
-//! sends them at the port's rate through a queue discipline: the same code that the simulator runs, with
-//! [`CapturedPacket`] for its packet. Of several disciplines each has a port of its own, to which the same packets
-//! come. Per flow and queue it tells what was dropped and why, what was marked, how long packets took from their
-//! arrival until their last bit had left, and when the discipline classified the flow belligerent; per queue, how all
-//! this went over time. What was let through, and what was dropped, can be written as captures.
+//! [`replay`] reads a capture once. Its packets arrive at a port at the times of the capture, and leave at the port's
+//! rate through a queue discipline. The code is the simulator's, with [`CapturedPacket`] for its packet. Of several
+//! disciplines each has a port of its own, to which the same packets come. Per flow and queue it reports drops with
+//! their reasons, marks, and the delays of packets from their arrival until their last bit had left. It also reports
+//! when the discipline classified the flow belligerent, and, per queue, all this over time. Delivered and dropped
+//! packets can be written as captures.
 //!
 //! Captures are pcap or pcapng, plain or in gzip, of Ethernet, 802.11, PPP, Linux cooked, loopback or raw IP
-//! interfaces. Tags and labels before IP are skipped. The length of a packet is its original length, whatever the
-//! snaplen kept of it, without a radiotap header; the flow is the
-//! five-tuple, the class the DSCP, the input port the interface of a pcapng file. From bytes to a flow key it is
-//! [`dissect()`] alone, which knows nothing of captures.
+//! interfaces. Tags and labels before IP are skipped. The length of a packet is its original length, regardless of the
+//! snaplen, without a radiotap header. The flow is the five-tuple, the class the DSCP, the input port the interface of
+//! a pcapng file. From bytes to a flow key it is [`dissect()`] alone, which knows nothing of captures.
 //!
 //! A record of arrivals, which `forebay live record` writes ([`RecordWriter`] describes the format), is replayed like a
 //! capture; its lengths include the framing that the port counted.
@@ -66,7 +65,7 @@ use series::{MOST_ROWS_ASKED_FOR, SeriesBook};
 /// Packets between two calls of the function that may stop a replay.
 const PACKETS_A_CALL: u64 = 1_024;
 
-/// What of a capture is replayed, and with which dice.
+/// The replayed part of a capture, and its random stream.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplayOptions {
     /// Only packets to this address: captures hold both directions, a port sends one. `None` takes all packets.
@@ -98,7 +97,7 @@ pub struct ReplayedQueue<'a> {
     pub dropped_to: Option<Box<dyn Write + 'a>>,
 }
 
-/// What a replay leaves behind. Times count from the capture's first packet.
+/// The results of a replay. Times count from the capture's first packet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReplayResult {
     /// Rate of the port in bits per second.
@@ -124,14 +123,14 @@ pub struct ReplayResult {
     pub packets_cut: u64,
     /// Packets that may carry IP, but show no IP header: all of an EtherType are one flow.
     pub packets_opaque: u64,
-    /// What the replay left out, or did otherwise than its user may expect.
+    /// Omissions and unexpected behaviour of the replay.
     pub warnings: Vec<Warning>,
-    /// One row for each flow at each queue, in the order of queues and of first arrival: `queue`, `flow` (text),
-    /// `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a column for
-    /// each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and `delivered_bps`
-    /// (over the time from the flow's first to its last arrival), `delay_mean_s`, `delay_p50_s`, `delay_p99_s`,
-    /// `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none), `classified_at_s` (belligerent for the first
-    /// time; NaN: never), and what else the discipline tells of a flow at the end.
+    /// One row for each flow at each queue, in the order of queues and of first arrival. The columns are `queue`,
+    /// `flow` (text), `packets`, `bytes`, `packets_delivered`, `bytes_delivered`, `packets_dropped`, `bytes_dropped`, a
+    /// column for each drop reason (`dropped_overflow`, …), `packets_marked`, `packets_cut`, `offered_bps` and
+    /// `delivered_bps` (over the time from the flow's first to its last arrival). Further columns are `delay_mean_s`,
+    /// `delay_p50_s`, `delay_p99_s`, `delay_max_s`, `first_s`, `last_s`, `last_drop_s` (NaN: none), `classified_at_s`
+    /// (belligerent for the first time; NaN: never), and the discipline's gauges of a flow at the end.
     pub flows: Table,
     /// One row a queue: `queue`, `discipline`, `packets_arrived`, `packets_delivered`, `packets_dropped`,
     /// `packets_marked`, `bytes_dropped`, drops by reason, `length_max_packets`, `length_max_bytes`,
@@ -145,20 +144,20 @@ pub struct ReplayResult {
     pub series: Vec<Series>,
 }
 
-/// What separates the flow hashes of a replay's queues from those of other seeds.
+/// The salt that separates the flow hashes of a replay's queues from those of other seeds.
 #[must_use]
 pub fn salt(seed: u64) -> u64 {
     stream(seed, "replay/salt").next_u64()
 }
 
-/// The random stream of the discipline in each of a replay's queues, and in those of whoever wants the same decisions.
+/// The random stream of the discipline in each of a replay's queues, and in others that must make the same decisions.
 #[must_use]
 pub fn dice(seed: u64) -> Pcg64Mcg {
     stream(seed, "replay/queue")
 }
 
 /// Replays a capture into ports of `rate`, one for each queue. `control` is called now and then, and answers whether to
-/// go on. Equal seeds give a queue equal results, whatever queues are beside it.
+/// go on. Equal seeds give a queue equal results, whatever other queues there are.
 ///
 /// # Errors
 /// A capture that cannot be read or holds nothing to replay, an output that cannot be written, books that do not
@@ -288,7 +287,7 @@ impl<'a> Port<'a> {
         line.arrive(packet, packet.time, &mut **queue, rng, books);
     }
 
-    /// What went wrong so far, which no call could return.
+    /// The error so far that no call could return.
     fn check(&mut self) -> Result<(), ReplayError> {
         if self.books.series.is_full() {
             return Err(ReplayError::IntervalTooShort { most: MOST_ROWS_ASKED_FOR });

@@ -1,4 +1,4 @@
-//! Records of arrivals: what a queue has to know of each packet, and nothing of its bytes. A few bytes an arrival
+//! Records of arrivals: the properties of each packet for a queue, and nothing of its bytes. A few bytes an arrival
 //! instead of a whole packet, so that a night's traffic of a busy port is a file that can be kept and replayed.
 //!
 //! # Format
@@ -7,7 +7,7 @@
 //!
 //! Header, 16 bytes:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | 0-3 | magic `46 42 52 41`, "FBRA" |
 //! | 4 | version: 1 |
@@ -16,7 +16,7 @@
 //!
 //! Each entry begins with a tag. With the top bit clear it is an arrival:
 //!
-//! | bits of the tag | what |
+//! | bits of the tag | contents |
 //! |---|---|
 //! | 0-1 | ECN, as in an IP header (RFC 3168): 0 not capable, 1 ECT(1), 2 ECT(0), 3 CE |
 //! | 2, `NEW_FLOW` | the flow's first arrival: its identity follows |
@@ -27,7 +27,7 @@
 //!
 //! Then, in this order and only where the tag says so:
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
 //! | varint | nanoseconds since the arrival before, or since the start; always there |
 //! | varint | the flow's number: flows are numbered from 0 in the order of their identities in the file |
@@ -35,10 +35,10 @@
 //! | 1 | DSCP |
 //! | varint | length in bytes, framing included, 1 to 2^24 |
 //!
-//! An identity begins with its kind: 0 is followed by the EtherType (2 bytes, little-endian); 1 by the IP protocol (1
-//! byte), the sender's address and port, the receiver's address and port; 2 by the IP protocol, the sender's address
-//! and the receiver's. An address is its IP version (1 byte, 4 or 6) and its 4 or 16 bytes in network order; a port
-//! has 2 bytes, little-endian.
+//! An identity begins with its kind: 0 is followed by the EtherType (2 bytes, little-endian). Kind 1 is followed by the
+//! IP protocol (1 byte), the sender's address and port, the receiver's address and port. Kind 2 is followed by the IP
+//! protocol, the sender's address and the receiver's. An address is its IP version (1 byte, 4 or 6) and its 4 or 16
+//! bytes in network order; a port has 2 bytes, little-endian.
 //!
 //! With the top bit set a tag is one of two: `80`, followed by a varint: so many packets have arrived here that were
 //! not recorded. `81`: flows are forgotten, and numbered from 0 again. The writer does so before it would have more
@@ -287,7 +287,7 @@ impl<'a> RecordReader<'a> {
     /// The next arrival; `None` at the end.
     ///
     /// # Errors
-    /// What is wrong with the file at this place.
+    /// The fault of the file at this place.
     pub fn next_frame(&mut self) -> Result<Option<CapturedFrame>, CaptureError> {
         loop {
             self.entry_at = self.offset;

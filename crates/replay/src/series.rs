@@ -1,8 +1,8 @@
 //! A queue over time: means, extremes and counts for each of equal intervals.
 //!
-//! A capture is read once and its length is not known before. So the interval is short at first, and whenever there are
-//! [`MOST_ROWS`] of them, twos and then fives are put together: the interval stays a round number, and there are some
-//! hundreds of rows whether the capture lasts a millisecond or a day.
+//! A capture is read once and its length is not known before. The interval is short at first. Whenever there are
+//! [`MOST_ROWS`] of them, twos and then fives are merged, so the interval stays a round number. There are a few hundred
+//! rows whether the capture lasts a millisecond or a day.
 
 use forebay_engine::Series;
 use forebay_qdisc::{Backlog, Rate, Span, Time};
@@ -15,7 +15,7 @@ const FIRST_INTERVAL: Span = Span::from_microseconds(1);
 /// This many intervals are kept at most if their length was asked for.
 pub const MOST_ROWS_ASKED_FOR: usize = 1_000_000;
 
-/// What happened in one interval. All of it can be added up.
+/// The counters of one interval. All of it can be added up.
 #[derive(Clone, Copy, Default)]
 struct Row {
     /// Packets waiting, integrated over time.
@@ -196,8 +196,8 @@ impl SeriesBook {
         (sum.packet_ps as f64 / picoseconds, sum.byte_ps as f64 / picoseconds)
     }
 
-    /// The series of the queue named `name`, at the end. What is left after the last whole interval is an interval of
-    /// its own, or part of the one before if it is shorter than a half. Means and rates are over its real length.
+    /// The series of the queue named `name`, at the end. The rest after the last whole interval is a separate interval,
+    /// or part of the one before if it is shorter than a half. Means and rates are over its real length.
     pub fn series(&mut self, name: &str, gauges: &Gauges<'_>) -> Vec<Series> {
         let start = Time::ZERO
             .saturating_add(Span::from_picoseconds(self.interval.picoseconds().saturating_mul(self.rows.len() as u64)));

@@ -2,7 +2,8 @@
 
 use forebay_engine::{Column, Table};
 
-/// The rows of all tables, one table after the other. What only some disciplines have is NaN in the others' rows.
+/// The rows of all tables, one table after the other. Values that only some disciplines have are NaN in the others'
+/// rows.
 pub fn stacked(tables: Vec<Table>) -> Table {
     let mut rows = 0;
     let mut all = Table::default();

@@ -1,4 +1,4 @@
-//! What is read from captures and from frames.
+//! Reading of captures and of frames.
 
 use etherparse::PacketBuilder;
 use forebay_qdisc::{Ecn, Time};

@@ -1,4 +1,4 @@
-//! What a replay warns of, and what it leaves out.
+//! Warnings and omissions of a replay.
 
 use forebay_qdisc::{DropTail, DropTailConfig, Fifo};
 use forebay_units::QueueSize;
@@ -156,7 +156,7 @@ fn pauses_that_time_holds_are_kept_and_many_are_shortened() {
     assert!(error.contains("`editcap -r IN OUT 1-201`"), "{error}");
 }
 
-/// What comes out keeps the times of the capture, on both sides of a pause that the replay shortens.
+/// The output keeps the times of the capture, on both sides of a pause that the replay shortens.
 #[test]
 fn captures_written_after_a_shortened_pause_have_the_times_of_the_capture() {
     let frame = udp_frame(1, 2, &[0; 58]);

@@ -1,4 +1,4 @@
-//! What a replay did not do as its user may expect.
+//! Unexpected behaviour of a replay.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ const MOST_KINDS: usize = 3;
 pub struct Warning {
     /// The effect, with the number of packets.
     pub text: String,
-    /// What the user can do.
+    /// The remedy for the user.
     pub remedy: String,
 }
 

@@ -14,7 +14,7 @@ use forebay_units::Span;
 /// Pairs of a key path and a value.
 type Settings = Vec<(String, String)>;
 
-/// What is run: the name of each run, the scenario's text, and what is set in it.
+/// The runs: the name of each, the scenario's text, and its overrides.
 struct Variant {
     name: String,
     text: String,

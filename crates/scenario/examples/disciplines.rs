@@ -1,4 +1,4 @@
-//! CPU time of every discipline for each packet, at 16, 1000 and 100 000 flows: what `make bench` shows. Prints a JSON
+//! CPU time of every discipline for each packet, at 16, 1000 and 100 000 flows, as shown by `make bench`. Prints a JSON
 //! document. `cargo run --release --example disciplines -- [NAME…]` measures only those named.
 //!
 //! Every discipline of the catalogue is measured with its default parameters at a port of 100 Mb/s that is offered 1.2

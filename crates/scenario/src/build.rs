@@ -132,8 +132,8 @@ fn link_spec(
     })
 }
 
-/// By queue, the flows whose gauges there are to be sampled: named one by one or by their group. Only queues that are
-/// asked for are in it, so that the others, which may be as many as there are flows, cost nothing.
+/// By queue, the flows whose gauges are sampled there: named one by one or by their group. Only queues that are asked
+/// for are in it, so that the others, which may be as many as there are flows, cost nothing.
 fn watched_flows<'a>(layout: &Layout, scenario: &'a ScenarioSpec) -> BTreeMap<&'a str, Vec<u32>> {
     let mut names: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for gauges in scenario.probes.iter().flat_map(|probes| &probes.flow_gauges) {

@@ -1,4 +1,4 @@
-//! What can be listed and explained: disciplines, schedulers, schemes of congestion management, transports and
+//! The choices to list and explain: disciplines, schedulers, schemes of congestion management, transports and
 //! topologies, each with its parameters.
 //!
 //! Nothing is written twice: a discipline's text is the opening comment of its source file, its parameters are those of
@@ -26,7 +26,7 @@ pub struct Choice {
     pub summary: String,
     /// Headings and texts, in Markdown: "What it does", "When to use it", "Example".
     pub sections: Vec<(String, String)>,
-    /// What can be set.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
 }
 
@@ -37,7 +37,7 @@ impl Choice {
         self.section("When to use it").map(first_sentence)
     }
 
-    /// What it keeps in memory, in one sentence, if its manual says so.
+    /// Its memory, in one sentence, if its manual has one.
     #[must_use]
     pub fn state(&self) -> Option<&str> {
         self.section("Cost").map(first_sentence)
@@ -57,13 +57,13 @@ fn first_sentence(text: &str) -> &str {
 pub struct Parameter {
     /// Its key; below a table `table.key`, below a list of tables `list[].key`.
     pub name: String,
-    /// What it takes, in words: `"time"`, `"number"`, `"true or false"`.
+    /// Its values, in words: `"time"`, `"number"`, `"true or false"`.
     pub takes: String,
     /// Its default as TOML; `None` if it must be given or is absent by default.
     pub default: Option<String>,
     /// Whether it must be given.
     pub required: bool,
-    /// What it means.
+    /// Its meaning.
     pub description: String,
 }
 
@@ -191,8 +191,8 @@ fn described<Of: JsonSchema, T: JsonSchema>(kind: &'static str, name: &str, exam
     Choice { kind, name: name.to_owned(), group: None, summary, sections, parameters: parameters(T::json_schema) }
 }
 
-/// Summary and sections of a source file's opening comment. The section on parameters only refers to the type: what it
-/// would say is in [`Choice::parameters`].
+/// Summary and sections of a source file's opening comment. The section on parameters only refers to the type: its
+/// contents are in [`Choice::parameters`].
 fn manual(source: &str) -> (String, Vec<(String, String)>) {
     let comment = source.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim_end);
     let mut summary = String::new();
@@ -309,7 +309,7 @@ fn toml_text(value: &Value) -> String {
     toml::Value::try_from(value).map_or_else(|_| value.to_string(), |value| value.to_string())
 }
 
-/// What a schema takes, in words.
+/// The values of a schema, in words.
 fn takes(schema: &Value, definitions: &Map<String, Value>) -> String {
     if let Some(reference) = schema.get("$ref").and_then(Value::as_str) {
         let name = reference.rsplit('/').next().unwrap_or(reference);
@@ -365,7 +365,7 @@ const NAMED: &[(&str, &str)] = &[
     ("CongestionManagement", "scheme"),
 ];
 
-/// What a named type takes.
+/// The values of a named type.
 fn named(name: &str, definitions: &Map<String, Value>) -> String {
     match NAMED.iter().find(|(named, _)| *named == name) {
         Some((_, words)) => (*words).to_owned(),

@@ -1,4 +1,4 @@
-//! What a discipline itself costs: CPU time for each packet, measured apart from the simulator.
+//! The cost of a discipline: CPU time for each packet, measured apart from the simulator.
 //!
 //! A loop offers packets of many flows at random times (a Poisson process) and takes a packet whenever the line is
 //! free, as a port does. Flows and gaps are drawn beforehand, so that the loop adds only a few nanoseconds; they are
@@ -24,14 +24,14 @@ const GAPS: usize = 1 << 12;
 /// Passes that are timed. The least counts: whatever else ran on the machine can only have added to the others.
 const PASSES: usize = 5;
 
-/// What is offered to a queue.
+/// The load offered to a queue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
     /// How often each flow's packets come, relative to the others'.
     pub flow_weights: Vec<f64>,
     /// Length of every packet.
     pub packet_bytes: u32,
-    /// What is offered, as a multiple of the line's rate.
+    /// The offered load, as a multiple of the line's rate.
     pub load: f64,
 }
 
@@ -43,7 +43,7 @@ impl Workload {
     }
 }
 
-/// What was measured of a queue under a [`Workload`].
+/// The measurements of a queue under a [`Workload`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
     /// CPU time for each packet offered: its enqueue or drop, and its part of the dequeues.

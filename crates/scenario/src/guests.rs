@@ -1,4 +1,4 @@
-//! Disciplines that a scenario names and Forebay does not have: whoever runs the scenario makes them.
+//! Disciplines that a scenario names and Forebay does not have: the caller that runs the scenario creates them.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,7 @@ pub trait Guests {
     /// The guest for that place; `None` if it cannot be made, for a reason that the maker keeps.
     fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest>;
 
-    /// What results call the discipline.
+    /// The discipline's name in results.
     fn name(&self, queue: &PythonQueue) -> String;
 }
 

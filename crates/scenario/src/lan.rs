@@ -14,11 +14,11 @@ pub struct Lan<'a> {
     pub switches: Vec<LanSwitch<'a>>,
     /// Names of the nodes.
     pub nodes: Vec<&'a str>,
-    /// What joins switches and nodes.
+    /// The links between switches and nodes.
     pub cables: Vec<Cable<'a>>,
     /// Properties of the adapter of every node.
     pub adapter: &'a Adapter,
-    /// What tells sources to slow down.
+    /// The scheme that signals sources to slow down.
     pub congestion_management: Option<&'a CongestionManagement>,
     /// Periods in which a port or a node is slower than its link.
     pub service: &'a [Service],
@@ -28,7 +28,7 @@ pub struct Lan<'a> {
     stops_classes: bool,
 }
 
-/// What is known of a node or a switch of a [`Lan`].
+/// A node or a switch of a [`Lan`].
 #[derive(Clone, Debug, Default)]
 struct Station<'a> {
     /// The properties of a switch.
@@ -53,7 +53,7 @@ pub struct LanSwitch<'a> {
 pub struct Cable<'a> {
     /// Its index among the links of a graph, if it is of one.
     pub link: Option<usize>,
-    /// Who is at its ends.
+    /// Its ends.
     pub ends: [&'a str; 2],
     /// Its rate, in each direction.
     pub rate: Rate,

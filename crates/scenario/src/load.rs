@@ -7,7 +7,7 @@ use crate::expand::expand;
 use crate::schema::ScenarioSpec;
 use crate::validate::validate;
 
-/// What messages call a scenario.
+/// The word for a scenario in messages.
 pub(crate) const SCENARIO: Kind = Kind {
     name: "scenario",
     override_example: "flows.tcp.count=10",
@@ -83,7 +83,7 @@ impl Scenario {
         &self.spec
     }
 
-    /// The scenario as TOML text with its overrides in it, for the record beside the results.
+    /// The scenario as TOML text with its overrides, for storage with the results.
     #[must_use]
     pub fn to_toml(&self) -> String {
         self.written.to_toml()

@@ -1,8 +1,8 @@
 //! How much memory a run takes, estimated before it takes any.
 //!
 //! Each part of a network takes a constant that was measured; `tests/memory.rs` runs scenarios of all kinds and
-//! compares. The number of parts follows from the scenario. What may wait in buffers follows from the windows of the
-//! flows, the limits of the queues and the rates of the sources.
+//! compares. The number of parts follows from the scenario. The data in buffers is bounded by the windows of the flows,
+//! the limits of the queues and the rates of the sources.
 
 mod waiting;
 
@@ -19,7 +19,7 @@ use crate::schema::{
 
 /// The program with its libraries.
 const PROGRAM: f64 = 8e6;
-/// Both ends of a flow, its way, its books, its results and its name. What it has in flight comes on top.
+/// Both ends of a flow, its way, its books, its results and its name. Its data in flight is added.
 const TCP_FLOW: f64 = 2_300.0;
 const UDP_FLOW: f64 = 1_700.0;
 const CELL_FLOW: f64 = 1_300.0;
@@ -28,12 +28,13 @@ const FRAME_FLOW: f64 = 1_500.0;
 const LINK: f64 = 400.0;
 /// A queue with its books and results, but for its discipline's state.
 const QUEUE: f64 = 1_100.0;
-/// What a queue has for each flow, in both directions, from the first to the last that it has seen; and the row of
+/// The memory of a queue for each flow, in both directions, from the first to the last that it has seen, and the row of
 /// results of a flow that it has seen.
 const ROW: f64 = 160.0;
 const RESULT_ROW: f64 = 100.0;
-/// A packet on its way, in rings that double as they grow: of a window, which is on several links at once, or of an
-/// Ethernet; and one of a source that does not wait for answers, in flight or waiting for a slower link.
+/// A packet on its way, in rings that double as they grow. It is part of a window, which is on several links at once,
+/// or of an Ethernet. Or it comes from a source that does not wait for answers, and is in flight or waits for a slower
+/// link.
 const PACKET_ON_ITS_WAY: f64 = 90.0;
 const PACKET_SENT_UNASKED: f64 = 35.0;
 /// A switch of an Ethernet, or an adapter, with its links; and what each has for any flow of the network.
@@ -48,7 +49,7 @@ const FLOW_GAUGES: f64 = 3.0;
 /// A trace with its buffer.
 const TRACE: f64 = 10_000.0;
 
-/// What takes memory, and how much in bytes.
+/// The users of memory, with their bytes.
 struct Part {
     what: String,
     bytes: f64,
@@ -143,7 +144,7 @@ fn flows(spec: &ScenarioSpec) -> [(&'static str, f64, f64); 4] {
 /// Queues that are alike.
 struct Queues {
     count: f64,
-    /// How many flows each sees, and how many lie between the first and the last of them.
+    /// How many flows each sees, and how many are between the first and the last of them.
     flows: f64,
     span: f64,
     state_bytes: f64,
@@ -151,7 +152,7 @@ struct Queues {
 }
 
 impl Queues {
-    /// Of this many links with this queue; `None` if it is not described.
+    /// For this many links with this queue; `None` if it is not described.
     fn of_link(link: &LinkSpec, count: f64, (flows, span): (f64, f64)) -> Option<Self> {
         let (state_bytes, gauges) = measured(link.queue.as_deref()?, link.rate);
         Some(Self { count, flows, span, state_bytes, gauges })

@@ -1,4 +1,4 @@
-//! What the types alone cannot refuse: values out of bounds, and values that do not go together.
+//! Errors that the types alone cannot detect: values out of bounds, and values that do not go together.
 //!
 //! Each check names the path of the value that it refuses, from which its place in the text is found.
 

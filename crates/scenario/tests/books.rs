@@ -1,4 +1,4 @@
-//! What the tables say of a queue agrees with itself, whatever had come before the measured interval.
+//! The tables of a queue are consistent, whatever had come before the measured interval.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

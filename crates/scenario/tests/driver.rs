@@ -311,7 +311,7 @@ fn hosts_without_a_router_between_them_run() {
     assert!(result.flows.counts("packets_delivered").iter().all(|&packets| packets > 20), "{:?}", result.flows);
 }
 
-/// No node lies between these hosts, and what never receives is named before what shares its link and does.
+/// No node is between these hosts. A flow that never receives is named before one that shares its link and does.
 #[test]
 fn hosts_around_a_router_without_queues_run() {
     let text = r#"

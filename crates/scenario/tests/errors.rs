@@ -1,4 +1,4 @@
-//! What a person sees who got a scenario wrong: one snapshot a mistake.
+//! The errors for faulty scenarios: one snapshot per mistake.
 
 use forebay_scenario::Scenario;
 
@@ -87,7 +87,7 @@ fn render(text: &str, overrides: &[(&str, &str)]) -> String {
     }
 }
 
-/// Name of the snapshot, what stands in the valid scenario, and what stands in its place.
+/// Name of the snapshot, a text in the valid scenario, and its replacement.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("unknown_key", "min_threshold", "min_thresh"),
     ("unknown_key_without_a_near_one", "warmup", "colour"),

@@ -109,7 +109,7 @@ fn rates_by_the_clock_are_found_on_slow_links_too() {
     }
 }
 
-/// The probe loop of E2CM settles where each flow has its set-point in the queue, so that the queue is `N` of them and
+/// The probe loop of E2CM converges when each flow has its set-point in the queue. The queue is then `N` of them and
 /// the rates are equal, as long as that is below the set-point of the queue itself.
 #[test]
 fn e2cm_settles_at_the_set_points_of_its_flows() {
@@ -124,8 +124,8 @@ fn e2cm_settles_at_the_set_points_of_its_flows() {
     }
 }
 
-/// After a rise of the service, with the path empty, each probe of a flow adds 10 Mb/s for 75 KB of its own data, and
-/// so does each sampled frame: rates grow e-fold in 30 ms.
+/// After a rise of the service, with the path empty, each probe of a flow adds 10 Mb/s for 75 KB of its own data. So
+/// does each sampled frame: rates grow e-fold in 30 ms.
 #[test]
 fn e2cm_recovers_exponentially() {
     let slow = r#"{ node = "3", rate = "500 Mbps", to = "200 ms" }"#;
@@ -157,9 +157,9 @@ fn qcn_settles_at_its_set_point_and_the_fair_rate() {
     }
 }
 
-/// A port that carries a twentieth of what it did: the queue comes back into the band of the E2CM proposal, from a
+/// A port that carries a twentieth of its former rate. The queue returns into the band of the E2CM proposal, from a
 /// frame to the high watermark, and stays there, within the time that E2CM takes at such a port. When the port is fast
-/// again the sources have sunk so far that only the timer, of 15 ms, drives them: five cycles for what they lost last,
+/// again the sources are so slow that only the timer, of 15 ms, drives them. It takes five cycles for the last loss,
 /// and no more than five in which they speed up.
 #[test]
 fn qcn_follows_a_port_that_becomes_slow_and_fast_again() {

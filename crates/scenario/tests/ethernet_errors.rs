@@ -1,4 +1,4 @@
-//! What a person sees who got an Ethernet wrong: one snapshot a mistake.
+//! The errors for faulty Ethernets: one snapshot per mistake.
 
 use forebay_scenario::Scenario;
 
@@ -44,7 +44,7 @@ name = "frames"
 transport.frames = { rate = "500 Mbps" }
 "#;
 
-/// Name of the snapshot, what stands in the valid scenario, and what stands in its place.
+/// Name of the snapshot, a text in the valid scenario, and its replacement.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("watermarks_out_of_order", "low = \"260 KB\"", "low = \"290 KB\""),
     ("watermark_beyond_the_memory", "high = \"140 KB\"", "high = \"160 KB\""),

@@ -149,7 +149,7 @@ fn case() -> impl Strategy<Value = Case> {
 }
 
 impl Case {
-    /// The memory of a switch's input, and of an adapter's egress: what the watermark and the headroom need.
+    /// The memory of a switch's input, and of an adapter's egress: the need of watermark and headroom.
     fn memory(&self) -> (u64, u64) {
         let largest = self.nodes.iter().map(|node| node.frame_bytes).max().unwrap();
         let classes = self.nodes.iter().map(|node| node.class).collect::<std::collections::BTreeSet<u8>>().len();
@@ -257,9 +257,9 @@ fn no_frame_is_lost_in_any_network_under_any_load() {
     assert!(near_the_brim.get() >= 16, "headroom was tried at {} ports only", near_the_brim.get());
 }
 
-/// One sender at the line's rate to a node that takes next to nothing, over a switch whose port back to the sender is
-/// busy with frames that two others send; and all begin at the same time. So the order to stop the sender, who passes
-/// the watermark by all of a frame but a byte, waits for a whole frame.
+/// One sender at the line's rate to a node that takes next to nothing. The port of the switch back to the sender is
+/// busy with frames that two others send. All begin at the same time. So the order to stop the sender, who passes the
+/// watermark by all of a frame but a byte, waits for a whole frame.
 fn overshoot(memory: u64, allow_loss: bool) -> RunResult {
     let keys = format!(
         "link = {{ rate = \"10 Gbps\", delay = \"600 ns\" }}\n\

@@ -42,7 +42,7 @@ fn a_saturation_tree_leaves_the_victim_what_its_port_gets() {
     }
 }
 
-/// One slow node, and everybody sends to everybody: what does not go to it gets no further than what does.
+/// One slow node, and all nodes send to all: traffic to other nodes gets no further than traffic to it.
 #[test]
 fn one_slow_node_takes_the_throughput_of_all() {
     let timing = Timing::new(100.0, 150.0);
@@ -61,7 +61,7 @@ fn one_slow_node_takes_the_throughput_of_all() {
     assert_lossless(&result);
 }
 
-/// Who has frames and is not stopped sends: the time that a link is used and the time that it is paused add up to all.
+/// A port with frames that is not stopped sends: a link's used and paused times add up to the whole.
 #[test]
 fn the_time_that_a_link_is_paused_is_the_time_that_it_is_not_used() {
     let seconds = 20e-3;

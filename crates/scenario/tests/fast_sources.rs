@@ -41,7 +41,7 @@ fn scenario(duration: &str) -> Scenario {
     Scenario::load(&text, "fast.toml", &[]).unwrap_or_else(|error| panic!("{}", error.render(false)))
 }
 
-/// No test by itself: what the processes do that the others start. A run of 1 s ends when it is asked for the tenth
+/// No test by itself: the code of the processes that the others start. A run of 1 s ends when it is asked for the tenth
 /// time whether to continue.
 #[test]
 fn runs_what_it_is_given() {
@@ -59,7 +59,7 @@ fn runs_what_it_is_given() {
     }
 }
 
-/// What a process says that runs it.
+/// The output of a process that runs it.
 fn output(duration: &str, threads: u32) -> String {
     let output = Command::new("sh")
         .args(["-c", &format!("ulimit -v {LIMIT_KIB}; exec \"$0\" --exact runs_what_it_is_given --nocapture")])

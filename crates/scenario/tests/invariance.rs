@@ -1,4 +1,4 @@
-//! What must not change a result: to be looked at, and a flow that sends nothing.
+//! Observation and a flow that sends nothing must not change a result.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -51,7 +51,7 @@ fn assert_same(what: &str, one: &str, other: &str) {
     assert_eq!(one.len(), other.len(), "{what}");
 }
 
-/// Every discipline, with its name and what a scenario says of it.
+/// Every discipline, with its name and its text in a scenario.
 fn disciplines() -> Vec<(String, String)> {
     let names = choices().into_iter().filter(|choice| choice.kind == "discipline").map(|choice| choice.name);
     let bare = names
@@ -191,7 +191,7 @@ fn a_flow_that_sends_nothing_changes_no_other() {
     }
 }
 
-/// Why the tables above have to be large.
+/// The reason for the large tables above.
 #[test]
 fn a_flow_that_sends_nothing_moves_the_others_of_a_small_table() {
     let idle = IDLE[0].replace("FROM", "from = \"a\"\nto = \"d\"");

@@ -9,7 +9,7 @@ use forebay_scenario::{Scenario, memory_estimate, run};
 const SCENARIO: &str = "FOREBAY_TEST_SCENARIO";
 const PEAK: &str = "peak bytes: ";
 
-/// No test by itself: what the processes do that the others start.
+/// No test by itself: the code of the processes that the others start.
 #[test]
 fn runs_what_it_is_given() {
     let Ok(text) = std::env::var(SCENARIO) else { return };

@@ -1,4 +1,4 @@
-//! What a source sends is what its specification says, within the statistical error of what is drawn.
+//! A source sends its specified load, within the statistical error of its draws.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -22,7 +22,7 @@ struct Source {
     expected_bps: f64,
     /// Variance of the sent bits, for each second.
     bits2_per_s: f64,
-    /// What a run can miss or have in excess because it begins and ends somewhere, in bits.
+    /// The deficit or excess of a run at its beginning and end, in bits.
     edge_bits: f64,
 }
 

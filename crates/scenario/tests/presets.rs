@@ -1,10 +1,10 @@
-//! TCP presets: what they set, what overrides them, and that a modern sender survives what an old one does not.
+//! TCP presets: their values, overrides, and a loss that a modern sender survives and an old one does not.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use forebay_scenario::{Scenario, run};
 
-/// Fifty flows beside a flood that fills the link on its own, through PIE.
+/// Fifty flows against a flood that fills the link on its own, through PIE.
 const FLOOD: &str = r#"duration = "20 s"
 
 [topology.dumbbell]

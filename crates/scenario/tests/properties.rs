@@ -1,5 +1,4 @@
-//! No text makes loading panic, and no scenario that passes has to be believed blindly: what is written again reads
-//! alike.
+//! No text makes loading panic, and each scenario that passes is written and read back with the same result.
 
 use forebay_scenario::Scenario;
 use proptest::prelude::*;
@@ -33,7 +32,7 @@ fn the_valid_scenarios_load_and_read_back() {
     }
 }
 
-/// What a slip of the finger, or a hostile hand, puts in.
+/// Insertions by mistake or malice.
 fn scrap() -> impl Strategy<Value = String> {
     let scraps: Vec<String> = serde_json::from_str(include_str!("scraps.json")).expect("a list of texts");
     prop_oneof![

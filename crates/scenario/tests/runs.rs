@@ -1,4 +1,4 @@
-//! What passes validation runs, or stops with an error: it never panics, and its books balance.
+//! A valid scenario runs, or stops with an error: it never panics, and its accounting balances.
 
 use forebay_engine::RunError;
 use forebay_scenario::{Scenario, run};

@@ -26,7 +26,7 @@ fn scenario(duration: &str, link: &str, service: &str, transport: &str) -> Scena
     Scenario::load(&text, "service.toml", &[]).unwrap_or_else(|error| panic!("{}\n{text}", error.render(false)))
 }
 
-/// Runs it by both drivers, which have to agree.
+/// Runs it by both drivers, which must agree.
 fn simulate(scenario: &Scenario) -> RunResult {
     let result = run(scenario, Some(1), None, &mut |_| true).unwrap();
     assert_eq!(run_in_order(scenario, Some(1), None, &mut |_| true).unwrap().digest, result.digest);

@@ -1,4 +1,4 @@
-//! CPU time of each scheduler for a slot, at 8, 16 and 32 ports: what `make bench` shows. Prints a JSON document.
+//! CPU time of each scheduler for a slot, at 8, 16 and 32 ports, as shown by `make bench`. Prints a JSON document.
 //!
 //! `cargo run --release -p forebay-switching --example schedulers`
 //!
@@ -18,7 +18,7 @@ const LOAD: f64 = 0.95;
 const PORTS: [usize; 3] = [8, 16, 32];
 const WARM_UP: u64 = 20_000;
 const SLOTS: u64 = 30_000;
-/// The least of this many is taken: what else the machine does only adds.
+/// The least of this many is taken: other work of the machine only adds.
 const REPEATS: usize = 3;
 
 /// Nanoseconds of CPU time a slot.

@@ -1,4 +1,4 @@
-//! Ethernet congestion management: what a switch's queue tells the sources, and what a source does about it.
+//! Ethernet congestion management: the signals of a switch's queue to the sources, and a source's response.
 //!
 //! A scheme has up to three parts, as the standards split them, each a state machine without a clock:
 //!
@@ -7,8 +7,8 @@
 //! - a [`ReactionPoint`] at the source of each flow turns messages into the rate of the flow's limiter;
 //! - a [`Reflector`] at the destination of each flow answers probes, or reports on its own.
 //!
-//! One file each: `ecm.rs`, `e2cm.rs`, `qcn.rs`, `fecn.rs`, `dbp.rs`, `dcqcn.rs` in `congestion/`. Beside them stands
-//! what they share: `sampling.rs`, `advertised_rate.rs`, `rate_increase.rs`.
+//! One file each: `ecm.rs`, `e2cm.rs`, `qcn.rs`, `fecn.rs`, `dbp.rs`, `dcqcn.rs` in `congestion/`. They share
+//! `sampling.rs`, `advertised_rate.rs`, `rate_increase.rs`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -46,7 +46,7 @@ pub const CONTROL_FRAME_BYTES: u32 = 64;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CongestionPointId(pub u32);
 
-/// What the parts of a scheme tell each other, in a control frame of the flow that it is about.
+/// A message between the parts of a scheme, in a control frame of its flow.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Message {
     /// ECM: how far the queue is from its set-point, and how much it grew since the last sample.
@@ -105,12 +105,12 @@ pub enum Message {
     Cnp,
 }
 
-/// What every call gets.
+/// The arguments of every call.
 pub struct Context<'a> {
     /// The time.
     pub now: Time,
-    /// What the port that the part belongs to carries now: of a congestion point its output, of a reaction point the
-    /// adapter's link, of a reflector the rate at which the node takes frames.
+    /// The present capacity of the part's port. For a congestion point it is that of its output, for a reaction point
+    /// that of the adapter's link, for a reflector the rate at which the node takes frames.
     pub capacity: Rate,
     /// The part's random stream.
     pub rng: &'a mut dyn Rng,
@@ -123,11 +123,11 @@ pub struct Arrival {
     pub len_bytes: u32,
     /// The queue in bytes, with this frame.
     pub queue_bytes: u64,
-    /// What its rate limiter is associated with: the rate limiter tag. `None` without one.
+    /// The congestion point of its rate limiter: the rate limiter tag. `None` without one.
     pub limited_by: Option<CongestionPointId>,
 }
 
-/// What a congestion point does about a data frame.
+/// Action of a congestion point on a data frame.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Verdict {
     /// Nothing.
@@ -152,7 +152,7 @@ pub trait CongestionPoint: Send {
     /// A control frame came in by this port, against the data that leave by it.
     fn backward(&mut self, _message: &mut Message, _queue_bytes: u64, _context: &mut Context<'_>) {}
 
-    /// When [`CongestionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
+    /// The time of the next call of [`CongestionPoint::expire`]; [`Time::NEVER`] for never.
     fn poll_at(&self) -> Time {
         Time::NEVER
     }
@@ -170,24 +170,25 @@ pub trait ReactionPoint: Send {
     fn receive(&mut self, message: &Message, context: &mut Context<'_>);
 
     /// After how many more bytes of the flow's data its byte counter expires: as soon as more than that have been sent,
-    /// [`ReactionPoint::sent`] is to be called. `u64::MAX` for never. What [`ReactionPoint::poll_at`] is for time.
+    /// [`ReactionPoint::sent`] must be called. `u64::MAX` for never. The counterpart of [`ReactionPoint::poll_at`] for
+    /// time.
     fn byte_counter(&self) -> u64 {
         u64::MAX
     }
 
-    /// Data frames of this many bytes in all have been sent since the last call, the last one to its last bit: returns
-    /// what is to be sent right behind it. To be called when the byte counter expires, and ahead of any call of
+    /// Data frames of this many bytes in all have been sent since the last call, the last one to its last bit. Returns
+    /// the message to send right behind it. To be called when the byte counter expires, and ahead of any call of
     /// [`ReactionPoint::receive`] and [`ReactionPoint::expire`].
     fn sent(&mut self, _sent_bytes: u64, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
 
-    /// When [`ReactionPoint::expire`] is to be called next; [`Time::NEVER`] for never.
+    /// The time of the next call of [`ReactionPoint::expire`]; [`Time::NEVER`] for never.
     fn poll_at(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time of [`ReactionPoint::poll_at`] has come: returns what is to be sent.
+    /// The time of [`ReactionPoint::poll_at`] has come: returns the message to send.
     fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -204,8 +205,8 @@ pub trait ReactionPoint: Send {
 
 /// The part of a scheme at the destination of a flow.
 pub trait Reflector: Send {
-    /// A data frame has left the destination's buffer, marked or not: returns what is to be told to the source. Only
-    /// where [`CongestionManagement::answers_data`].
+    /// A data frame has left the destination's buffer, marked or not: returns the message for the source. Only where
+    /// [`CongestionManagement::answers_data`].
     fn delivered(&mut self, _marked: bool, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -216,12 +217,12 @@ pub trait Reflector: Send {
         None
     }
 
-    /// When [`Reflector::expire`] is to be called next; [`Time::NEVER`] for never.
+    /// The time of the next call of [`Reflector::expire`]; [`Time::NEVER`] for never.
     fn poll_at(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time of [`Reflector::poll_at`] has come: returns what is to be told to the source.
+    /// The time of [`Reflector::poll_at`] has come: returns the message for the source.
     fn expire(&mut self, _context: &mut Context<'_>) -> Option<Message> {
         None
     }
@@ -320,13 +321,13 @@ pub struct PeriodicMessages {
     pub field: &'static str,
     /// From one to the next.
     pub interval: Span,
-    /// Whether one goes from the source to the destination, beside the one that comes back.
+    /// Whether one goes from the source to the destination, in addition to the one that comes back.
     pub to_destination: bool,
 }
 
 impl CongestionManagement {
-    /// What is sent for each flow by the clock, where adapters' links have this rate. Most schemes send by what happens
-    /// to data, and so never more than a part of these.
+    /// Control frames sent periodically for each flow, if adapters' links have this rate. Most schemes send by what
+    /// happens to data, and so never more than a part of these.
     #[must_use]
     pub fn periodic_messages(&self, line: Rate) -> Option<PeriodicMessages> {
         match self {
@@ -362,7 +363,7 @@ impl CongestionManagement {
         }
     }
 
-    /// Whether congestion points mark frames, which have to be ECN-capable then, instead of telling their sources.
+    /// Whether congestion points mark frames, which must be ECN-capable then, instead of signalling to their sources.
     #[must_use]
     pub fn marks_frames(&self) -> bool {
         match self {
@@ -380,7 +381,7 @@ impl CongestionManagement {
         }
     }
 
-    /// The same scheme, for flows whose own queue is to settle at `set_point`; `None` if the scheme knows no queue of a
+    /// The same scheme, for flows whose own queue should settle at `set_point`; `None` if the scheme has no queue per
     /// flow. To be checked like the scheme itself.
     #[must_use]
     pub fn with_flow_set_point(&self, set_point: Bytes) -> Option<Self> {

@@ -9,8 +9,8 @@ use rand_core::Rng;
 use crate::port_set::{all, draw_member, members, only};
 use crate::{MAX_PORTS, Matching};
 
-/// A FIFO at each input. Only the packet at its head can cross, and while that one waits for its output, those behind
-/// it wait as well, though theirs may be idle: under full uniform load, a large switch has 2 - sqrt(2) = 58.6 % of its
+/// A FIFO at each input. Only the packet at its head can cross. While that one waits for its output, those behind it
+/// wait as well, though theirs may be idle. Under full uniform load, a large switch has 2 - sqrt(2) = 58.6 % of its
 /// throughput (M. Karol, M. Hluchyj and S. Morgan, "Input Versus Output Queueing on a Space-Division Packet Switch",
 /// IEEE Transactions on Communications 35(12), 1987).
 #[derive(Clone, Debug)]

@@ -1,11 +1,12 @@
 //! iSLIP: round-robin arbiters at outputs and inputs, whose pointers move only when a grant is accepted.
 //!
 //! # What it does
-//! In each iteration, among the ports not yet matched: (1) every input requests all outputs for which it has packets;
-//! (2) every output grants the first requesting input at or after its pointer; (3) every input accepts the first
-//! granting output at or after its own pointer. In the first iteration, an accepted grant moves both pointers to one
-//! past the partner. Because a pointer stays until its grant is accepted, no virtual output queue starves. Under heavy
-//! uniform traffic the pointers of the outputs desynchronise: each then grants a different input, and all are busy.
+//! Each iteration has three steps among the ports not yet matched. (1) Every input requests all outputs for which it
+//! has packets. (2) Every output grants the first requesting input at or after its pointer. (3) Every input accepts the
+//! first granting output at or after its own pointer. In the first iteration, an accepted grant moves both pointers to
+//! one past the partner. Because a pointer stays until its grant is accepted, no virtual output queue starves. Under
+//! heavy uniform traffic the pointers of the outputs desynchronise: each then grants a different input, and all are
+//! busy.
 //!
 //! # When to use it
 //! Use it to model the scheduler of a real switch: it is cheap, starves no queue and carries any uniform load. Under

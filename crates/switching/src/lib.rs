@@ -1,20 +1,21 @@
-//! What a switch decides: crossbar schedulers with the inputs that they serve; buffers, PAUSE and congestion management
+//! Decisions of a switch: crossbar schedulers with the inputs that they serve; buffers, PAUSE and congestion management
 //! of Ethernet.
 //!
 //! A crossbar joins each input to at most one output at a time. Packets wait at the inputs in virtual output queues
-//! (VOQs), one for each pair of an input and an output; in every *scheduling phase* a [`Scheduler`] sees which of them
-//! hold packets ([`Occupancy`]) and says which pairs are joined ([`Matching`]). How many phases there are in the time
-//! of one packet is the switch's [`Speedup`]. Everything here is a pure state machine: time and dice are arguments.
+//! (VOQs), one for each pair of an input and an output. In every *scheduling phase* a [`Scheduler`] gets those that
+//! hold packets ([`Occupancy`]) and returns the pairs to join ([`Matching`]). How many phases there are in the time of
+//! one packet is the switch's [`Speedup`]. Everything here is a pure state machine: time and random numbers are
+//! arguments.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `scheduler.rs` | what a scheduler is, and the table of all of them |
+//! | `scheduler.rs` | the interface of a scheduler, and the table of all of them |
 //! | `mwm.rs`, `islip.rs`, `pim.rs`, `longest_queue_first.rs`, `maximum_size.rs`, `wavefront.rs` | the schedulers |
-//! | `virtual_output_queues.rs`, `input_fifos.rs` | what waits at the inputs |
+//! | `virtual_output_queues.rs`, `input_fifos.rs` | the queues at the inputs |
 //! | `speedup.rs` | when phases happen, exactly |
 //! | `load_matrix.rs` | how traffic is spread over pairs of ports |
 //! | `shared_memory.rs`, `pause.rs` | memory divided among inputs, and what stops the feeder of one that fills |
-//! | `congestion.rs`, `congestion/` | what a scheme of Ethernet congestion management is; the schemes, one file each |
+//! | `congestion.rs`, `congestion/` | the interface of congestion management schemes; the schemes, one file each |
 //! | `rate_limiter.rs` | when a limited flow may send |
 #![no_std]
 

@@ -22,8 +22,8 @@ pub enum LoadPattern {
     Diagonal,
     /// One output gets more than its share of each input.
     HotSpot(HotSpot),
-    /// The load of each input (row) to each output (column), in units of the line rate. It is multiplied by a load
-    /// given beside it.
+    /// The load of each input (row) to each output (column), in units of the line rate. It is multiplied by the `load`,
+    /// if one is given.
     Matrix(Vec<Vec<f64>>),
 }
 

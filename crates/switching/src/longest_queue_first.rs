@@ -2,10 +2,10 @@
 //!
 //! # What it does
 //! The greedy rule matches the pair with the longest queue, removes both ports, and starts again. The weight of its
-//! matching is at least half of the largest possible. iLQF is the part of it that hardware can do in a fixed number of
-//! iterations, among the ports not yet matched: (1) every input requests all outputs for which it has packets, and
-//! states how many; (2) every output grants the request with the longest queue; (3) every input accepts the grant with
-//! the longest queue.
+//! matching is at least half of the largest possible. The variant iLQF suits hardware: a fixed number of iterations,
+//! each with three steps among the ports not yet matched. (1) Every input requests all outputs for which it has
+//! packets, and states how many. (2) Every output grants the request with the longest queue. (3) Every input accepts
+//! the grant with the longest queue.
 //!
 //! # When to use it
 //! Use it for loads that are not uniform, where it comes closer to `mwm` than schedulers that ignore queue lengths. A
@@ -23,10 +23,10 @@
 //! Berkeley, 1995 (iLQF).
 //!
 //! # Where we differ
-//! - Queues of equal length are ordered by a hash of the pair and a number drawn anew in each phase, so that all pairs
-//!   are strictly ordered. iLQF draws one number for grants and another for accepts. A pair that has won among many
-//!   requests is likely to have a large hash, and with a single order an input would accept from the output for which
-//!   most others wait. The greedy rule has one order of all pairs.
+//! - Queues of equal length are ordered by a hash of the pair and a number drawn again in each phase, so all pairs are
+//!   strictly ordered. For grants and accepts, iLQF draws separate numbers. A pair that has won among many requests is
+//!   likely to have a large hash, and with a single order an input would accept from the output for which most others
+//!   wait. The greedy rule has one order of all pairs.
 //! - The greedy matching is found without sorting, by iterations in which an input accepts the grant of its longest
 //!   request or none. The pair that the greedy rule takes next is the first choice of both its ports, and the greedy
 //!   rule eventually takes every pair that is the first choice of both.
@@ -97,7 +97,7 @@ impl Ilqf {
         members(requests).max_by_key(|input| self.keys[input * ports + output])
     }
 
-    /// The output of `choices` that `input` prefers; under a `salt` equals are ordered anew.
+    /// The output of `choices` that `input` prefers; under a `salt` equals are ordered again.
     fn accepted(&self, choices: u64, input: usize, ports: usize, salt: Option<u32>) -> Option<usize> {
         members(choices).max_by_key(|output| {
             let pair = input * ports + output;

@@ -5,7 +5,7 @@ use core::fmt;
 use crate::MAX_PORTS;
 use crate::port_set::{all, contains, members, only};
 
-/// Stands for "no port".
+/// Means "no port".
 const NONE: u8 = u8::MAX;
 
 /// A matching: each input is joined to at most one output, and each output to at most one input.

@@ -2,10 +2,10 @@
 //!
 //! # What it does
 //! It matches the largest possible number of pairs, regardless of the lengths of their queues. It visits the inputs one
-//! after the other. From each, a breadth-first search looks for a free output along an augmenting path: to an output
-//! that is already matched, to the input that holds it, to another output of that input, and so on. The pairs along the
-//! path then change partners. This moves the most packets in every single phase. Nevertheless it is not stable under
-//! all admissible traffic and can starve a queue, because it does not know which queues are long.
+//! after the other. From each, a breadth-first search looks for a free output along an augmenting path. It goes to an
+//! output that is already matched, to the input that holds it, to another output of that input, and so on. The pairs
+//! along the path then change partners. This moves the most packets in every single phase. Nevertheless it is not
+//! stable under all admissible traffic and can starve a queue, because it ignores the lengths of queues.
 //!
 //! # When to use it
 //! Use it to show that the largest matching in each phase is not the best in the long run: it can starve a queue and is
@@ -45,7 +45,7 @@ use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, Scheduler};
 #[cfg_attr(feature = "config", serde(default, deny_unknown_fields))]
 pub struct MaximumSizeConfig {}
 
-/// Stands for "no port".
+/// Means "no port".
 const NONE: u8 = u8::MAX;
 
 /// Maximum size matching.

@@ -22,9 +22,8 @@
 //! Algorithm for Dense and Sparse Linear Assignment Problems", Computing 38, 1987.
 //!
 //! # Where we differ
-//! - All arithmetic is in integers, and one pass over a row finds both the nearest column and the one to prefer among
-//!   equals: a distance carries the number of its column in its low bits, below a bit that says whether the column is
-//!   taken.
+//! - All arithmetic is in integers, and one pass over a row finds both the nearest column and the preferred one among
+//!   equals. For this a distance has the number of its column in its low bits, below a bit for taken columns.
 //! - Ties: the inputs are visited from a random one on, and the outputs are numbered from a random one on. The best
 //!   matchings do not have equal probabilities, but no port is preferred.
 //! - Every phase starts from scratch. Keeping the prices of the last phase saves searches, but most of the time is
@@ -32,9 +31,9 @@
 //! - A queue of more than 4 194 303 packets weighs as much as one of that length.
 //!
 //! # Cost
-//! Two tables with an entry for each pair of ports. O(ports^3) in the worst case; in practice little more than one pass
-//! over the lengths where the longest queues of the inputs are for different outputs, and some passes over a row for
-//! each other input.
+//! Two tables with an entry for each pair of ports. O(ports^3) in the worst case. In practice it is little more than
+//! one pass over the lengths if the longest queues of the inputs are for different outputs, and a few passes over a row
+//! for each other input.
 //!
 //! # Parameters
 //! None: see [`MwmConfig`].

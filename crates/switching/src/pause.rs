@@ -1,14 +1,14 @@
-//! PAUSE (IEEE 802.3x) and priority flow control (IEEE 802.1Qbb): a buffer that fills stops whoever feeds it.
+//! PAUSE (IEEE 802.3x) and priority flow control (IEEE 802.1Qbb): a buffer that fills stops its feeder.
 //!
 //! # What it does
 //! A buffer that holds as much as its high watermark orders the port that feeds it to stop, and when it is down to the
-//! low one, to continue. An order to stop names a *pause time* in quanta of 512 bits on the line and ends by itself
-//! after it; it is the longest there is, and is said again every half of it for as long as the buffer is above the low
+//! low one, to continue. An order to stop has a *pause time* in quanta of 512 bits on the line and ends by itself after
+//! it. The pause time is the longest possible. The order is repeated every half of it while the buffer is above the low
 //! watermark. The order to continue is a pause time of zero. The ordered port ends the frame that it has begun, and
 //! begins no more until the pause time is over or another order comes, which takes the place of the one before.
 //!
 //! With PAUSE, one [`PauseSender`] watches a buffer and one [`PauseReceiver`] stops a port, but for control frames.
-//! With priority flow control there is one of each for every class, and a frame says which classes it is about.
+//! With priority flow control there is one of each for every class, and a frame lists its classes.
 //!
 //! Nothing is lost if there is room above the high watermark for all that comes before the feeder stops: [`headroom`].
 //!
@@ -20,8 +20,8 @@
 //! # Where we differ
 //! - Quanta and headroom count a frame's bytes, without preamble and gap, as the whole simulator does.
 //! - The delays of interfaces and of higher layers are part of the propagation or of the time of reaction.
-//! - Neither standard says when an order is to be repeated; the half of the pause time leaves as much for the order's
-//!   way and for the frame before it.
+//! - Neither standard defines the time of a repetition; the half of the pause time leaves as much for the order's way
+//!   and for the frame before it.
 //!
 //! # Cost
 //! 40 bytes for each sender and receiver; two comparisons for each frame that comes or goes.
@@ -102,14 +102,14 @@ impl PauseSender {
         Some(Self::STOP)
     }
 
-    /// When [`PauseSender::update`] is to be called next, if nothing changes before.
+    /// The time of the next call of [`PauseSender::update`], if nothing changes before.
     #[inline]
     #[must_use]
     pub fn poll_at(&self) -> Time {
         self.refresh_at
     }
 
-    /// Whether the feeder has been told to stop.
+    /// Whether the feeder has an order to stop.
     #[inline]
     #[must_use]
     pub fn is_pausing(&self) -> bool {
@@ -117,7 +117,7 @@ impl PauseSender {
     }
 }
 
-/// The end that has to stop. Times of calls must not decrease.
+/// The end that must stop. Times of calls must not decrease.
 #[derive(Clone, Copy, Debug)]
 pub struct PauseReceiver {
     rate: Rate,
@@ -168,13 +168,13 @@ impl PauseReceiver {
     }
 }
 
-/// The time that a number of quanta stands for at this rate.
+/// The duration of a number of quanta at this rate.
 #[must_use]
 fn pause_time(quanta: u16, rate: Rate) -> Span {
     rate.transmission_time(u64::from(quanta) * PAUSE_QUANTUM_BITS / 8)
 }
 
-/// What has to fit above the high watermark so that nothing is lost: all that may come before the order to stop takes
+/// The headroom above the high watermark that prevents loss: all frames that may arrive before the order to stop takes
 /// effect, beginning with the frame that passes the watermark.
 ///
 /// | largest amount | while |
@@ -185,7 +185,7 @@ fn pause_time(quanta: u16, rate: Rate) -> Span {
 /// | the link, both ways | the order travels there, and what was sent last travels here |
 /// | the time of reaction | the other end takes it to heed the order |
 /// | a frame | the other end ends the frame that it has begun |
-/// | what a clock of picoseconds gives away | frames last half a picosecond less than they should, at worst |
+/// | the rounding of a clock of picoseconds | frames last half a picosecond less than they should, at worst |
 ///
 /// The last is nothing where a byte lasts whole picoseconds, as at 1, 10, 40 and 100 Gb/s. Elsewhere it grows with the
 /// number of frames in flight; no frame is shorter than [`SHORTEST_FRAME`].
@@ -315,7 +315,7 @@ mod tests {
             self.rate.transmission_time(len_bytes.into())
         }
 
-        /// What the buffer holds in the end, when these frames come back to back, and more of the last length.
+        /// The final contents of the buffer if these frames arrive back to back, and more of the last length.
         fn filled_by(&self, lengths: &[u32]) -> u64 {
             let (mut used, mut begin, mut stops_at, mut index) = (0, Time::ZERO, Time::NEVER, 0);
             // A frame begun at the very time of the order is out already.

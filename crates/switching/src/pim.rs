@@ -1,14 +1,14 @@
 //! PIM, parallel iterative matching: random arbiters at outputs and inputs.
 //!
 //! # What it does
-//! In each iteration, among the ports not yet matched: (1) every input requests all outputs for which it has packets;
-//! (2) every output grants one of the requesting inputs, drawn at random; (3) every input accepts one of the granting
-//! outputs, drawn at random. No state is kept between phases. One iteration matches 1 - 1/e of the ports of a large
-//! saturated switch; on average each iteration settles at least three quarters of the remaining requests.
+//! Each iteration has three steps among the ports not yet matched. (1) Every input requests all outputs for which it
+//! has packets. (2) Every output grants one of the requesting inputs, drawn at random. (3) Every input accepts one of
+//! the granting outputs, drawn at random. No state is kept between phases. One iteration matches 1 - 1/e of the ports
+//! of a large saturated switch; on average each iteration resolves at least three quarters of the remaining requests.
 //!
 //! # When to use it
-//! Use it to see what random choice achieves, beside the round-robin pointers of `islip`. With one iteration it carries
-//! 63 % of a uniform load on a large switch, so it needs several.
+//! Use it to compare random choice with the round-robin pointers of `islip`. With one iteration it carries 63 % of a
+//! uniform load on a large switch, so it needs several.
 //!
 //! # Example
 //! ```toml

@@ -4,8 +4,8 @@
 //! Says when a flow may send its next frame: `8 len / r` after the beginning of the last one, of `len` bytes, at rate
 //! r. A flow that always sends as soon as it may sends at r, and is short of it by less than a picosecond a frame.
 //!
-//! It keeps the last frame, and not the time that follows from it, so that a change of the rate changes the wait that
-//! is under way: a flow cut to 1 Mb/s could else not be sped up again for the 12 ms that a frame of 1500 B takes.
+//! It stores the last frame instead of the resulting time, so that a change of the rate changes the current wait.
+//! Otherwise a flow cut to 1 Mb/s could not be sped up again for the 12 ms that a frame of 1500 B takes.
 //!
 //! # Source
 //! The rate limiters of the reaction points of IEEE 802.1Q (clauses 30 to 33, congestion notification), and of the

@@ -1,4 +1,4 @@
-//! What a crossbar scheduler is, and how one is chosen by configuration.
+//! The interface of a crossbar scheduler, and its choice by configuration.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -9,7 +9,7 @@ use crate::{MAX_PORTS, Matching, Occupancy, ParameterError, require};
 
 /// A crossbar scheduler.
 pub trait Scheduler: Send {
-    /// One scheduling phase: makes `matching` anew. Only pairs are joined whose virtual output queue holds a packet and
+    /// One scheduling phase: replaces `matching`. Only pairs are joined whose virtual output queue holds a packet and
     /// whose output is in `outputs`, the set of those that may receive (all ones without backpressure).
     ///
     /// `occupancy` and `matching` have the number of ports that the scheduler was built for. `rng` is the scheduler's
@@ -17,8 +17,8 @@ pub trait Scheduler: Send {
     fn schedule(&mut self, occupancy: &Occupancy, outputs: u64, rng: &mut dyn Rng, matching: &mut Matching);
 }
 
-/// Declares [`SchedulerConfig`]: an entry is the description in the schema, then the variant, the name in a scenario,
-/// and the configuration in its module, where `build` makes the scheduler of it for a number of ports.
+/// Declares [`SchedulerConfig`]. An entry is the description in the schema, then the variant, the name in a scenario,
+/// and the configuration in its module. There `build` creates the scheduler for a number of ports.
 macro_rules! schedulers {
     ($($(#[$description:meta])* $variant:ident, $name:literal, $module:ident::$config:ident;)*) => {
         /// The scheduler of a crossbar: exactly one of these.

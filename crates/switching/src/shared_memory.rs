@@ -1,12 +1,11 @@
 //! The memory of a switch: each input has a partition of its own, and all outputs share it.
 //!
 //! # What it does
-//! A frame is charged to the partition of the input by which it came, to its class there, and to the output by which it
-//! will leave, from its last bit's arrival until its transmission has ended. It is let in if its partition has room for
-//! it, and if its output holds no more than it may: without a limit, up to a fixed number of bytes, or up to a *dynamic
-//! threshold*: alpha times the memory that is free, the same for all outputs. The dynamic threshold falls by itself as
-//! more outputs are busy: with n outputs that take what they can, each holds `alpha / (1 + n alpha)` of the memory, and
-//! the rest stays free for whoever comes next.
+//! A frame is charged to the partition of its input, to its class there, and to its output, from its last bit's arrival
+//! until its transmission has ended. It is admitted if its partition has room for it and its output is below its limit.
+//! This limit is absent, a fixed number of bytes, or a *dynamic threshold*: alpha times the free memory, the same for
+//! all outputs. The dynamic threshold falls by itself as more outputs are busy: with n greedy outputs, each holds
+//! `alpha / (1 + n alpha)` of the memory, and the rest stays free for the next output.
 //!
 //! # Source
 //! M. Gusat, C. Minkenberg and R. Luijten, "Extended Ethernet Congestion Management", IEEE 802.1 2007, slide
@@ -16,7 +15,7 @@
 //!
 //! # Where we differ
 //! Choudhury and Hahne share one memory freely; here the free memory is that of all partitions together, and a frame
-//! has to fit into the partition of its input as well. They count cells; here an output at less than its threshold may
+//! must fit into the partition of its input as well. They count cells; here an output at less than its threshold may
 //! pass it by the rest of a frame.
 //!
 //! # Cost
@@ -61,7 +60,7 @@ pub enum MemoryFull {
     Output,
 }
 
-/// What is held on behalf of a port. What comes first, every frame touches: half a line of the processor's cache.
+/// Memory charged to a port. Every frame touches the first fields: half a line of the processor's cache.
 #[derive(Clone, Debug, Default)]
 #[repr(C, align(32))]
 struct PortMemory {
@@ -140,8 +139,8 @@ impl SharedMemory {
         input.came >= input.watched
     }
 
-    /// Whether it may make a difference, when a frame comes, that memory is held whose frames have gone already: to
-    /// [`SharedMemory::admit`], to [`SharedMemory::most_of_input`], or to whoever [watches](SharedMemory::watch).
+    /// Whether memory of frames that have already left may affect an arriving frame, through [`SharedMemory::admit`],
+    /// [`SharedMemory::most_of_input`] or an observer ([`SharedMemory::watch`]).
     #[inline]
     #[must_use]
     pub fn is_close(&self, input: usize, len_bytes: u32) -> bool {
@@ -217,7 +216,7 @@ impl SharedMemory {
         self.ports[input].most
     }
 
-    /// Begins to look for [`SharedMemory::most_of_input`] anew, from what is held.
+    /// Restarts the search for [`SharedMemory::most_of_input`] from the charged memory.
     pub fn forget_most(&mut self) {
         for port in &mut self.ports {
             port.most = port.came;
@@ -339,7 +338,7 @@ mod tests {
         held.iter().filter(|frame| counts(frame)).map(|frame| u64::from(frame.3)).sum()
     }
 
-    /// What the rules say about a frame, from the frames held.
+    /// The verdict of the rules on a frame, from the frames held.
     fn verdict(held: &[Held], config: SharedMemoryConfig, (input, _, output, len): Held) -> Result<(), MemoryFull> {
         if sum(held, |frame| frame.0 == input) + u64::from(len) > config.partition.0 {
             return Err(MemoryFull::Partition);

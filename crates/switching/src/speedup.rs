@@ -153,7 +153,7 @@ impl FromStr for Speedup {
     }
 }
 
-/// The whole number that `digits` stand for: `None` if they are none, `Some(None)` if it is too large.
+/// The whole number that `digits` represent: `None` if they are none, `Some(None)` if it is too large.
 fn whole(digits: &str) -> Option<Option<u64>> {
     let digits = digits.trim();
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! What the unit tests of this crate share.
+//! Shared parts of this crate's unit tests.
 
 use alloc::vec;
 

@@ -1,4 +1,4 @@
-//! What must hold of every scheduler, whatever waits at the inputs; and their configurations as written in a scenario.
+//! Laws of every scheduler for any queues at the inputs, and their configurations as written in a scenario.
 
 use forebay_switching::*;
 use proptest::prelude::*;

@@ -151,7 +151,7 @@ fn ilqf_waits_as_long_as_with_equals_drawn_for_each_choice() {
 
 /// Diagonal traffic has only two matchings that keep all ports busy. MWM finds them (McKeown et al. 1999: it is stable
 /// under all admissible traffic); round-robin and random arbiters do not, and their queues grow without end. PIM-1: an
-/// output is asked by two inputs with two requests each, whence 1 - (1/2)^2.
+/// output is asked by two inputs with two requests each, which gives 1 - (1/2)^2.
 #[test]
 fn diagonal_traffic_is_stable_under_mwm_and_not_under_islip() {
     let run = |scheduler, load| run(&diagonal(crossbar(scheduler, "1"), load), 20_000, 50_000);
@@ -170,7 +170,7 @@ fn diagonal_traffic_is_stable_under_mwm_and_not_under_islip() {
     }
 }
 
-/// What a speedup of 6/5 makes of the same: figure 3.3 of the tiny-buffers paper in a nutshell.
+/// The same with a speedup of 6/5: figure 3.3 of the tiny-buffers paper in short.
 #[test]
 fn a_speedup_of_six_fifths_makes_up_for_islip() {
     let throughput =

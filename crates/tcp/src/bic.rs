@@ -1,7 +1,7 @@
 //! BIC: binary search for the window at which the last loss came.
 //!
 //! # What it does
-//! After a loss the window lies between a size that fits and one that did not. In each round trip it grows by a quarter
+//! After a loss the window is between a size that fits and one that did not. In each round trip it grows by a quarter
 //! of the distance to the larger one, but by at most `max_increment` segments, and slowly once it is near. Beyond the
 //! old maximum it searches upwards, slowly at first, then faster and faster.
 //!
@@ -22,7 +22,7 @@
 //! The window is a real number, so that a round trip never adds more than `max_increment`. Linux truncates to whole
 //! segments and compensates for delayed ACKs even where there are none, and so grows up to twice as fast or more (see
 //! `linux_bic`). Linux goes half as far as the paper (a quarter of the distance, not half), and so do we. A timeout
-//! keeps the old maximum; Linux forgets it.
+//! keeps the old maximum; Linux discards it.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control`: `"bic"`, or a table `bic` with these.
@@ -95,7 +95,7 @@ impl Bic {
         }
     }
 
-    /// How many segments have to be acknowledged for the window to grow by one (Linux's `cnt`).
+    /// The number of acknowledged segments for which the window grows by one (Linux's `cnt`).
     fn segments_for_one(&self, window: f64) -> f64 {
         if window <= self.low_window {
             return window;

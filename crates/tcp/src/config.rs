@@ -258,7 +258,7 @@ parameters! {
     /// Linux without tuning; ns-2 calls it `window_`.
     max_window_segments: u32 = 4096,
     /// Maximum congestion window, in segments. Default: the receiver's window is the only bound. Unlike that window, it
-    /// leaves room to send while a loss is repaired, when the receiver's window has to hold the data behind the gap.
+    /// leaves room to send while a loss is repaired, when the receiver's window must hold the data behind the gap.
     /// Linux's `snd_cwnd_clamp`; ns-2's TCP/Linux, which has no receiver's window, uses `window_` for it.
     max_congestion_window_segments: Option<u32> = None,
     /// The congestion window after the handshake, in segments (RFC 6928: 10; ns-2's `windowInit_`: 2).
@@ -289,11 +289,11 @@ parameters! {
     limited_transmit: bool = true,
     /// Explicit congestion notification (RFC 3168).
     ecn: bool = false,
-    /// Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" (RFC 3168, 6.1.2: at one
-    /// segment, a mark makes the sender wait for its timer) or "ns2" (none: below one segment only the timer sends, and
-    /// further marks double it).
+    /// Lower bound of the window after marks: "two_segments" (Linux), "one_segment", "timer" or "ns2". With "timer", a
+    /// mark at one segment makes the sender wait for its timer (RFC 3168, 6.1.2). "ns2" is no bound: below one segment
+    /// only the timer sends, and further marks double it.
     ecn_floor: EcnFloor = EcnFloor::TwoSegments,
-    /// Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2
+    /// Whether retransmissions are ECN-capable too and signal the reduction to the receiver, as in ns-2
     /// (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     ecn_retransmissions: bool = false,
     /// Quantity that a sign of congestion reduces by a factor: the "flight_size" (RFC 5681, equation 4) or the
@@ -396,7 +396,7 @@ impl TcpConfig {
         self.rate_reduction.unwrap_or_default()
     }
 
-    /// What the timestamp option takes in each segment, in bytes.
+    /// The size of the timestamp option in each segment, in bytes.
     fn option_bytes(&self) -> u64 {
         if self.timestamps { TIMESTAMP_OPTION_BYTES } else { 0 }
     }

@@ -10,7 +10,7 @@ use crate::{
     WindowLaw,
 };
 
-/// What a sender counts.
+/// The counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SenderCounters {
     /// Segments sent: SYN, FIN and retransmissions included.
@@ -29,7 +29,7 @@ pub struct SenderCounters {
     pub probes: u64,
 }
 
-/// What a sender's timer was set for.
+/// The purpose of a sender's timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// The retransmission timeout (RFC 6298).
@@ -42,38 +42,38 @@ pub(crate) enum Timer {
 
 /// Sequence numbers, window and timer of a sender. The names in parentheses are the RFCs'.
 ///
-/// In the order of use: what every ACK and every segment looks at comes first. With thousands of connections each line
-/// of cache that an ACK touches is one more load from far memory.
+/// In the order of use: fields that every ACK and every segment reads come first. With thousands of connections each
+/// line of cache that an ACK touches is one more load from far memory.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Connection {
     /// The first number not yet acknowledged (SND.UNA).
     pub unacknowledged: u64,
-    /// What is sent next (SND.NXT); falls back to `unacknowledged` at a timeout.
+    /// The next byte to send (SND.NXT); falls back to `unacknowledged` at a timeout.
     pub next: u64,
     /// One past the highest number ever sent (HighData).
     pub highest: u64,
     /// One past the last byte that the application wrote; the FIN's number once it has closed.
     pub data_end: u64,
-    /// What may be in flight: the whole segments of window and inflation, at most the receiver's window.
+    /// The limit of data in flight: the whole segments of window and inflation, at most the receiver's window.
     pub window_bytes: u64,
     /// The receiver's window.
     pub max_window_bytes: u64,
     pub window: Window,
-    /// What duplicate ACKs add to the window during fast recovery, in segments (RFC 5681, 3.2, steps 3 and 4).
+    /// The inflation of the window by duplicate ACKs during fast recovery, in segments (RFC 5681, 3.2, steps 3 and 4).
     pub inflation: f64,
     /// Payload of a full segment (SMSS).
     pub segment_bytes: u64,
     /// The most that was in flight in this round trip, and the ACK that ends the round trip.
     used_bytes: u64,
     round_end: u64,
-    /// What limited transmit has sent beyond the window since the last new ACK.
+    /// Data that limited transmit has sent beyond the window since the last new ACK.
     pub limited_transmit_bytes: u64,
     /// When the timer expires.
     pub deadline: Time,
     /// When the last segment went out.
     pub last_sent: Time,
-    /// What it was set for.
+    /// Its purpose.
     pub timer: Timer,
     pub in_recovery: bool,
     /// Some of what is in flight is known to have arrived: the recovery keeps a scoreboard.
@@ -106,10 +106,10 @@ pub(crate) struct Connection {
     pub recovery_point: u64,
     /// `highest` as it was at the last reduction for whatever reason: one reduction per window (RFC 3168, 6.1.2).
     pub reduction_point: u64,
-    /// What the last reduction for a loss can be undone with, where that is wanted.
+    /// The state that undoes the last reduction for a loss, if this is enabled.
     pub undo: Option<Box<Undo>>,
     wants_undo: bool,
-    /// A tail loss probe has mended a loss: the window is to be reduced.
+    /// A tail loss probe has repaired a loss: the window must be reduced.
     pub probe_has_mended: bool,
     /// The last sign of congestion.
     pub last_signal: Option<CongestionSignal>,
@@ -177,7 +177,7 @@ impl Connection {
         connection
     }
 
-    /// What was counted so far.
+    /// The counters so far.
     pub fn counters(&self) -> SenderCounters {
         SenderCounters { segments_sent: self.segments_sent, ..self.counters }
     }
@@ -187,7 +187,7 @@ impl Connection {
         self.data_end.saturating_add(u64::from(self.closing))
     }
 
-    /// What is in flight according to cumulative ACKs (FlightSize).
+    /// The data in flight according to cumulative ACKs (FlightSize).
     pub fn flight_bytes(&self) -> u64 {
         self.next - self.unacknowledged
     }
@@ -373,14 +373,14 @@ impl Connection {
         self.departures.as_mut()?.sample(self.unacknowledged, now)
     }
 
-    /// What is sent next is the first segment of a round trip.
+    /// The next segment is the first of a round trip.
     pub fn begin_round(&mut self) {
         if let Some(departures) = &mut self.departures {
             departures.begin_round();
         }
     }
 
-    /// Starts the retransmission timer anew, or stops it where nothing is in flight (RFC 6298, 5.2 and 5.3).
+    /// Restarts the retransmission timer, or stops it if nothing is in flight (RFC 6298, 5.2 and 5.3).
     pub fn restart_timer(&mut self, now: Time) {
         self.deadline = if self.highest > self.unacknowledged || self.waits_for_timer || self.window_bytes == 0 {
             now.saturating_add(self.round_trip.timeout())
@@ -405,8 +405,8 @@ impl Connection {
         self.window_bytes = (u64::from(whole.max(least)) * self.segment_bytes).min(self.max_window_bytes);
     }
 
-    /// What was in flight, in segments: the window where that was the limit, with its fraction. What limited transmit
-    /// sent does not count (RFC 5681, 3.2, step 2).
+    /// The data in flight, in segments: the window if that was the limit, with its fraction. Data of limited transmit
+    /// does not count (RFC 5681, 3.2, step 2).
     fn used_segments(&self) -> f64 {
         if self.reduction_base == ReductionBase::CongestionWindow {
             return self.window.congestion_window;
@@ -445,7 +445,7 @@ impl Connection {
         self.note_reduction();
     }
 
-    /// What a mark leaves of the window at least, in segments.
+    /// The least window after a mark, in segments.
     fn least_marked_window(&self) -> f64 {
         match self.ecn_floor {
             EcnFloor::TwoSegments => 2.0,
@@ -543,7 +543,7 @@ impl Connection {
         self.used_bytes as f64 / self.segment_bytes as f64
     }
 
-    /// Notes that the window was reduced: no mark counts within this window of data, and the receiver is told.
+    /// Notes that the window was reduced: no mark counts within this window of data, and the receiver gets a signal.
     pub fn note_reduction(&mut self) {
         self.reduction_point = self.highest;
         self.cwr_pending = self.ecn;

@@ -18,7 +18,7 @@
 //! RFC 9438, section 4; Ha, Rhee & Xu 2008, "CUBIC: a new TCP-friendly high-speed TCP variant".
 //!
 //! # Where we differ
-//! The window is a real number, as in the RFC, unless `arithmetic` says otherwise: Linux computes in whole segments and
+//! The window is a real number, as in the RFC, unless `arithmetic` is set: Linux computes in whole segments and
 //! milliseconds (`integer_cubic.rs`; CUBIC of 2007, which ns-2 has, is `linux_cubic`). A stage of congestion avoidance
 //! begins with its first ACK. The threshold follows from what was in flight, W_max from the window itself. The
 //! Reno-friendly estimate never makes the window smaller.
@@ -101,7 +101,7 @@ pub struct Cubic {
     prior_window: Option<f64>,
     /// The running stage of congestion avoidance.
     stage: Option<Stage>,
-    /// All three before the last reduction, in case it has to be undone.
+    /// All three before the last reduction, to undo it if necessary.
     before: (Option<f64>, Option<f64>, Option<Stage>),
 }
 
@@ -115,7 +115,7 @@ struct Stage {
     /// Where the cubic function has its turning point: W_max in segments, K in seconds after the start.
     maximum: f64,
     k: f64,
-    /// What Reno's window would be (W_est).
+    /// The window that Reno would have (W_est).
     reno_window: f64,
 }
 

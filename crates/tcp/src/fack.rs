@@ -1,4 +1,4 @@
-//! Recovery with forward acknowledgement: what has arrived furthest tells what is lost, retransmissions included.
+//! Recovery with forward acknowledgement: the furthest arrival determines the losses, also of retransmissions.
 //!
 //! # What it does
 //! The furthest segment that has arrived is the measure: whatever is missing four segments below it counts as lost, on
@@ -15,8 +15,8 @@
 //! # Where we differ
 //! - From the paper, as ns-2: four segments, where the paper takes more than three duplicates' worth. A retransmission
 //!   is lost, too, when one made more than four later has arrived.
-//! - When a recovery ends the scoreboard is wiped, with what it knew above the recovery point, as in ns-2. What ends
-//!   after a timeout leaves the window at no more than three segments above what is in the network.
+//! - At the end of a recovery the scoreboard is cleared, also above the recovery point, as in ns-2. A recovery after a
+//!   timeout leaves the window at no more than three segments above the data in the network.
 //! - From ns-2: the first timeout of a segment alone reduces the threshold, and no round trip is measured across a
 //!   retransmission (Karn), as everywhere here.
 //!
@@ -39,7 +39,7 @@ const LATER_RETRANSMISSIONS: u64 = 4;
 /// The most that may be sent in one go when the recovery from a timeout ends, in segments (Linux's `tcp_max_burst`).
 const MAX_BURST: f64 = 3.0;
 
-/// What has become of a stretch of what was sent.
+/// The state of a stretch of sent data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// Sent once, nothing known.
@@ -59,14 +59,14 @@ struct Stretch {
     fate: Fate,
 }
 
-/// What an ACK brought.
+/// The content of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
     has_arrived: bool,
     has_found_loss: bool,
 }
 
-/// What is known of everything from the cumulative ACK to the furthest number that has arrived; after a timeout, to the
+/// The state of all data from the cumulative ACK to the furthest number that has arrived; after a timeout, to the
 /// highest number sent. Stretches in ascending order, without gaps.
 #[derive(Clone, Debug, Default)]
 struct Board {
@@ -106,7 +106,7 @@ impl Board {
         self.stretches[index].fate = fate;
     }
 
-    /// Cuts the stretch at `index` in two at `at`, where that lies within it.
+    /// Cuts the stretch at `index` in two at `at`, if that is within it.
     fn split(&mut self, index: usize, at: u64) {
         let Stretch { start, end, fate } = self.stretches[index];
         if start < at && at < end {
@@ -145,7 +145,7 @@ impl Board {
 
     /// The receiver holds these ranges, in ascending order and disjoint: takes note, finds what is lost by now, and
     /// joins what has the same fate. `retransmission_arrived` is what [`Board::advance`] said. One pass from below, so
-    /// that what arrives above tells of what lies below only at the next ACK, as in ns-2.
+    /// that arrivals above affect lower data only at the next ACK, as in ns-2.
     fn update(
         &mut self,
         unacknowledged: u64,
@@ -259,7 +259,7 @@ pub(crate) struct ForwardAckRecovery {
     has_found_loss: bool,
     /// The last ACK was one of new data.
     has_advanced: bool,
-    /// What had arrived in all, in order or not, before the last ACK, and what that one added.
+    /// The total arrived, in order or not, before the last ACK, and the amount that it added.
     arrived_before: u64,
     newly_bytes: u64,
     /// A timeout has struck, and not everything sent before is acknowledged.
@@ -284,7 +284,7 @@ impl ForwardAckRecovery {
         }
     }
 
-    /// What is in the network: neither arrived nor lost.
+    /// The data in the network: neither arrived nor lost.
     fn pipe_bytes(&self, connection: &Connection) -> u64 {
         connection.highest - connection.unacknowledged - self.board.arrived_bytes - self.board.lost_bytes
     }

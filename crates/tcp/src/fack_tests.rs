@@ -77,7 +77,7 @@ fn after_a_timeout_everything_else_is_lost() {
 }
 
 proptest! {
-    /// Whatever is told and resent: stretches ascend without gaps, and the sums are those of the stretches.
+    /// For any ACKs and retransmissions, stretches ascend without gaps, and the sums are those of the stretches.
     #[test]
     fn the_sums_are_those_of_the_stretches(
         steps in proptest::collection::vec((0_u8..5, 0_u64..30, 1_u64..6), 1..80),
@@ -251,7 +251,7 @@ fn at_ms(ms: u64) -> Time {
     Time::ZERO + crate::Span::from_milliseconds(ms)
 }
 
-/// What is sent when `act` has its turn after 7 ms.
+/// The data sent when `act` runs after 7 ms.
 fn sent_by(connection: &mut Connection, act: impl FnOnce(&mut Turn<'_>)) -> alloc::vec::Vec<u64> {
     let (mut out, mut law) = (Sent(alloc::vec::Vec::new()), crate::Reno);
     act(&mut Turn { connection, law: &mut law, now: at_ms(7), out: &mut out });

@@ -22,9 +22,9 @@
 //!
 //! # Where we differ
 //! Rounds are those of Linux since 6.14: the ACK that opens a round belongs to it, also below the smallest window that
-//! is watched. Before 5.16 it belonged to the round before, and from 5.16 to 6.13 no round began below that window.
-//! ns-3 compares the train with a whole round trip and the delay with at least twice the shortest one; we use what
-//! Linux uses for a sender without pacing. Only the first segments of a round are timed.
+//! is watched. Before 5.16 it belonged to the round before. From 5.16 to 6.13 no round began below that window. In
+//! contrast, ns-3 compares the train with a whole round trip and the delay with at least twice the shortest one. We use
+//! Linux's rules for a sender without pacing. Only the first segments of a round are timed.
 //!
 //! # Parameters
 //! None: `transport.tcp.slow_start = "hystart"`, the default with `cubic`.

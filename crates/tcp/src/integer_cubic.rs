@@ -1,8 +1,8 @@
 //! CUBIC in the arithmetic of today's Linux: whole segments and milliseconds.
 //!
 //! # What it does
-//! From the cubic function follows how many segments have to be acknowledged for the window to grow by one. That number
-//! is truncated, computed anew when the window changes or after 31 ms, and never below two. Before the first loss and
+//! The cubic function gives the number of acknowledged segments for which the window grows by one. That number is
+//! truncated, computed again when the window changes or after 31 ms, and never below two. Before the first loss and
 //! after a timeout it is never above twenty, so that the window grows by 5 % in a round trip at least.
 //!
 //! # Source
@@ -11,20 +11,20 @@
 //! window after each ACK; `tests/packetdrill/cubic.rs` has them.
 //!
 //! # Where we differ
-//! From `cubic` as RFC 9438 has it, Linux in this: the cubic function is looked at the shortest round trip ahead, not
-//! the smoothed one; the Reno-friendly estimate grows by 8 / 15 of a segment in each round trip for good, where the RFC
-//! lets it grow by one once it has caught up; time in which the application was the limit counts, unless the sender was
-//! idle; an undone reduction does not bring back what was remembered before it.
-//! From Linux: the cube root is exact, a shortest round trip found right after a recovery counts, and idle time lasts
-//! until the first ACK after it, where it was longer than the timeout.
+//! Linux differs from `cubic` of RFC 9438 as follows. The cubic function is evaluated the shortest round trip ahead,
+//! not the smoothed one. The Reno-friendly estimate always grows by 8 / 15 of a segment in each round trip, whereas in
+//! the RFC it grows by one once it has caught up. Time in which the application was the limit counts, unless the sender
+//! was idle. An undone reduction does not restore the state before it. We differ from Linux: the cube root is exact,
+//! and a shortest round trip found right after a recovery counts. Idle time lasts until the first ACK after it, where
+//! it was longer than the timeout.
 //!
 //! # Parameters
 //! `transport.tcp.congestion_control.cubic.arithmetic = "linux"`.
 
 use crate::{CongestionSignal, CubicConfig, RoundTrip, Span, Time, Window, WindowLaw};
 
-/// The number of segments is computed anew after this time, in milliseconds, even if the window has not changed
-/// (HZ / 32).
+/// The number of segments is computed again after this time, in milliseconds, even if the window has not changed (HZ /
+/// 32).
 const REFRESH_MS: u64 = 1000 / 32;
 
 /// No more segments than this open the window by one before the first loss.
@@ -59,7 +59,7 @@ struct Stage {
     /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
     maximum: u32,
     k: u64,
-    /// What Reno's window would be, and the segments acknowledged towards its next one.
+    /// The window that Reno would have, and the segments acknowledged towards its next one.
     reno_window: u32,
     reno_counted: f64,
     /// The window and the time for which `needed` was computed.

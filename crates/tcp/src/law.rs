@@ -13,7 +13,7 @@ pub struct Window {
     pub slow_start_threshold: f64,
 }
 
-/// What tells a sender that the path is congested.
+/// The signal of congestion on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionSignal {
     /// A segment was lost, and duplicate ACKs or SACKs told of it.
@@ -47,7 +47,7 @@ pub trait WindowLaw: fmt::Debug + Send {
     /// [`TimeoutResponse::Linux`]: crate::TimeoutResponse::Linux
     fn forget(&mut self) {}
 
-    /// The last reduction is undone, because nothing was lost: what was remembered before it holds again.
+    /// The last reduction is undone, because nothing was lost: the state before it applies again.
     fn undo(&mut self) {}
 
     /// The window starts over after an idle time: slow start comes before the next congestion avoidance.

@@ -1,14 +1,14 @@
 //! A TCP sender and a TCP receiver as state machines: segments, ACKs and timer expiries in; segments, ACKs and a
 //! deadline out. No clock, no queue, no sockets: the caller owns time and the network.
 //!
-//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant: a [`WindowLaw`] says how the
-//! congestion window grows and how far it shrinks, a slow start says how it opens at first, a recovery says what is
-//! resent after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
+//! [`Sender`] is the one skeleton that all variants share. Small policies make a variant. A [`WindowLaw`] determines
+//! growth and reduction of the congestion window, a slow start its opening at first, and a recovery the retransmissions
+//! after a loss (Reno, NewReno, or RFC 6675's with selective acknowledgements). [`Receiver`] is the other end.
 //!
-//! | file | what | source |
+//! | file | contents | source |
 //! |---|---|---|
 //! | `sender.rs` | the skeleton: opening, ACKs, timeouts, ECN, close | RFC 5681, 6298, 3042, 3168 |
-//! | `connection.rs` | sequence numbers, window and timer; what may be sent | RFC 9293, 5681 |
+//! | `connection.rs` | sequence numbers, window and timer; the limit of sending | RFC 9293, 5681 |
 //! | `round_trip.rs` | round-trip estimate and retransmission timeout | RFC 6298 |
 //! | `law.rs`, `reno.rs` | window laws | RFC 5681 |
 //! | `cubic.rs`, `bic.rs` | window laws for fast, long paths | RFC 9438; Xu, Harfoush & Rhee 2004 |
@@ -23,7 +23,7 @@
 //! | `undo.rs` | giving the window back after an unnecessary reduction | RFC 3522, 3708, 4015 |
 //! | `window_validation.rs` | a window that the application does not use | RFC 5681, 2861 |
 //! | `config.rs`, `presets.rs` | the parameters, and sets of them that belong together | |
-//! | `scoreboard.rs` | what the receiver holds above the cumulative ACK | RFC 2018, 6675 |
+//! | `scoreboard.rs` | data that the receiver holds above the cumulative ACK | RFC 2018, 6675 |
 //! | `receiver.rs` | reassembly, delayed ACKs, SACK blocks, ECN echo | RFC 5681, 2018, 3168 |
 #![no_std]
 

@@ -28,7 +28,7 @@
 
 use crate::{CongestionSignal, RoundTrip, Time, Window, WindowLaw};
 
-/// What is left of the window after a sign of congestion, in 1024ths.
+/// The remaining part of the window after a sign of congestion, in 1024ths.
 const BETA_X1024: u32 = 819;
 /// The most that a round trip adds, but for truncation, in segments.
 const MAX_INCREMENT: u32 = 16;
@@ -39,7 +39,7 @@ const SMOOTH_PART: u32 = 20;
 /// The part of the distance to the maximum that a round trip covers, as a divisor.
 const SEARCH_DIVISOR: u32 = 4;
 
-/// What is left of a window after a sign of congestion.
+/// The window after a sign of congestion.
 pub(crate) fn reduced(window: u32) -> u32 {
     (u64::from(window) * u64::from(BETA_X1024) / 1024) as u32
 }
@@ -106,7 +106,7 @@ impl LinuxBic {
         Self { maximum: 0, count: AckCount::new() }
     }
 
-    /// How many segments have to be acknowledged for the window to grow by one.
+    /// The number of acknowledged segments for which the window grows by one.
     fn segments_for_one(&self, window: u32) -> u32 {
         let segments = if window < self.maximum {
             match (self.maximum - window) / SEARCH_DIVISOR {

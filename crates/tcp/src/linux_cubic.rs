@@ -2,7 +2,7 @@
 //!
 //! # What it does
 //! This is CUBIC in whole segments: the cubic function determines how many ACKs open the window by one segment. That
-//! number is truncated, divided by an estimate of how many segments an ACK covers, and computed anew when the window
+//! number is truncated, divided by an estimate of how many segments an ACK covers, and computed again when the window
 //! changes or after 31 ms.
 //!
 //! # When to use it
@@ -17,11 +17,11 @@
 //! Linux 2.6.22, `tcp_cubic.c` (version 2.1), which ns-2 2.35 runs as `Agent/TCP/Linux`; read for its rules.
 //!
 //! # Where we differ
-//! From `cubic`, RFC 9438: the window falls to 0.8, not 0.7; the function is not evaluated a round trip ahead; growth
-//! is nearly doubled where each segment is acknowledged, and each reduction is followed by one segment more (see
-//! `linux_bic`); before the first loss 50 acknowledged segments open the window by one. From Linux: the cube root is
-//! exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux does not know the shortest
-//! delay, and so neither looks ahead nor limits growth beyond the maximum to 16 segments in 100 ms; only this case is
+//! From `cubic`, RFC 9438: the window falls to 0.8, not 0.7; the function is not evaluated a round trip ahead. Growth
+//! is nearly doubled if each segment is acknowledged, and each reduction is followed by one segment more (see
+//! `linux_bic`). Before the first loss 50 acknowledged segments open the window by one. From Linux: the cube root is
+//! exact, and spurious losses are not undone. Without timestamps (ns-2's default) Linux has no measured shortest delay,
+//! and so neither looks ahead nor limits growth beyond the maximum to 16 segments in 100 ms; only this case is
 //! implemented.
 //!
 //! # Parameters
@@ -30,7 +30,7 @@
 use crate::linux_bic::{AckCount, is_at_threshold, next_maximum, reduced};
 use crate::{CongestionSignal, RoundTrip, Span, Time, Window, WindowLaw};
 
-/// The number of ACKs is computed anew after this time, in milliseconds, even if the window has not changed (HZ / 32).
+/// The number of ACKs is computed again after this time, in milliseconds, even if the window has not changed (HZ / 32).
 const REFRESH_MS: u64 = 1000 / 32;
 
 /// C in segments per cubic second: 41 / 1024 segments per 100 ms.
@@ -59,7 +59,7 @@ struct Stage {
     /// Where the cubic function has its turning point: in segments, and in 1024ths of a second after the start.
     maximum: u32,
     k: u64,
-    /// What Reno's window would be, and the ACKs towards its next segment.
+    /// The window that Reno would have, and the ACKs towards its next segment.
     reno_window: u32,
     reno_acks: u32,
     /// The window and the time for which `needed` was computed.
@@ -93,7 +93,7 @@ impl Stage {
         if time < self.k { maximum.saturating_sub(distance) } else { maximum.saturating_add(distance) }
     }
 
-    /// How many segments have to be acknowledged for the window to grow by one.
+    /// The number of acknowledged segments for which the window grows by one.
     fn segments_for_one(&mut self, window: u32, is_first: bool, now_ms: u64) -> u32 {
         let target = self.target(now_ms);
         let segments = if is_first {

@@ -1,4 +1,4 @@
-//! Sets of parameters that belong together: what a well-known TCP does.
+//! Sets of parameters that belong together: the behaviour of a well-known TCP.
 
 use crate::{
     Bytes, CongestionControl, CubicArithmetic, CubicConfig, EcnFloor, FullAckWindow, IdleRestart, MinRtoOf,
@@ -14,26 +14,26 @@ pub enum Preset {
     /// 1 s, segments of 1500 B. The other presets name their differences from it.
     Basic,
     /// The recommendations of the current RFCs for every sender: SACK (RFC 2018, 6675) with D-SACK (2883), timestamps
-    /// (7323), RACK-TLP (8985), proportional rate reduction (9937), undo of spurious timeouts and retransmissions
-    /// (3522, 4015, 3708), delayed ACKs (5681), a minimum timeout of 1 s (6298). NewReno's window law. Headers of IPv4
-    /// and TCP.
+    /// (7323), RACK-TLP (8985), and proportional rate reduction (9937). Further, undo of spurious timeouts and
+    /// retransmissions (3522, 4015, 3708), delayed ACKs (5681), and a minimum timeout of 1 s (6298). NewReno's window
+    /// law. Headers of IPv4 and TCP.
     Rfc,
     /// A Linux sender and receiver as configured by default since 4.18: as "rfc", with CUBIC in whole segments and
-    /// HyStart, a minimum timeout of 200 ms above the smoothed round trip, delayed ACKs of 40 ms, idle windows reduced
-    /// by halving, the ACKs of slow start counted in full, reductions of the window rather than of the data in flight.
-    /// Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
+    /// HyStart. The minimum timeout is 200 ms above the smoothed round trip, and ACKs are delayed by 40 ms. Idle
+    /// windows are halved, the ACKs of slow start count in full, and reductions apply to the window rather than to the
+    /// data in flight. Sources: `net/ipv4/tcp_input.c`, `tcp_cubic.c`, `tcp_recovery.c`, `tcp_timer.c`.
     Linux,
     /// ns-2 2.35 as installed, `Agent/TCP/Newreno` or `/Reno`: its `ns-default.tcl`. Segments of 1000 B, all of them
     /// payload; `max_window_segments` is its `window_`. With `sack` it is `Agent/TCP/Sack1`.
     Ns2,
     /// ns-2's `Agent/TCP/Linux`, Linux 2.6.22's CUBIC or BIC: forward acknowledgement, rate-halving, a timer that each
-    /// ACK restarts, a tick of 1 ms, data beside the SYN, and no receiver's window: `max_congestion_window_segments` is
+    /// ACK restarts, a tick of 1 ms, data with the SYN, and no receiver's window: `max_congestion_window_segments` is
     /// its `window_`. Otherwise like "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_linux"))]
     Ns2Linux,
-    /// ns-2 as in papers before 2001, by the dated comments of `ns-default.tcl`: a clock tick of 100 ms, no minimum
-    /// timeout, a first timeout of 6 s, an initial window of 1, no SYN, no limited transmit, reductions to whole
-    /// segments. Otherwise like "ns2".
+    /// ns-2 as in papers before 2001, by the dated comments of `ns-default.tcl`. The clock tick is 100 ms, the first
+    /// timeout 6 s and the initial window 1. There is no minimum timeout, no SYN and no limited transmit; reductions
+    /// are to whole segments. Otherwise like "ns2".
     #[cfg_attr(feature = "config", serde(rename = "ns2_pre2001"))]
     Ns2Pre2001,
 }

@@ -1,11 +1,11 @@
 //! Recovery by time: RACK and the tail loss probe.
 //!
 //! # What it does
-//! Each segment keeps the time when it was last sent. Once a segment has arrived that was sent later, those sent before
-//! it count as lost if a round trip and a tolerance for reordering have passed, retransmissions too; a timer looks
-//! again where the tolerance has not passed yet. When no ACK comes for two round trips, a probe is sent: new data, or
-//! the last segment again, whose ACK tells what is missing. So neither a lost retransmission nor the loss of the last
-//! segments waits for the retransmission timeout.
+//! Each segment keeps the time when it was last sent. Once a segment that was sent later has arrived, those sent before
+//! it count as lost if a round trip and a tolerance for reordering have passed. This includes retransmissions. A timer
+//! checks again if the tolerance has not passed yet. When no ACK comes for two round trips, a probe is sent: new data,
+//! or the last segment again, whose ACK tells what is missing. So neither a lost retransmission nor the loss of the
+//! last segments waits for the retransmission timeout.
 //!
 //! # Source
 //! RFC 8985, sections 6 (RACK) and 7 (TLP); the names in parentheses are its. How what is in the network comes down to
@@ -53,7 +53,7 @@ pub(crate) struct RackRecovery {
     persistence: u32,
     /// No further D-SACK widens the tolerance until this is acknowledged (RACK.dsack_round).
     widened_until: u64,
-    /// When the segments that may yet be found lost have to be looked at again.
+    /// The time of the next check for lost segments.
     look_again: Time,
     probe: Probe,
     /// When the probe is due.
@@ -64,7 +64,7 @@ pub(crate) struct RackRecovery {
     reduction: Reduction,
     /// Until this is acknowledged the window comes down after a mark.
     marked_until: u64,
-    /// What the last ACK told.
+    /// The content of the last ACK.
     news: News,
     /// After a timeout the first lost segment goes out, whatever else is in the network.
     sends_one: bool,
@@ -86,10 +86,10 @@ enum Probe {
     InFlight { end: u64, repeats: bool },
 }
 
-/// What an ACK told.
+/// The content of an ACK.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Of what it reports to have arrived, the segment that was sent last, and its end.
+    /// The segment that was sent last among the reported arrivals, and its end.
     latest: (Time, u64),
     delivered_bytes: u64,
     lost_bytes: u64,
@@ -205,7 +205,7 @@ impl RackRecovery {
         self.look_again = if wait > Span::ZERO { now.saturating_add(wait) } else { Time::NEVER };
     }
 
-    /// Section 7.4: what an ACK tells about the probe in flight. True if the probe has mended a loss, which calls for a
+    /// Section 7.4: evaluates an ACK for the probe in flight. True if the probe has repaired a loss, which requires a
     /// reduction (section 7.4.2); there is none in flight during a recovery.
     fn settle_probe(&mut self, ack: &Ack, duplicate: Option<(u64, u64)>) -> bool {
         let Probe::InFlight { end, repeats } = self.probe else { return false };

@@ -1,11 +1,11 @@
-//! How the sender gets from the old window to the reduced one while losses are mended with SACK.
+//! The transition from the old window to the reduced one during loss recovery with SACK.
 //!
 //! # What it does
 //! A recovery reduces the window at one stroke, but the network still holds the old one. RFC 6675 falls silent until
 //! enough of that has arrived and then continues at the full rate. Rate-halving sends one segment for two that arrive
 //! until what is in the network has come down to the window. Proportional rate reduction spreads the same reduction
-//! evenly over the round trip. Both thin out what the next round trip sends, where RFC 6675 leaves a gap and a burst:
-//! of what 49 BIC flows send, a router with a buffer of 10 or 20 packets then drops a fifth less.
+//! evenly over the round trip. Both spread the data of the next round trip, whereas RFC 6675 leaves a gap and a burst.
+//! A router with a buffer of 10 or 20 packets then drops a fifth less of the traffic of 49 BIC flows.
 //!
 //! # Source
 //! RFC 6675, section 5, step C. Rate-halving: Mathis, Semke & Mahdavi 1999 (`draft-mathis-tcp-ratehalving`), as Linux
@@ -31,10 +31,10 @@ pub(crate) enum Reduction {
     Proportional { flight: u64, delivered: u64, sent: u64 },
 }
 
-/// What an ACK during a recovery tells, in bytes.
+/// The content of an ACK during a recovery, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    /// What it reports to have arrived (DeliveredData).
+    /// The data that it reports as arrived (DeliveredData).
     pub newly: u64,
     /// It acknowledges new data, and tells of no further loss (SafeAck).
     pub is_safe: bool,

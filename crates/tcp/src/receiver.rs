@@ -1,16 +1,16 @@
 //! The receiver: reassembly, and when and with what it acknowledges.
 //!
 //! # What it does
-//! Acknowledges each segment at once, or every second one where ACKs are delayed; what is out of order or fills a gap,
-//! and the FIN, always at once. Tells what it holds above a gap (SACK) and what came twice (D-SACK), echoes marks until
-//! the sender has reacted, and returns timestamps.
+//! Acknowledges each segment at once, or every second one if ACKs are delayed. Segments that are out of order or fill a
+//! gap, and the FIN, are always acknowledged at once. Tells what it holds above a gap (SACK) and what came twice
+//! (D-SACK), echoes marks until the sender has reacted, and returns timestamps.
 //!
 //! # Source
 //! RFC 5681, section 4.2 (when to acknowledge); RFC 2018, section 4 (which SACK blocks); RFC 2883 (D-SACK); RFC 3168,
 //! section 6.1.3 (the echo); RFC 7323, section 4.3 (which timestamp).
 //!
 //! # Where we differ
-//! Data flows one way: the receiver sends no data, and no FIN of its own. What it holds is never dropped.
+//! Data flows one way: the receiver sends no data, and no FIN of its own. Data that it holds is never dropped.
 //!
 //! # Parameters
 //! `sack`, `dsack`, `timestamps`, `delayed_ack`, `delayed_ack_timeout`, `ecn`, `handshake`.
@@ -31,7 +31,7 @@ const NO_FIN: u64 = u64::MAX;
 pub struct Receiver {
     /// The next number expected (RCV.NXT); 0 before the SYN.
     next: u64,
-    /// What has arrived above a gap: disjoint, not adjacent ranges, the most recently changed last.
+    /// Data that has arrived above a gap: disjoint, not adjacent ranges, the most recently changed last.
     held: Vec<(u64, u64)>,
     deadline: Time,
     /// The FIN's number, once it is known; else [`NO_FIN`].
@@ -101,7 +101,7 @@ impl Receiver {
         self.send_ack(SackBlocks::default(), false, out);
     }
 
-    /// Takes a segment; `ce` tells whether a router marked it. A segment before the SYN is ignored.
+    /// Takes a segment; `ce` is true if a router marked it. A segment before the SYN is ignored.
     #[inline(never)]
     pub fn on_segment(&mut self, segment: &Segment, ce: bool, now: Time, out: &mut impl AckOut) {
         if segment.syn {

@@ -23,7 +23,7 @@ use crate::{Ack, CongestionSignal, SegmentOut, Time, WindowLaw};
 /// Duplicate ACKs that mean a loss (RFC 5681's and RFC 6675's DupThresh).
 pub(crate) const DUPLICATE_THRESHOLD: u32 = 3;
 
-/// What a recovery works on.
+/// The state of a recovery.
 pub(crate) struct Turn<'a> {
     pub connection: &'a mut Connection,
     pub law: &'a mut dyn WindowLaw,
@@ -73,7 +73,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         true
     }
 
-    /// Of what the last ACK told, how much opens the window, where it acknowledges `newly` bytes.
+    /// Bytes reported by the last ACK that open the window; it acknowledges `newly` bytes.
     fn delivered_bytes(&self, newly: u64) -> u64 {
         newly
     }
@@ -83,7 +83,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         false
     }
 
-    /// Whether the duplicate ACKs so far mean a loss that is to be recovered.
+    /// Whether the duplicate ACKs so far mean a loss that requires recovery.
     fn is_due(&self, connection: &Connection) -> bool {
         // RFC 6582, 3.2, step 2: only if the ACK covers more than what was sent before the last recovery.
         connection.duplicate_acks >= DUPLICATE_THRESHOLD && connection.unacknowledged > connection.recovery_point
@@ -134,7 +134,7 @@ pub(crate) trait Recovery: fmt::Debug + Send {
         false
     }
 
-    /// A timer other than that of retransmissions has expired. Whether what is lost has to be looked at.
+    /// A timer other than that of retransmissions has expired. Whether a check for losses is due.
     fn on_deadline(&mut self, _turn: &mut Turn<'_>) -> bool {
         false
     }

@@ -17,9 +17,9 @@
 //! RFC 5681, section 3.1 (equations 2 to 4); RFC 3465 for counting what an ACK covers.
 //!
 //! # Where we differ
-//! The window is kept in segments with its fraction, so that 1/cwnd per ACK adds up exactly. Where the window was full,
-//! we halve the *window* (RFC 5681 says the flight), so that the fraction is not lost, and a timeout during a recovery
-//! halves the already halved window, not the old flight. ns-2 and Linux do the same.
+//! The window is kept in segments with its fraction, so that 1/cwnd per ACK adds up exactly. If the window was full, we
+//! halve the *window* (RFC 5681: the flight), so that the fraction is not lost. A timeout during a recovery halves the
+//! already halved window, not the old flight. Linux and ns-2 do the same.
 //!
 //! # Parameters
 //! `byte_counting_limit`, applied by the skeleton.

@@ -9,10 +9,10 @@
 //! was sent twice, and the doubled timeout stays until there is a sample.
 //!
 //! # Where we differ
-//! With a `timer_granularity` everything is in ticks as in BSD and ns-2: a sample is the number of ticks that the clock
-//! showed between sending and ACK, at least one. ns-2 starts each connection's clock at a random phase, we at 0.
-//! Without, the tick is a picosecond, which is exact.
-//! After a lost SYN the timeout is at least 3 s (RFC 6298, 5.7), but not less than the doubled one.
+//! With a `timer_granularity` everything is in ticks as in BSD and ns-2. A sample is the number of clock ticks between
+//! sending and ACK, at least one. ns-2 starts each connection's clock at a random phase, we at 0. Without, the tick is
+//! a picosecond, which is exact. After a lost SYN the timeout is at least 3 s (RFC 6298, 5.7), but not less than the
+//! doubled one.
 //!
 //! # Parameters
 //! `min_rto`, `min_rto_of`, `max_rto`, `initial_rto`, `timer_granularity`, `timestamps`.
@@ -22,11 +22,11 @@ use crate::{MinRtoOf, Span, TcpConfig, Time};
 /// This many timeouts in a row, and the estimate is taken to be worthless (RFC 6298, section 5; ns-2 does the same).
 const TIMEOUTS_TO_FORGET: u32 = 4;
 
-/// The least timeout for data after the SYN had to be sent again (RFC 6298, 5.7).
+/// The least timeout for data after a retransmitted SYN (RFC 6298, 5.7).
 const AFTER_LOST_SYN: Span = Span::from_seconds(3);
 
-/// The estimate of a connection's round trip, and its retransmission timeout. The timeout first: it is what every ACK
-/// looks at, and lies beside the connection's counters.
+/// The estimate of a connection's round trip, and its retransmission timeout. The timeout first: every ACK reads it,
+/// and it is next to the connection's counters.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct RoundTrip {
@@ -130,7 +130,7 @@ impl RoundTrip {
         self.set_timeout();
     }
 
-    /// The handshake is through, but its SYN had to be sent again (RFC 6298, 5.7).
+    /// The handshake is complete, but its SYN was retransmitted (RFC 6298, 5.7).
     pub(crate) fn distrust_handshake(&mut self) {
         self.timeout = self.timeout.max(AFTER_LOST_SYN).min(self.max_timeout);
     }

@@ -2,8 +2,8 @@
 //!
 //! # What it does
 //! The scoreboard tells which segments have arrived. `pipe` estimates what is in the network; while it is below the
-//! window, the next lost segment is sent again or, when there is none, new data. So a whole window of losses is mended
-//! in about one round trip.
+//! window, the next lost segment is sent again or, when there is none, new data. A whole window of losses is thus
+//! repaired in about one round trip.
 //!
 //! # Source
 //! RFC 6675 (`Update`, `IsLost`, `SetPipe`, `NextSeg`, sections 4 and 5); RFC 2018.
@@ -36,7 +36,7 @@ pub(crate) struct SackRecovery {
     rule: RateReduction,
     reduction: Reduction,
     segment_bytes: u64,
-    /// What has arrived out of order, and what the last ACK told to have arrived.
+    /// The data that has arrived out of order, and the arrivals reported by the last ACK.
     sacked_bytes: u64,
     newly_bytes: u64,
     /// Below this all that is missing is lost.
@@ -62,7 +62,7 @@ impl SackRecovery {
         }
     }
 
-    /// What is in the network (`SetPipe`): what has not arrived and is not lost, and what was sent again.
+    /// The data in the network (`SetPipe`): data neither arrived nor lost, and retransmissions.
     fn pipe_bytes(&self, connection: &Connection) -> u64 {
         let first = connection.unacknowledged;
         let not_lost = self.scoreboard.lost_below(self.segment_bytes).max(first);
@@ -136,7 +136,7 @@ impl SackRecovery {
         Some(payload)
     }
 
-    /// After a timeout: what the window allows, from the first unacknowledged number on, without what has arrived.
+    /// After a timeout: the data that the window allows, from the first unacknowledged number on, without arrived data.
     fn send_in_order(&mut self, turn: &mut Turn<'_>) {
         let connection = &mut *turn.connection;
         loop {
@@ -157,7 +157,7 @@ impl SackRecovery {
 }
 
 impl Recovery for SackRecovery {
-    /// RFC 6675, `Update`; a duplicate ACK counts if it tells of something new (section 2, "DupAck").
+    /// RFC 6675, `Update`; a duplicate ACK counts if it reports something new (section 2, "DupAck").
     fn learn(&mut self, connection: &mut Connection, ack: &Ack, newly: u64, _now: Time) -> bool {
         let mut is_news = false;
         for (left, right) in ack.sack.iter() {

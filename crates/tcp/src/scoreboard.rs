@@ -1,4 +1,4 @@
-//! What the receiver is known to hold above the cumulative ACK (RFC 6675's scoreboard).
+//! The data that the receiver is known to hold above the cumulative ACK (RFC 6675's scoreboard).
 
 use alloc::vec::Vec;
 

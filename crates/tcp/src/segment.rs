@@ -1,4 +1,4 @@
-//! What crosses the network: data segments one way, acknowledgements the other.
+//! The messages of TCP: data segments one way, acknowledgements the other.
 
 use crate::Time;
 
@@ -22,21 +22,21 @@ pub struct Segment {
     pub ecn_setup: bool,
     /// The packet is ECN-capable, ECT(0): routers may mark it.
     pub ect: bool,
-    /// It was sent before; ECN-capable only where `ecn_retransmissions` says so (RFC 3168, 6.1.5, forbids it).
+    /// It was sent before; ECN-capable only with `ecn_retransmissions` (RFC 3168, 6.1.5, forbids it).
     pub retransmission: bool,
-    /// When it is sent: what its timestamp says, where timestamps are on (TSval, RFC 7323).
+    /// When it is sent: the value of its timestamp, if timestamps are on (TSval, RFC 7323).
     pub sent: Time,
 }
 
 impl Segment {
-    /// The sequence number after this segment: what acknowledges all of it.
+    /// The sequence number after this segment, whose ACK covers all of it.
     #[must_use]
     pub fn end(&self) -> u64 {
         self.seq + u64::from(self.payload_bytes) + u64::from(self.syn) + u64::from(self.fin)
     }
 }
 
-/// Up to three SACK blocks, newest first (RFC 2018; three is what fits beside timestamps).
+/// Up to three SACK blocks, newest first (RFC 2018; three fit with timestamps).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
     blocks: [(u64, u64); Self::CAPACITY],
@@ -82,15 +82,15 @@ pub struct Ack {
     pub syn: bool,
     /// ECN echo: a mark has arrived and no CWR since. On a SYN-ACK: the receiver agrees to ECN.
     pub ece: bool,
-    /// What has arrived above `ack`; the first block may instead tell what arrived twice (RFC 2883).
+    /// The data that has arrived above `ack`; the first block may instead report a duplicate (RFC 2883).
     pub sack: SackBlocks,
     /// The timestamp of the segment that is acknowledged (TSecr, RFC 7323); [`Time::NEVER`] without timestamps.
     pub echo: Time,
 }
 
 impl Ack {
-    /// What the first SACK block says arrived twice (RFC 2883, section 4): it lies below the cumulative number or
-    /// within the second block.
+    /// The duplicate in the first SACK block (RFC 2883, section 4): it is below the cumulative number or within the
+    /// second block.
     #[must_use]
     pub fn duplicate_block(&self) -> Option<(u64, u64)> {
         let mut blocks = self.sack.iter();

@@ -70,7 +70,7 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// The bytes from its beginning that ACKs touch, when nothing is lost: what to load ahead of one.
+    /// The bytes from its beginning that ACKs touch without losses, to prefetch.
     pub const HOT_BYTES: usize = offset_of!(Self, connection) + Connection::HOT_BYTES;
 
     /// A closed sender; [`Sender::open`] starts it. The configuration has been found valid.
@@ -313,7 +313,7 @@ impl Sender {
         segments.is_finite().then_some((segments * self.connection.segment_bytes as f64) as u64)
     }
 
-    /// What is in flight according to cumulative ACKs, in bytes.
+    /// The data in flight according to cumulative ACKs, in bytes.
     #[must_use]
     pub fn flight_bytes(&self) -> u64 {
         self.connection.flight_bytes()
@@ -422,8 +422,8 @@ impl Sender {
         self.timed_out_at = None;
     }
 
-    /// RFC 8985, 7.4.2: what a tail loss probe has mended calls for the answer to a loss. Its ACK proves the loss, so
-    /// that nothing undoes this answer.
+    /// RFC 8985, 7.4.2: a loss repaired by a tail loss probe requires the response to a loss. Its ACK proves the loss,
+    /// so that nothing undoes this answer.
     fn answer_mended_probe(&mut self, now: Time) {
         if core::mem::take(&mut self.connection.probe_has_mended) {
             self.connection.reduce(&mut *self.law, CongestionSignal::Loss, 0, now);
@@ -469,7 +469,7 @@ impl Sender {
         }
     }
 
-    /// An ACK outside of recoveries: opens the window by what it tells to have arrived, if the window was in use.
+    /// An ACK outside of recoveries: opens the window by the reported arrivals, if the window was in use.
     #[inline(always)]
     fn open_window(&mut self, delivered: u64, is_in_use: bool, ece: bool, now: Time) {
         if !is_in_use {

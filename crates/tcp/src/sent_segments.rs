@@ -1,4 +1,4 @@
-//! What is in flight, segment by segment: when each was last sent, and what is known of it.
+//! The data in flight, segment by segment: when each was last sent, and its state.
 
 use alloc::collections::VecDeque;
 
@@ -39,7 +39,7 @@ pub(crate) struct SentSegments {
     segments: VecDeque<SentSegment>,
     /// The first number that is not acknowledged cumulatively.
     first: u64,
-    /// What has arrived above it.
+    /// The data that has arrived above it.
     scoreboard: Scoreboard,
     sacked_bytes: u64,
     sacked: usize,
@@ -75,7 +75,7 @@ impl SentSegments {
         self.segments.back().copied()
     }
 
-    /// What has arrived out of order.
+    /// The data that has arrived out of order.
     pub fn sacked_bytes(&self) -> u64 {
         self.sacked_bytes
     }
@@ -107,13 +107,13 @@ impl SentSegments {
         self.segments.iter().filter(is_resent).count() as u64
     }
 
-    /// What is lost and has not been sent again.
+    /// The data that is lost and has not been sent again.
     #[cfg(test)]
     pub fn lost_bytes(&self) -> u64 {
         self.lost_bytes
     }
 
-    /// What is in the network: all but what has arrived and what is lost (RFC 6675's pipe).
+    /// The data in the network: all except arrived and lost data (RFC 6675's pipe).
     pub fn in_flight_bytes(&self) -> u64 {
         let end = self.segments.back().map_or(self.first, |last| last.end);
         end - self.first - self.sacked_bytes - self.lost_bytes
@@ -204,8 +204,8 @@ impl SentSegments {
         Some(segment)
     }
 
-    /// Asks of each segment that was sent before `latest`, (time, end) of a segment that has arrived, and that has not
-    /// arrived and is not known to be lost, whether it is lost; returns the bytes of those that are.
+    /// Checks for loss each segment that was sent before `latest`, (time, end) of a segment that has arrived. Segments
+    /// that have arrived or are known to be lost are skipped. Returns the bytes of newly lost ones.
     pub fn mark_lost(&mut self, latest: (Time, u64), mut is_lost: impl FnMut(&SentSegment) -> bool) -> u64 {
         let before = self.lost_bytes;
         let mut from = self.first;

@@ -18,7 +18,7 @@
 //! `tcp_recovery.c` and `tcp_metrics.c`, read for their rules.
 //!
 //! # Where we differ
-//! From Linux: F-RTO (RFC 5682) is left out, since timestamps show the same; a second lost SYN leaves a window of one
+//! From Linux: F-RTO (RFC 5682) is left out, since timestamps show the same. A second lost SYN leaves a window of one
 //! segment even if the echoed timestamp shows that the first SYN was only late.
 //!
 //! # Parameters

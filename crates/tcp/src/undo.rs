@@ -24,7 +24,7 @@ use crate::{Ack, Span, Time, Window};
 /// A timestamp may have been rounded down by up to this on its way.
 pub(crate) const TIMESTAMP_RESOLUTION: Span = Span::from_nanoseconds(1);
 
-/// What a reduction can be undone with.
+/// The state that undoes a reduction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Undo {
     /// The window before; none once a mark has confirmed the reduction.

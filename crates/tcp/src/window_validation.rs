@@ -1,9 +1,9 @@
-//! What becomes of a window that the application does not use.
+//! The decay of a window that the application does not use.
 //!
 //! # What it does
 //! After an idle time longer than the timeout the window starts over. With `idle_restart = "halving"` it is halved for
-//! each timeout that has passed, and one that stays unused while data flows is reduced halfway to what is used, once a
-//! timeout; the threshold remembers three quarters of it.
+//! each timeout that has passed. One that stays unused while data flows is reduced halfway to the used part, once a
+//! timeout. The threshold keeps three quarters of it.
 //!
 //! # Source
 //! RFC 5681, section 4.1. Halving: RFC 2861, section 3, as Linux has it (`tcp_cwnd_restart`,

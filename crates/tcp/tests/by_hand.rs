@@ -42,8 +42,8 @@ fn finite(bytes: u64) -> impl FnOnce(&mut Network) {
     }
 }
 
-/// An ACK of the first `acked` bytes, with SACK blocks; bytes count from 0. What it makes the sender send, as first
-/// byte and length.
+/// An ACK of the first `acked` bytes, with SACK blocks; bytes count from 0. The segment that the sender then sends, as
+/// first byte and length.
 fn ack(network: &mut Network, acked: u64, blocks: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let mut sack = SackBlocks::default();
     for &(left, right) in blocks {

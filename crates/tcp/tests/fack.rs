@@ -8,7 +8,7 @@ use network::{Fate, Network, Path, at_ms, at_seconds};
 
 const SEGMENT: u64 = 1000;
 
-/// What ns-2's TCP/Linux does, with a window of `window` segments from the beginning.
+/// The behaviour of ns-2's TCP/Linux, with a window of `window` segments from the beginning.
 fn plain(window: u32) -> TcpConfig {
     TcpConfig {
         initial_window_segments: window,
@@ -91,7 +91,7 @@ fn a_timeout_forgets_nothing_and_resends_what_is_missing() {
     assert_eq!(again, expected);
 }
 
-/// Packets that the first 10 s drop: slow start up to the first loss, and what it takes to mend that.
+/// Packets that the first 10 s drop: slow start up to the first loss, and its recovery.
 fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
     let config = TcpConfig { congestion_control: control, ..TcpConfig::ns2_linux(1000) };
     let mut path = Path::delay(Span::from_milliseconds(20));
@@ -105,10 +105,11 @@ fn first_overshoot(control: CongestionControl, buffer: usize) -> u64 {
     network.queue_drops
 }
 
-/// The threshold that BIC and CUBIC leave is beyond what path and buffer hold, so that retransmissions are lost again
-/// and again: in ns-2 2.35 4106 and 4070 packets in the first 10 s, where RFC 6675 falls silent and loses 422 and 385.
-/// How many exactly depends on single packets: without the access link that ns-2's flow had, which makes 3895 and 3851
-/// of it (`make validate`), about half.
+/// The threshold that BIC and CUBIC leave is beyond the capacity of path and buffer, so retransmissions are lost
+/// repeatedly. In ns-2 2.35 it loses 4106 and 4070 packets in the first 10 s, whereas RFC 6675 falls silent and loses
+/// 422 and
+/// 385. How many exactly depends on single packets: without the access link that ns-2's flow had, which makes 3895 and
+/// 3851 of it (`make validate`), about half.
 #[test]
 fn the_first_overshoot_drops_thousands_as_in_ns2() {
     for control in [CongestionControl::LinuxBic, CongestionControl::LinuxCubic] {

@@ -23,7 +23,7 @@ fn transfer(config: TcpConfig, bytes: u64, fate: impl FnMut(usize, &Segment) -> 
     network
 }
 
-/// What was sent again, and when.
+/// The retransmissions with their times.
 fn resent(network: &Network) -> Vec<(u64, Time)> {
     network.retransmissions().iter().map(|sent| (sent.segment.seq, sent.at)).collect()
 }
@@ -44,7 +44,7 @@ fn a_lost_retransmission_is_found_by_time() {
     }
 }
 
-/// Section 7: the loss of the last segments is mended after two round trips by a probe, which counts as a loss.
+/// Section 7: the loss of the last segments is repaired after two round trips by a probe, which counts as a loss.
 #[test]
 fn the_last_segment_is_mended_by_a_probe() {
     let bytes = 10 * payload(&config());

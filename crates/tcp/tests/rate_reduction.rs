@@ -1,4 +1,4 @@
-//! What a sender with SACK sends while it mends a loss: how the window comes down, and which bound applies.
+//! A sender with SACK during loss recovery: the reduction of the window, and the bound that applies.
 
 mod network;
 

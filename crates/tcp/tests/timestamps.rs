@@ -52,9 +52,9 @@ fn the_receiver_returns_the_timestamp_that_the_rfc_says() {
     assert_eq!(echoes, [(3, at_ms(1)), (3, at_ms(1)), (3, at_ms(1)), (6, at_ms(6)), (8, at_ms(7))]);
 }
 
-/// One TCP behind a policer that lets a packet pass each (K + 1) x 8 ms, on a path of 1.5 s (BREATHe with K counters on
-/// a link of 1 Mb/s): its rate over a fair share of 1000000 / 1030 b/s. Without timestamps Karn's backoff is never
-/// undone; ns-2 2.35 with `timestamps_` and `ts_resetRTO_` has 4.80, 2.72, 2.72 and 1.35.
+/// One TCP behind a policer that passes a packet each (K + 1) x 8 ms, on a path of 1.5 s (BREATHe with K counters on a
+/// link of 1 Mb/s). The value is its rate over a fair share of 1000000 / 1030 b/s. Without timestamps Karn's backoff is
+/// never undone; ns-2 2.35 with `timestamps_` and `ts_resetRTO_` has 4.80, 2.72, 2.72 and 1.35.
 #[test]
 fn a_policed_sender_recovers_from_its_backoff() {
     let share = |counters: u64, timestamps: bool| {

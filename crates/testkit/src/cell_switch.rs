@@ -19,12 +19,12 @@ pub use arrivals::{BurstyCells, CellArrivals};
 use batch_means::BatchMeans;
 pub use batch_means::Estimate;
 
-/// What joins inputs and outputs.
+/// The fabric between inputs and outputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CellFabric {
     /// A crossbar behind virtual output queues.
     Crossbar {
-        /// Who decides which pairs are joined.
+        /// The scheduler that decides which pairs are joined.
         scheduler: SchedulerConfig,
         /// Phases in a slot. Default: 1.
         speedup: Speedup,
@@ -40,7 +40,7 @@ pub enum CellFabric {
 pub struct CellSwitchConfig {
     /// Inputs, and outputs: 1 to 64.
     pub ports: usize,
-    /// What joins them.
+    /// The fabric.
     pub fabric: CellFabric,
     /// How the traffic of each input is spread. Default: uniform.
     pub pattern: LoadPattern,
@@ -99,7 +99,7 @@ impl CellSwitchConfig {
 pub struct CellSwitchDice<'a> {
     /// When cells come and for which outputs.
     pub arrivals: &'a mut dyn Rng,
-    /// What the scheduler draws.
+    /// The draws of the scheduler.
     pub scheduler: &'a mut dyn Rng,
 }
 
@@ -164,7 +164,7 @@ impl Inputs {
     }
 }
 
-/// What has happened since the warm-up.
+/// The counters since the warm-up.
 #[derive(Clone, Debug)]
 struct Counters {
     since: u64,
@@ -206,7 +206,7 @@ impl Counters {
     }
 }
 
-/// What a run of a slotted switch has shown, after its warm-up. Means are NaN if it had no slots.
+/// The results of a run of a slotted switch after its warm-up. Means are NaN if it had no slots.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CellSwitchReport {
     /// Slots that were measured.
@@ -321,7 +321,7 @@ impl CellSwitch {
         self.queues.inputs.len() + self.queues.at_outputs()
     }
 
-    /// What has happened since the last warm-up.
+    /// The counters since the last warm-up.
     #[must_use]
     pub fn report(&self) -> CellSwitchReport {
         let counters = &self.queues.counters;

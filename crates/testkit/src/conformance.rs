@@ -1,14 +1,14 @@
-//! The conformance suite: what every queue discipline owes its caller, under random operations.
+//! The conformance suite: the duties of every queue discipline to its caller, under random operations.
 //!
 //! - Accounting: a packet that arrives is dropped on arrival or queued; a queued one is given out, dropped later or
-//!   still queued; none is lost, none comes twice, and the backlog says so at every step.
+//!   still queued. None is lost, none comes twice, and the backlog agrees at every step.
 //! - Order: packets of one flow leave in the order in which they came.
 //! - Marks: only on ECN-capable packets, told to the sink, and visible on the packet when it leaves.
-//! - Progress: a link that is told "nothing now" is told when to come back if packets are queued; by that every queue
+//! - Progress: a link that gets no packet although some are queued gets the time at which to come back, so every queue
 //!   can be emptied.
 //! - Determinism: the same operations and the same seed give the same decisions.
-//! - Work: no call does more than the discipline says: looks at packets, packets dropped, numbers drawn. Traffic that
-//!   is hard on buffers reaches what it says, so that it says no more than it has to.
+//! - Work: no call exceeds the discipline's declared bounds: looks at packets, packets dropped, numbers drawn. Traffic
+//!   that is hard on buffers reaches the bounds, so that they are no larger than necessary.
 //! - Memory: ten million distinct flows leave no more state behind than the first million did.
 
 use std::collections::BTreeMap;
@@ -62,9 +62,9 @@ pub fn conformance_law(name: &str, work: Work, make: impl Fn() -> Box<dyn Admiss
     conformance(name, work, || Box::new(Fifo::<TestPacket>::new(make())));
 }
 
-/// Checks that the discipline's state is bounded: each of ten million packets is of another flow, a quarter more of
-/// them come than the link sends, and at the end the state is at most twice what it was after the first million (twice,
-/// since tables grow by doubling). No call does more than `work`.
+/// Checks that the discipline's state is bounded. Each of ten million packets is of another flow, and a quarter more of
+/// them arrive than the link sends. At the end the state is at most twice that after the first million (twice, since
+/// tables grow by doubling). No call does more than `work`.
 ///
 /// # Panics
 /// When the state has grown, or a call has done more.
@@ -131,12 +131,12 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A discipline beside a model of what it should hold.
+/// A discipline with a model of its expected contents.
 struct Run {
     metered: Metered,
     now: Time,
     arrived: u64,
-    /// What is queued, by id.
+    /// The queued packets, by id.
     queued: BTreeMap<u64, TestPacket>,
     backlog: Backlog,
     departed: Vec<(Time, u64)>,
@@ -145,7 +145,7 @@ struct Run {
     checked: (usize, usize),
 }
 
-/// What two runs alike have to have in common.
+/// The results that equal runs must share.
 type Decisions = (Vec<(Time, u64)>, Recorder, Vec<(String, u64)>);
 
 impl Run {
@@ -280,7 +280,7 @@ impl Run {
         Ok(())
     }
 
-    /// Empties the queue as a link would, waiting where it is told to.
+    /// Empties the queue as a link would, waiting as requested.
     fn drain(&mut self) -> Result<(), TestCaseError> {
         let mut waits = 0;
         while !self.queued.is_empty() {

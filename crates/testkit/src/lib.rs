@@ -1,9 +1,9 @@
 //! For tests only: a conformance suite for any queue discipline, oracles that compute an answer another way, and the
-//! closed forms that a simulation has to meet.
+//! closed forms that a simulation must meet.
 //!
-//! | file | what |
+//! | file | contents |
 //! |---|---|
-//! | `conformance.rs`, `work.rs`, `packet.rs` | what every queue discipline is put through |
+//! | `conformance.rs`, `work.rs`, `packet.rs` | tests for every queue discipline |
 //! | `oracle.rs` | the fluid server that fair queueing is measured by |
 //! | `cell_switch.rs` | a whole switch in slots, that crossbar schedulers and the simulator's switch are measured by |
 //! | `closed_forms.rs` | formulas of queueing theory and of TCP |

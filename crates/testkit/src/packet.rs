@@ -1,4 +1,4 @@
-//! A packet that can be told from every other, and a sink that keeps what it is given.
+//! A packet with a unique id, and a sink that stores its input.
 
 use forebay_qdisc::{Arrival, DropReason, Ecn, FlowKey, MarkReason, Packet, RateLabel, Sink};
 
@@ -72,9 +72,9 @@ impl Packet for TestPacket {
 /// A sink that records, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Recorder {
-    /// What was dropped, why, and whether it had been let in before.
+    /// Dropped packets, with the reason and whether they had been admitted before.
     pub dropped: Vec<(TestPacket, DropReason, bool)>,
-    /// What was marked, and why.
+    /// Marked packets, with the reason.
     pub marked: Vec<(TestPacket, MarkReason)>,
 }
 

@@ -1,8 +1,8 @@
-//! What one call to a discipline may do at most, and how it is counted.
+//! The maximum work of one call to a discipline, and its measurement.
 //!
-//! Counted is what passes through the contract: looks at packets, packets dropped, random numbers drawn. What a call
-//! does beside (a heap, a decay, a tick that was missed) touches no packet and is not seen here; the `Cost` section of
-//! each discipline's page states it, and the benchmark measures its mean.
+//! Counted is what passes through the contract: looks at packets, packets dropped, random numbers drawn. Other work of
+//! a call (a heap, a decay, a missed tick) touches no packet and is not measured here. The `Cost` section of each
+//! discipline's page states it, and the benchmark measures its mean.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use rand_pcg::rand_core::{Infallible, SeedableRng, TryRng};
 
 use crate::packet::{Recorder, TestPacket};
 
-/// What a single call does, or may do.
+/// The work of a single call, or its bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Call {
     /// Looks at packets: each time that one is asked for its flow, length, codepoint, class, port or label, or for all
@@ -138,7 +138,7 @@ impl Metered {
         Self { discipline, rng: CountingRng::new(seed), bound, most }
     }
 
-    /// Hands over a packet; what the call did too much, if it did.
+    /// Hands over a packet; returns the excess work of the call, if any.
     pub fn enqueue(&mut self, packet: TestPacket, now: Time, sink: &mut Recorder) -> Result<(), String> {
         let before = self.tally(sink);
         let marked = sink.marked.len();
@@ -148,7 +148,7 @@ impl Metered {
         check("an enqueue", call, self.bound.enqueue, sink.marked.len() - marked)
     }
 
-    /// Asks for a packet; what the call did too much, if it did.
+    /// Requests a packet; returns the excess work of the call, if any.
     pub fn dequeue(&mut self, now: Time, sink: &mut Recorder) -> Result<Option<TestPacket>, String> {
         let before = self.tally(sink);
         let marked = sink.marked.len();
@@ -171,9 +171,9 @@ fn check(what: &str, call: Call, bound: Call, marked: usize) -> Result<(), Strin
     if marked > 1 { Err(format!("{what} marked {marked} packets")) } else { Ok(()) }
 }
 
-/// Holds every call against `bound` while a buffer is filled, overrun and emptied in every way that is hard on one:
-/// by one flow and by flows that are all distinct, with the shortest packets and the longest, at once and after hours
-/// of silence. A bound that does not say that it is loose is reached: one lower in any number would fail.
+/// Checks every call against `bound` while a buffer is filled, overrun and emptied in every way that is hard on it. The
+/// traffic is one flow or all distinct flows, with the shortest packets and the longest, at once and after hours of
+/// silence. A bound that does not say that it is loose is reached: one lower in any number would fail.
 ///
 /// # Panics
 /// When a call does more than the bound, or none does as much.

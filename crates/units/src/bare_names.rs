@@ -2,7 +2,7 @@
 
 use schemars::{Schema, json_schema};
 
-/// Adds the bare names to the alternatives of `schema`: `"red"` beside `{ red = { … } }`.
+/// Adds the bare names to the alternatives of `schema`: `"red"` in addition to `{ red = { … } }`.
 pub fn allow_bare_names(schema: &mut Schema, names: &[&str]) {
     let bare = json_schema!({
         "type": "string",

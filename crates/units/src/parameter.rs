@@ -1,4 +1,4 @@
-//! What is wrong with a configuration.
+//! A fault of a configuration.
 
 use core::fmt;
 

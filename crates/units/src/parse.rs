@@ -138,8 +138,8 @@ pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit
     write!(f, "{value} {}", units[base - 1].0[0])
 }
 
-/// Writes a number of bytes as a whole number of up to four digits, of a decimal or binary unit, where there is one:
-/// "64 KB", "1514 B" and "32 MiB", not "1.514 KB" and "33554.432 KB"; else as [`write_scaled`] does.
+/// Writes a number of bytes as a whole number of up to four digits, of a decimal or binary unit, if there is one, else
+/// like [`write_scaled`]. Examples are "64 KB", "1514 B" and "32 MiB", not "1.514 KB" and "33554.432 KB".
 pub(crate) fn write_size(f: &mut fmt::Formatter<'_>, bytes: u64) -> fmt::Result {
     let whole = SIZE_UNITS
         .iter()
@@ -209,7 +209,7 @@ mod config {
 
     use crate::{Bytes, QueueSize, Rate, Span};
 
-    /// A visitor that takes a string and nothing else, so that `delay = 10` is refused with a word about units.
+    /// A visitor that takes a string and nothing else, so that `delay = 10` is refused with a hint on units.
     struct Text<T>(&'static str, core::marker::PhantomData<T>);
 
     impl<T: FromStr<Err = crate::ParseError>> Visitor<'_> for Text<T> {

@@ -1,4 +1,4 @@
-"""What the measured sizes show: the answer, how sure it is, and in words why there is none."""
+"""The result of the measured sizes: the answer, its certainty, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .rules import Rules
     from .search import Sizes
 
-# A difference of less than this part of the value is nobody's concern, however sure it is.
+# A difference of less than this part of the value does not matter, however sure it is.
 _NOTICEABLE = 0.01
 
 
@@ -33,7 +33,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What an answer is drawn from."""
+    """The basis of an answer."""
 
     points: Sequence[Point]
     """The smallest size first; at least one."""
@@ -242,7 +242,7 @@ def _reversal(points: Sequence[Point], metric: str, *, rises: bool) -> tuple[Poi
     """Return the two sizes, the smaller first, whose intervals lie furthest apart in the unexpected order."""
 
     def fall(one: Interval, other: Interval) -> float:
-        """By how much `other` surely lies below `one`, as a part of it; 0 if that is not sure or not noticeable."""
+        """Return the certain distance of `other` below `one`, as a part; 0 if that is uncertain or not noticeable."""
         sure = other.high < one.low and one.mean - other.mean > _NOTICEABLE * abs(one.mean)
         return (one.mean - other.mean) / abs(one.mean) if sure and one.mean else 0.0
 

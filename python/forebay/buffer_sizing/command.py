@@ -1,4 +1,4 @@
-"""`forebay size-buffer`: what the command line asks for, and what it prints."""
+"""`forebay size-buffer`: its options and its output."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def run_command(path: Path, options: Options) -> int:
             jobs=options.jobs,
             progress=progress,
         )
-    # What took long is shown, whether or not it can be saved.
+    # Show expensive results, whether or not they can be saved.
     if options.as_json:
         terminal.write(size.to_json())
     else:

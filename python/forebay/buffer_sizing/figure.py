@@ -1,4 +1,4 @@
-"""The figure of a search: what was measured against the size of the buffer, beside the rules of thumb."""
+"""The figure of a search: measured values against the size of the buffer, with the rules of thumb."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class Measurements:
         effort: Effort,
         progress: OnStep,
     ) -> None:
-        # What a search has no use for takes time and, under another name each time, would be run again.
+        # Parts that a search does not use take time and, under another name each time, would be run again.
         self._scenario = scenario.override({"probes": {"series": []}, "traces": []})
         self._guests = self._scenario.guests()
         self._place = place

@@ -22,7 +22,7 @@ class Place:
     """A queue, or several alike that one key describes, with a limit that can be set."""
 
     name: str
-    """What `--queue` calls it: a link's name where it is one link's."""
+    """Its name in `--queue`: a link's name if it belongs to one link."""
     key: str
     """The path of the limit."""
     queues: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The result of a search: the buffer, every size measured, and the rules of thumb beside it."""
+"""The result of a search: the buffer, every size measured, and the rules of thumb."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class BufferSize:
     """The two sizes between which the exact answer lies, or None. Sizes inside were undecided, or count as equal to
     `buffer`."""
     confident: bool
-    """Whether the answer is as exact as was asked for. Otherwise `range` says what is known."""
+    """Whether the answer is as exact as was asked for. Otherwise `range` describes the findings."""
     monotone: bool
     """Whether what was measured moves in one direction with the size of the buffer, as the search assumes."""
     points: tuple[Point, ...] = field(repr=False)

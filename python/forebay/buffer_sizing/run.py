@@ -78,7 +78,7 @@ def size_buffer(  # noqa: PLR0913 - each is an option of the command line
         allow_python: Import and run the Python classes that a scenario file names. Such runs take turns.
 
     Returns:
-        The size, every size measured, and the rules of thumb beside it.
+        The size, every size measured, and the rules of thumb.
 
     Raises:
         InputError: If there is no target, no such queue, or an argument is out of range, or the folder cannot be
@@ -153,7 +153,7 @@ def find_size(  # noqa: PLR0913 - each is an option of the command line
 
 @dataclass
 class _Search:
-    """Measures the sizes, one after the other; what they show is another question."""
+    """Measures the sizes, one after the other, without an interpretation."""
 
     scenario: Scenario
     place: Place
@@ -169,7 +169,7 @@ class _Search:
 
     @property
     def points(self) -> list[Point]:
-        """What was measured, the smallest size first."""
+        """The measured sizes, the smallest first."""
         return [self.measurements.points[size] for size in sorted(self.measurements.points)]
 
     def run(self) -> None:
@@ -227,8 +227,8 @@ class _Search:
     def _boundary(self, sizes: Sizes, *, more_buffer_helps: bool) -> int | None:
         """Measure what it takes to know the boundary; return the size there that surely reaches its targets, if any.
 
-        That size has to stand the number of seeds that any other needed: a few that happen to agree decide too easily,
-        and looking again and again until they do makes it likelier that they happen to.
+        That size must hold with the number of seeds that any other needed. A few seeds that agree by chance decide too
+        easily, and repeated looks make such a chance likelier.
         """
         reaches = 1 if more_buffer_helps else -1
         needed = 0
@@ -302,7 +302,7 @@ def _sizes(scenario: Scenario, place: Place, least: int | None, most: int | None
     if not 0.0 <= precision < 1.0:
         message = f"precision: must be at least 0 and below 1, and is {precision:g}\nhint: 0.02 is 2 %"
         raise InputError(message)
-    # Of a buffer in bytes, differences of less than a packet say little.
+    # In a buffer in bytes, differences of less than a packet mean little.
     step = 1 if place.unit == "packets" else max(1, round(packet_bytes(scenario)))
     first = least or step
     if most is not None and most < first:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import log2
 
 Side = Callable[[int], int]
-"""Of a size: -1 if it surely lies below the boundary, 1 if surely above, 0 if neither can be said."""
+"""For a size: -1 if it is surely below the boundary, 1 if surely above, 0 if uncertain."""
 
 
 @dataclass(frozen=True)
@@ -15,9 +15,9 @@ class Boundary:
     """Between which sizes the verdict changes, if it changes once."""
 
     below: int | None
-    """The largest size that surely lies below; None if not even the least does."""
+    """The largest size that is surely below; None if not even the least does."""
     above: int | None
-    """The smallest size that surely lies above; None if no size up to the most does."""
+    """The smallest size that is surely above; None if no size up to the most does."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Sizes:
     least: int
     most: int
     precision: float = 0.0
-    """Two sizes that differ by no more than this part of the larger are not told apart."""
+    """Two sizes that differ by no more than this part of the larger count as equal."""
     step: int = 1
     """Nor are two that differ by no more than this."""
 
@@ -45,7 +45,7 @@ def find_boundary(
 ) -> Boundary:
     """Ask for the side of as few sizes as it can.
 
-    `side` is taken to change only once. `exhausted(size)` tells that no larger size would differ from this one.
+    `side` is taken to change only once. `exhausted(size)` means that no larger size would differ from this one.
     `expect` is called before each question with the number that may still follow, that one included.
     """
     known: dict[int, int] = {}
@@ -62,7 +62,7 @@ def find_boundary(
         size = min(2 * size, sizes.most)
 
     def narrow(low: int, high: int, *, high_at: int) -> tuple[int, int]:
-        """Halve until the two are neighbours; sizes of at least the side `high_at` lie on the side of `high`."""
+        """Halve until the two are neighbours; sizes of at least the side `high_at` are on the side of `high`."""
         while high - low > sizes.gap(high):
             middle = (low + high) // 2
             if ask(middle, _halvings(high - low, sizes)) >= high_at:

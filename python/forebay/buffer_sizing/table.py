@@ -27,7 +27,7 @@ _HEADINGS = {
     "delay_p95_s": "delay p95",
     "delay_p99_s": "delay p99",
 }
-# What is shown beside the metrics that have a target.
+# Columns in addition to the metrics that have a target.
 _ALWAYS = ("utilization", "drop_rate", "delay_p99_s")
 _COLOURS = {Verdict.REACHED: "green", Verdict.FAILED: "red", Verdict.UNDECIDED: "yellow"}
 _SHARE = Scale(0.01, "%")

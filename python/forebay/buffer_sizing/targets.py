@@ -25,11 +25,11 @@ class Verdict(StrEnum):
     """Whether a size reaches a target."""
 
     REACHED = "reached"
-    """The whole 95 % confidence interval lies on the right side of the target."""
+    """The whole 95 % confidence interval is on the right side of the target."""
     FAILED = "failed"
-    """The whole interval lies on the wrong side."""
+    """The whole interval is on the wrong side."""
     UNDECIDED = "undecided"
-    """The target lies within the interval, after as many seeds as were allowed."""
+    """The target is within the interval after the permitted number of seeds."""
 
 
 @dataclass(frozen=True)

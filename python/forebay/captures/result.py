@@ -47,7 +47,7 @@ class Warned(TypedDict):
     text: str
     """The effect, with the number of packets."""
     remedy: str
-    """What to do about it."""
+    """The remedy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +93,13 @@ class ReplayResult:
     all_series: tuple[Series, ...] = field(repr=False)
     """Each queue over time. A value belongs to the interval that begins at its time."""
     warnings: tuple[Warned, ...] = ()
-    """What the replay left out, or did otherwise than one may expect: a text and a remedy each."""
+    """Omissions and unexpected behaviour of the replay: a text and a remedy each."""
     packets_unaddressed: int = 0
     """Packets left out because they show no IP header, and so no destination."""
     packets_opaque: int = 0
     """Packets that may carry IP but show no IP header. All packets of one EtherType are one flow."""
     packets_missed: int = 0
-    """Packets that arrived where a record was made and are not in it: whoever wrote it was too slow."""
+    """Packets that arrived during a recording and are not in the record, because its writer was too slow."""
     fitted: Mapping[str, Mapping[str, str | float]] = field(default_factory=dict, repr=False)
     """Parameters of each queue that were not given and follow from the rate of the port, by its label."""
     command: str = field(default="", repr=False)

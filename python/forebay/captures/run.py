@@ -161,7 +161,7 @@ def _check_readable(capture: str | PathLike[str]) -> None:
 def _parameters(contenders: Sequence[Contender], settings: Mapping[str, object]) -> list[dict[str, object]]:
     """Return the parameters of each queue: its own, and those of `settings` that its discipline has."""
     known = [disciplines()[contender.discipline] for contender in contenders]
-    # What none of them has goes to the first, whose error says what is wrong.
+    # Other parameters go to the first, whose error names the fault.
     strange = {key for key in settings if not any(_name(key) in keys for keys in known)}
     chosen = []
     for index, (contender, keys) in enumerate(zip(contenders, known, strict=True)):
@@ -213,7 +213,7 @@ def _file_part(label: str) -> str:
 def _appearing(targets: Sequence[Path]) -> Iterator[dict[Path, Path]]:
     """Yield a file to write into for each target, which takes the target's place at the end.
 
-    If the block raises, nothing is left behind. What is not an ordinary file, such as a pipe, is written to directly.
+    If the block raises, nothing is left behind. Other than an ordinary file, such as a pipe, it is written to directly.
     Raises InputError for a file that cannot be written.
     """
     with ExitStack() as stack:

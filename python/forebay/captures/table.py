@@ -103,7 +103,7 @@ def _columns_of_one(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
 
 
 def _columns_of_several(shown: Mapping[str, Sequence[Row]]) -> list[Column]:
-    """Return columns for several queues: what each does to each flow, side by side."""
+    """Return columns for several queues: the effect of each on each flow, side by side."""
     first = next(iter(shown.values()))
     offered = _unit(first, "offered_bps")
     delay = _unit([row for flows in shown.values() for row in flows], "delay_p99_s")

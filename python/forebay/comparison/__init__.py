@@ -1,4 +1,4 @@
-"""Comparisons: one scenario under several queue disciplines, or finished runs beside each other."""
+"""Comparisons: one scenario under several queue disciplines, or several finished runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`forebay compare`: what the command line asks for, and what it prints."""
+"""`forebay compare`: its options and its output."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def _scenario(path: Path, options: Options) -> int:
             where=options.where,
             progress=progress,
         )
-    # What took long is shown, whether or not it can be saved.
+    # Show expensive results, whether or not they can be saved.
     _print(comparison, as_json=options.as_json)
     _save(comparison, out)
     return DONE

@@ -39,12 +39,12 @@ class Place:
     path: str
     """The path of its key in the scenario: `topology.star.bottleneck.queue`."""
     links: tuple[str, ...]
-    """The links that it stands in front of; queues have the names of their links."""
+    """The links that it feeds; queues have the names of their links."""
 
 
 @cache
 def disciplines() -> dict[str, dict[str, bool]]:
-    """Return the names of all disciplines with their parameters, and whether each of these has to be given."""
+    """Return the names of all disciplines with their parameters, and whether each of these is required."""
     return {
         choice["name"]: {it["name"]: it["required"] for it in choice["parameters"] if "." not in it["name"]}
         for choice in _core.choices()
@@ -164,7 +164,7 @@ def read_settings(path: Path) -> dict[str, dict[str, object]]:
 
 
 def find_place(scenario: Scenario, at: str | None) -> Place:
-    """Where the compared queue stands: at the bottleneck unless `at` says where. Raises InputError."""
+    """Return the place of the compared queue: the bottleneck unless `at` is given. Raises InputError."""
     topology = tomllib.loads(scenario.to_toml())["topology"]
     kind, table = next(iter(topology.items()))
     path = at or _default_path(kind, table)
@@ -242,7 +242,7 @@ def with_queue(scenario: Scenario, place: Place, contender: Contender, settings:
     """Return the scenario with that queue.
 
     Where the scenario has the same discipline there already, its parameters are kept. `settings`, then the contender's
-    own parameters, come on top. What nothing gives is fitted to the link. Raises ScenarioError.
+    own parameters, come on top. Values that are not given are fitted to the link. Raises ScenarioError.
     """
     name = contender.discipline
     own = _present(scenario, place.path).get(name, {})
@@ -271,7 +271,7 @@ def _given(contender: Contender, settings: Settings) -> dict[str, object]:
 
 
 def _present(scenario: Scenario, path: str) -> dict[str, dict[str, Any]]:
-    """Return the queue that stands there: its discipline with its parameters; nothing where there is none."""
+    """Return the queue at this place: its discipline with its parameters; nothing if there is none."""
     place: Any = tomllib.loads(scenario.to_toml())
     for key in path.split("."):
         if isinstance(place, list):

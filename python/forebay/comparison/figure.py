@@ -32,11 +32,11 @@ _PANELS = {
     "State": 1.2,
     "CPU time": 1.2,
 }
-"""The panels, and how wide each is beside the others."""
+"""The panels, and their relative widths."""
 
 
 def draw(comparison: Comparison) -> Figure:
-    """Goodput, fairness, loss, delay, the link, state and CPU time beside each other."""
+    """Goodput, fairness, loss, delay, the link, state and CPU time side by side."""
     columns = columns_of(comparison, every=True)
     by_section = {section: [it for it in columns if it.section == section] for section in _sections(columns)}
     names = comparison.table.get_column("queue").to_list()

@@ -61,12 +61,12 @@ def reproduce(
     Args:
         ids: "dbl/table2", a paper ("dbl"), a pattern ("dbl/fig*"), "all", or paths of experiment files.
         seeds: Seeds for each run, in place of the file's number.
-        quick: Fewer seeds and shorter runs, as the file says.
+        quick: Fewer seeds and shorter runs, as set in the file.
         out: Folder for results, figures and pages; by default `out/reproduce`.
         as_json: Print one JSON document to standard output and nothing else.
         where: Where the runs are computed; by default on threads, one for each core.
-        allow_python: Import and run the Python code that experiments name, modules beside their files first.
-        simulate: What runs a scenario; by default the simulator itself.
+        allow_python: Import and run the Python code that experiments name, modules next to their files first.
+        simulate: The function that runs a scenario; by default the simulator itself.
 
     Returns:
         The exit status: 0 if no claim is "not reproduced", 1 if one is, 2 for bad input, 130 after Ctrl-C. An undecided

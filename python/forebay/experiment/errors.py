@@ -1,4 +1,4 @@
-"""What can be wrong with an experiment's file or its use."""
+"""Errors of an experiment's file or its use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ExperimentError(InputError):
-    """An experiment cannot be used as asked. The message says which file and key, and what was expected."""
+    """An experiment cannot be used as asked. The message names the file, the key, and the expected value."""
 
     def __init__(self, message: str, part: Strict | None = None) -> None:
         super().__init__(message)
@@ -28,7 +28,7 @@ class ExperimentFileError(ExperimentError):
 
 
 class MetricError(ExperimentError):
-    """A run does not have what a metric asks for. The message says what, and not where the metric stands."""
+    """A run does not have what a metric asks for. The message names the fault, not the place of the metric."""
 
 
 class NoSuchRunError(ExperimentError):

@@ -1,4 +1,4 @@
-"""The figures of an experiment file: what each draws, and in which axes."""
+"""The figures of an experiment file: the data and the axes of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .strict import Strict
 
 
 class PaperData(Strict):
-    """Points that the paper states in numbers, drawn beside ours."""
+    """Points that the paper states in numbers, drawn with ours."""
 
     label: str
     x: list[float]
@@ -114,7 +114,7 @@ class Figure(Strict):
     table: str | None = None
     flows: list[FlowValues] = Field(default_factory=list)
     bin_width: float | None = Field(None, gt=0)
-    """Of a histogram, on its x axis. Its `x_range` is cut into bins; what lies outside counts in those at the ends."""
+    """Of a histogram, on its x axis. Its `x_range` is cut into bins; values outside count in those at the ends."""
     paper: list[PaperData] = Field(default_factory=list)
 
     @model_validator(mode="after")

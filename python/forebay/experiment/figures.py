@@ -247,7 +247,7 @@ def _draw_flows(axes: Axes, runs: Runs, figure: Figure) -> None:
 
 
 def _draw_histogram(axes: Axes, runs: Runs, figure: Figure) -> None:
-    """Draw the share of the flows of all seeds in each bin; what lies outside counts in the bins at the ends."""
+    """Draw the share of the flows of all seeds in each bin; values outside count in the bins at the ends."""
     # A figure of this kind has both: its schema asks for them.
     low, high = figure.x_range or [0.0, 1.0]
     bins = max(1, round((high - low) / (figure.bin_width or 1.0)))

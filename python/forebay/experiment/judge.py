@@ -57,7 +57,7 @@ class Finding:
 
     @property
     def is_near_edge(self) -> bool:
-        """Whether an edge of the band lies within the confidence interval: other seeds might fall on its other side."""
+        """Whether an edge of the band is within the confidence interval: other seeds might fall on its other side."""
         ci95 = self.estimate.ci95
         return ci95 is not None and ci95 > 0.0 and math.isfinite(self.margin) and abs(self.margin) <= ci95
 
@@ -85,7 +85,7 @@ class CheckResult:
 
     @property
     def holds(self) -> bool:
-        """Whether every value lies in the band."""
+        """Whether every value is in the band."""
         return all(finding.holds for finding in self.findings)
 
     @property
@@ -111,7 +111,7 @@ class ClaimResult:
 
     @property
     def has_parts(self) -> bool:
-        """Whether it takes more than one value to decide it, so that one has to see which of them failed."""
+        """Whether more than one value decides it, so that the failed ones must be shown."""
         return len(self.checks) > 1 or any(len(check.findings) > 1 for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def judge(runs: Runs, claim: Claim, setting: str = BASE) -> ClaimResult:
         # Or every value of the axis, or every variant, that a check names.
         return left_out
     if runs.seeds(setting) < claim.seeds:
-        # What was measured is shown, but neither side of the edge is claimed.
+        # The measurement is shown, but neither side of the edge is claimed.
         return ClaimResult(claim, checks, "not judged", f"needs {claim.seeds} seeds")
     return ClaimResult(claim, checks, *_verdict(checks))
 

@@ -108,7 +108,7 @@ def _nearest(wanted: str, ids: list[str]) -> str:
             if value not in meant.setdefault(key, []):
                 meant[key].append(value)
     near = difflib.get_close_matches(wanted.lower(), meant, n=3)
-    # One that is named exactly needs no others beside it.
+    # One that is named exactly needs no others.
     near = near[:1] if wanted.lower() in near else near
     names = list(dict.fromkeys(name for key in near for name in meant[key]))[:5]
     question = f"did you mean {_or(names)}? " if names else ""

@@ -36,7 +36,7 @@ class Coordinates:
 
 
 class Cell(NamedTuple):
-    """What a run is for: its experiment, and its place there."""
+    """The purpose of a run: its experiment, and its place there."""
 
     experiment: str
     at: Coordinates

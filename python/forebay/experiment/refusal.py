@@ -1,4 +1,4 @@
-"""What is wrong with an experiment file, shown with its line as the errors of scenarios are."""
+"""Errors in an experiment file, shown with their lines like the errors of scenarios."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PARTS = {
 
 
 def refused(path: Path, text: str, keys: list[Key], message: str, label: str = "here") -> ExperimentFileError:
-    """Return the error that shows what stands at `keys` of the file's text."""
+    """Return the error that shows the place `keys` of the file's text."""
     return ExperimentFileError(_core.error_in_toml(text, str(path), keys, message, label))
 
 
@@ -87,7 +87,7 @@ def refused_by_schema(path: Path, text: str, data: Any, model: type[BaseModel], 
 def _followed(data: Any, model: type[BaseModel], loc: tuple[Key, ...]) -> tuple[list[Key], list[type[BaseModel]], bool]:
     """Return the keys that lead there, the schemas that may hold for the table above the last, and if it exists.
 
-    The tag of a metric's kind stands in `loc` like a key; it is none.
+    The tag of a metric's kind is in `loc` like a key, but is none.
     """
     keys: list[Key] = []
     models = [model]

@@ -1,4 +1,4 @@
-"""What `forebay reproduce` writes: a page for each experiment, and the claims of the whole call."""
+"""The output of `forebay reproduce`: a page for each experiment, and the claims of the whole call."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def write_scenarios(plan: Plan, folder: Path) -> None:
 
 def write_experiment(folder: Path, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
     """Draw the figures and write the page; return the files of the figures."""
-    # matplotlib takes longer to load than all the rest: what only reads experiments does without.
+    # matplotlib takes longer to load than all the rest; commands that only read experiments avoid it.
     from .figures import draw_figures
 
     with staged(folder) as staging:
@@ -106,7 +106,7 @@ def write_page(path: Path, runs: Runs, plan: Plan, claims: list[ClaimResult], fi
     lines += _claims(claims)
     lines += _sensitivity(runs, plan)
     if experiment.choices:
-        lines += ["## What the paper leaves open", ""]
+        lines += ["## Open points of the paper", ""]
         lines += [f"- {choice.what}: {choice.value}. {choice.why}" for choice in experiment.choices]
         lines.append("")
     lines += [f"![{figure.stem}]({figure.name})" for figure in figures if figure.suffix == ".png"]
@@ -164,7 +164,7 @@ def _claims(claims: list[ClaimResult]) -> list[str]:
 def _sensitivity(runs: Runs, plan: Plan) -> list[str]:
     if plan.quick or not plan.experiment.sensitivity:
         return []
-    lines = ["## Sensitivity", "", "What the open choices do to the measured values. Reported, not judged.", ""]
+    lines = ["## Sensitivity", "", "The effect of the open choices on the measured values. Reported, not judged.", ""]
     settings = plan.experiment.sensitivity
     base = judge_all(runs)
     columns = [judge_all(runs, setting.name) for setting in settings]

@@ -89,7 +89,7 @@ class Reproduction:
 
     @property
     def quick(self) -> bool:
-        """Whether the quick form ran: fewer seeds, and shorter runs where the experiment says so."""
+        """Whether the quick form ran: fewer seeds, and shorter runs if the experiment sets so."""
         return self._plan.quick
 
     @property
@@ -210,7 +210,7 @@ class Reproduction:
     def _repr_html_(self) -> str:
         from forebay.notebook import html
 
-        # The words of claims are wrapped by the page, so there is room for their verdicts beside them.
+        # The words of claims are wrapped by the page, so there is room for their verdicts next to them.
         return html(lambda width: render_experiment(self._plan, self._runs, list(self._results), width + 40))
 
     def to_dict(self) -> Document:
@@ -252,7 +252,7 @@ def reproduce(
 
     Args:
         experiment: The name of an experiment, as `list_experiments` has it, or the path of an experiment file.
-        quick: Run fewer seeds, and shorter runs where the experiment says so.
+        quick: Run fewer seeds, and shorter runs if the experiment sets so.
         seeds: Seeds of each run, in place of the number in the experiment.
         jobs: Runs at a time. Default: one per core, or one per thread of a cluster.
         executor: Where to run, in place of threads: any executor, which stays open.

@@ -17,7 +17,7 @@ from .metrics import Metric, MetricRef
 from .strict import Strict
 
 Settings = dict[str, Any]
-"""Key path in the scenario -> the value put there. A table replaces the table that stood there."""
+"""Key path in the scenario -> the value put there. A table replaces the existing table."""
 
 
 class Choice(Strict):
@@ -59,15 +59,15 @@ class Point(Strict):
 
     x: float
     value: Any = None
-    """What is written to the axis's keys; by default `x` itself."""
+    """The value written to the axis's keys; by default `x` itself."""
     by_variant: dict[str, Any] = Field(default_factory=dict)
-    """What is written to the axis's keys where it differs from variant to variant."""
+    """The value written to the axis's keys, if it differs from variant to variant."""
     set: Settings = Field(default_factory=dict)
     """Further settings that go with this value."""
 
 
 class Axis(Strict):
-    """What varies from run to run within each variant."""
+    """The values that vary from run to run within each variant."""
 
     name: str
     keys: list[str] = Field(default_factory=list)
@@ -168,7 +168,7 @@ class Band(Strict):
 
 
 class Check(Strict):
-    """One metric and its band. Every value that the metric has over the variants and points named must lie in it."""
+    """One metric and its band. Every value of the metric over the named variants and points must be in it."""
 
     metric: MetricRef
     band: Band
@@ -179,7 +179,7 @@ class Check(Strict):
 
 
 class Claim(Strict):
-    """What the paper says, the words of the band, and the checks that decide it."""
+    """The paper's statement, the words of the band, and the checks that decide it."""
 
     id: str
     where: str
@@ -189,7 +189,7 @@ class Claim(Strict):
     quick: bool = True
     """Whether `--quick` can judge it."""
     seeds: int = Field(default=1, ge=1)
-    """How many seeds it takes to judge it: with fewer its mean may lie on either side of the band's edge by chance."""
+    """The number of seeds needed to judge it: with fewer, chance may put its mean on either side of the band's edge."""
     not_judged: str = ""
     """Why nothing can judge it yet: "needs DualPI2"."""
     note: str = ""
@@ -251,7 +251,7 @@ class Experiment(Strict):
     tables: list[Table] = Field(default_factory=list)
     figures: list[Figure] = Field(default_factory=list)
     claims: list[Claim] = Field(default_factory=list)
-    """What is judged; nothing in an experiment that only shows what a choice does."""
+    """The judged claims; none in an experiment that only shows the effect of a choice."""
 
     _file: tuple[Path, str] | None = PrivateAttr(None)
 
@@ -370,7 +370,7 @@ class Experiment(Strict):
             self._check_metric(where, part, path)
 
     def resolve(self, metric: MetricRef) -> Metric:
-        """Return the metric itself, where a name stands for it."""
+        """Return the metric itself if it is given by name."""
         while isinstance(metric, str):
             metric = self.metrics[metric]
         return metric

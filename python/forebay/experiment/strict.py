@@ -6,6 +6,6 @@ from pydantic import BaseModel, ConfigDict
 
 
 class Strict(BaseModel):
-    """What every part of the file has in common: no unknown keys, no silent conversions, no changes afterwards."""
+    """The base of every part of the file: no unknown keys, no silent conversions, no changes afterwards."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)

@@ -50,7 +50,7 @@ def table_rows(runs: Runs, table: Table, setting: str = BASE) -> list[Row]:
     measured = []
     for label, key, at in rows:
         cells = [_cell(runs, column, at) for column in table.columns]
-        # A row of which nothing is run says nothing.
+        # A row without runs is left out.
         if any(cell is not None for cell in cells):
             measured.append(Row(label, table.paper.get(key), [cell or Estimate(math.nan, None) for cell in cells]))
     return measured
@@ -181,7 +181,7 @@ def undecided_text(findings: list[Finding]) -> str:
 
 
 def near_edge_text(finding: Finding) -> str:
-    """Return that the band's edge lies within the interval, and how many seeds would make it narrow enough."""
+    """Return that the band's edge is within the interval, and how many seeds would make it narrow enough."""
     needed = finding.seeds_to_tell
     would = f"about {needed} would" if needed is not None else "nor would thousands"
     return f"near the edge: {finding.estimate.count} seeds do not decide, {would}"

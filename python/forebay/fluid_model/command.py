@@ -1,4 +1,4 @@
-"""`forebay stability`: what the command line asks for, and what it prints."""
+"""`forebay stability`: its options and its output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the model takes from a scenario: the hot port, its sources with their delays, and the parameters of ECM."""
+"""The model's input from a scenario: the hot port, its sources with their delays, and the parameters of ECM."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class HotPort:
     """Its queue, which has the name of its link."""
     model: FluidModel
     flows: tuple[tuple[str, ...], ...]
-    """Names of the flows that each source of the model stands for."""
+    """Names of the flows that each source of the model represents."""
     notes: tuple[str, ...]
-    """What the model leaves out of the scenario, in words."""
+    """The parts of the scenario that the model omits, in words."""
 
 
 def hot_port(scenario: Scenario, queue: str | None = None) -> HotPort:
@@ -89,7 +89,7 @@ def _scheme(ethernet: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _ecm(parameters: Mapping[str, Any], ethernet: Mapping[str, Any], frame_bytes: float) -> EcmParameters:
-    """Return the parameters as the model has them; what the scenario leaves out is at its default."""
+    """Return the parameters as the model has them; those that the scenario omits have their defaults."""
     line_rate_bps = bits_per_second(ethernet["link"]["rate"])
     taken: dict[str, Any] = {name: float(parameters[name]) for name in _NUMBERS if name in parameters}
     taken |= {f"{name}_bytes": mean_bytes(parameters[name]) for name in _SIZES if name in parameters}
@@ -228,8 +228,6 @@ def _notes(
     others = [link for link, flows in ports.items() if link != chosen and own & set(flows)]
     busy = [link for link in others if _overload(link, ports[link], load) > 1.0]
     if busy:
-        notes.append(
-            f"Flows of this queue also come by {', '.join(busy)}, which is overloaded too: the model knows one"
-        )
+        notes.append(f"Flows of this queue also come by {', '.join(busy)}, which is overloaded too: the model has one")
         notes[-1] += " queue."
     return notes

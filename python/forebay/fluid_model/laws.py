@@ -1,4 +1,4 @@
-"""The laws of ECM for one sampled frame: what the queue makes of itself, and what a source makes of that.
+"""The laws of ECM for one sampled frame: the feedback of a queue, and a source's response.
 
 Source: the setup slides of the E2CM proposal (IEEE 802.1, March 2007), as `forebay explain ecm` has them. The
 continuous feedback that the slides print, Fb = -(q - Q_eq) + W (dq/dt) / (μ p_s), has the sign of its second term
@@ -29,7 +29,7 @@ class EcmParameters:
     set_point_bytes: float = 75_000.0
     """Q_eq: the set-point of the queue in bytes."""
     weight: float = 2.0
-    """W: the weight of the queue's growth beside its distance from the set-point."""
+    """W: the weight of the queue's growth relative to its distance from the set-point."""
     decrease_gain: float = 0.5
     """The share that the strongest negative feedback takes off a rate: G_d (2 W + 1) Q_eq."""
     increase_gain: float = 0.005
@@ -63,7 +63,7 @@ class EcmParameters:
 
     @property
     def strongest_feedback_bytes(self) -> float:
-        """(2 W + 1) Q_eq: feedback lies between this and its negative, because both of its terms are clipped."""
+        """(2 W + 1) Q_eq: feedback is between this and its negative, because both of its terms are clipped."""
         return (2.0 * self.weight + 1.0) * self.set_point_bytes
 
     @property

@@ -82,7 +82,7 @@ class Margins:
     """The factor by which the gain may grow: below 1 if the loop is unstable, 0 if no gain would be stable, and
     infinite if every gain would."""
     delay_margin_s: float
-    """The delay in seconds that may be added; if negative, the delay that would have to go."""
+    """The delay in seconds that may be added; if negative, the delay to remove."""
 
     @property
     def stable(self) -> bool:
@@ -134,7 +134,7 @@ class OperatingPoint:
     limited: tuple[str, ...]
     """Names of the sources that are held back. The others have less to send than their share."""
     limited_count: int
-    """N: the number of flows that these sources stand for."""
+    """N: the number of flows that these sources represent."""
     share_bps: float
     """Rate of each of these flows if they share equally, in bit/s."""
     increase: Loop
@@ -170,7 +170,7 @@ def margins_of(loop: Transfer, typical_rad_per_s: float) -> Margins:
     omegas = typical_rad_per_s * 10.0**exponents
     values = np.array([loop(complex(0.0, omega)) for omega in omegas])
     # Far above crossover a delay turns the phase by more than half a turn between two points, which no unwrapping can
-    # follow; only the first crossing of -180 degrees is looked for, and it lies below.
+    # follow. Only the first crossing of -180 degrees is searched, and it is below.
     phases = np.unwrap(np.angle(values))
     if phases[0] > 0.5 * math.pi:
         phases -= 2.0 * math.pi
@@ -270,7 +270,7 @@ def _point(
 
 
 def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float) -> float:
-    """Return the max-min share: what is left after sources that ask for less, divided equally."""
+    """Return the max-min share: the rest after sources with smaller demands, divided equally."""
     left, count = service_bps, sum(source.count for source in model.sources)
     for demand, source in sorted(zip(demands, model.sources, strict=True), key=lambda pair: pair[0]):
         if demand * count > left:
@@ -287,7 +287,7 @@ def _equal_share_bps(model: FluidModel, demands: list[float], service_bps: float
     return share
 
 
-# What a cycle is measured by: a deviation that begins with this part of the set-point, over this many cycles.
+# Measurement of a cycle: a deviation that begins with this part of the set-point, over this many cycles.
 _SMALL = 1e-4
 _CYCLES = 8
 _LARGE = 0.05
@@ -301,13 +301,13 @@ def _cycle_gain(model: FluidModel, rates: tuple[float, ...], increase: Loop, dec
     longest = max(delay for delay, _ in increase.delays)
     found = model.solve(_CYCLES * (cycle_s + 4.0 * longest), State((1.0 + _SMALL) * set_point, rates))
     deviation = found.queue_bytes / set_point - 1.0
-    # What has grown large may be clipped, and tells nothing more.
+    # A large deviation may be clipped, and carries no information.
     large = np.flatnonzero(np.abs(deviation) > _LARGE)
     if large.size:
         deviation = deviation[: large[0]]
     inner = deviation[1:-1]
     tops = inner[(inner > deviation[:-2]) & (inner >= deviation[2:]) & (inner > 1e-11)]
-    # The first peaks hold what the start excites beside the slowest mode.
+    # The first peaks also contain modes other than the slowest, which the start excites.
     tops = tops[1:] if len(tops) > 3 else tops
     if len(tops) >= 2:
         return float((tops[-1] / tops[0]) ** (1.0 / (len(tops) - 1)))

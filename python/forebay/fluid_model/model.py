@@ -3,8 +3,8 @@
 # What it does
 
 A frame that joins the queue is sampled with a fixed probability, so that samples come at a rate proportional to what
-arrives: one in S bytes. Expectations over the samples give, for source i with rate r_i as the queue sees it, arrivals
-a_i, their sum A, and a delay τ_i from a sample to the changed rate's arrival at the queue:
+arrives: one in S bytes. Source i has the rate r_i as the queue sees it, arrivals a_i with the sum A, and a delay τ_i
+from a sample to the changed rate's arrival at the queue. Expectations over the samples give:
 
     dq/dt   = A - C                               held between 0 and the limit: the saturated integrator
     dq'/dt  = (q - q') A / S                      q': the queue at the sample before
@@ -16,7 +16,7 @@ A source sends what it has: a_i = r_i while it has a backlog, and otherwise no m
 # Source
 
 The saturated integrator and the feedback are those of the E2CM proposal. Lu, Pan, Prabhakar and others analyse BCN by a
-fluid model too (Congestion control in networks with no congestion drops, Allerton 2006); the equations here are derived
+fluid model too (Congestion control in networks with no congestion drops, Allerton 2006). The equations here are derived
 from the rules of the congestion point and the reaction point.
 
 # Where we differ
@@ -29,8 +29,8 @@ from the rules of the congestion point and the reaction point.
 
 # How it is solved
 
-With the trapezoidal rule at a fixed step that divides the shortest delay, so that whatever feedback is needed has been
-computed already; its error is of second order, and the relaxation of q' stays stable at any step.
+It uses the trapezoidal rule at a fixed step that divides the shortest delay, so the necessary feedback is already
+computed. Its error is of second order, and the relaxation of q' stays stable at any step.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Source:
     count: int = 1
     """The number of flows."""
     demand: tuple[Step, ...] = (Step(0.0, math.inf),)
-    """The rate that each flow has to send; nothing before the first step."""
+    """The rate that each flow must send; nothing before the first step."""
     most_backlog_bytes: float = math.inf
     """The most bytes that a flow keeps of what it may not send yet. More is lost at the source."""
 
@@ -84,7 +84,7 @@ class Source:
             raise InputError(message)
 
     def demand_bps(self, time_s: float) -> float:
-        """Return the rate that a flow has to send at this time, in bit/s."""
+        """Return the rate that a flow must send at this time, in bit/s."""
         return _value(self.demand, time_s)
 
 
@@ -95,7 +95,7 @@ class State:
     queue_bytes: float
     """Length of the queue in bytes."""
     rates_bps: tuple[float, ...]
-    """The limiter's rate of each source in bit/s. The line rate stands for no limiter."""
+    """The limiter's rate of each source in bit/s. The line rate means no limiter."""
 
 
 @dataclass(frozen=True, eq=False)

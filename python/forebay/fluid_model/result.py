@@ -1,4 +1,4 @@
-"""The judgement of a control loop: its margins, the model's course, and the packet simulation beside it."""
+"""The judgement of a control loop: its margins, the model's course, and the packet simulation."""
 
 from __future__ import annotations
 
@@ -43,8 +43,7 @@ class Packets:
     queue_bytes: NDArray[np.float64] = field(repr=False)
     """Mean length of the queue in each interval, in bytes."""
     rates_bps: NDArray[np.float64] = field(repr=False)
-    """Rates in bit/s, one row per source of the model: what each of its flows sent in each interval, the mean over the
-    flows."""
+    """Rates in bit/s, one row per source of the model: the mean over its flows in each interval."""
     slowest_bps: NDArray[np.float64] = field(repr=False)
     """The same for the slowest of these flows in each interval."""
     fastest_bps: NDArray[np.float64] = field(repr=False)

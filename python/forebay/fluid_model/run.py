@@ -40,7 +40,7 @@ def judge_stability(
         queue: The queue to judge, by the name of its link. Default: that of the most overloaded port.
         overrides: Values of the scenario to replace, by the path of their key.
         seed: The seed of the packet simulation, in place of the scenario's own.
-        packets: Whether to simulate the scenario as well, to draw it beside the model.
+        packets: Whether to simulate the scenario as well, and draw it with the model.
         out: A folder for table and figure.
         progress: Called with the share of the packet simulation that is done, as by `run`.
 

@@ -54,14 +54,14 @@ app = typer.Typer(
 
 
 def program() -> Path:
-    """Return where `forebay-live` is: beside Python, or in PATH. Raises InputError if it is nowhere."""
+    """Return where `forebay-live` is: next to Python, or in PATH. Raises InputError if it is nowhere."""
     beside = Path(sys.executable).with_name(PROGRAM)
     if beside.is_file() and os.access(beside, os.X_OK):
         return beside
     found = shutil.which(PROGRAM)
     if found is None:
         message = (
-            f"the program {PROGRAM} is neither beside {sys.executable} nor in PATH"
+            f"the program {PROGRAM} is neither next to {sys.executable} nor in PATH"
             "\nhint: in a checkout of Forebay, `cargo install --path crates/live` installs it"
         )
         raise InputError(message)

@@ -18,7 +18,7 @@ class Connection:
     """Asks one question after the other."""
 
     def __init__(self, path: Path) -> None:
-        """Connect. Raises InputError if nobody answers there, or we may not ask."""
+        """Connect. Raises InputError if no process answers there, or access is denied."""
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(_PATIENCE_S)
         try:

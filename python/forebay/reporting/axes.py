@@ -1,4 +1,4 @@
-"""The axes of a sweep: which keys are numbers, which points lie on one line."""
+"""The axes of a sweep: which keys are numbers, which points are on one line."""
 
 from __future__ import annotations
 

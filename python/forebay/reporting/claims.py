@@ -1,4 +1,4 @@
-"""What `forebay reproduce` wrote, as a section: claims with their verdicts, every value behind them, figures."""
+"""The output of `forebay reproduce` as a section: claims with their verdicts, every value behind them, figures."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _section(folder: Path, heading: str, experiments: list[dict[str, Any]]) -> S
     pictures, left_out = _pictures(folder, [experiment["id"] for experiment in experiments])
     notes = []
     if any(experiment["quick"] for experiment in experiments):
-        notes.append("Quick runs: fewer seeds, and shorter where the experiment says so.")
+        notes.append("Quick runs: fewer seeds, and shorter if the experiment sets so.")
     notes += [f"Warning: {warning}." for experiment in experiments for warning in experiment.get("warnings", [])]
     if left_out:
         notes.append(f"{left_out} of the figures are in the folder only: they would make the page too large.")

@@ -23,7 +23,7 @@ _LITTLE_LOSS = 0.0005
 
 
 def of_run(result: Result) -> list[str]:
-    """Return the sentences: the busiest queue, who starves there, what it costs, and how certain that is."""
+    """Return the sentences: the busiest queue, the flows that starve there, the cost, and the certainty."""
     hot = _hot_queue(result)
     if hot is None:
         return []

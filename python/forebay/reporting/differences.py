@@ -26,7 +26,7 @@ class _Metric:
     name: str
     words: str
     better: int
-    """1 if more is better, -1 if less is, 0 if neither can be said."""
+    """1 if more is better, -1 if less is, 0 if neither."""
 
 
 def _metrics(weakest: str, *, several_queues: bool) -> list[_Metric]:
@@ -41,7 +41,7 @@ def _metrics(weakest: str, *, several_queues: bool) -> list[_Metric]:
 
 
 def of_comparison(comparison: Comparison) -> list[str]:
-    """Return a sentence for each metric: the best queue, and which others are significantly worse."""
+    """Return a sentence for each metric: the best queue, and the significantly worse ones."""
     table = comparison.wide()
     if table.height < 2:
         return []

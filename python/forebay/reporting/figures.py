@@ -66,7 +66,7 @@ class Drawing:
 
     title: str
     item: object
-    """What BokehJS draws."""
+    """The document that BokehJS draws."""
     swatches: Sequence[Swatch]
     note: str
     height: int
@@ -272,7 +272,7 @@ def _add_hover(plot: Any, value: str, where: str, *, mode: Literal["mouse", "vli
 
 
 def _swatch(name: str, index: int, *, marked: bool, dashed: bool = True) -> Swatch:
-    """Return the look of a series: its colour, beside which marks and, after all colours, dashes tell it apart."""
+    """Return the look of a series: its colour, its marks and, after all colours, dashes."""
     dash = _DASHES[index // len(COLOURS) % len(_DASHES)] if dashed else "solid"
     colour = COLOURS[index % len(COLOURS)]
     tags = [f"series {index}", *(["ink"] if colour == INK else [])]

@@ -21,7 +21,7 @@ from .sweeps import sweep_section
 
 
 def sections_of(folders: Sequence[Path]) -> list[Section]:
-    """Return a section for each folder, and one before them for several runs beside each other.
+    """Return a section for each folder, and one before them that compares several runs.
 
     Raises InputError for a folder that holds nothing known, or that cannot be read.
     """

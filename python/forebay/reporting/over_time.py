@@ -27,7 +27,7 @@ class Sampled(Protocol):
 
     @property
     def quantity(self) -> str:
-        """What was sampled, with its unit last."""
+        """The sampled quantity, with its unit last."""
 
     @property
     def start_s(self) -> float:
@@ -45,7 +45,7 @@ class Sampled(Protocol):
 def over_time(
     heading: str, entries: Sequence[Sampled], *, warmup_s: float = 0.0, groups: Mapping[str, str] | None = None
 ) -> Lines:
-    """One quantity of several components; more than can be told apart become a band for each group of them."""
+    """One quantity of several components; too many for one chart become a band for each group of them."""
     unit = scale(entries[0].quantity, max((_peak(entry.values) for entry in entries), default=0.0))
     label_of_unit = label(entries[0].quantity, unit)
     if len(entries) > MOST_LINES:

@@ -1,4 +1,4 @@
-"""What a report is made of: sections of tables, charts and texts. Pure data: how they look is said elsewhere."""
+"""The parts of a report: sections of tables, charts and texts. Pure data: how they look is said elsewhere."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 
 MOST_LINES = 14
-"""More lines than this on one chart are not told apart."""
+"""The most distinguishable lines on one chart."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One series of a chart, in the units of its axes. What has no value is NaN."""
+    """One series of a chart, in the units of its axes. A missing value is NaN."""
 
     name: str
     x: Values
@@ -101,7 +101,7 @@ Chart = Lines | Rows | Heat
 
 @dataclass(frozen=True)
 class Charts:
-    """Charts beside each other; folded ones are drawn when a reader opens them."""
+    """Charts side by side; folded ones are drawn when a reader opens them."""
 
     heading: str
     charts: Sequence[Chart]
@@ -116,7 +116,7 @@ class Cell:
 
     text: str
     key: float | str | None = None
-    """What the column is sorted by; what has none comes last."""
+    """The sort key of the column; rows without one come last."""
     interval: str = ""
     """Half the 95 % interval."""
     part: float | None = None
@@ -132,7 +132,7 @@ class Head:
     name: str
     unit: str = ""
     section: str = ""
-    """Columns of one section stand beside each other, under its name."""
+    """Columns of one section are next to each other, under its name."""
     is_text: bool = False
 
 
@@ -162,7 +162,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Terms:
-    """What the words of the tables mean."""
+    """The meanings of the words in tables."""
 
     heading: str
     terms: Sequence[tuple[str, str]]
@@ -183,7 +183,7 @@ Part = Charts | Table | Text | Terms | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """One folder, or several beside each other."""
+    """One folder, or several side by side."""
 
     heading: str
     facts: Sequence[tuple[str, str]] = ()

@@ -1,4 +1,4 @@
-"""A finished run as a section, and several beside each other."""
+"""A finished run as a section, and several side by side."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _charts(result: Result) -> Charts:
         charts.append(fairness_chart([fairness[0]], fairness[1], result.warmup_s))
     note = ""
     if not goodput or not queues:
-        note = 'What the scenario does not record is not drawn over time: [probes] series = ["queues", "flows"].'
+        note = 'Only recorded values are drawn over time. To record them: [probes] series = ["queues", "flows"].'
     return Charts("Figures", charts, note)
 
 

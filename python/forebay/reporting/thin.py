@@ -1,4 +1,4 @@
-"""What makes a page small enough to send: thinner series and shorter tables, each of which says so."""
+"""Reductions that make a page small enough to send: thinner series and shorter tables, each with a note."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def execute(
     workers: Workers,
     on_done: Callable[[Job[Key], bool], None],
 ) -> Generator[tuple[Job[Key], Outcome]]:
-    """Yield each job with its outcome, as they finish. `on_done(job, kept)` is told of each, and if it is on disk.
+    """Yield each job with its outcome, as they finish. For each, call `on_done(job, kept)`: whether it is on disk.
 
     A run that raises ends the call with its exception. For the rest see `execute_all`.
     """
@@ -75,8 +75,8 @@ def execute_all(
     A `deque` of jobs may grow while the caller looks at outcomes. `simulate` must be picklable where the workers are
     other processes. Only a few jobs more than run at a time are submitted, so that memory does not grow with their
     number. A finished run is on disk before it is yielded. When the caller stops early, by Ctrl-C or an error, running
-    jobs are told to stop. Close the generator then. A full disk ends nothing: an outcome that cannot be kept has to be
-    computed again by the next call.
+    jobs get a request to stop. Close the generator then. A full disk ends nothing: the next call must compute an
+    outcome again if it cannot be kept.
     """
     waiting = jobs if isinstance(jobs, deque) else deque(jobs)
     swept: set[Path] = set()

@@ -15,9 +15,9 @@ class Job(Generic[Key]):
     """One run: the text of a complete scenario file, and a seed."""
 
     key: Key
-    """What the run is for, in the words of the caller, who finds its outcome by this and the seed."""
+    """The purpose of the run, in the words of the caller, who finds its outcome by this and the seed."""
     name: str
-    """What messages call the scenario, in place of its file."""
+    """The scenario's name in messages, in place of its file."""
     seed: int
     text: str
     code: str = ""

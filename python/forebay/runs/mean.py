@@ -1,4 +1,4 @@
-"""Tables of several runs as one: means over seeds, with half their 95 % confidence intervals beside them."""
+"""Tables of several runs as one: means over seeds, with half their 95 % confidence intervals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Row = Mapping[str, Any]
 
 
 def mean_rows(tables: Sequence[Sequence[Row]], name: str = "name") -> list[dict[str, Any]]:
-    """One row for each name: texts as in the first run that has it, numbers as means with `…_ci95` beside them.
+    """One row for each name: texts as in the first run that has it, numbers as means with `…_ci95` next to them.
 
-    What has no value in a run counts in no mean; a number that no run has is None.
+    A missing value counts in no mean; a number that no run has is None.
     """
     by_name: dict[str, list[Row]] = {}
     for table in tables:

@@ -44,7 +44,7 @@ GROUP_METRICS = (
     "delay_p99_s",
     "jitter_s",
 )
-"""Of each group of flows; `goodput_bps` is the mean of its flows."""
+"""Columns of each group of flows; `goodput_bps` is the mean of its flows."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,9 @@ class Measures:
     flows: dict[str, int]
     """How many flows each group has."""
     arrivals: dict[str, float]
-    """Data packets of each flow that arrived at the queue: what its cost is measured with."""
+    """Data packets of each flow that arrived at the queue; its cost is measured with them."""
     load: float
-    """What arrived at the queue, as a multiple of its link's rate."""
+    """The arrivals at the queue, as a multiple of its link's rate."""
     packet_bytes: float
     """Mean length of the packets that the link sent."""
     rate_bps: float

@@ -1,4 +1,4 @@
-"""What is kept of a run: its result tables and time series as plain columns, or the reason why there are none."""
+"""The stored outcome of a run: its result tables and time series as plain columns, or the reason of its failure."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Outcome:
 
     @classmethod
     def from_frame(cls, frame: pl.DataFrame) -> Outcome:
-        """Return the outcome in the only row of a frame, where it may have other columns beside it. Raises KeyError."""
+        """Return the outcome in the only row of a frame, which may have other columns. Raises KeyError."""
         tables: dict[str, Columns] = {table: {} for table in TABLES}
         for table in set(TABLES).intersection(frame.columns):
             tables[table] = {rows.name: _array(rows) for rows in _unlisted(frame, table)}

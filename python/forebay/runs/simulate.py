@@ -26,9 +26,9 @@ def simulate(
     on_progress: Callable[[float], object] = lambda _fraction: None,
     guests: Guests | None = None,
 ) -> Outcome:
-    """Run the scenario in `text`; `name` stands for its file in messages.
+    """Run the scenario in `text`; messages use `name` for its file.
 
-    `on_progress` is told the part that is done; `guests` are the classes that the scenario names. Raises
+    `on_progress` is called with the finished part; `guests` are the classes that the scenario names. Raises
     ScenarioError, DisciplineError and StoppedError.
     """
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 NORMAL_QUANTILE = 1.96
-"""What Student's t at 97.5 % comes down to with many samples."""
+"""The limit of Student's t at 97.5 % for many samples."""
 
 MOST_SAMPLES = 10_000
 """An advice to run more seeds than this helps no user."""

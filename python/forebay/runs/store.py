@@ -30,8 +30,9 @@ def version_key() -> str:
 class Store:
     """A folder of finished runs, from which a call continues where another one stopped.
 
-    The file of a run has one row: `run` (the name of the file), `scenario` and `seed` say what was run, `version` by
-    which Forebay, `digest` what came out; `error` says why nothing did. The result tables are lists of rows: in Polars,
+    The file of a run has one row: `run` (the name of the file), `scenario` and `seed` identify the run, `version` is
+        Forebay's version, `digest` the outcome; `error` is the reason of a failure. The result tables are lists of
+        rows: in Polars,
     `frame.explode("flows").unnest("flows")` has a row for each flow.
     """
 

@@ -31,7 +31,7 @@ _stopped_here: Event | None = None
 class Stop:
     """Tells the runs of a call that it is ending. Sent to another process, it asks the call that started the process.
 
-    Runs on a cluster cannot be told: they end by themselves, and their results are dropped.
+    Runs on a cluster cannot be stopped: they end by themselves, and their results are dropped.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Workers:
-    """An executor, and what the runner has to know of it."""
+    """An executor, and its properties for the runner."""
 
     executor: Executor
     slots: int
@@ -70,7 +70,7 @@ class Where:
     jobs: int | None = None
     """Runs at a time. Default: one for each core; of a cluster, one for each of its threads."""
     executor: Executor | None = None
-    """The caller's own, which is left open. What it runs must be able to import Forebay."""
+    """The caller's own, which is left open. Its processes must be able to import Forebay."""
     dask: str | None = None
     """The address of a Dask scheduler: `tcp://host:8786`."""
     may_start_processes: bool = False

@@ -1,4 +1,4 @@
-"""What a sweep varies: lists of values and ranges, as the command line and Python write them."""
+"""The axes of a sweep: lists of values and ranges, as the command line and Python write them."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _decimals_that_fit(
 ) -> int:
     """Return how many decimals the key can have: none of a count of flows, six of a rate in Mb/s.
 
-    Found by trying some of the numbers that are not whole. Where none of them fits, the scenario says what is wrong.
+    Found by trying some of the numbers that are not whole. If none of them fits, the scenario reports the error.
     """
     most = 12
     fractions = [number for number in numbers if number != round(number)][:_TRIED]

@@ -1,4 +1,4 @@
-"""`forebay sweep`: what the command line asks for, and what it prints."""
+"""`forebay sweep`: its options and its output."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def run_command(path: Path, options: Options) -> int:
         return ALL_RUN
     out = options.out or Path("out") / "sweep" / path.stem
     result = run_shown(plan, out, options.where, retry_failed=options.retry_failed)
-    # What took long is shown, whether or not it can be saved.
+    # Show expensive results, whether or not they can be saved.
     if options.as_json:
         terminal.write(result.to_json())
     else:

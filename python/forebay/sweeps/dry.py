@@ -1,4 +1,4 @@
-"""What a sweep would take, found out by running a few of its points for a moment."""
+"""The cost of a sweep, estimated by running a few of its points for a moment."""
 
 from __future__ import annotations
 

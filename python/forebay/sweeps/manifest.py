@@ -1,4 +1,4 @@
-"""The folder of a sweep: what it is of, and that only one call at a time writes into it."""
+"""The folder of a sweep: its contents, and a lock so that only one call at a time writes into it."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _known(sweep: Sweep, metrics: list[str]) -> list[dict[str, Any]]:
 
 
 def _place(row: Mapping[str, Any], keys: tuple[str, ...]) -> tuple[Any, ...]:
-    # A value may be a number in one sweep and, beside a text, a text in the other.
+    # A value may be a number in one sweep and, in a column with text, a text in the other.
     return (*(str(row[key]) for key in keys), row["seed"])
 
 

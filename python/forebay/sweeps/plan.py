@@ -25,7 +25,7 @@ QUEUE = "queue"
 
 @dataclass(frozen=True)
 class Request:
-    """What to vary, and how often to run each point."""
+    """The parameters to vary, and the number of runs of each point."""
 
     vary: Vary
     way: Way = "grid"
@@ -50,7 +50,7 @@ class Point:
 
     index: int
     settings: Mapping[str, Value]
-    """What was set, by the path of its key; the discipline under `queue`."""
+    """The set values, by the paths of their keys; the discipline under `queue`."""
     text: str
     """The scenario as TOML."""
     measured_s: float

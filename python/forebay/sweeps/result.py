@@ -164,7 +164,7 @@ class Sweep:
             write_frame(self.runs, staging / RUNS_FILE)
 
     def _description(self) -> Document:
-        """Return what `load` needs beside the tables."""
+        """Return the input of `load` in addition to the tables."""
         texts = {name: getattr(self, name) for name in ("scenario", "description", "toml", "command")}
         fitted = {label: dict(it) for label, it in self.fitted.items()}
         lists = {"keys": list(self.keys), "left_out": list(self.left_out)}
@@ -300,7 +300,7 @@ def _frame(rows: list[dict[str, Any]], points: Sequence[Point], kinds: Mapping[s
     settings: dict[str, list[Value]] = {key: [point.settings[key] for point in points] for key in points[0].settings}
     schema = {key: _kind(values) for key, values in settings.items()} | dict(kinds)
     names = list(rows[0]) if rows else ["point", *settings, *kinds]
-    # Numbers beside texts, such as "none" among sizes, are texts.
+    # Numbers in a column with texts, such as "none" among sizes, are texts.
     for row in rows:
         row.update({key: str(row[key]) for key in settings if schema[key] == pl.String})
     return pl.DataFrame(rows, schema={name: schema.get(name, pl.Int64) for name in names}, orient="row")

@@ -28,8 +28,8 @@ from .table import failures_text
 class SeededRuns:
     """One scenario under several seeds.
 
-    Numbers of the tables are means over seeds. A column `…_ci95` holds half the width of the 95 % confidence interval
-    of the column that it is named for, or null with fewer than two seeds.
+    Numbers of the tables are means over seeds. A column `…_ci95` has half the width of the 95 % confidence interval of
+    its base column, or null with fewer than two seeds.
 
     Example:
         >>> short = {"duration": "2 s", "warmup": "1 s"}

@@ -16,7 +16,7 @@ WINDOW_S = 1.0
 LONGEST_MS = 200
 # Of the numbered packets, in a whole run; what else a loaded machine does costs more.
 MOST_LOST = 20
-COLUMNS = ("method", "what", "times", "longest gap, ms", "median gap, ms", "lost, packets", "twice, packets")
+COLUMNS = ("method", "event", "times", "longest gap, ms", "median gap, ms", "lost, packets", "twice, packets")
 
 
 @dataclass
@@ -98,7 +98,9 @@ def measure(outcome: Outcome, sheet: Sheet, io: Table, label: str, rounds: int, 
 def run(options: Options) -> Outcome:
     """Kill it."""
     outcome = Outcome("failover")
-    title = f"{RATE_PPS} numbered packets a second beside {BACKGROUND_PPS}, through a bridge when the process is gone"
+    title = (
+        f"{RATE_PPS} numbered packets a second with {BACKGROUND_PPS} others, through a bridge when the process is gone"
+    )
     sheet = outcome.sheet(title, COLUMNS)
     rounds = options.count(10, 3)
     measure(outcome, sheet, {}, "packet sockets", rounds, options.quick)

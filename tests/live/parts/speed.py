@@ -14,7 +14,7 @@ from tests.live.lab import Lab, LabError, end
 from tests.live.outcome import Options, Outcome
 from tests.live.plane import EXAMPLES, Plane, Table, direction
 
-COLUMNS = ("frames", "what", "packets/s, median", "lowest", "highest", "Gb/s")
+COLUMNS = ("frames", "configuration", "packets/s, median", "lowest", "highest", "Gb/s")
 SETTLING_S = 0.7
 # Below what a veth pair claims to have, above all that is reached here.
 RATE = "9 Gbps"
@@ -117,7 +117,8 @@ def ratios(outcome: Outcome, rates: dict[str, list[float]], frame_bytes: int) ->
         ("packet sockets, DBL", "kernel bridge, HTB and pfifo"),
     )
     sheet = outcome.sheet(
-        f"Ratios within a round beside the generator, frames of {frame_bytes} B", ("what", "to", "ratio")
+        f"Ratios within a round with one generator, frames of {frame_bytes} B",
+        ("configuration", "compared with", "ratio"),
     )
     for above, below in wanted:
         if not rates.get(above) or not rates.get(below):
@@ -156,7 +157,7 @@ def beside_a_generator(outcome: Outcome, rounds: int, span_s: float) -> None:
         outcome.numbers[f"{frame_bytes} B"] = rates
         limited = [name for name, times in bound.items() if times]
         if limited:
-            text = "all that was sent arrived, so that the generator was the limit and the ratio is no measure"
+            text = "every frame arrived, so the ratio is limited by the generator. This applies to"
             outcome.notes.append(f"{frame_bytes} B: {text}: {', '.join(limited)}")
         ratios(outcome, rates, frame_bytes)
 

@@ -101,7 +101,7 @@ fn packets_of(bytes: &[u8]) -> Result<u64, CaptureError> {
     Ok(reader.packets())
 }
 
-/// What a result and its captures, of `delivered` and of `dropped` packets, must have in common.
+/// The values that a result and its captures, of `delivered` and of `dropped` packets, must share.
 fn books(packets: u64, result: &ReplayResult, delivered: u64, dropped: u64) -> Result<(), String> {
     if packets != result.packets {
         return Err(format!("{packets} packets were read, {} replayed", result.packets));

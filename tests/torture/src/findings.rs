@@ -1,4 +1,4 @@
-//! A case that broke a law, as files: what was judged, and how to repeat it.
+//! A case that broke a law, as files: the input, and the command that repeats it.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::worker::Case;
 
-/// What is saved of a case: `NAME.toml`, for a capture `NAME.pcap` beside it, and `NAME.txt` with what went wrong.
+/// The files of a case: `NAME.toml`, for a capture also `NAME.pcap`, and `NAME.txt` with the failure.
 pub struct Finding<'c> {
     case: &'c Case,
     fault: String,
@@ -52,7 +52,7 @@ impl<'c> Finding<'c> {
     }
 }
 
-/// What faults alike have in common: the message without names and numbers.
+/// The common part of equal faults: the message without names and numbers.
 pub fn signature(fault: &str) -> String {
     let mut signature = String::new();
     for (index, part) in fault.split('`').enumerate() {

@@ -9,7 +9,7 @@ use crate::dice::Dice;
 use crate::guidance::Guidance;
 use crate::schema::{self, Form, Schema};
 
-/// How often valid scenarios have reached a place; what is rare is drawn more often.
+/// How often valid scenarios have reached a place; rare ones are drawn more often.
 pub type Reached = BTreeMap<String, u64>;
 
 /// Types nest no deeper than this: beyond, only constants and what is required are drawn.
@@ -21,13 +21,14 @@ const CHANCE_OF_AN_EXTREME: f64 = 0.01;
 /// A place is rare until it was reached so often.
 const RARE: u64 = 20;
 
-/// What the guidance calls a graph with Ethernet switches.
+/// The guidance's name of a graph with Ethernet switches.
 const ETHERNET_GRAPH: &str = "ethernet_graph";
 /// An Ethernet has a ring more often than another graph: only there may PAUSE stop all.
 const CHANCE_OF_A_RING: f64 = 0.3;
 const CHANCE_OF_A_RING_OF_SWITCHES: f64 = 0.5;
 
-/// Draws one scenario. What its parts share (scales of rate and time, names that refer to each other) is drawn first.
+/// Draws one scenario. The shared values of its parts (scales of rate and time, names that refer to each other) are
+/// drawn first.
 pub struct Generator<'s> {
     pub schema: &'s Schema,
     guidance: &'s Guidance,
@@ -95,7 +96,7 @@ impl<'s> Generator<'s> {
         value
     }
 
-    /// What the guidance says of the place, if it says anything.
+    /// The guidance for the place, if any.
     fn guided(&mut self, place: &str, schema: &'s Value) -> Option<Value> {
         if place == "Scenario.duration" {
             return Some(span(self.duration_s * 1e12));
@@ -296,7 +297,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// Makes one network of what was drawn: lists that have to go with each other.
+    /// Makes one network of the drawn values: lists that must match.
     fn join(&mut self, owner: &str, value: &mut Value) {
         match owner {
             "Graph" => self.join_graph(value),
@@ -319,7 +320,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// Joins the switches of an Ethernet anew if some are not, after others were drawn.
+    /// Joins the switches of an Ethernet again if some are not, after others were drawn.
     pub fn join_again(&mut self, scenario: &mut Value) {
         let Some(ethernet) = scenario.pointer_mut("/topology/ethernet") else { return };
         let switches = ethernet["switches"].as_array().map_or(0, Vec::len);
@@ -368,8 +369,8 @@ impl<'s> Generator<'s> {
         graph["links"] = joined.collect();
     }
 
-    /// Pairs that join all of the names, and one more with the probability `ring`; what does not pass on is joined to
-    /// something that does, as the first is.
+    /// Pairs that join all of the names, and one more with the probability `ring`; a node that does not forward is
+    /// joined to one that does, as the first is.
     fn tree(&mut self, names: &[String], passes_on: impl Fn(usize) -> bool, ring: f64) -> Vec<(String, String)> {
         let mut pairs = Vec::new();
         let mut pair = |dice: &mut Dice, index: usize| {

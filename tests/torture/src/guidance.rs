@@ -1,4 +1,4 @@
-//! What a generator has to know beside the schema, as data.
+//! The data of a generator in addition to the schema.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -51,7 +51,7 @@ impl Guidance {
         self.references.get(place).map(String::as_str)
     }
 
-    /// What stands in for a default where the schema has none.
+    /// The replacement for a default if the schema has none.
     pub fn start(&self, place: &str) -> &Value {
         self.start.get(place).unwrap_or(&Value::Null)
     }

@@ -1,5 +1,5 @@
-//! What must hold of a text that claims to be a scenario: it is refused with a place, or it runs, and its results obey
-//! the laws, repeat themselves, and do not depend on who looks.
+//! Laws for a text that claims to be a scenario. It is refused with a place, or it runs. Its results obey the laws, are
+//! repeatable, and do not depend on observation.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -17,10 +17,10 @@ pub const FILE: &str = "torture.toml";
 /// A run that takes more CPU time is stopped: it was drawn too large, which is no fault.
 const LONGEST_RUN: Duration = Duration::from_secs(3);
 
-/// It has to ask in time whether it is to stop.
+/// It must ask in time whether to stop.
 const LONGEST_STOP: Duration = Duration::from_secs(13);
 
-/// What became of a case that broke no law.
+/// The outcome of a case that broke no law.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It ran to its end.
@@ -83,7 +83,7 @@ fn lasting_deadlock(scenario: &Scenario, result: &RunResult) -> Result<(), Strin
 /// Checks that a refusal says what is wrong and where.
 ///
 /// # Errors
-/// What it does not say.
+/// The rest.
 pub fn refusal(text: &str, error: &ScenarioError) -> Result<(), String> {
     let line = text.split('\n').nth(error.line.wrapping_sub(1));
     let there = line.is_some_and(|line| (1..=line.chars().count() + 1).contains(&error.column));

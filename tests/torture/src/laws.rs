@@ -9,7 +9,7 @@ use forebay_units::{Rate, Span};
 
 type Lawful = Result<(), String>;
 
-/// What the rounding of a sum may come to.
+/// The maximum rounding error of a sum.
 const ROUNDING: f64 = 1e-9;
 /// A quantile comes from a histogram: its part by which it may be too small.
 const HISTOGRAM: f64 = 0.02;
@@ -126,7 +126,7 @@ fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     Ok(())
 }
 
-/// What flows lost is what queues dropped of their data and links and ports lost.
+/// Losses of flows equal the drops of their data at queues plus the losses at links and ports.
 fn drops(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
     let sum = |table: &Table, column: &str| table.counts(column).iter().sum::<u64>();
     let directions = result.queue_flows.texts("direction").iter().zip(result.queue_flows.counts("packets_dropped"));

@@ -1,8 +1,8 @@
 //! `make torture`: random scenarios, valid and not, and damaged captures, for some time. Each case is judged by laws
 //! that hold for any input: [`judge`] for scenarios, [`laws`] for results, [`captures`] for replays.
 //!
-//! The campaign runs one process a core, each with a limit of memory and of time for a case. What breaks a law is saved
-//! with the command that repeats it. `tests/torture/README.md` says more.
+//! The campaign runs one process a core, each with a limit of memory and of time for a case. A case that breaks a law
+//! is saved with the command that repeats it. For more see `tests/torture/README.md`.
 
 #![allow(clippy::disallowed_methods, reason = "a campaign lasts for a time that a clock tells")]
 
@@ -28,11 +28,11 @@ use campaign::Campaign;
 const USAGE: &str =
     "usage: forebay-torture [--seconds N] [--jobs N] [--seed N] [--out DIR] [--all-places] | --repeat FILE";
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options {
     campaign: Campaign,
     repeat: Option<PathBuf>,
-    /// Folder of the worker that this process is to be.
+    /// The worker's folder, if this process is a worker.
     worker: Option<PathBuf>,
 }
 

@@ -1,5 +1,5 @@
-//! From a drawn scenario to a valid one: what validation refuses, at the place that it names, is drawn again or left
-//! out. So a rule of the validation need not be known here, and every refusal on the way is checked.
+//! From a drawn scenario to a valid one: values that validation refuses, at their places, are drawn again or left out.
+//! So a rule of the validation need not be known here, and every refusal on the way is checked.
 
 use forebay_scenario::{Scenario, ScenarioError, names};
 use serde_json::{Value, json};
@@ -22,11 +22,11 @@ pub struct Mended {
     pub valid: bool,
     /// How often it was refused on the way.
     pub refusals: usize,
-    /// What is wrong with a refusal, if anything is.
+    /// The fault of a refusal, if any.
     pub fault: Option<String>,
 }
 
-/// Draws a scenario and mends it.
+/// Draws a scenario and corrects it.
 pub fn valid_scenario(generator: &mut Generator<'_>) -> Mended {
     let document = generator.scenario();
     let first = mend(generator, document);

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::dice::Dice;
 
-/// What a slip of the finger, or a hostile hand, puts in.
+/// Insertions by mistake or malice.
 static SCRAPS: LazyLock<Vec<String>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("../../../crates/scenario/tests/scraps.json")).expect("a list of texts")
 });

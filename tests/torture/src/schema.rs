@@ -1,7 +1,7 @@
 //! The JSON Schema of scenarios, and the walk of a scenario along it.
 //!
-//! A **place** is what a campaign has to reach: a key of a type, `RedConfig.limit`, or one of several alternatives,
-//! `QueueSpec:red`. A **pointer** (RFC 6901) says where in one scenario a value stands: `/flows/0/name`.
+//! A campaign must reach every **place**: a key of a type, `RedConfig.limit`, or one of several alternatives,
+//! `QueueSpec:red`. A **pointer** (RFC 6901) is the position of a value in one scenario: `/flows/0/name`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ impl Schema {
         Spot { place: "Scenario".into(), schema: &self.0 }
     }
 
-    /// What a schema refers to, with the name of its type; itself if it is no reference.
+    /// The target of a schema's reference, with the name of its type; itself if it is no reference.
     pub fn resolve<'s>(&'s self, schema: &'s Value) -> (Option<&'s str>, &'s Value) {
         match schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/")) {
             Some(name) => (Some(name), self.definition(name)),
@@ -84,7 +84,7 @@ impl Schema {
         (walk.spots, walk.reached)
     }
 
-    /// Whether `value` may have been written by that schema, as far as a look at it tells.
+    /// Whether `value` may match that schema, by a superficial check.
     pub fn fits(&self, schema: &Value, value: &Value) -> bool {
         let (_, schema) = self.resolve(schema);
         let forms = forms(schema);
@@ -175,7 +175,7 @@ pub fn forms(schema: &Value) -> Vec<(String, Form<'_>)> {
         .collect()
 }
 
-/// What an alternative is called: its constant, its one key, its type.
+/// The name of an alternative: its constant, its one key, its type.
 fn label(schema: &Value) -> String {
     if let Some(constant) = schema.get("const") {
         return constant.to_string();

@@ -1,4 +1,4 @@
-//! A scenario as TOML text, with the way back from a place in the text to the value that stands there.
+//! A scenario as TOML text, with the way back from a place in the text to its value.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -33,7 +33,7 @@ impl Text {
         around.min_by_key(|(bytes, _)| bytes.len()).map_or("", |(_, pointer)| pointer)
     }
 
-    /// A key with its value: whoever complains of the key means the value.
+    /// A key with its value: an error at the key means the value.
     fn entry(&mut self, key: &str, value: &Value, pointer: &str) {
         let (start, index, pointer) = (self.text.len(), self.values.len(), format!("{pointer}/{key}"));
         self.values.push((0..0, pointer.clone()));

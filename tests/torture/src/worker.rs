@@ -32,7 +32,7 @@ const MOST_ALIKE: u64 = 2;
 /// Valid scenarios and traces that are kept, to be damaged.
 const KEPT: usize = 64;
 
-/// What is counted, for each kind of case: one line of the report.
+/// The counters for each kind of case: one line of the report.
 #[derive(Clone, Copy, Debug, Default, serde::Deserialize, serde::Serialize)]
 pub struct Count {
     pub cases: u64,
@@ -42,7 +42,7 @@ pub struct Count {
     pub faults: u64,
 }
 
-/// What a worker tells when it ends, and now and then before.
+/// The report of a worker at its end, and at times before.
 #[derive(Debug, Default, serde::Deserialize, serde::Serialize)]
 pub struct Tally {
     pub counts: BTreeMap<String, Count>,
@@ -53,12 +53,12 @@ pub struct Tally {
     pub reached: Reached,
 }
 
-/// What is judged.
+/// The case.
 pub struct Case {
     pub kind: &'static str,
     pub text: String,
     pub capture: Option<Vec<u8>>,
-    /// What the text was written from, if it may be made smaller.
+    /// The source of the text, if it may be made smaller.
     document: Option<Value>,
 }
 
@@ -142,7 +142,7 @@ pub fn judged(case: &Case, traces: &Path) -> Result<Verdict, String> {
     verdict.unwrap_or_else(Err)
 }
 
-/// What comes of it, or what the panic says.
+/// The result, or the message of the panic.
 pub fn caught<T>(it: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(it)).map_err(|_| PANIC.lock().map(|kept| kept.clone()).unwrap_or_default())
 }
@@ -260,7 +260,7 @@ fn put<T>(list: &mut Vec<T>, slot: usize, item: T) {
     }
 }
 
-/// Leaves out all that can be left out as long as `fails` says that what is left still fails.
+/// Leaves out all that can be left out while `fails` still reports a failure of the rest.
 fn shrink(mut document: Value, fails: &mut dyn FnMut(&Value) -> bool) -> Value {
     loop {
         let mut smaller = false;

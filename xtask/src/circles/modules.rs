@@ -1,7 +1,7 @@
 //! The modules of a crate, and which file imports from which.
 //!
-//! An import leads to the file that defines the name, through all re-exports: a `lib.rs` that only lists what the
-//! crate offers joins nobody. A module that is imported as a whole counts by the paths that go through it.
+//! An import leads to the file that defines the name, through all re-exports: a `lib.rs` that only lists the crate's
+//! offer joins no files. A module that is imported as a whole counts by the paths that go through it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -118,7 +118,7 @@ impl Modules {
         found.into_values().collect()
     }
 
-    /// Where a path leads that stands in `module`.
+    /// The target of a path in `module`.
     fn resolve(&self, module: usize, path: &[String], steps: usize) -> Target {
         let Some((first, rest)) = path.split_first() else { return Target::Module(module) };
         match first.as_str() {
@@ -134,7 +134,7 @@ impl Modules {
         }
     }
 
-    /// Where `path` leads from `module`: what is not found there is taken for an item of it that a macro defines.
+    /// The target of `path` from `module`: an item that is not found there is assumed to be defined by a macro.
     fn walk(&self, module: usize, path: &[String], steps: usize) -> Target {
         if path.is_empty() {
             return Target::Module(module);
@@ -142,7 +142,7 @@ impl Modules {
         self.find(module, path, steps).unwrap_or(Target::Item(self.modules[module].file))
     }
 
-    /// Where `path` leads if `module` knows its first name.
+    /// The target of `path` if `module` has its first name.
     fn find(&self, module: usize, path: &[String], steps: usize) -> Option<Target> {
         let (name, rest) = path.split_first()?;
         if steps > MAX_STEPS {

@@ -1,11 +1,11 @@
-//! What a file of Rust says about imports: its modules, its `use` declarations, its paths, the names that it defines.
+//! The imports of a file of Rust: its modules, its `use` declarations, its paths, the names that it defines.
 //!
-//! The text is split into tokens, not parsed: a path is a path wherever it stands. What `#[cfg(test)]` guards is left
-//! out. What a macro puts together from its arguments (`crate::$module::build`) is not seen.
+//! The text is split into tokens, not parsed: a path is a path wherever it stands. Code behind `#[cfg(test)]` is left
+//! out. Paths that a macro builds from its arguments (`crate::$module::build`) are not seen.
 
 use std::collections::BTreeSet;
 
-/// What one module says, inline modules apart.
+/// The imports of one module, inline modules apart.
 #[derive(Debug, Default)]
 pub struct Module {
     pub uses: Vec<Use>,
@@ -33,7 +33,7 @@ pub struct Use {
 #[derive(Debug)]
 pub struct Declaration {
     pub name: String,
-    /// Of the attribute `path`.
+    /// From the attribute `path`.
     pub path: Option<String>,
     pub inline: Option<Module>,
 }
@@ -350,7 +350,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips what an attribute stands before: an item, a statement, a field or an arm.
+    /// Skips the target of an attribute: an item, a statement, a field or an arm.
     fn skip_item(&mut self) {
         while self.peek(0) == Some(Token::Sign('#')) {
             self.attribute();
@@ -377,7 +377,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What an attribute says that matters here.
+/// The relevant meaning of an attribute.
 enum Attribute {
     /// For tests only.
     Test,

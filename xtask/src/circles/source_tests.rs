@@ -1,4 +1,4 @@
-//! What is read of a file of Rust.
+//! Reading of a file of Rust.
 
 use super::*;
 

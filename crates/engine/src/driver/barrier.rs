@@ -50,7 +50,7 @@ impl Barrier {
         }
     }
 
-    /// Waits until all threads have arrived. What each did before is visible to all afterwards.
+    /// Waits until all threads have arrived. Earlier writes of each are visible to all afterwards.
     ///
     /// # Errors
     /// If a thread has left.

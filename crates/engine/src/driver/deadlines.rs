@@ -7,7 +7,7 @@ use crate::driver::agenda::set_bits;
 /// This many comparisons without branches cost less than another level.
 const GROUP: usize = 16;
 
-/// A tournament of groups of sixteen. Of equal deadlines the lowest part comes first.
+/// A tournament of groups of sixteen. Among equal deadlines the lowest part comes first.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Deadlines {
@@ -98,7 +98,7 @@ impl Deadlines {
         }
     }
 
-    /// The part with the earliest deadline; there has to be one.
+    /// The part with the earliest deadline; there must be one.
     pub fn first(&self) -> usize {
         let earliest = self.earliest;
         let mut place = place_of(&self.root, earliest);
@@ -111,7 +111,7 @@ impl Deadlines {
     }
 }
 
-/// The first place with this time; there has to be one.
+/// The first place with this time; there must be one.
 #[inline]
 fn place_of(times: &[Time; GROUP], time: Time) -> usize {
     set_bits(times.map(|other| other == time)).trailing_zeros() as usize

@@ -91,7 +91,7 @@ impl Inbox {
     }
 
     /// Where a packet goes that follows its route and arrives at `time`, and whether it may be the first arrival. It is
-    /// for the caller to push it: a packet that is handed on has to be stored, and a wide load behind that would wait.
+    /// for the caller to push it: a packet that is passed on must be stored, and a wide load behind that would wait.
     #[inline(always)]
     pub fn room(&mut self, time: Time, feeder: u32, pool: &mut Pool) -> (&mut Vec<Packet>, bool) {
         assert!(time >= self.closed_until, "a packet into a closed window");

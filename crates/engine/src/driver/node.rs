@@ -1,4 +1,4 @@
-//! What the driver runs: nodes, and the lanes between them.
+//! The objects of the driver: nodes, and the lanes between them.
 
 use forebay_qdisc::Time;
 
@@ -51,9 +51,9 @@ pub(crate) struct Lanes {
     granule_bits: u32,
     pool: Pool,
     pub measured: MeasuredInterval,
-    /// Of the ACKs in flight.
+    /// Blocks of the ACKs in flight.
     pub sacks: SackTable,
-    /// Of the control frames in flight.
+    /// Messages of the control frames in flight.
     pub messages: MessageTable,
     /// Which packets are control frames, if there are any.
     pub control: Option<ControlRows>,
@@ -204,7 +204,7 @@ impl Lanes {
         self.inboxes[node as usize].next()
     }
 
-    /// Takes the first arrival at a node that links lead to; there has to be one.
+    /// Takes the first arrival at a node that links lead to; there must be one.
     #[inline(always)]
     pub fn receive(&mut self, node: NodeId) -> Packet {
         self.taken += 1;

@@ -2,7 +2,7 @@
 //!
 //! A node may run beyond its feeders by the delay of the lane between them. It keeps up with feeders that run earlier
 //! in the round. A lane that leads back, from a later node, limits it to the delay of that lane. So lanes that lead
-//! back have to be long.
+//! back must be long.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::driver::node::NodeId;
 pub(crate) struct Lane {
     pub from: NodeId,
     pub to: NodeId,
-    /// What `from` begins to send arrives no sooner than this much later.
+    /// A packet that `from` begins to send arrives no sooner than this much later.
     pub delay: Span,
 }
 

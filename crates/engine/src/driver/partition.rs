@@ -5,7 +5,7 @@
 
 use forebay_qdisc::Span;
 
-/// Packets that a thread could handle while it is at the barrier: some ten microseconds.
+/// Packets that a thread could handle while it is at the barrier: about ten microseconds.
 const PACKETS_OF_A_BARRIER: f64 = 500.0;
 
 /// Delays tried at most.
@@ -73,7 +73,7 @@ fn partition_at(loads: &[f64], lanes: &[StageLane], threads: usize, delay: Span)
     Some(Partition { thread_of, threads, gain })
 }
 
-/// The stage that stands for all that are joined to this one.
+/// The stage that represents all that are joined to this one.
 fn root(joined: &mut [usize], mut stage: usize) -> usize {
     while joined[stage] != stage {
         joined[stage] = joined[joined[stage]];

@@ -132,8 +132,8 @@ impl Runs {
     }
 }
 
-/// Merges the run up to `middle` with the one behind it: from the end, so that only the second one has to be moved out
-/// of the way.
+/// Merges the run up to `middle` with the one behind it: from the end, so that only the second one must be moved out of
+/// the way.
 fn merge_two(
     packets: &mut [Packet],
     middle: usize,

@@ -57,9 +57,9 @@ pub(crate) struct Routes {
     link_ends: Arc<[Step]>,
     /// The link by which a packet leaves the node of each step; empty if no node needs it.
     leaves_by: Arc<[LinkId]>,
-    /// Of all feeders.
+    /// Salts of all feeders.
     salts: Salts,
-    /// Of the links to each node; empty if packets follow routes.
+    /// Salts of the links to each node; empty if packets follow routes.
     salts_to: Arc<[Salts]>,
 }
 

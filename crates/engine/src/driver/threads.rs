@@ -29,10 +29,10 @@ const ROUNDS_AHEAD: u64 = 4;
 struct Handover {
     /// For each node there that is fed from here.
     packets: Vec<Outgoing>,
-    /// What the packets have in side tables, in their order.
+    /// The packets' entries in side tables, in their order.
     blocks: Vec<SackBlocks>,
     messages: Vec<Message>,
-    /// Of each stage that feeds the other thread.
+    /// For each stage that feeds the other thread.
     silent_until: Vec<Time>,
     /// The sender's first pending event.
     first: Time,
@@ -245,7 +245,7 @@ impl Part {
                 return Ok(());
             }
             if all_turns == 0 {
-                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
+                return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
             let windows = &mut self.windows;
             let ahead = (begin.since(before) * ROUNDS_AHEAD).max(windows.least_ahead).min(windows.most_ahead);

@@ -138,7 +138,7 @@ impl Windows {
             let work_before = self.lanes.work();
             let turns = self.round(begin, |_, _| latest);
             if turns == 0 {
-                return Err(RunError::Invariant(format!("what is due at {} s has no turn", begin.seconds())));
+                return Err(RunError::Invariant(format!("event due at {} s was never run", begin.seconds())));
             }
             progress.events += turns;
             progress.count_work(begin, self.lanes.work() - work_before + turns)?;

@@ -3,8 +3,8 @@
 //! To send (`ingress.rs`), each flow has a virtual output queue and, while congestion management requires one, a rate
 //! limiter. To receive (`egress.rs`), a buffer holds the frames that the node has not taken yet, and stops the switch
 //! by PAUSE. A free port sends in this order: PAUSE, probes (control frames to destinations), messages to sources,
-//! data. PAUSE from the switch stops only data and probes. A reaction point is told of a data frame when it has been
-//! sent, or later if it would only count it.
+//! data. PAUSE from the switch stops only data and probes. A reaction point is notified of a data frame when it has
+//! been sent, or later if it would only count it.
 //!
 //! The driver runs an adapter ahead of the global clock. So `due` is its own next event, and all events due run before
 //! a packet is received.
@@ -66,7 +66,7 @@ pub(crate) struct Adapter {
     numbers: Vec<u32>,
     egress: Egress,
     ingress: Ingress,
-    /// The queue of the frame being sent, if its reaction point must be told on time.
+    /// The queue of the frame being sent, if its reaction point must be notified on time.
     sending: Option<usize>,
     /// To sources.
     messages: Ring<Packet>,

@@ -68,7 +68,7 @@ impl Senders {
     }
 }
 
-/// What all nodes share.
+/// The shared state of all nodes.
 pub(crate) struct Surroundings<'a> {
     pub flows: &'a Flows,
     pub seed: u64,
@@ -137,8 +137,8 @@ impl Ethernet {
     ///
     /// # Errors
     /// If a part of the description is invalid: the memory, the number of flows or disciplines at a switch, a queue at
-    /// an adapter, two ports that send on one link, the ends or the way back of a flow, its endpoints, or its
-    /// transport.
+    /// an adapter, or two ports that send on one link. Also for the ends or the way back of a flow, its endpoints, or
+    /// its transport.
     pub fn build(
         mut self,
         around: &Surroundings<'_>,

@@ -5,7 +5,7 @@ use forebay_qdisc::Time;
 use crate::ethernet::control::control_frame;
 use crate::packet::Packet;
 
-/// What the switch keeps of a frame with a settled departure.
+/// The switch's state of a frame with a determined departure.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Departure {
     /// When it joined the queue.
@@ -36,7 +36,7 @@ pub(crate) struct Departures {
     unsent: u32,
     end: u32,
     departures: [Departure; Self::MOST],
-    /// Each beside its departure, with its start.
+    /// Each next to its departure, with its start.
     packets: [Packet; Self::MOST],
 }
 
@@ -73,7 +73,7 @@ impl Departures {
         (self.len() > 0).then(|| &self.departures[slot(self.end.wrapping_sub(1))])
     }
 
-    /// Whether no other frame can be kept: begun ones have to go to the link first.
+    /// Whether no other frame can be kept: begun ones must go to the link first.
     #[inline]
     pub fn are_full(&self) -> bool {
         self.end.wrapping_sub(self.unsent) >= Self::MOST as u32

@@ -182,7 +182,7 @@ impl Ingress {
     }
 
     /// Begins to send the first frame of a queue. Also returns when it has been sent, and whether the reaction point
-    /// must be told on time.
+    /// must be notified on time.
     #[inline(always)]
     pub fn take(&mut self, number: usize, now: Time) -> (Packet, Time, bool) {
         self.last = number;
@@ -205,7 +205,7 @@ impl Ingress {
         self.eligible.set(number, self.queues[number].eligible_at);
     }
 
-    /// The queue whose frame is on the line, if its reaction point must be told on time.
+    /// The queue whose frame is on the line, if its reaction point must be notified on time.
     #[inline]
     pub fn to_be_heard(&self, now: Time) -> Option<usize> {
         let hears = |queue: &VirtualQueue| self.sent_at > now && queue.is_heard();

@@ -28,11 +28,11 @@ pub(crate) struct ManagedQueues {
 pub(crate) struct ManagedParts {
     /// One, or one per class.
     pub disciplines: Vec<Box<dyn Discipline<Packet>>>,
-    /// Of the port.
+    /// Counters of the port.
     pub books: Books,
 }
 
-/// What a port lends its disciplines for a call.
+/// The parts that a port lends its disciplines for a call.
 pub(crate) struct Lent<'a> {
     pub now: Time,
     pub rng: &'a mut dyn Rng,
@@ -58,7 +58,7 @@ impl ManagedQueues {
         self.occupied
     }
 
-    /// Whether a discipline has to be called when the transmission ends.
+    /// Whether a discipline must be called when the transmission ends.
     pub fn is_sending(&self) -> bool {
         self.sending.is_some()
     }
@@ -157,7 +157,7 @@ struct Booked<'a> {
     book: &'a mut QueueBook,
     forwarding: &'a [ForwardingEntry],
     now: Time,
-    /// Of the discipline.
+    /// Class of the discipline.
     class: usize,
     dropped: &'a mut Vec<Packet>,
     held_bytes: &'a mut [[u64; SharedMemory::CLASSES]],

@@ -1,4 +1,4 @@
-//! PAUSE at a port: what it sends to its neighbour, and what it obeys.
+//! PAUSE at a port: its orders to its neighbour, and those that it obeys.
 
 use forebay_qdisc::{Rate, Span, Time};
 use forebay_switching::{PauseReceiver, PauseSender, SharedMemory};
@@ -16,13 +16,13 @@ pub(crate) enum Stopped {
     Classes(u8),
 }
 
-/// Decides when the feeder of a buffer has to stop and to continue.
+/// Decides when the feeder of a buffer must stop and may continue.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct PauseOrders {
     /// Below this use of the buffer nothing is stopped.
     high: u64,
-    /// When a PAUSE frame has to be repeated. [`Time::NEVER`] while nothing is stopped.
+    /// The time at which to repeat a PAUSE frame. [`Time::NEVER`] while nothing is stopped.
     poll_at: Time,
     any_pending: bool,
     /// One for all classes, or one per class. Empty without flow control.

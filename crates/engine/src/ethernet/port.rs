@@ -32,7 +32,7 @@ pub(crate) struct SwitchPort {
     first_end: Time,
     /// From then on, an arrival may be settled at once. [`Time::NEVER`] while frames wait.
     open_from: Time,
-    /// Of a frame of `span_is_of_bytes` that ends by `service_changes_at`.
+    /// Duration of a frame of `span_is_of_bytes` that ends by `service_changes_at`.
     service_span: Span,
     service_changes_at: Time,
     span_is_of_bytes: u32,

@@ -47,13 +47,13 @@ pub(crate) struct VirtualQueue {
     pub eligible_at: Time,
     /// Gap that the limiter leaves after the start of `frame`.
     pub interval: Span,
-    /// Of `frame`.
+    /// Transmission time of `frame`.
     pub transmission: Span,
     pub book: SendBook,
     /// Above this count of bytes in the book, the byte counter of the reaction point has expired.
     pub counter_expires: u64,
     limiter: RateLimiter,
-    /// Bytes that the reaction point has been told of.
+    /// Bytes reported to the reaction point.
     pub heard_bytes: u64,
     /// Of the limiter, in bit/s. `None`: no limiter.
     pub rate_bps: Option<f64>,
@@ -117,7 +117,7 @@ impl VirtualQueue {
         (backlog > 0) & (at < now + self.transmission * u64::from(backlog)) & (self.backlog < limit)
     }
 
-    /// Whether the reaction point must be told on time of the frame sent last.
+    /// Whether the reaction point must be notified on time of the frame sent last.
     #[inline]
     pub fn is_heard(&self) -> bool {
         self.book.count.bytes > self.counter_expires

@@ -5,7 +5,7 @@ use crate::host::hosts::NONE;
 /// The packets of a window as a chain for each host, whose memory is then fetched once for all of them.
 #[derive(Default)]
 pub(crate) struct ByHost {
-    /// Of each host; [`NONE`] between windows.
+    /// First packet of each host; [`NONE`] between windows.
     first: Vec<u32>,
     next: Vec<u32>,
     due: Vec<u32>,

@@ -7,7 +7,7 @@ use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// An endpoint. What it has to do by itself up to a time, it does before it takes a packet of that time.
+/// An endpoint. It does its own work up to a time before it takes a packet of that time.
 pub(crate) trait Endpoint: Send {
     /// When it has something to do by itself.
     fn next(&self) -> Time {
@@ -19,7 +19,7 @@ pub(crate) trait Endpoint: Send {
         out.lanes.release(packet);
     }
 
-    /// Does what it has to do by itself up to `now`.
+    /// Does its own work up to `now`.
     fn expire(&mut self, _now: Time, _out: &mut Outbox<'_>) {}
 
     /// The run is over: brings the books up to `end` and hands them in.

@@ -20,8 +20,8 @@ use crate::rng::stream;
 use crate::spec::flows::{Flow, Flows};
 use crate::spec::{Application, Distribution, Transport};
 
-/// Makes the endpoints of the flows, each when its host is made: all of them beside the hosts would nearly double the
-/// memory of a million flows.
+/// Makes the endpoints of the flows, each when its host is made: all of them in addition to the hosts would nearly
+/// double the memory of a million flows.
 pub(crate) struct Endpoints<'a> {
     pub flows: &'a Flows,
     pub numbers: Numbers,

@@ -56,7 +56,7 @@ struct Hosts<E, const ARE_MANY: bool> {
     farthest: Span,
 }
 
-/// A host: what every packet touches comes first.
+/// A host: fields that every packet touches come first.
 #[repr(C, align(64))]
 struct Host<E> {
     /// When its timer entry is due, in its own time.

@@ -15,7 +15,7 @@ use crate::host::tcp::{TcpSink, TcpSource};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// What is at the end of a host's links.
+/// The endpoints at the end of a host's links.
 pub(crate) trait End: Sized + Send {
     /// Whether it is one endpoint, so that nothing depends on the endpoint's number.
     const IS_ONE: bool;
@@ -46,7 +46,7 @@ pub(crate) trait End: Sized + Send {
     fn prefetch_further(&self, _number: u32) {}
 }
 
-/// An endpoint without others beside it on its host.
+/// An endpoint that is alone on its host.
 pub(crate) trait Only: Endpoint + Sized {
     /// See [`End::HOT_BYTES`].
     const HOT_BYTES: usize;

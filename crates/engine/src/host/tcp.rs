@@ -18,7 +18,7 @@ use crate::packet::{FlowId, Packet, PacketFields, ack_stamp, departure_stamp, fl
 
 pub(crate) use ends::{Bulk, TcpSink, TcpSource};
 
-/// The sending half: a TCP sender and how its segments become packets. What every ACK touches comes first.
+/// The sending half: a TCP sender and how its segments become packets. Fields that every ACK touches come first.
 #[repr(C)]
 pub(crate) struct Transmitter {
     /// The next of the checkpoints.
@@ -122,10 +122,10 @@ impl Transmitter {
     }
 }
 
-/// What all packets of one half have in common.
+/// The common fields of all packets of one half.
 struct PacketForm {
     flow: FlowId,
-    /// Of a packet with data.
+    /// Headers of a packet with data.
     header_bytes: u16,
     /// Length of a packet without data.
     bare_len_bytes: u16,
@@ -184,11 +184,11 @@ pub(crate) struct Acknowledger {
     marked: u64,
     acks_sent: u64,
     record: Option<Box<Received>>,
-    /// Of the measured interval.
+    /// Delays in the measured interval.
     delay: DelayHistogram,
 }
 
-/// What few packets of the receiving half touch.
+/// Fields that few packets of the receiving half touch.
 struct Received {
     checkpoints: Checkpoints,
     record: ReceiveRecord,

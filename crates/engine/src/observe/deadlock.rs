@@ -50,7 +50,7 @@ pub struct Deadlock {
 /// A buffer that has stopped a class of a link.
 struct Buffer<'a> {
     excess_bytes: u64,
-    /// The frames that have to leave: all of them, or those of one class.
+    /// The frames that must leave: all of them, or those of one class.
     class: Option<u8>,
     held: &'a BTreeMap<LinkClass, u64>,
 }

@@ -81,7 +81,7 @@ impl SendBook {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReceiveBook {
     pub count: ReceiveCount,
-    /// Of the measured interval.
+    /// Delays in the measured interval.
     pub delay: DelayHistogram,
     pub record: Box<ReceiveRecord>,
 }

@@ -1,4 +1,4 @@
-//! What the parts of a network hand in when a run ends.
+//! The records that the parts of a network hand in when a run ends.
 
 use forebay_qdisc::{Backlog, Span};
 
@@ -26,7 +26,7 @@ pub(crate) struct FlowLabels {
 }
 
 impl FlowLabels {
-    /// Flows of a group have to come one after the other.
+    /// Flows of a group must come one after the other.
     pub fn push(&mut self, name: &str, group: &str, kind: &'static str) {
         self.names.push(name);
         // A conversation is two flows of two groups.

@@ -33,7 +33,7 @@ impl MeasuredInterval {
     }
 }
 
-/// What is due at a [`Checkpoints`] instant.
+/// The work due at a [`Checkpoints`] instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checkpoint {
     /// Drops earlier counts.
@@ -50,7 +50,7 @@ pub struct Checkpoints {
     warm_up: Time,
     sample: Time,
     interval: Span,
-    /// Last, beside what its owner uses for every packet.
+    /// Last, next to the fields that its owner uses for every packet.
     next: Time,
 }
 

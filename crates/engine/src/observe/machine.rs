@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-/// Bytes that the process may still take before the system refuses or ends a process: the least of what is left of the
-/// machine without swapping, of the control groups' limits and of the address space (`ulimit -v`). `None` where the
-/// system does not tell.
+/// Bytes that the process may still take before the system refuses or ends a process. It is the least of the rest of
+/// the machine's memory without swapping, of the control groups' limits and of the address space (`ulimit -v`). `None`
+/// where the system does not tell.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     available_under(Path::new("/"))
@@ -38,7 +38,7 @@ fn of_groups(root: &Path) -> Option<u64> {
     left.min()
 }
 
-/// What the group at `path` and all above leave of their limits. Files not read lately count as free. In a container
+/// The rest of the limits of the group at `path` and all above. Files not read lately count as free. In a container
 /// `path` may not exist: then the root is the group.
 fn of_group(hierarchy: &Path, path: &Path, [limit, used, files]: [&str; 3]) -> Option<u64> {
     let left = |group: &Path| {

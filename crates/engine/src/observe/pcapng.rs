@@ -112,7 +112,7 @@ pub struct TraceFrame<'a> {
     pub original_bytes: u32,
     /// The bytes kept.
     pub data: &'a [u8],
-    /// Shown beside the packet; none if empty.
+    /// Shown with the packet; none if empty.
     pub comment: &'a str,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted at a queue.
+//! The counters of a queue.
 
 use forebay_qdisc::{DropReason, MarkReason, Sink, Time};
 use rand_pcg::Pcg64Mcg;
@@ -11,7 +11,7 @@ use crate::packet::sack::SackTable;
 
 const DROP_REASONS: usize = DropReason::ALL.len();
 
-/// What one (flow, direction) did at one queue in the measured interval.
+/// The counters of one (flow, direction) at one queue in the measured interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FlowAtQueue {
     pub arrived: u64,
@@ -63,8 +63,8 @@ struct LetIn {
     wait_ps: u64,
 }
 
-/// Counts of the measured interval, and totals since the start for the check of conservation. What every packet touches
-/// comes first.
+/// Counts of the measured interval, and totals since the start for the check of conservation. Fields that every packet
+/// touches come first.
 #[repr(C)]
 pub(crate) struct QueueBook {
     measured: MeasuredInterval,
@@ -319,7 +319,7 @@ impl QueueBook {
         self.flows.iter().zip(&self.let_in).enumerate().map(of_row)
     }
 
-    /// What the rows have to add up to.
+    /// The required sum of the rows.
     pub fn totals(&self) -> QueueTotals {
         QueueTotals {
             arrived: self.arrived[1] + self.let_in_total,

@@ -221,7 +221,7 @@ impl Report {
         }
     }
 
-    /// Adds a row for each (flow, direction) that did anything. The rows have to add up to the queue's own counts.
+    /// Adds a row for each (flow, direction) that did anything. The rows must add up to the queue's own counts.
     fn flows_at_queue(&mut self, name: &str, books: &Books, flow_gauges: &FlowGauges<'_>) {
         let table = &mut self.queue_flows;
         let mut sum = QueueTotals::default();
@@ -277,7 +277,7 @@ impl Report {
         }
     }
 
-    /// Every packet sent has to be received, dropped, lost, on a lane, or held by a queue or a node.
+    /// Every packet sent must be received, dropped, lost, on a lane, or held by a queue or a node.
     fn check_conservation(&self) -> Result<(), RunError> {
         if let Some(violation) = &self.violation {
             return Err(RunError::Invariant(violation.clone()));
@@ -310,7 +310,7 @@ impl Report {
         }
     }
 
-    /// Every control frame has to be received, lost, or on its way at the end.
+    /// Every control frame must be received, lost, or on its way at the end.
     fn check_control(&self) -> Result<(), RunError> {
         let ControlCount { created, consumed, lost, held } = self.control;
         if created == consumed + lost + held {

@@ -69,7 +69,7 @@ pub struct Series {
     pub kind: &'static str,
     /// The component: `"bottleneck"`, `"tcp-0"`, `"bottleneck/bf"`.
     pub name: String,
-    /// What was sampled, with its unit last.
+    /// The sampled quantity, with its unit last.
     pub quantity: String,
     /// Time of the first value.
     pub start_s: f64,

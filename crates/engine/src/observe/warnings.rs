@@ -9,7 +9,7 @@ use crate::observe::tables::{QueueFlowTable, QueueTable};
 pub(crate) struct DeviceDrops {
     pub flow: String,
     pub uplink: String,
-    /// Of the uplink.
+    /// Rate of the uplink.
     pub rate: Rate,
     pub dropped: u64,
 }

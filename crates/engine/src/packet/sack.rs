@@ -1,10 +1,10 @@
-//! SACK blocks of the ACKs in flight, beside the 32-byte packets.
+//! SACK blocks of the ACKs in flight, separate from the 32-byte packets.
 
 use forebay_tcp::SackBlocks;
 
 use crate::packet::{Packet, ack_stamp};
 
-/// A slab of SACK blocks. Slot 0 stands for "none".
+/// A slab of SACK blocks. Slot 0 means "none".
 #[derive(Debug, Default)]
 pub struct SackTable {
     slots: Vec<SackBlocks>,

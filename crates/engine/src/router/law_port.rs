@@ -49,9 +49,9 @@ pub(crate) struct LawPort {
     /// When the first of them begins its transmission.
     next_start: Time,
     backlog: Backlog,
-    /// Whether the law has been told that the link is idle.
+    /// Whether the law has been notified that the link is idle.
     idle: bool,
-    /// Whether the law wants to be told of departures.
+    /// Whether the law requires notice of departures.
     watched: bool,
 }
 

@@ -17,7 +17,7 @@ pub enum Inputs {
 }
 
 impl Inputs {
-    /// What the results call the discipline of the inputs.
+    /// The name of the inputs' discipline in results.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::VirtualOutputQueues(..) => "voq",

@@ -9,7 +9,7 @@ use crate::spec::LinkId;
 /// How a buffer stops its feeder.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum FlowControl {
-    /// Not at all: what finds no room is lost.
+    /// Not at all: a frame without room is lost.
     None,
     /// PAUSE (IEEE 802.3x): the whole link stops.
     Pause(PauseConfig),
@@ -65,7 +65,7 @@ pub struct EthernetSwitchSpec {
     pub strict_priority: bool,
     /// From the last bit of a frame to its place in its output's queue.
     pub forwarding_delay: Span,
-    /// What manages congestion.
+    /// Congestion management, if any.
     pub congestion: Option<CongestionManagement>,
 }
 
@@ -87,6 +87,6 @@ pub struct AdapterSpec {
     pub reaction: Span,
     /// At which rate the node takes frames. None: at the rate of its incoming link.
     pub service: Vec<ServiceStep>,
-    /// What manages congestion.
+    /// Congestion management, if any.
     pub congestion: Option<CongestionManagement>,
 }

@@ -1,4 +1,4 @@
-//! A flow: what carries it, what uses it, and which way it goes.
+//! A flow: its transport, its application, and its route.
 
 use forebay_qdisc::{Span, Time};
 use forebay_switching::Bytes;
@@ -6,7 +6,7 @@ use forebay_tcp::TcpConfig;
 
 use crate::spec::{CellArrivals, Distribution, FrameArrivals, LinkId, UdpPattern};
 
-/// What uses a TCP connection.
+/// The application of a TCP connection.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Application {
     /// Data without end.
@@ -27,14 +27,14 @@ pub enum Application {
     },
 }
 
-/// What carries a flow.
+/// The transport of a flow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Transport {
     /// TCP.
     Tcp {
         /// Its settings, validated.
         config: TcpConfig,
-        /// What uses it.
+        /// Its application.
         application: Application,
     },
     /// UDP.
@@ -106,7 +106,7 @@ pub struct FlowSpec {
     pub name: String,
     /// The group it belongs to.
     pub group: String,
-    /// What carries it.
+    /// Its transport.
     pub transport: Transport,
     /// The links of the data, in order.
     pub forward: Vec<LinkId>,

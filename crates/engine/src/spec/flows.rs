@@ -18,7 +18,7 @@ pub(crate) struct Flows {
     links: Vec<LinkId>,
 }
 
-/// What is kept of a flow beside its name.
+/// The fields of a flow in addition to its name.
 struct Kept {
     /// Shared with the flow before if it has the same.
     traits: Rc<Traits>,

@@ -29,7 +29,7 @@ pub struct LinkSpec {
     /// The link's number among the inputs of the node at its far end.
     pub far_input_port: u16,
     /// The switch whose output the link is, and the number of that output. A packet that comes to the link from another
-    /// one has to cross the switch's fabric first.
+    /// one must cross the switch's fabric first.
     pub fabric: Option<(FabricId, u8)>,
     /// Where its packets are recorded.
     pub trace: Option<TraceSpec>,

@@ -18,7 +18,7 @@ pub(crate) struct Links {
     pub extras: BTreeMap<LinkId, LinkExtras>,
 }
 
-/// What every link has, as [`LinkSpec`] describes it.
+/// The fields of every link, as [`LinkSpec`] describes it.
 #[derive(Clone, Copy)]
 pub(crate) struct LinkParameters {
     pub rate: Rate,
@@ -30,7 +30,7 @@ pub(crate) struct LinkParameters {
     pub shares_state: bool,
 }
 
-/// What only some links have.
+/// The fields of only some links.
 #[derive(Default)]
 pub(crate) struct LinkExtras {
     pub queue: Option<(String, Queue<Packet>)>,

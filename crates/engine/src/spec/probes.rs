@@ -1,8 +1,8 @@
-//! What is sampled.
+//! The probes.
 
 use forebay_qdisc::Span;
 
-/// What becomes a time series.
+/// The time series.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Probes {
     /// Time between samples; `None` for no series at all.

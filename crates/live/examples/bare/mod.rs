@@ -1,4 +1,4 @@
-//! Forwarding with nothing between the two interfaces: what every way through a queue is compared with.
+//! Forwarding with nothing between the two interfaces: the reference for every way through a queue.
 
 use std::error::Error;
 use std::io;
@@ -32,7 +32,7 @@ fn messages(interface: &Interface) -> Result<Halves, Box<dyn Error>> {
     Ok(Halves { receive: Box::new(Messages { socket, dropped: 0 }), transmit })
 }
 
-/// AF_PACKET without a ring. It leaves out what a forwarder would have to ask for: VLAN tags, and whether a checksum is
+/// AF_PACKET without a ring. It omits information that a forwarder needs: VLAN tags, and whether a checksum is
 /// finished.
 struct Messages {
     socket: PacketMessages,

@@ -1,7 +1,7 @@
 //! That only one Forebay uses an interface.
 //!
 //! The claim is an abstract UNIX socket named after the interface: the kernel lets one process have it, and takes it
-//! back at any end of that process, so that nothing stale is ever left. It says which Forebay is first, and is no
+//! back at any end of that process, so that nothing stale is ever left. It determines which Forebay is first, and is no
 //! protection: any local process can take the name, and then Forebay does not start.
 
 use std::fs;

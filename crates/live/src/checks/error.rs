@@ -1,4 +1,4 @@
-//! What does not hold, where it was asked for, and what to do about it.
+//! Failed checks, with their keys and remedies.
 
 use std::fmt;
 use std::io;
@@ -28,7 +28,7 @@ impl fmt::Display for Side {
 
 /// Something does not hold. Nothing has been changed.
 #[derive(Debug, Error)]
-#[allow(missing_docs, reason = "the message says what each field is")]
+#[allow(missing_docs, reason = "the message describes each field")]
 pub enum CheckError {
     #[error("{side}: there is no interface `{interface}`{}", suggestion(nearest.as_deref()))]
     NoSuchInterface { side: Side, interface: String, nearest: Option<String> },

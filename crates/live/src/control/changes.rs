@@ -11,7 +11,7 @@ pub type Undo = Box<dyn FnMut() -> Result<Change, String> + Send>;
 
 /// The change of one direction.
 pub struct PlannedChange {
-    /// Of this one.
+    /// The direction.
     pub direction: Direction,
     /// To apply.
     pub change: Change,
@@ -19,7 +19,7 @@ pub struct PlannedChange {
     pub undo: Undo,
 }
 
-/// What a request would change.
+/// The changes of a request.
 #[derive(Default)]
 pub struct Plan {
     /// At most one for each direction; none if all is as asked for.
@@ -28,19 +28,19 @@ pub struct Plan {
 
 /// Knows the configuration: turns settings, or the file, into changes.
 ///
-/// Of a plan that it has made, it is told what became of it: [`Configurer::adopt`] when the changes run, and
-/// [`Configurer::revert`] if they were undone after that. Without `adopt` a plan is forgotten.
+/// It is notified of the outcome of its plan: [`Configurer::adopt`] when the changes run, and [`Configurer::revert`] if
+/// they were undone after that. Without `adopt` a plan is forgotten.
 pub trait Configurer: Send {
-    /// What the settings would change in a direction.
+    /// The changes of the settings in a direction.
     ///
     /// # Errors
-    /// What is wrong with them, and the remedy.
+    /// The fault, and the remedy.
     fn set(&mut self, direction: Direction, settings: &[(String, String)]) -> Result<Plan, String>;
 
-    /// What the configuration file would change now.
+    /// The changes of the configuration file.
     ///
     /// # Errors
-    /// What is wrong with it, or what only a new start can change.
+    /// The fault, or the keys that only a new start can change.
     fn reload(&mut self) -> Result<Plan, String>;
 
     /// The plan made last runs.
@@ -98,7 +98,7 @@ impl Changes {
         Self { configurer, waiting: None }
     }
 
-    /// When a change is to be undone, if one waits.
+    /// The time at which to undo a change, if one waits.
     pub fn next(&self) -> Option<Time> {
         self.waiting.as_ref().map(|waiting| waiting.until)
     }
@@ -106,7 +106,7 @@ impl Changes {
     /// Lets `planned` make a plan and applies it.
     ///
     /// # Errors
-    /// What the plan, or a direction, says against it; nothing is changed then.
+    /// The objection of the plan or of a direction; nothing is changed then.
     pub fn apply(
         &mut self,
         planned: impl FnOnce(&mut dyn Configurer) -> Result<Plan, String>,
@@ -126,9 +126,9 @@ impl Changes {
         for PlannedChange { direction, change, undo: own } in plan.changes {
             let applied = directions.ask(direction, Command::Change(Box::new(change)));
             if let Err(error) = applied {
-                let others = if undo.is_empty() { "nothing was changed" } else { "what was changed is undone" };
+                let others = if undo.is_empty() { "nothing was changed" } else { "earlier changes were undone" };
                 let failed = undo_all(&mut undo, directions).err();
-                let failed = failed.map_or_else(String::new, |error| format!(", which failed: {error}"));
+                let failed = failed.map_or_else(String::new, |error| format!("; undoing them failed: {error}"));
                 return Err(format!("{error}; {others}{failed}"));
             }
             undo.push((direction, own));
@@ -148,7 +148,7 @@ impl Changes {
         Ok(json!({ "confirmed": true }))
     }
 
-    /// Undoes the change that waits. What cannot be undone now is tried again.
+    /// Undoes the change that waits. A change that cannot be undone now is tried again.
     ///
     /// # Errors
     /// None waits, or a direction refuses.

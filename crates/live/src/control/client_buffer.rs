@@ -21,7 +21,7 @@ pub struct Client {
     ended: bool,
 }
 
-/// What a client has said.
+/// The input of a client.
 pub enum Line {
     /// Nothing that is complete.
     None,

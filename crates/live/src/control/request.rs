@@ -1,4 +1,4 @@
-//! What can be asked on the control socket: one JSON object a line.
+//! The requests on the control socket: one JSON object a line.
 
 use forebay_qdisc::Span;
 use serde::Serialize;
@@ -31,13 +31,13 @@ impl Direction {
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ControlRequest {
-    /// What is running: read back, not what was asked for.
+    /// The running configuration: read back, not the requested one.
     Show,
     /// The counters of all directions.
     Stats,
     /// Other settings of a direction. With `confirm`, those of before come back unless it is confirmed in time.
     Set {
-        /// Of this one.
+        /// The direction.
         direction: Direction,
         /// Keys, as in the configuration's table of the direction, and their values as text.
         settings: Vec<(String, String)>,
@@ -51,25 +51,25 @@ pub enum ControlRequest {
     },
     /// The last change is to stay.
     Confirm,
-    /// The last change is to be undone now.
+    /// Undo the last change now.
     Rollback,
     /// Packets are to pass around the queues, or not.
     Bypass {
         /// Whether.
         on: bool,
-        /// Of one direction only.
+        /// One direction only.
         direction: Option<Direction>,
     },
     /// Drops and marks as pcapng, until the connection ends.
     Capture {
-        /// Of one direction only.
+        /// One direction only.
         direction: Option<Direction>,
         /// For so long.
         duration: Option<Span>,
     },
     /// Arrivals as a record, until the connection ends.
     Record {
-        /// Of this one; may be left out where there is only one.
+        /// The direction; may be left out if there is only one.
         direction: Option<Direction>,
         /// For so long.
         duration: Option<Span>,
@@ -98,7 +98,7 @@ const CONFIRM_WITHIN: (Span, Span) = (Span::from_seconds(1), Span::from_seconds(
 /// Reads a request.
 ///
 /// # Errors
-/// What is wrong with it, and what would be right.
+/// The fault, and the correct form.
 pub fn parse_request(line: &str) -> Result<ControlRequest, String> {
     let value: Value = serde_json::from_str(line)
         .map_err(|error| format!("not JSON: {error}; expected a line such as {{\"command\":\"ping\"}}"))?;
@@ -158,7 +158,7 @@ impl Fields<'_> {
         format!("{:?} needs {key:?}: {expected}", self.command)
     }
 
-    /// What is not `null`, which stands for nothing.
+    /// The value unless it is `null`, which means nothing.
     fn get(&self, key: &str) -> Option<&Value> {
         self.object.get(key).filter(|value| !value.is_null())
     }

@@ -15,14 +15,14 @@ use crate::taps::{Encoder, Tally, Tapped};
 
 /// Streams at a time.
 pub const MOST_STREAMS: usize = 4;
-/// What is encoded before the client has taken it.
+/// The data encoded before the client has taken it.
 const MOST_PENDING_BYTES: usize = 1 << 18;
 /// How often the taps and the client are looked after.
 const ROUND: Duration = Duration::from_millis(5);
 /// Rounds that a client has for the rest after the end: 2 s.
 const LAST_ROUNDS: u32 = 400;
 
-/// What a stream has seen so far.
+/// The counters of a stream.
 #[derive(Clone, Debug, Serialize)]
 pub struct StreamSnapshot {
     /// `capture` or `record`.
@@ -63,7 +63,7 @@ impl Streams {
         self.lock().iter().filter(|stream| !stream.ended.load(Ordering::Relaxed)).count() < MOST_STREAMS
     }
 
-    /// What all of them have seen.
+    /// The sum of their counters.
     pub fn snapshot(&self) -> Vec<StreamSnapshot> {
         let mut snapshots = Vec::new();
         for stream in &*self.lock() {
@@ -119,11 +119,11 @@ impl Streams {
     }
 }
 
-/// Who asked for a stream.
+/// The client of a stream.
 pub struct StreamClient {
     /// Its connection, which never waits.
     pub socket: UnixStream,
-    /// What it is told first.
+    /// The first line to it.
     pub reply: Vec<u8>,
     /// When the stream ends, if it is not ended before.
     pub until: Option<Time>,

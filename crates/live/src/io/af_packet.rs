@@ -10,7 +10,7 @@ use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit, Vlan
 use crate::sys::packet_ring::{PacketRing, Slot};
 use crate::sys::socket::{self, MOST_AT_ONCE};
 
-/// What can be chosen.
+/// The options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Frames that the receive ring holds at least.
@@ -28,7 +28,7 @@ impl Default for Options {
 /// Opens both halves of `interface`. It receives from now on, in promiscuous mode as long as the receiving half lives.
 ///
 /// # Errors
-/// What the kernel refused, with the remedy.
+/// A refusal of the kernel, with the remedy.
 pub fn open(interface: &Interface, options: Options) -> Result<Halves, OpenError> {
     let receive = Box::new(Receiver::open(interface, options)?);
     let transmit = Box::new(Transmitter::open(interface, options)?);
@@ -86,7 +86,7 @@ fn frame(slot: Slot<'_>) -> ReceivedFrame<'_> {
     }
 }
 
-/// The tag as it stood in the frame.
+/// The tag as in the frame.
 fn vlan_tag(status: u32, (control, protocol): (u16, u16)) -> Option<VlanTag> {
     if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
@@ -144,7 +144,7 @@ impl Transmit for Transmitter {
     }
 }
 
-/// What it means that the first frame was refused with `error`.
+/// The meaning of a refusal of the first frame with `error`.
 fn refused(error: io::Error) -> io::Result<usize> {
     match error.raw_os_error() {
         Some(libc::EAGAIN | libc::ENOBUFS | libc::EINTR) => Ok(0),

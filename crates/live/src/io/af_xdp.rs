@@ -1,10 +1,10 @@
 //! AF_XDP sockets in copy mode: a program of six instructions at the interface hands every frame to us before the rest
 //! of the kernel sees it. On every driver; less work for each frame than packet sockets are.
 //!
-//! Two things are not told here that packet sockets tell. A VLAN tag that the driver took out of the frame is lost, and
-//! a checksum left to the network card is not seen: receive VLAN offload has to be off at the interface, and
-//! segmentation and checksum offload at its peer where that is a veth. Frames longer than the interface's MTU are
-//! dropped by the kernel and counted.
+//! Two facts are not available here, unlike with packet sockets. A VLAN tag that the driver took out of the frame is
+//! lost, and a checksum left to the network card is not visible. Receive VLAN offload must therefore be off at the
+//! interface, and segmentation and checksum offload at its peer if that is a veth. Frames longer than the interface's
+//! MTU are dropped by the kernel and counted.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,7 +13,7 @@ use super::{Halves, Interface, OpenError, Receive, ReceivedFrame, Transmit};
 use crate::sys::xdp::{self, Failed, Plan, Receiving, Sending};
 use crate::sys::{interface, socket};
 
-/// What can be chosen.
+/// The options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Frames that wait at most for us to take them; made a power of two.
@@ -39,7 +39,7 @@ pub struct Prepared {
 /// Opens both halves of `interface` and takes its frames from now on.
 ///
 /// # Errors
-/// What the kernel refused, or does not fit, with the remedy.
+/// A refusal of the kernel or a mismatch, with the remedy.
 pub fn open(interface: &Interface, options: Options) -> Result<Halves, OpenError> {
     prepare(interface, options)?.start()
 }
@@ -71,10 +71,10 @@ pub fn prepare(interface: &Interface, options: Options) -> Result<Prepared, Open
 }
 
 impl Prepared {
-    /// Takes the interface's frames from now on. The thread has to be in the network namespace of [`prepare`].
+    /// Takes the interface's frames from now on. The thread must be in the network namespace of [`prepare`].
     ///
     /// # Errors
-    /// What the kernel refused, with the remedy.
+    /// A refusal of the kernel, with the remedy.
     pub fn start(mut self) -> Result<Halves, OpenError> {
         let failed = |(call, error): Failed| OpenError::kernel(&self.interface.name, call, error);
         // The kernel looks the number up where the calling thread is, and there it may be another interface's.

@@ -1,4 +1,4 @@
-//! An interface by its name, and what is told when it cannot be opened.
+//! An interface by its name, and the error if it cannot be opened.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -73,11 +73,11 @@ pub enum OpenError {
     Kernel {
         /// The interface's name.
         interface: String,
-        /// What was called.
+        /// The failed call.
         call: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
-        /// What helps.
+        /// The remedy.
         remedy: String,
     },
     /// The interface does not fit the method.
@@ -85,9 +85,9 @@ pub enum OpenError {
     Unfit {
         /// The interface's name.
         interface: String,
-        /// What does not fit.
+        /// The mismatch.
         reason: String,
-        /// What helps.
+        /// The remedy.
         remedy: String,
     },
 }

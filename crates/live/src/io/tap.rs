@@ -1,5 +1,5 @@
-//! TAP interfaces: made by opening them, gone when they are closed; what the kernel sends on one we read, what we write
-//! it receives. For teaching and tests: one call a frame, nothing takes over when we die.
+//! TAP interfaces: made by opening them, gone when they are closed; we read the frames that the kernel sends, and it
+//! receives those that we write. For teaching and tests: one call a frame, nothing takes over when we die.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,7 +13,7 @@ use crate::sys::{interface, tun};
 /// No frame is longer, whatever the MTU.
 const LONGEST_FRAME: usize = 1 << 17;
 
-/// What can be chosen.
+/// The options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// The longest packet that it carries, without the Ethernet header.
@@ -31,7 +31,7 @@ impl Default for Options {
 /// Makes the TAP interface `name`, or opens one that was made to persist, and switches it on.
 ///
 /// # Errors
-/// What the kernel refused, with the remedy.
+/// A refusal of the kernel, with the remedy.
 pub fn open(name: &str, options: Options) -> Result<(Interface, Halves), OpenError> {
     let failed = |call| move |error| OpenError::kernel(name, call, error);
     let file = Arc::new(tun::open(name).map_err(failed("ioctl(/dev/net/tun, TUNSETIFF)"))?);

@@ -64,13 +64,13 @@ fn states(text: &mut Exposition<'_>) {
         ("forebay_buffers", "All buffers.", |port| f64::from(port.buffers)),
         ("forebay_queue_state_bytes", "Memory of the discipline's state.", |port| port.state_bytes as f64),
         ("forebay_rate_bits_per_second", "Rate of the line.", |port| port.rate_bps as f64),
-        ("forebay_overhead_bytes", "Framing that counts beside each frame.", |port| f64::from(port.overhead_bytes)),
+        ("forebay_overhead_bytes", "Framing counted in addition to each frame.", |port| f64::from(port.overhead_bytes)),
         ("forebay_bypass", "1 while packets pass around the queue.", |port| f64::from(u8::from(port.bypass))),
     ];
     for (name, help, of) in states {
         text.port(name, "gauge", help, of);
     }
-    text.family("forebay_queue_gauge", "gauge", "What the discipline tells of itself.", |samples| {
+    text.family("forebay_queue_gauge", "gauge", "Gauge of the discipline.", |samples| {
         for port in samples.ports {
             for (gauge, &value) in &port.gauges {
                 let labels =
@@ -99,7 +99,7 @@ fn flows(text: &mut Exposition<'_>) {
             }
         });
     }
-    text.family("forebay_flow_gauge", "gauge", "What the discipline knows of such a flow.", |samples| {
+    text.family("forebay_flow_gauge", "gauge", "Gauge of the discipline for such a flow.", |samples| {
         for port in samples.ports {
             for flow in &port.flows {
                 for (gauge, &value) in &flow.gauges {
@@ -111,7 +111,7 @@ fn flows(text: &mut Exposition<'_>) {
     });
 }
 
-/// What second disciplines would have done. Names of their own, so that no sum counts packets twice.
+/// The would-be actions of second disciplines. Names of their own, so that no sum counts packets twice.
 fn shadows(text: &mut Exposition<'_>) {
     let name = "forebay_shadow_received_packets_total";
     text.shadow(name, "counter", "Packets that the second discipline has seen.", |samples, labels, shadow| {
@@ -138,7 +138,7 @@ fn shadows(text: &mut Exposition<'_>) {
         samples.sample(name, labels, shadow.backlog_packets as f64);
     });
     let name = "forebay_shadow_queue_gauge";
-    text.shadow(name, "gauge", "What it tells of itself.", |samples, labels, shadow| {
+    text.shadow(name, "gauge", "Gauge of the shadow discipline.", |samples, labels, shadow| {
         for (gauge, &value) in &shadow.gauges {
             samples.sample(name, &[labels, &[("gauge", gauge)]].concat(), value);
         }
@@ -158,7 +158,7 @@ struct Exposition<'a> {
 }
 
 impl Exposition<'_> {
-    /// A metric with all its samples, which have to stand together.
+    /// A metric with all its samples, which must be adjacent.
     fn family(&mut self, name: &str, kind: &str, help: &str, samples: impl FnOnce(&mut Self)) {
         let help = help.replace('\\', "\\\\").replace('\n', "\\n");
         // Writing into a string cannot fail.

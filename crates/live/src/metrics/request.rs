@@ -3,7 +3,7 @@
 /// A longer request is refused.
 pub const MOST_REQUEST_BYTES: usize = 8 << 10;
 
-/// Whom and what a request asks for.
+/// The host and the target of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricsRequest {
     /// The metrics; `with_body` is false for `HEAD`.

@@ -1,4 +1,4 @@
-//! What is set up around the directions: interfaces, offloads, the bridge that takes over; and what is in force of it.
+//! The setup around the directions: interfaces, offloads, the bridge that takes over; and its present state.
 
 use std::io;
 use std::process::Command;
@@ -15,7 +15,7 @@ use crate::io::{Halves, Interface, Receive, af_packet, af_xdp, tap};
 use crate::setup::{Bridge, Entrances, Offloads, Reader};
 use crate::sys::realtime;
 
-/// What is held while frames are forwarded.
+/// The resources held while frames are forwarded.
 pub(super) struct System {
     longest_frame: usize,
     /// Both interfaces, inside first.
@@ -24,7 +24,7 @@ pub(super) struct System {
     around: Option<Around>,
 }
 
-/// What is around interfaces that were there before.
+/// The resources for interfaces that existed before.
 struct Around {
     checked: Arc<Checked>,
     offloads: Offloads,
@@ -32,7 +32,7 @@ struct Around {
     bridge: Option<Bridge>,
 }
 
-/// What must hold before anything is touched; nothing is known of TAP interfaces, which are still to be made.
+/// Conditions that must hold before any change, except for TAP interfaces, which do not exist yet.
 pub(super) fn check(config: &LiveConfig) -> Result<Option<Checked>, Failure> {
     let method = match config.io.method {
         Method::AfPacket => checks::Method::AfPacket,
@@ -60,7 +60,7 @@ pub(super) fn check(config: &LiveConfig) -> Result<Option<Checked>, Failure> {
     checks::check(&wanted).map(Some).map_err(input)
 }
 
-/// Whether every direction can have the core that it wants.
+/// Whether every direction can have its configured core.
 fn check_processors(config: &LiveConfig) -> Result<(), Failure> {
     let usable = realtime::processors().map_err(broken)?;
     for (name, direction) in config.directions() {
@@ -117,7 +117,7 @@ impl System {
         self.longest_frame
     }
 
-    /// What is in force, asked of the kernel at each call.
+    /// The present state, read from the kernel at each call.
     pub fn read_back(&self, config: &LiveConfig) -> Result<Box<dyn FnMut() -> Value + Send>, Failure> {
         let asked = json!({ "interfaces": config.interfaces, "io": config.io, "seed": config.control.seed });
         let Some(Around { checked, entrances, .. }) = &self.around else {
@@ -139,7 +139,7 @@ impl System {
         }
     }
 
-    /// The bridge forwards the frames of this direction from now on. What [`System::read_back`] returned has to be
+    /// The bridge forwards the frames of this direction from now on. The result of [`System::read_back`] must be
     /// dropped before: it shares the entrances.
     pub fn open_entrance(&mut self, direction: Direction) {
         let entrances = self.around.as_mut().and_then(|around| around.entrances.as_mut());

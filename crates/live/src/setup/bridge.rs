@@ -8,7 +8,7 @@ use crate::sys::netlink::{Link, Netlink};
 #[derive(Debug)]
 pub struct Bridge {
     name: String,
-    /// Its number, where it is to be deleted.
+    /// Its number, if it must be deleted.
     made: Option<u32>,
 }
 
@@ -16,7 +16,7 @@ impl Bridge {
     /// Makes both interfaces the ports of a bridge; one that was made before is used again. None without
     /// `io.fail_open`.
     ///
-    /// The entrances have to be shut before, or frames pass twice.
+    /// The entrances must be shut before, or frames pass twice.
     ///
     /// # Errors
     /// The bridge's name is taken, or the process lacks `CAP_NET_ADMIN`. A bridge that was made is deleted again.
@@ -62,7 +62,7 @@ impl Drop for Bridge {
     }
 }
 
-/// What [`teardown`] did.
+/// The result of [`teardown`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Teardown {
     /// The bridge that is gone.
@@ -74,7 +74,7 @@ pub struct Teardown {
 /// Removes a bridge that Forebay made. Its ports pass nothing on any more.
 ///
 /// # Errors
-/// There is none, or somebody else made it, or a Forebay is using its ports.
+/// There is none, or it is not ours, or a Forebay is using its ports.
 pub fn teardown(name: &str) -> Result<Teardown, SetupError> {
     let failed = |what| move |source| SetupError::Bridge { what, bridge: name.into(), source };
     let mut netlink = Netlink::open().map_err(failed("ask about"))?;

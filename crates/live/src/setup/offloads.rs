@@ -17,7 +17,7 @@ use crate::sys::ethtool::{Ethtool, Feature};
 use crate::sys::netlink::Netlink;
 use crate::sys::signals::Signals;
 
-/// What the restorer says when it can do its work.
+/// The restorer's message when it is ready.
 const READY: &str = "ready\n";
 
 /// Features that put several packets together at the entrance: with one of these on, Forebay refuses to run.
@@ -47,7 +47,7 @@ struct Change {
 }
 
 impl Change {
-    /// What is to be changed at an interface.
+    /// The changes to an interface.
     fn of(interface: &str, index: u32, features: &[Feature], method: Method) -> Self {
         let changed = features.iter().filter(|feature| {
             feature.changeable && (feature.requested || feature.active) && goes_off(&feature.name, method)
@@ -91,7 +91,7 @@ fn failed(what: &'static str, interface: &str) -> impl Fn(std::io::Error) -> Set
     move |source| SetupError::Offloads { interface: interface.into(), what, source }
 }
 
-/// Who turns the offloads on again.
+/// The process that turns the offloads on again.
 #[derive(Debug)]
 enum Restorer {
     /// This process, which keeps its privileges.
@@ -195,9 +195,9 @@ fn finish(mut child: Child) -> Result<(), SetupError> {
     if status.success() { Ok(()) } else { Err(SetupError::NotRestored { status }) }
 }
 
-/// All that the restorer does: it reads from `input` what is to be restored, gives up every privilege but
-/// `CAP_NET_ADMIN`, says on `output` that it is ready, and restores when `input` ends, as it does when the process at
-/// its other end dies. Signals that end a daemon do not end it: it has to outlive the one it serves.
+/// The restorer's work. It reads from `input` the state to restore, drops every privilege except `CAP_NET_ADMIN`, and
+/// signals on `output` that it is ready. It restores when `input` ends, as it does when the process at its other end
+/// dies. Signals that end a daemon do not end it: it must outlive the one it serves.
 ///
 /// # Errors
 /// It cannot give up or keep what it should, or an interface is gone. Both interfaces are tried.

@@ -1,4 +1,4 @@
-//! What is really in force, asked of the kernel at the time of the question.
+//! The actual state, read from the kernel at the time of the request.
 
 use std::io;
 
@@ -17,20 +17,20 @@ pub struct Reader {
     ethtool: Ethtool,
 }
 
-/// What is in force.
+/// The present state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct InForce {
     /// The inside interface.
     pub inside: PortInForce,
     /// The outside interface.
     pub outside: PortInForce,
-    /// Frames are kept from the bridge by our program; none where no entrance was to be shut.
+    /// Whether our program keeps frames from the bridge; none if no entrance must be shut.
     pub entrances_shut: Option<bool>,
-    /// What the process may do.
+    /// The privileges of the process.
     pub privileges: privileges::InForce,
 }
 
-/// What is in force at an interface.
+/// The present state of an interface.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PortInForce {
     /// Its name now.
@@ -39,7 +39,7 @@ pub struct PortInForce {
     pub up: bool,
     /// The longest payload of a frame.
     pub mtu: u32,
-    /// Its speed in Mb/s, where it says one.
+    /// Its speed in Mb/s, if it reports one.
     pub speed: Option<u32>,
     /// The bridge that takes over.
     pub bridge: Option<String>,
@@ -56,7 +56,7 @@ impl Reader {
         Ok(Self { netlink: Netlink::open()?, ethtool: Ethtool::open()? })
     }
 
-    /// What is in force now.
+    /// The present state, read now.
     ///
     /// # Errors
     /// The kernel does not answer. An interface that is gone is none: it is not up.

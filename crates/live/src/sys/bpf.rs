@@ -11,7 +11,7 @@ const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_LINK_CREATE: libc::c_long = 28;
 const BPF_MAP_TYPE_XSKMAP: u32 = 17;
 const XDP_FLAGS_SKB_MODE: u32 = 1 << 1;
-/// What the program answers for a frame that no socket takes: the kernel goes on with it.
+/// The program's return value for a frame that no socket takes: the kernel continues with it.
 const XDP_PASS: i32 = 2;
 
 /// An instruction: `struct bpf_insn`.

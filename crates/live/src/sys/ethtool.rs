@@ -1,4 +1,4 @@
-//! What a network card is asked for over `SIOCETHTOOL`: its features by name, its speed, its receive queues.
+//! Requests to a network card over `SIOCETHTOOL`: its features by name, its speed, its receive queues.
 //!
 //! Features are set by their bits (`ETHTOOL_SFEATURES`), not by the older calls for groups of them: `ETHTOOL_STSO`
 //! would turn on at restoring what had been off before.
@@ -37,7 +37,7 @@ pub struct Feature {
     pub name: String,
     /// The interface can have it and lets it be changed.
     pub changeable: bool,
-    /// It was asked for: what is to be restored.
+    /// Whether it was requested, which is the state to restore.
     pub requested: bool,
     /// It is on.
     pub active: bool,
@@ -108,7 +108,7 @@ impl Ethtool {
         }
     }
 
-    /// Its receive queues that are in use; none where the driver does not say.
+    /// Its receive queues that are in use; none if the driver does not report them.
     pub fn receive_queues(&self, interface: &str) -> Option<u32> {
         let mut channels = [GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
         self.call(interface, &mut channels).ok()?;
@@ -116,7 +116,7 @@ impl Ethtool {
         Some(receive.saturating_add(combined)).filter(|queues| *queues > 0)
     }
 
-    /// How many features this kernel knows: a constant of its build.
+    /// The number of features of this kernel: a constant of its build.
     fn feature_count(&self, interface: &str) -> io::Result<u32> {
         let mut count = [GSSET_INFO, 0, 0, 0, 0];
         let [low, high] = halves(1 << SS_FEATURES);
@@ -125,8 +125,8 @@ impl Ethtool {
         if count[4] > MOST_FEATURES { Err(io::Error::other("too many features")) } else { Ok(count[4]) }
     }
 
-    /// One call. The kernel writes no further than `request` goes: how long an answer is, the request says in itself,
-    /// or it is the number of features, which was asked for first and is a constant of the kernel's build.
+    /// One call. The kernel writes no further than `request`. The length of an answer is in the request, or it is the
+    /// number of features. This number was requested first and is a constant of the kernel's build.
     fn call(&self, interface: &str, request: &mut [u32]) -> io::Result<()> {
         let mut name = [0; libc::IFNAMSIZ];
         if interface.is_empty() || interface.len() >= name.len() {
@@ -145,7 +145,7 @@ impl Ethtool {
     }
 }
 
-/// The two words of a number of 64 bits, in the order in which they lie in memory.
+/// The two words of a number of 64 bits, in memory order.
 fn halves(number: u64) -> [u32; 2] {
     let [a, b, c, d, e, f, g, h] = number.to_ne_bytes();
     [u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h])]

@@ -1,14 +1,14 @@
-//! Who this process is and what it may do: capabilities, user and group, no new privileges.
+//! The identity and privileges of this process: capabilities, user and group, no new privileges.
 //!
-//! Capabilities belong to a thread. What is given up here, threads that are started later do not have either; those
-//! that run already keep it.
+//! Capabilities belong to a thread. Threads that are started later lack the privileges dropped here; those that run
+//! already keep them.
 
 #![allow(unsafe_code, reason = "capget(2), capset(2) and prctl(2) have no wrapper in std")]
 
 use std::fmt;
 use std::io;
 
-/// What a process may do beyond its user.
+/// The privileges of a process beyond its user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Capability {
@@ -81,7 +81,7 @@ struct Half {
     inheritable: u32,
 }
 
-/// What this thread may do now.
+/// The privileges of this thread.
 ///
 /// # Errors
 /// None that is known.

@@ -1,4 +1,4 @@
-//! What the kernel tells about an interface by ioctl.
+//! Information of the kernel about an interface by ioctl.
 #![allow(unsafe_code, reason = "if_nametoindex and ioctl with a request structure")]
 
 use std::ffi::CString;
@@ -75,7 +75,7 @@ pub fn is_up(name: &str) -> io::Result<bool> {
     Ok(i32::from(flags) & libc::IFF_UP != 0)
 }
 
-/// How many queues it receives into, where its driver tells.
+/// The number of its receive queues, if its driver reports it.
 ///
 /// # Errors
 /// There is no such interface, or it has no say in it (`EOPNOTSUPP`).
@@ -98,7 +98,7 @@ pub fn receive_queues(name: &str) -> io::Result<u32> {
     Ok(receive + combined)
 }
 
-/// Asks `what` about `name`, an ioctl whose answer lies in the request itself.
+/// Asks `what` about `name`, an ioctl whose answer is in the request itself.
 fn ask(name: &str, what: libc::Ioctl) -> io::Result<libc::ifreq> {
     let mut request = request(name)?;
     call(what, &mut request)?;

@@ -12,8 +12,8 @@ const LINE_BYTES: usize = 64;
 
 /// A range of memory that the kernel reads and writes as well; unmapped when dropped.
 ///
-/// Which part belongs to whom at a time is an agreement that this type does not know: words by which both sides agree
-/// are read and written atomically, and what the agreement gives to us is read and written through `unsafe` functions.
+/// The owner of each part at a time is an agreement outside of this type. The words of the agreement are read and
+/// written atomically. Our parts are read and written through `unsafe` functions.
 pub(super) struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
@@ -77,7 +77,7 @@ impl Mapping {
         unsafe { AtomicU32::from_ptr(place) }
     }
 
-    /// Prefetches `bytes` bytes at `at`; what lies outside is left out.
+    /// Prefetches `bytes` bytes at `at`; bytes outside are left out.
     #[inline]
     pub(super) fn prefetch(&self, at: usize, bytes: usize) {
         let end = at.saturating_add(bytes).min(self.bytes & !(size_of::<u32>() - 1));

@@ -1,4 +1,4 @@
-//! Interfaces and addresses over rtnetlink: what there is, and the bridge that takes over.
+//! Interfaces and addresses over rtnetlink: those that exist, and the bridge that takes over.
 //!
 //! The kernel is asked, not `/sys`: that shows the interfaces of the namespace in which it was mounted.
 
@@ -82,9 +82,9 @@ pub struct Link {
     pub address: Option<[u8; 6]>,
     /// The interface that it is a port of.
     pub master: Option<u32>,
-    /// What kind of virtual interface it is, such as `veth`; none for hardware.
+    /// The kind of virtual interface, such as `veth`; none for hardware.
     pub kind: Option<String>,
-    /// What somebody wrote down about it.
+    /// A comment on it.
     pub alias: Option<String>,
     /// Its receive queues, in use or not.
     pub receive_queues: u32,

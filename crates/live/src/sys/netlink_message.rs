@@ -20,7 +20,7 @@ impl Message {
         Self { bytes }
     }
 
-    /// One about the interface of this number; 0 for all of them, or one that is to be.
+    /// One about the interface of this number; 0 for all of them, or a new one.
     pub fn link(kind: u16, flags: u16, interface: u32) -> Self {
         Self::link_flags(kind, flags, interface, 0)
     }

@@ -19,7 +19,7 @@ impl PacketMessages {
     /// `frame_bytes`. The kernel holds up to `queue_bytes` of them, its own structures included.
     ///
     /// # Errors
-    /// What the kernel refused.
+    /// A refusal of the kernel.
     pub fn open(index: u32, frame_bytes: usize, queue_bytes: i32) -> io::Result<Self> {
         let socket = socket::open_packet()?;
         socket::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, queue_bytes)?;

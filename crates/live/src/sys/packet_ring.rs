@@ -12,8 +12,8 @@ use super::socket;
 const LEAST_BLOCK_BYTES: usize = 64 * 1024;
 /// Slots begin at the start of a line of the cache.
 const SLOT_ALIGNMENT: usize = 64;
-/// What the kernel puts in front of the network header: its own header, and the room for an Ethernet header at least 16
-/// bytes long, rounded up.
+/// The space that the kernel leaves in front of the network header: its own header, and the room for an Ethernet header
+/// at least 16 bytes long, rounded up.
 const HEADER_BYTES: usize = (libc::TPACKET2_HDRLEN + 16).next_multiple_of(libc::TPACKET_ALIGNMENT);
 
 /// Where the slots of a ring lie: blocks of a fixed length with as many slots as fit.
@@ -65,7 +65,7 @@ impl Layout {
 /// A frame in its slot.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
-    /// What is there of the frame.
+    /// The captured part of the frame.
     pub(crate) bytes: &'a [u8],
     /// The length that it had.
     pub(crate) wire_bytes: u32,

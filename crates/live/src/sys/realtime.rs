@@ -32,7 +32,7 @@ pub fn schedule(wanted: Schedule) -> io::Result<()> {
     done(unsafe { libc::sched_setscheduler(0, policy, &raw const parameter) })
 }
 
-/// How this thread is scheduled, as the kernel says it.
+/// The scheduling of this thread, as reported by the kernel.
 ///
 /// # Errors
 /// None that is known.

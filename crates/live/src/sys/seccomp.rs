@@ -1,7 +1,7 @@
-//! A filter of system calls: what forwarding, answering and ending need, and nothing else.
+//! A filter of system calls: those that forwarding, answering and ending need, and no others.
 //!
 //! The list is written as classic BPF by hand. A call that is not in it kills the process, so that the interfaces go to
-//! the bridge, or at once to the service manager, in place of to whoever made the call.
+//! the bridge, or at once to the service manager, and not to the caller.
 
 #![allow(unsafe_code, reason = "seccomp(2) takes a pointer")]
 
@@ -23,7 +23,7 @@ const X32_BIT: u32 = 0x4000_0000;
 /// Of `PR_SET_VMA`, with which the C library names memory.
 const PR_SET_VMA: u32 = 0x5356_4d41;
 
-/// What happens at a call that is not in the list.
+/// The action at a call that is not in the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Otherwise {
     /// The process is killed by SIGSYS: for use.

@@ -7,7 +7,7 @@ use std::io::{self, Read as _};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, FromRawFd as _, OwnedFd};
 
-/// What is asked for.
+/// The request of a signal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
     /// SIGTERM or SIGINT: end.
@@ -16,7 +16,7 @@ pub enum Signal {
     Reload,
 }
 
-/// Signals that came and nobody has read yet.
+/// Pending signals that are not yet read.
 #[derive(Debug)]
 pub struct Signals {
     file: File,

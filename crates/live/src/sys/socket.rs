@@ -36,7 +36,7 @@ pub(crate) fn bind_packet(fd: BorrowedFd<'_>, index: u32, protocol: u16) -> io::
     bind(fd, &address)
 }
 
-/// Binds to an address structure `T`, which has to be one.
+/// Binds to an address structure `T`, which must be one.
 pub(super) fn bind<T>(fd: BorrowedFd<'_>, address: &T) -> io::Result<()> {
     let pointer = std::ptr::from_ref(address).cast();
     // SAFETY: the pointer and the length are those of `address`, which is only read.

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use super::bpf::{self, Instruction, Place};
 
-/// What the program answers for every frame: TCX_DROP.
+/// The program's return value for every frame: TCX_DROP.
 const TCX_DROP: i32 = 2;
 
 /// The interface's entrance is shut while this is held.
@@ -37,7 +37,7 @@ impl TcxDrop {
     }
 }
 
-/// What the kernel tells about a link: lines such as `ifindex: 3`.
+/// Information of the kernel about a link: lines such as `ifindex: 3`.
 fn attached_interface(text: &str) -> Option<u32> {
     let value = text.lines().find_map(|line| line.strip_prefix("ifindex:"))?;
     value.trim().parse().ok().filter(|index| *index > 0)

@@ -12,7 +12,7 @@ use super::mapping::Mapping;
 use super::xdp_ring::{Consumer, Producer};
 use super::{bpf, checked, clock, socket};
 
-/// What the kernel keeps free in front of a received frame.
+/// The space that the kernel keeps free in front of a received frame.
 const HEADROOM: u32 = 256;
 /// How long the kernel takes at most to let go of a queue.
 const RELEASE: Span = Span::from_milliseconds(500);
@@ -66,7 +66,7 @@ pub(crate) struct Receiving {
 pub(crate) struct Sending {
     send: Producer<libc::xdp_desc>,
     completed: Consumer<u64>,
-    /// Chunks that nobody uses.
+    /// Unused chunks.
     free: Vec<u64>,
     memory: Arc<Mapping>,
     socket: Arc<OwnedFd>,

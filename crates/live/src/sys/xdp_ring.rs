@@ -7,11 +7,11 @@ use std::os::fd::BorrowedFd;
 
 use super::mapping::{Mapping, acquire, release};
 
-/// How far both sides are. Indices count up for ever and wrap; an entry's place is its index modulo their number, which
+/// How far both sides are. Indices always count up and wrap; an entry's place is its index modulo their number, which
 /// is a power of two.
 #[derive(Clone, Copy, Debug)]
 struct Indices {
-    /// Ours, which nobody else moves.
+    /// Ours, moved only by us.
     own: u32,
     /// The kernel's, as last read.
     kernel: u32,

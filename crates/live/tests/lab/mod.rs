@@ -1,4 +1,4 @@
-//! Two network namespaces with two pairs of interfaces between them: traffic that nobody else sees.
+//! Two network namespaces with two pairs of interfaces between them: isolated traffic.
 //!
 //! ```text
 //! ends:   a0           b0        what sends and what counts
@@ -74,7 +74,7 @@ pub fn open_packet(namespace: &str, name: &str) -> Halves {
     within(namespace, || af_packet::open(&Interface::find(name)?, options)).expect("the interface was just made")
 }
 
-/// What `work` returns in a thread that is in `namespace`.
+/// The result of `work` in a thread that is in `namespace`.
 pub fn within<T: Send>(namespace: &str, work: impl FnOnce() -> T + Send) -> T {
     let path = path(namespace);
     std::thread::scope(|scope| {

@@ -73,7 +73,7 @@ impl Network {
         format!("fb-{}-{}-{place}", self.label, id())
     }
 
-    /// Runs `ip` in the middle, and returns what it says.
+    /// Runs `ip` in the middle, and returns its output.
     pub fn ip(&self, command: &str) -> String {
         self.ip_at("m", command)
     }
@@ -144,7 +144,7 @@ impl Network {
         Part { child, output: Some(output) }
     }
 
-    /// Has `forebay-live teardown` remove a bridge: whether it did, and what it said.
+    /// Has `forebay-live teardown` remove a bridge: the success and the output.
     pub fn teardown(&self, bridge: &str) -> (bool, String) {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace("m"), env!("CARGO_BIN_EXE_forebay-live"), "teardown", bridge]);
@@ -233,7 +233,7 @@ impl Stream {
     }
 }
 
-/// What a part says, times one in a line, as long as it lives.
+/// The output of a part, line by line, as long as it lives.
 struct Noted {
     times: Arc<Mutex<Vec<Duration>>>,
     _part: Part,
@@ -257,7 +257,7 @@ impl Noted {
     }
 }
 
-/// The next line that a part says; none at its end. What the test runner in it says is left out.
+/// The next line that a part says; none at its end. The output of the test runner in it is left out.
 fn said(output: &mut BufReader<ChildStdout>) -> Option<String> {
     loop {
         let mut line = String::new();
@@ -328,7 +328,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// The next line that it says; none at its end.
+    /// The next line of its output; none at its end.
     pub fn line(&mut self) -> Option<String> {
         said(self.output.as_mut().expect("nobody else listens"))
     }

@@ -1,4 +1,4 @@
-//! What runs in processes of its own.
+//! Parts that run in separate processes.
 
 use std::env;
 use std::error::Error;
@@ -45,7 +45,7 @@ pub fn run() {
     }
 }
 
-/// What is asked for in a line such as `lan0 wan0 rate=100 fail_open=fb-lan0`.
+/// The request in a line such as `lan0 wan0 rate=100 fail_open=fb-lan0`.
 fn wanted(line: &str) -> Wanted {
     let words: Vec<&str> = line.split_whitespace().collect();
     let value = |name: &str| words.iter().find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
@@ -80,7 +80,7 @@ fn finish_checksums(interface: &str) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Does the whole set-up and holds it until it is told to end, or killed. With `here` it keeps its privileges and
+/// Does the whole setup and holds it until a request to end, or a kill. With `here` it keeps its privileges and
 /// restores the offloads itself.
 fn hold(argument: &str) -> Result<(), Box<dyn Error>> {
     let here = argument.contains("here");

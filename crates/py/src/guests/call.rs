@@ -11,7 +11,7 @@ use pyo3::types::PyTuple;
 /// Declares [`Argument`] with its names in Python, in the order of their places in [`Values`].
 macro_rules! arguments {
     ($($variant:ident = $name:literal,)*) => {
-        /// What a method can ask for by the name of a parameter.
+        /// The values that a method can request by the name of a parameter.
         #[derive(Clone, Copy)]
         pub(super) enum Argument { $($variant,)* }
 
@@ -40,7 +40,7 @@ arguments! {
     QueueBytes = "queue_bytes",
 }
 
-/// What a call can be told, by [`Argument`]. Zero where the call has no such thing.
+/// The values for a call, by [`Argument`]. Zero where the call has no such thing.
 #[derive(Clone, Copy)]
 pub(super) struct Values([u64; ARGUMENTS]);
 

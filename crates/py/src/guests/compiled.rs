@@ -11,7 +11,7 @@ use super::call::Values;
 use super::fault::Place;
 use super::verdict::{self, Sentence};
 
-/// What the Python package has compiled of a law.
+/// The parts of a law that the Python package has compiled.
 #[derive(FromPyObject)]
 pub(crate) struct Compiled {
     /// The fields of its state, each with its name and whether it is a float.
@@ -31,7 +31,7 @@ pub(super) struct CompiledLaw {
     /// The words of the gauges.
     shown: Vec<(&'static str, usize)>,
     arrived: u64,
-    /// The packets let in and not yet released, if releases are told: numbers and flows.
+    /// The packets admitted and not yet released, if releases are reported: numbers and flows.
     waiting: VecDeque<(u64, FlowKey)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the two base classes of Python have in common: dice, link rate, salt, and orders about packets.
+//! The common part of the two base classes of Python: random stream, link rate, salt, and orders about packets.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -18,7 +18,7 @@ pub(super) struct PythonDiscipline {
     dequeue: Method,
     poll_at: Option<Method>,
     state_bytes: Option<Method>,
-    /// When to ask again: what `poll_at` said after the last `dequeue`.
+    /// The time to ask again: the result of `poll_at` after the last `dequeue`.
     poll: Option<Time>,
     /// The method called last.
     method: &'static str,
@@ -48,7 +48,7 @@ impl PythonDiscipline {
         Ok(())
     }
 
-    /// What `poll_at` says where packets wait and none may go.
+    /// The result of `poll_at` if packets wait and none may go.
     fn next_poll(&self, py: Python<'_>, values: &Values, now: Time) -> PyResult<Option<Time>> {
         let Some(poll_at) = &self.poll_at else { return Ok(None) };
         let at = poll_at.call(py, values)?.extract::<Option<u64>>()?.map(Time::from_picoseconds);

@@ -1,4 +1,4 @@
-//! What a guest did wrong, with packet, time and flow.
+//! The fault of a guest, with packet, time and flow.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -67,7 +67,7 @@ impl Place {
         self.faults.note(Fault { method, queue, at, packet, flow, cause });
     }
 
-    /// What `method` says that the guest takes of memory; nothing if it says nothing.
+    /// The guest's memory according to `method`; nothing if it returns none.
     pub fn state_bytes(&self, method: Option<&Method>, at: Time) -> u64 {
         let Some(method) = method.filter(|_| !self.faults.any()) else { return 0 };
         let said = Python::attach(|py| method.call(py, &Values::new(at, Backlog::default()))?.extract::<u64>());
@@ -134,7 +134,7 @@ fn place_of(py: Python<'_>, error: &PyErr) -> Option<String> {
     Some(format!("file \"{file}\", line {line}"))
 }
 
-/// The name of a flow as the results have it. Of each flow there is one number for its data and one for its ACKs; a
+/// The name of a flow as the results have it. Each flow has one number for its data and one for its ACKs; a
 /// conversation is two flows.
 fn flow_name(scenario: &ScenarioSpec, key: FlowKey) -> String {
     let (mut number, is_ack) = (key.0 >> 1, key.0 & 1 == 1);

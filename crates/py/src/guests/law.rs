@@ -20,7 +20,7 @@ pub(super) struct PythonLaw {
     idle: Option<Method>,
     state_bytes: Option<Method>,
     arrived: u64,
-    /// The packets let in and not yet released, if releases are told.
+    /// The packets admitted and not yet released, if releases are reported.
     waiting: VecDeque<(u64, FlowKey)>,
     last: Cell<Time>,
 }
@@ -40,7 +40,7 @@ impl PythonLaw {
         })
     }
 
-    /// What Python says of an arrival.
+    /// Python's verdict on an arrival.
     fn sentence(&self, values: &Values, arrival: &Arrival) -> PyResult<Sentence> {
         Python::attach(|py| {
             let sentence = verdict::returned(&self.admit.call(py, values)?)?;

@@ -8,15 +8,15 @@ use pyo3::types::PyBool;
 const MARK_REASONS: [MarkReason; 4] =
     [MarkReason::Early, MarkReason::Forced, MarkReason::FlowLimit, MarkReason::FairShare];
 
-/// What is said of a mark on a packet that cannot carry one.
+/// The error for a mark on a packet that cannot carry one.
 pub(super) const NOT_CAPABLE: &str = "it marked a packet that is not ECN-capable (`ecn` is 0)";
 
-/// What is said of a number that is no verdict.
+/// The error for a number that is no verdict.
 pub(super) fn is_none(number: i64) -> String {
     format!("it returned {number}, which is not a forebay.Verdict")
 }
 
-/// What is to become of a packet.
+/// The decision on a packet.
 #[derive(Clone, Copy)]
 pub(super) enum Sentence {
     Enqueue,
@@ -38,7 +38,7 @@ pub(super) fn of(number: i64) -> Option<Sentence> {
     }
 }
 
-/// What a method returned as its verdict.
+/// The verdict that a method returned.
 #[inline]
 pub(super) fn returned(value: &Bound<'_, PyAny>) -> PyResult<Sentence> {
     let number = if let Ok(lets_in) = value.cast::<PyBool>() {

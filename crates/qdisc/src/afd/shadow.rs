@@ -18,7 +18,7 @@ pub(super) struct Shadow {
     samples: Samples,
 }
 
-/// What the packet to displace is drawn from: slots of `flows`.
+/// The packet to displace is drawn from these: slots of `flows`.
 #[derive(Clone, Debug)]
 enum Samples {
     /// An entry for each packet.
@@ -129,7 +129,7 @@ impl CountTree {
     fn decrement_at(&mut self, mut rank: u32) -> u32 {
         let mut before = 0;
         let mut stride = self.slots();
-        // Every sum that is passed over lies before the unit; every other that is looked at includes it.
+        // Every skipped sum is before the unit; every other one visited includes it.
         while stride > 0 {
             let position = before + stride;
             if position <= self.slots() {
@@ -222,7 +222,7 @@ mod tests {
                 let mean = sums[flow] / f64::from(rounds);
                 let variance = squares[flow] / f64::from(rounds) - mean * mean;
                 let expected = 500.0 * share * (1.0 - share);
-                // Some 400 independent shadows pass: their mean is good to 1/20 of the deviation.
+                // About 400 independent shadows pass: their mean is good to 1/20 of the deviation.
                 assert!((mean - 500.0 * share).abs() < 4.0 * libm::sqrt(expected) / 20.0, "{form:?} {flow}: {mean}");
                 assert!((0.6..1.6).contains(&(variance / expected)), "{form:?} {flow}: {variance} for {expected}");
             }

@@ -51,7 +51,7 @@ fn between_the_thresholds_members_are_blocked_until_their_counter_is_gone() {
         assert_eq!(offers.offer(&mut law, flow, 1000), Verdict::Drop(DropReason::FairShare));
         assert_eq!(flow_gauge(&law, flow, "blocked"), 1.0);
     }
-    // What is dropped does not count.
+    // Dropped packets do not count.
     assert_eq!(gauge(&law, "total_count"), 4.0);
     // Another flow's packet takes one off each counter, and is let in without one of its own.
     assert!(is_let_in(offers.offer(&mut law, 4, 1000)));
@@ -83,7 +83,7 @@ fn above_the_upper_threshold_everyone_is_dropped() {
 
 #[test]
 fn others_are_dropped_with_the_probability_of_red() {
-    // Half way p_b = 0.1: gaps are uniform on 1 .. 9, or geometric. Nobody but flow 0 gets a counter.
+    // Half way p_b = 0.1: gaps are uniform on 1 .. 9, or geometric. Only flow 0 gets a counter.
     for (uniform_gaps, mean_gap) in [(true, 5.0), (false, 10.0)] {
         let config = BreatheConfig { max_probability: 0.2, counters: Some(1), uniform_gaps, ..config() };
         let mut law = breathe(&config);
@@ -240,7 +240,7 @@ fn the_average_decays_while_the_link_is_idle() {
     // The link is not idle any more.
     assert_eq!(average_at(&mut law, 256, 2160), (128.5, false));
     assert_eq!(average_at(&mut law, 256, 2240), (192.25, false));
-    // A packet that is dropped leaves it idle: what has passed is taken off once.
+    // A dropped packet leaves it idle: the time so far is subtracted once.
     law.idle(Time::ZERO + Span::from_microseconds(3000));
     assert_eq!(average_at(&mut law, 0, 3080), (24.03125, false));
     assert_eq!(average_at(&mut law, 0, 3160), (3.00390625, true));
@@ -265,7 +265,7 @@ fn sending_rate(flow: u64) -> f64 {
     if flow <= 10 { 2.503 + 0.001 * flow as f64 } else { 10.017 + 3.007 * (flow - 11) as f64 }
 }
 
-/// What these flows get over 20 s after a warm-up, in Mb/s, and how often the counters were decremented.
+/// The goodput of these flows over 20 s after a warm-up, in Mb/s, and the number of decrements of the counters.
 fn throughput(counters: u32) -> (Vec<f64>, f64) {
     let law = breathe(&BreatheConfig { counters: Some(counters), ..BreatheConfig::default() });
     let rate = |flow| Rate::new((1e6 * sending_rate(flow)) as u64).unwrap();

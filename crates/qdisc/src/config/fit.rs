@@ -6,9 +6,10 @@
 //!
 //! - **Limit**: the same for all, that of the queue that is replaced. If that states none, it is what the link sends in
 //!   100 ms, at least 100 packets: the longest usual round trip, for which CoDel is configured too.
-//! - **Target length**: what the link sends in 5 ms, at least 10 packets, at most a third of the limit. This is the
-//!   average queue for which adaptive RED configures itself (S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED: An
-//!   Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001, section 5), and CoDel's target.
+//! - **Target length**: the bytes that the link sends in 5 ms, at least 10 packets, at most a third of the limit. This
+//!   is the average queue for which adaptive RED configures itself (S. Floyd, R. Gummadi and S. Shenker, "Adaptive RED:
+//!   An Algorithm for Increasing the Robustness of RED's Active Queue Management", 2001, section 5), and CoDel's
+//!   target.
 //! - **Thresholds** of an average queue: half of the target length and three times that (the same report). A single
 //!   threshold, above which the link counts as congested, is the target length. The queues of `sfq_red` keep the
 //!   proportion of their paper, 2/9 and 8/9 of a queue's part of the limit.

@@ -3,13 +3,13 @@
 use super::rate_estimator::{AveragingTime, RateEstimator};
 use crate::{Rate, Span, Time};
 
-/// What each overflow of the buffer leaves of the fair share (paper, link fair rate estimation).
+/// The factor of the fair share for each overflow of the buffer (paper, link fair rate estimation).
 const OVERFLOW_FACTOR: f64 = 0.99;
-/// What any number of overflows leaves of it until it is estimated again.
+/// The least factor for any number of overflows until it is estimated again.
 const OVERFLOW_FLOOR: f64 = 0.75;
 
-/// The estimate of the fair share, alpha in the paper: the rate at which flows have to be cut off so that together they
-/// fill the link. In bits per second and for a weight of 1, as labels are.
+/// The estimate of the fair share, alpha in the paper: the rate limit per flow at which all flows together fill the
+/// link. In bits per second and for a weight of 1, as labels are.
 #[derive(Clone, Debug)]
 pub(super) struct FairShare {
     /// C in the paper.
@@ -22,7 +22,7 @@ pub(super) struct FairShare {
     estimated: f64,
     /// A in the paper: all that arrives.
     arrival: RateEstimator,
-    /// F in the paper: what the drop rule lets pass.
+    /// F in the paper: the rate that passes the drop rule.
     accepted: RateEstimator,
     congested: bool,
     window_start: Time,

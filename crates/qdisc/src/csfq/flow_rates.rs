@@ -35,7 +35,7 @@ impl FlowRates {
 
     /// The rate of `flow` with a packet of `len_bits` that arrives at `now`.
     pub fn update(&mut self, flow: FlowKey, len_bits: f64, now: Time) -> f64 {
-        // One flow comes with a packet at most and two go, so that the table does not stay longer than it has to.
+        // One flow comes with a packet at most and two go, to keep the table no longer than necessary.
         self.forget_if_silent(now);
         self.forget_if_silent(now);
         if let Some(slot) = self.flows.find(flow) {

@@ -168,7 +168,7 @@ fn weights_multiply_the_share() {
 #[test]
 fn a_core_router_shares_its_link_by_labels_and_knows_no_flow() {
     let mut router = Router::new(&core());
-    // Both send 10 Mb/s; the label of the first says 2 Mb/s, so the core router believes it to be a fifth of that.
+    // Both send 10 Mb/s; the label of the first is 2 Mb/s, so the core router takes it for a fifth of that.
     let mut sources = [source(1, 10_000, 0), source(2, 10_000, 0)];
     sources[0].packet.label = Some(RateLabel::nearest(2e6));
     sources[1].packet.label = Some(RateLabel::nearest(10e6));

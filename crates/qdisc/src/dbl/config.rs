@@ -60,7 +60,7 @@ pub struct DblConfig {
     /// Whether the queue has a flow table of its own or shares one with the other queues of its switch (paper, section
     /// 5). Default: its own.
     pub flow_table: FlowTableScope,
-    /// Largest `buffersUsed` that the field of an entry can hold, in cells; the limits have to be below it. Default:
+    /// Largest `buffersUsed` that the field of an entry can hold, in cells; the limits must be below it. Default:
     /// 16383, 14 bits (paper, section 3, which contradicts itself with 13 bits).
     pub max_buffers_used_cells: u32,
     /// Time after which the hash function of the flow table changes, so that no collision lasts (paper, section 5).

@@ -1,4 +1,4 @@
-//! What DBL costs in memory, and what the designs that it is compared with would cost (paper, sections 3 and 5).
+//! The memory cost of DBL and of the designs that it is compared with (paper, sections 3 and 5).
 
 /// Bits of a flow-table entry: `buffersUsed`, `credits` and one of parity. The paper's is 13 + 4 + 1 = 18 (section 3).
 #[must_use]

@@ -9,7 +9,7 @@ use super::input_ports::InputPorts;
 use crate::Time;
 use crate::memory::heap_bytes;
 
-/// What the table knows of the flows that hash to one index.
+/// The table's entry for the flows that hash to one index.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// `buffersUsed`: cells in queues.
@@ -19,7 +19,7 @@ pub(super) struct Entry {
     /// The queue that counts this entry among its active flows while cells are in use. Only in a shared table can
     /// packets of two queues meet in one entry.
     owner: u16,
-    /// Who counts this entry among the belligerent flows.
+    /// The queue that counts this entry among the belligerent flows.
     blame: Option<Blame>,
     /// When the credits first fell to the limit; [`Time::NEVER`] before.
     pub classified_at: Time,
@@ -33,7 +33,7 @@ struct Blame {
     round: u32,
 }
 
-/// What a table counts for one of the queues that use it.
+/// The counters of a table for one of the queues that use it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct QueueCounts {
     /// `activeFlows`: entries with cells in this queue.
@@ -121,7 +121,7 @@ impl FlowTable {
         entry.classified_at = entry.classified_at.min(now);
     }
 
-    /// The flow is still belligerent: its port is reminded, or blamed anew if it had been forgiven since.
+    /// The flow is still belligerent: its port is reminded, or blamed again if it had been cleared since.
     fn blame_again(&mut self, index: u32, blame: Blame, now: Time) {
         let Some(ports) = &mut self.queues[usize::from(blame.queue)].input_ports else { return };
         if !ports.recalls(blame.port, blame.round, now) {
@@ -143,7 +143,7 @@ impl FlowTable {
 /// Lends a flow table to one queue after another.
 ///
 /// The queues of a table may be moved to another thread, so that it takes a lock. Without an operating system there is
-/// none to be had: whoever makes a shared table provides it, for example a mutex.
+/// none: the creator of a shared table provides it, for example a mutex.
 pub trait LendTable: Send + Sync {
     /// Calls `work` once, with the table.
     fn lend(&self, work: &mut dyn FnMut(&mut FlowTable));

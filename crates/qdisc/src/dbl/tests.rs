@@ -95,9 +95,8 @@ fn figure_2_a_flow_of_twice_the_rate_is_classified_and_drained() {
     let runs: Vec<[f64; 4]> = (0..200).map(figure_2).collect();
     let mean = |index: usize| runs.iter().map(|run| run[index]).sum::<f64>() / runs.len() as f64;
     let [classified, zero, drained, most] = [0, 1, 2, 3].map(mean);
-    // The flow passes 256 cells at 1.36 ms; to lose 13 credits at one in three takes 39 packets of 40 us, to 2.92 ms;
-    // now and then its first loss brings it back to 256 cells, and its credits with it. The paper's run: 3.0, 3.3,
-    // 5.8 ms.
+    // The flow passes 256 cells at 1.36 ms; to lose 13 credits at one in three takes 39 packets of 40 us, to 2.92 ms.
+    // Sometimes its first loss brings it back to 256 cells, and its credits with it. The paper's run: 3.0, 3.3, 5.8 ms.
     assert!((2.92..3.15).contains(&classified), "classified at {classified} ms");
     assert!((0.0..0.2).contains(&(zero - classified)), "no credits at {zero} ms");
     assert!((drained - 5.75).abs() < 0.2, "drained at {drained} ms");

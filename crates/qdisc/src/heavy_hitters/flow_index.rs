@@ -1,9 +1,9 @@
 //! From a flow to its member's number, in at most 65 steps whatever the flows are.
 //!
 //! A table of roots, indexed by the first bits of the flow's hash, and under each root a digital search tree over the
-//! bits that follow: every node holds a flow, and a bit of the hash says in which subtree a search continues that has
-//! not met it. The hash is a bijection of the key, so two flows always differ in some bit, and no path is longer than
-//! the hash. With twice as many roots as flows a search meets about one node.
+//! bits that follow. Every node holds a flow. If it is another flow, a bit of the hash selects the subtree in which a
+//! search continues. The hash is a bijection of the key, so two flows always differ in some bit, and no path is longer
+//! than the hash. With twice as many roots as flows a search meets about one node.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ struct Node {
     children: [u32; 2],
 }
 
-/// What points to a node.
+/// A pointer to a node.
 #[derive(Clone, Copy, Debug)]
 enum Link {
     Root(usize),
@@ -83,7 +83,7 @@ impl FlowIndex {
         heap_bytes(&self.roots) + heap_bytes(&self.nodes)
     }
 
-    /// What points, or would point, to `flow`, and what stands there.
+    /// The pointer that points, or would point, to `flow`, and its present value.
     fn walk(&self, flow: FlowKey) -> (Link, u32) {
         let hash = hash_flow(flow, self.salt);
         let mut link = Link::Root((hash >> (u64::BITS - self.root_bits)) as usize);
@@ -98,7 +98,7 @@ impl FlowIndex {
         }
     }
 
-    /// Takes a node out. A leaf from below stands in for it: to have come so far, it agrees with every bit on the way.
+    /// Takes a node out. A leaf from below replaces it: to have come so far, it agrees with every bit on the way.
     fn remove(&mut self, number: u32) {
         let (link, _) = self.walk(self.flow(number));
         let (mut leaf, mut link_of_leaf) = (number, link);

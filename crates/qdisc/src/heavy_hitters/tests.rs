@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// The rule as it stands in the source, every counter touched.
+/// The rule as in the source, every counter touched.
 #[derive(Clone, Debug)]
 struct Dictionary {
     capacity: usize,
@@ -129,7 +129,7 @@ proptest! {
         }
     }
 
-    /// Misra and Gries: true - N/(K + 1) <= estimate <= true, and whoever has more than N/(K + 1) is a member.
+    /// Misra and Gries: true - N/(K + 1) <= estimate <= true, and every flow with more than N/(K + 1) is a member.
     #[test]
     fn keeps_the_bounds(counters in 1_u32..40, salt: u64, stream in stream()) {
         let mut set = HeavyHitterSet::new(counters, salt).unwrap();

@@ -23,7 +23,7 @@ pub(crate) struct Controller {
     cap_adjustment: bool,
 }
 
-/// What the controller keeps from tick to tick.
+/// The controller's state from tick to tick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ControllerState {
     /// `drop_prob`.

@@ -1,4 +1,4 @@
-//! What RED-PD knows of a flow: its drops, the lists it is in, and how it is held back.
+//! RED-PD's state of a flow: its drops, its lists, and its drop probability.
 
 use crate::Time;
 
@@ -93,14 +93,14 @@ impl Monitor {
         monitor
     }
 
-    /// Raises the probability of a flow that is still in the lists, after the unresponsive test if `test` says so.
+    /// Raises the probability of a flow that is still in the lists, after the unresponsive test if `test` is set.
     pub fn raise(&mut self, share: f64, test: bool, now: Time, sample: Sample) {
         if test && !self.unresponsive {
             self.unresponsive = is_unresponsive(&self.history[..self.samples]);
         }
         let factor = if self.unresponsive { 3.0 } else { 2.0 };
         let before = self.drop_probability;
-        // At most this many times what it was; what would be more than 1 leaves that part of the rest.
+        // At most this many times its former value; instead of exceeding 1, it leaves that part of the rest.
         let raised = if share > before { factor * before } else { before + (factor - 1.0) * share };
         self.drop_probability = if raised > 1.0 { 1.0 - (1.0 - before) / factor } else { raised };
         self.changed = now;
@@ -247,14 +247,14 @@ mod tests {
         assert!(!samples(&[(100.0, 0.04), (100.0, 0.04), (100.0, 0.04), (100.0, 0.04)]));
         assert!(!samples(&[(100.0, 0.1), (100.0, 0.1), (100.0, 0.1), (100.0, 1.0)]));
         assert!(samples(&[(100.0, 0.105), (100.0, 0.105), (100.0, 0.105), (100.0, 1.0)]));
-        // Exactly the square root is good, and two bad ones beside it are too few.
+        // Exactly the square root is good, and two bad ones in addition are too few.
         assert!(!samples(&[(100.0, 0.01), (100.0, 0.02), (50.0, 0.08)]));
         // It fell once as it should: of six pairs one is good and five are bad.
         assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.04)]));
-        // Four bad ones are enough beside a good one, three are not; the last is compared with the third only.
+        // Four bad ones are enough with a good one, three are not; the last is compared with the third only.
         assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.03)]));
         assert!(!samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.03), (95.0, 0.25)]));
-        // With two good ones there have to be eight bad ones, of ten pairs; not seven and three.
+        // With two good ones eight bad ones are necessary, of ten pairs; not seven and three.
         assert!(samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.0205), (95.0, 0.03), (95.0, 0.04)]));
         assert!(!samples(&[(100.0, 0.02), (95.0, 0.0201), (95.0, 0.0205), (95.0, 0.021), (95.0, 0.04)]));
         // Two good ones and seven bad ones, since the last two are not compared with each other.

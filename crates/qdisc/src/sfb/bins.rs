@@ -1,5 +1,5 @@
-//! Levels of bins, each with a hash function of its own, that count the packets of the flows that fall into them: the
-//! Bloom filter of SFB (paper, section II), with the moving hash and its double buffer (section III-D).
+//! Levels of bins, each with its own hash function, that count the packets of their flows. They are the Bloom filter of
+//! SFB (paper, section II), with the moving hash and its double buffer (section III-D).
 //!
 //! Every queued packet is counted in one bin of each level, and in those of the warm-up set if there is one. The bins
 //! of a packet are noted while it is queued, so that it leaves the ones that it entered. When the hash functions
@@ -16,7 +16,7 @@ use crate::{FlowKey, Ticket, Time, hash_flow, table_index};
 /// Most levels that a filter may have.
 pub(crate) const MAX_LEVELS: usize = 16;
 
-/// A bin: what is common to all laws that keep bins, and what the law `S` learns of it.
+/// A bin: the part common to all laws that keep bins, and the state that the law `S` adds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bin<S> {
     /// `qlen`: packets in the queue of the flows in this bin.
@@ -25,7 +25,7 @@ pub(crate) struct Bin<S> {
     pub limited_at: Time,
     /// Its token bucket: when what the limiter let through would have gone out at the limit.
     pub paid_until: Time,
-    /// What the law learns.
+    /// The law's state.
     pub state: S,
 }
 

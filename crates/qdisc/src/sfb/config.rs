@@ -34,7 +34,7 @@ pub struct SfbConfig {
     /// Decrease of a bin's probability at an arrival while it is empty. Default: 0.00025 (BLUE; the paper does not
     /// say).
     pub decrement: f64,
-    /// Which of its bins have to exceed `bin_limit` for a packet to be dropped. Default: all.
+    /// Which of its bins must exceed `bin_limit` for a packet to be dropped. Default: all.
     pub drop_rule: SfbDropRule,
     /// Rate to which a flow is held that was identified as non-responsive. Default: 160 kb/s (paper, section III-B).
     pub rate_limit: Rate,
@@ -58,7 +58,7 @@ pub struct SfbConfig {
     pub ecn: bool,
 }
 
-/// Which bins of a packet have to be over their size for it to be dropped.
+/// Which bins of a packet must be over their size for a drop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "config", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "config", serde(rename_all = "snake_case"))]
@@ -170,7 +170,7 @@ pub(crate) fn check_bins(limit: QueueSize, levels: u32, bins: u32, size: Option<
     Ok(size)
 }
 
-/// At a change of hash every queued packet is counted again; the bound keeps that rare beside the packets themselves.
+/// At a change of hash every queued packet is counted again; the bound keeps that rare compared with packets.
 pub(crate) fn check_rehash_interval(interval: Option<Span>) -> Result<(), ParameterError> {
     let holds = interval.is_none_or(|interval| interval >= Span::from_milliseconds(1));
     require(holds, "rehash_interval", "be at least 1 ms")

@@ -6,8 +6,8 @@
 //! - All flows, n: linear counting (K.-Y. Whang, B. Vander-Zanden and H. Taylor, "A Linear-Time Probabilistic Counting
 //!   Algorithm for Database Applications", ACM TODS 15(2), 1990). Each flow that sends sets one bit of a map of m; of
 //!   n flows, m e^(-n/m) bits are expected to stay clear. The bins cannot tell: hundreds of flows fill all of them.
-//! - Non-responsive flows, M: of the N bins of a level, N (1 - 1/N)^M are expected to stay unpolluted, which is
-//!   equation 1 of the paper for one level; solved for M, with the mean number of polluted bins over all levels.
+//! - Non-responsive flows, M. N (1 - 1/N)^M of the N bins of a level are expected to stay unpolluted (equation 1 of the
+//!   paper for one level). This is solved for M, with the mean number of polluted bins over all levels.
 //!
 //! The fair share is the link's rate over n. It is exact when all flows have more to send than that, and too small
 //! where others leave their share unused: offenders then get less than they might, never more. A limiter in each bin
@@ -140,7 +140,7 @@ mod tests {
         // All 23: as 22.5, ln(0.5 / 23) / ln(22 / 23).
         assert!((offenders(23.0, 23) - 86.131).abs() < 1e-2);
         assert!((offenders(22.5, 23) - 86.131).abs() < 1e-2);
-        // Of two bins M offenders leave 2^-M clean; one bin tells whether there is any.
+        // M offenders leave 2^-M of two bins clean; one bin shows whether there is any.
         assert!((offenders(1.5, 2) - 2.0).abs() < 1e-9 && (offenders(2.0, 2) - 2.0).abs() < 1e-9);
         assert_eq!([0.0, 0.5, 1.0].map(|polluted| offenders(polluted, 1)), [0.0, 0.5, 1.0]);
     }

@@ -1,9 +1,9 @@
-//! SFB's rate limiter (paper, section III-A): what it lets through of the packets of identified flows.
+//! SFB's rate limiter (paper, section III-A) for the packets of identified flows.
 //!
-//! The paper says only that their enqueues are limited to a fixed rate. Its table II, where two offenders at once each
-//! pass nearly the limit, fits a bucket for each flow better than one for all; without state for each flow, that is a
-//! bucket in each bin. Buckets are kept as in [`crate::token_bucket`], as the time at which all that passed would have
-//! gone out at the limit; here the limit may change.
+//! The paper says only that their enqueues are limited to a fixed rate. In its table II, two offenders at once each
+//! pass nearly the limit. This fits a bucket for each flow better than one for all. Without state for each flow, that
+//! is a bucket in each bin. Buckets are kept as in [`crate::token_bucket`], as the time at which all that passed would
+//! have gone out at the limit; here the limit may change.
 
 use super::bins::{Bins, Place};
 use super::config::SfbRateLimitScope;
@@ -23,7 +23,7 @@ impl LinuxBucket {
     /// Longest time that a refill counts.
     const MOST_AGE: Span = Span::from_seconds(10);
 
-    /// Takes a token. An empty bucket is refilled first; what is less than a token is lost.
+    /// Takes a token. An empty bucket is refilled first; less than a token is lost.
     fn take(&mut self, rate: Rate, burst: u64, now: Time) -> bool {
         if self.tokens < 1 {
             let age = now.since(self.tried_at).min(Self::MOST_AGE);
@@ -63,16 +63,16 @@ impl RateLimiter {
         self.rate
     }
 
-    /// Changes the limit; what was passed under the old one stays paid for.
+    /// Changes the limit; packets passed under the old one stay paid for.
     pub fn set_rate(&mut self, rate: Rate) {
         self.rate = rate;
         self.depth = rate.transmission_time(self.burst_bytes);
     }
 
     /// Whether a packet of an identified flow may pass, and if so charges it. One bin with tokens is enough; all pay,
-    /// but none owes more than the packet: so a flow never passes faster than the rate, however many other offenders
-    /// share its bins, nor slower while it has one to itself. The warm-up bins, which `place` includes, get no more
-    /// tokens than the best of the active ones has left, so that a change of hash gives no one a full bucket.
+    /// but none owes more than the packet. A flow therefore never passes faster than the rate, however many other
+    /// offenders share its bins, nor slower while it has one to itself. The warm-up bins, which `place` includes, get
+    /// no more tokens than the best of the active ones has left, so that a change of hash gives no one a full bucket.
     pub fn passes<S: Copy>(&mut self, bins: &mut Bins<S>, place: &Place, len_bytes: u32, now: Time) -> bool {
         let depth = self.depth;
         let ready = |paid_until: Time| paid_until.since(now) <= depth;

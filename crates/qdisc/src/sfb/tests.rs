@@ -16,7 +16,7 @@ fn seconds(value: u64) -> Time {
     Time::ZERO + Span::from_seconds(value)
 }
 
-/// A law whose bins of `flow` all stand at 1.
+/// A law whose bins of `flow` are all at 1.
 fn with_identified(config: &SfbConfig, flow: u64) -> Sfb {
     let mut law = Sfb::new(config, LINK, 0).unwrap();
     let place = law.bins.locate(FlowKey(flow));
@@ -86,8 +86,8 @@ fn equation_1_holds_for_the_real_hashes() {
 /// A round-trip time of the responsive flows.
 const ROUND_TRIP: Span = Span::from_milliseconds(100);
 
-/// Floods, flow 0 and up, beside a hundred flows that respond as TCP does: each adds a packet a round trip to its rate,
-/// and halves it after a round trip in which it lost one.
+/// Floods, flow 0 and up, against a hundred flows that respond as TCP does. Each adds a packet a round trip to its
+/// rate, and halves it after a round trip in which it lost one.
 struct Crossing {
     port: Port,
     floods: usize,

@@ -4,8 +4,8 @@
 //! [`MOST_HEADERS`] of them.
 //!
 //! Sources: IEEE 802.1Q (tags), 802.1AE (MACsec), 802.1ah (PBB), 802.1BR (E-TAG), 802.1CB (R-TAG), 802.2 (LLC), 802.11;
-//! RFC 1042 (SNAP), RFC 1661 and 1662 (PPP), RFC 2516 (PPPoE), RFC 3032 and 4385 (MPLS, pseudowires), RFC 4928 (how
-//! routers find out what MPLS carries); <https://www.radiotap.org>.
+//! RFC 1042 (SNAP). RFC 1661 and 1662 (PPP), RFC 2516 (PPPoE), RFC 3032 and 4385 (MPLS, pseudowires), RFC 4928 (how
+//! routers detect the payload of MPLS); <https://www.radiotap.org>.
 
 use super::{IpNumber, LinkType, ether_type};
 
@@ -16,7 +16,7 @@ const IPV4: u16 = ether_type::IPV4.0;
 const IPV6: u16 = ether_type::IPV6.0;
 const PPPOE_SESSION: u16 = 0x8864;
 
-/// What a frame carries.
+/// The payload of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carried {
     /// IP, from a byte of the frame on.
@@ -115,7 +115,7 @@ fn step(header: Header, rest: &[u8]) -> Result<(Header, usize), Unseen> {
     }
 }
 
-/// What comes behind an EtherType that is not that of IP.
+/// The data behind an EtherType other than IP's.
 fn behind(ether_type: u16, rest: &[u8]) -> Result<(Header, usize), Unseen> {
     match ether_type {
         // IEEE 802.3, clause 3.2.6: below 1536 the field is a length.

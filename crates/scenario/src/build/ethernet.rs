@@ -96,7 +96,7 @@ fn service(lan: &Lan<'_>, node: &str, at: ServiceAt) -> Vec<ServiceStep> {
     steps
 }
 
-/// What carries the frames of `planned`.
+/// The part that carries the frames of `planned`.
 pub(super) fn frames_transport(
     frames: &Frames,
     planned: &PlannedFlow,

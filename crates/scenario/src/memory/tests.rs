@@ -1,8 +1,8 @@
-//! What is refused because it needs too much memory, and what the refusal says.
+//! Scenarios that are refused because they need too much memory, and the messages.
 
 use super::*;
 
-/// A star of `count` flows, with whatever else stands in the file.
+/// A star of `count` flows, with the rest of the file.
 fn star(count: u64, more: &str) -> Scenario {
     let text = format!(
         r#"

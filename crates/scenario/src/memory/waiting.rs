@@ -32,8 +32,8 @@ pub(super) fn packets(spec: &ScenarioSpec) -> (f64, f64) {
     }
 }
 
-/// What sources that are faster than their links generate in a round of the driver, before a queue drops it. A host
-/// that receives, too, is ahead of the round by the propagation of the link that leads to it.
+/// The packets that sources faster than their links generate in a round of the driver, before a queue drops them. A
+/// host that receives, too, is ahead of the round by the propagation of the link that leads to it.
 fn generated(spec: &ScenarioSpec) -> f64 {
     let (mut packets, mut ahead) = (0.0, 0.0);
     for group in &spec.flows {
@@ -129,8 +129,8 @@ fn into_graph_bps(graph: &Graph, group: &FlowGroup) -> f64 {
     graph.links.iter().map(of_link).sum()
 }
 
-/// About the propagation from a source to its sink, but for the source's own link, which keeps few packets: 0.8 s of it
-/// were measured to take a quarter of what 0.8 s of shared links would take.
+/// About the propagation from a source to its sink, except for the source's own link, which keeps few packets. 0.8 s of
+/// it took a quarter of the memory of 0.8 s of shared links.
 fn propagation_s(topology: &Topology) -> f64 {
     let delay = |link: &LinkSpec| link.delay.mean().seconds();
     match topology {
@@ -150,7 +150,7 @@ fn propagation_s(topology: &Topology) -> f64 {
     }
 }
 
-/// What the flows of a topology have for themselves, unless their group says otherwise.
+/// The own links of a topology's flows, unless their group sets others.
 fn access(topology: &Topology) -> Option<&LinkSpec> {
     match topology {
         Topology::Star(star) => Some(&star.access),

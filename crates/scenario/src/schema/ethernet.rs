@@ -24,12 +24,12 @@ use super::{FlowGroup, OneOrMany, QueueSpec};
 pub struct Ethernet {
     /// Every link, in both directions.
     pub link: EthernetLink,
-    /// Queue discipline of every output of a switch; where classes have queues of their own, of each class. What it
-    /// drops is lost, above the memory's limits and PAUSE. Not together with `congestion_management`. Default: the
-    /// `arbiter` of the switch.
+    /// Queue discipline of every output of a switch; where classes have queues of their own, of each class. Its drops
+    /// are losses, in addition to the memory's limits and PAUSE. Not together with `congestion_management`. Default:
+    /// the `arbiter` of the switch.
     #[serde(default)]
     pub queue: Option<Box<QueueSpec>>,
-    /// Congestion management, which tells the sources of data to slow down. Default: none.
+    /// Congestion management, which slows down the sources of data. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
     /// Properties of every switch.
@@ -171,12 +171,12 @@ impl Default for Adapter {
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize, serde::Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pause {
-    /// Fill level from which on the sender is told to stop.
+    /// Fill level at which the sender must stop.
     pub high: Bytes,
-    /// Fill level down to which it is told to continue.
+    /// Fill level at which it may continue.
     pub low: Bytes,
     /// Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit:
-    /// frames may then be lost, and the results say how many.
+    /// frames may then be lost, and the results count them.
     #[serde(default)]
     pub allow_loss: bool,
 }

@@ -83,7 +83,7 @@ pub enum Transport {
     Frames(Frames),
 }
 
-/// What TCP's congestion control and slow start can be, as the manual shows them.
+/// The values of TCP's congestion control and slow start in the manual.
 pub(crate) const TCP_VARIANTS: &[Algorithm] = &[
     Algorithm { name: "reno", source: include_str!("../../../tcp/src/reno.rs"), parameters: none },
     Algorithm { name: "newreno", source: include_str!("../../../tcp/src/newreno.rs"), parameters: none },

@@ -1,4 +1,4 @@
-//! The schema of a scenario file: what can be written, with its meaning and its defaults.
+//! The schema of a scenario file: all keys, with their meanings and defaults.
 //!
 //! Written once, here: the JSON Schema for editors and the Python types are generated from these types and their
 //! comments. Alternatives are externally tagged tables, `queue.red = { … }`, of which exactly one is given; where every

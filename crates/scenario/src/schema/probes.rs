@@ -1,4 +1,4 @@
-//! What is recorded beside the tables: time series and packet traces.
+//! Records in addition to the tables: time series and packet traces.
 
 use forebay_units::Span;
 use schemars::JsonSchema;

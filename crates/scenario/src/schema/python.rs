@@ -19,7 +19,7 @@
 //! queue.python = { class = "short:ShortQueue", parameters = { limit = 50 } }
 //! ```
 //!
-//! The class stands in `short.py`, in the folder of the scenario:
+//! The class is in `short.py`, in the folder of the scenario:
 //!
 //! ```python short.py
 //! import forebay as fb
@@ -50,7 +50,7 @@
 //! method itself. Within a process only one such run makes progress at a time; commands with many runs start processes.
 //!
 //! # Parameters
-//! See [`PythonQueue`]. The bare text, `queue.python = "module:Class"`, stands for a class without parameters.
+//! See [`PythonQueue`]. The bare text, `queue.python = "module:Class"`, names a class without parameters.
 
 use std::borrow::Cow;
 use std::fmt;

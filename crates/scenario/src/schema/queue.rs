@@ -24,7 +24,8 @@ pub(crate) fn disciplines() -> impl Iterator<Item = (Algorithm, &'static str)> {
     built_in.chain([(python, "own")])
 }
 
-/// What the queues of one switch share: the flow tables of those that ask for a shared one, and who makes guests.
+/// The shared parts of the queues of one switch: the flow tables of those that ask for a shared one, and the maker of
+/// guests.
 #[derive(Clone, Default)]
 pub struct Switch<'g> {
     /// Tables by their number of entries: queues that want the same number share one.

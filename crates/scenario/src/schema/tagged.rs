@@ -1,5 +1,5 @@
-//! What a table of alternatives looks like in the JSON Schema: derived by schemars as a `oneOf` of one-key tables, to
-//! which the bare names are added here.
+//! A table of alternatives in the JSON Schema: schemars derives a `oneOf` of one-key tables, to which the bare names
+//! are added here.
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::json;

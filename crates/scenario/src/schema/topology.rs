@@ -134,7 +134,7 @@ pub struct Graph {
     /// Ethernet switches only: properties of the adapter of every host.
     #[serde(default)]
     pub adapter: Adapter,
-    /// Ethernet switches only: congestion management, which tells the sources of data to slow down. Default: none.
+    /// Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
     #[serde(default)]
     pub congestion_management: Option<CongestionManagement>,
 }

@@ -1,4 +1,4 @@
-//! What checks have in common: what they require of a value, and the bounds of names, rates and times.
+//! Common parts of the checks: requirements on a value, and the bounds of names, rates and times.
 
 use forebay_document::{Invalid, Path};
 use forebay_qdisc::config::QueueError;

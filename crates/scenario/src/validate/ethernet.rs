@@ -69,7 +69,7 @@ pub(super) fn check_station(name: &str, path: &Path) -> Validity {
         || "a name contains `->`".into(),
         "`->` separates the names in the name of a link",
     )?;
-    let message = || format!("`{OTHERS}` is not a name: in `to` it stands for every other node");
+    let message = || format!("`{OTHERS}` is not a name: in `to` it means every other node");
     require(name != OTHERS, at, message, "expected another name")
 }
 

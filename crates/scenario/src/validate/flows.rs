@@ -316,7 +316,7 @@ fn ends(group: &FlowGroup, reach: &Reach<'_>, at: &Path) -> Validity {
         if !reach.reaches(source, sink) {
             let invalid = Invalid::new(there(), message(), "no path of links and routers leads here");
             return Err(
-                invalid.with_help("hosts do not forward packets: the path has to lead through routers".to_owned())
+                invalid.with_help("hosts do not forward packets: the path must lead through routers".to_owned())
             );
         }
     }

@@ -71,7 +71,7 @@ fn set_point(frames: &Frames, lan: &Lan<'_>, path: &Path) -> Validity {
     };
     for rate in rates(lan) {
         own.check(rate).map_err(|error| {
-            let message = format!("with a `set_point` of {set_point}, `{}` would have to {}", error.field, error.bound);
+            let message = format!("with a `set_point` of {set_point}, `{}` must {}", error.field, error.bound);
             Invalid::new(path.clone(), message, "takes the place of `flow_set_point`")
         })?;
     }
@@ -97,7 +97,7 @@ pub(super) fn ends(group: &FlowGroup, lan: &Lan<'_>, at: &Path) -> Validity {
         for (index, name) in list.0.iter().enumerate() {
             known_node(lan, name, &at.key(key).index(index)).map_err(|invalid| {
                 let alone = name == OTHERS && key == "to";
-                let help = || "alone, `to = \"others\"` stands for every other node".to_owned();
+                let help = || "alone, `to = \"others\"` means every other node".to_owned();
                 if alone { invalid.with_help(help()) } else { invalid }
             })?;
         }
@@ -136,7 +136,7 @@ fn pairs(group: &FlowGroup, OneOrMany(from): &OneOrMany, OneOrMany(to): &OneOrMa
     Ok(())
 }
 
-/// What one generator puts on its node's link.
+/// The load of one generator on its node's link.
 struct Offer {
     /// Index of the group.
     group: usize,

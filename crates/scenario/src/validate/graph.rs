@@ -110,7 +110,7 @@ pub(super) fn ethernet(graph: &Graph, path: &Path) -> Validity {
                 require(links == 1, || at.key("name"), message, "expected one: its adapter has one port")?;
             }
             NodeKind::Router | NodeKind::Cioq(_) | NodeKind::InputQueued(_) => {
-                let message = format!("`{}` forwards packets beside Ethernet switches", node.name);
+                let message = format!("`{}` forwards packets next to Ethernet switches", node.name);
                 let label = "expected `ethernet_switch`: a graph that has one has no routers or other switches";
                 return Err(Invalid::new(at.key("kind"), message, label));
             }
@@ -175,7 +175,7 @@ pub(super) struct Reach<'a> {
 }
 
 impl<'a> Reach<'a> {
-    /// Of a graph whose links are known to join nodes that it has.
+    /// The graph's links are already known to join existing nodes.
     pub fn new(graph: &'a Graph) -> Self {
         let nodes: BTreeMap<_, _> =
             graph.nodes.iter().enumerate().map(|(index, node)| (node.name.as_str(), index)).collect();

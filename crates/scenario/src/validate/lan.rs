@@ -1,5 +1,4 @@
-//! What holds for Ethernets of either topology: memory and its watermarks, schemes and disciplines, and the frames that
-//! are sent.
+//! Checks for Ethernets of either topology: memory and its watermarks, schemes and disciplines, and the sent frames.
 
 use forebay_document::{Invalid, Path};
 
@@ -77,7 +76,7 @@ pub(super) fn schemes(lan: &Lan<'_>, path: &Path) -> Validity {
     Ok(())
 }
 
-/// Checks that the packets of endpoints can name the congestion point that limits their flow, if they have to.
+/// Checks that the packets of endpoints can name the congestion point that limits their flow, if they must.
 pub(super) fn tags(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validity {
     let Some(scheme) = lan.congestion_management.filter(|scheme| scheme.tags_frames()) else { return Ok(()) };
     let has_endpoints = spec.flows.iter().any(|group| !matches!(group.transport, Transport::Frames(_)));
@@ -117,7 +116,7 @@ pub(super) fn control_frames(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) ->
     );
     let at = path.key("congestion_management").key(name).key(field);
     Err(Invalid::new(at, message, "expected an interval of at least twice that")
-        .with_help(format!("half of a link has to remain for data: set `{field} = \"{}\"` or more", busy * 2)))
+        .with_help(format!("half of a link must remain for data: set `{field} = \"{}\"` or more", busy * 2)))
 }
 
 fn refused(what: &str, error: ParameterError, path: &Path) -> Invalid {
@@ -135,7 +134,7 @@ struct Buffer<'a> {
     pause: Option<Pause>,
     priority_pause: Option<Pause>,
     limited_outputs: bool,
-    /// How long what a feeder sends still comes, beside the propagation.
+    /// How long frames of a feeder still arrive, in addition to the propagation.
     reaction: Span,
     /// The link that feeds it.
     cable: &'a Cable<'a>,

@@ -20,7 +20,7 @@ const LONGEST_SNAPSHOT: u32 = 65_535 + 14;
 const LONGEST_FILE_NAME: usize = 255;
 /// Results, figures and tables of a run have such names.
 const TAKEN_EXTENSIONS: [&str; 8] = ["csv", "html", "json", "md", "parquet", "png", "svg", "toml"];
-/// Of more names than this the nearest is not looked for.
+/// With more names than this, the nearest is not searched.
 const NAMES_COMPARED: usize = 10_000;
 
 pub(super) fn validate(spec: &ScenarioSpec, root: &Path) -> Validity {

@@ -98,22 +98,22 @@ pub fn number(table: &Table, name: &str, column: &str) -> f64 {
     table.floats(column)[row(table, name)]
 }
 
-/// What a flow delivered, in Gb/s.
+/// The goodput of a flow, in Gb/s.
 pub fn gigabits(result: &RunResult, flow: &str) -> f64 {
     number(&result.flows, flow, "goodput_bps") / 1e9
 }
 
-/// What all flows delivered together, in Gb/s.
+/// The goodput of all flows together, in Gb/s.
 pub fn total_gigabits(result: &RunResult) -> f64 {
     result.flows.floats("goodput_bps").iter().sum::<f64>() / 1e9
 }
 
-/// What all rows of the table have in this column together.
+/// The sum of this column over all rows of the table.
 pub fn sum(table: &Table, column: &str) -> u64 {
     table.counts(column).iter().sum()
 }
 
-/// What both the ports and the adapters of an Ethernet count, in one table.
+/// The counters of both the ports and the adapters of an Ethernet, in one table.
 pub fn ports(result: &RunResult) -> Table {
     let together = |name: &str, column: &Column| match (column, result.queues.column(name)?) {
         (Column::Text(ends), Column::Text(ports)) => Some(Column::Text(ports.iter().chain(ends.iter()).collect())),

@@ -99,7 +99,7 @@ fn fabric() -> impl Strategy<Value = String> {
     prop_oneof![4 => cioq, 1 => fifos]
 }
 
-/// What flows have to say of where they begin and end.
+/// The keys for the ends of flows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
     /// Nothing.
@@ -329,7 +329,7 @@ impl Group {
     }
 }
 
-/// What is the same everywhere in a network.
+/// The values that are the same everywhere in a network.
 fn palette() -> impl Strategy<Value = ([u64; 2], [(u64, u8); 2])> {
     ([rate_bps(), rate_bps()], [delay(), delay()])
 }
@@ -353,7 +353,7 @@ fn filled(text: &str, rates: [u64; 2], delays: [(u64, u8); 2], duration_ps: u64)
         .replace("<d1>", &delay(delays[1]))
 }
 
-/// What samples everything.
+/// Probes that sample everything.
 pub fn probes() -> impl Strategy<Value = String> {
     chosen(&["1 ms", "777 us", "3 ms"]).prop_map(|interval| {
         format!("[probes]\ninterval = \"{interval}\"\nseries = [\"queues\", \"flows\", \"links\"]\n")

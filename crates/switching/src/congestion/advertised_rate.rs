@@ -1,16 +1,16 @@
-//! The rate that a port advertises to all its flows alike, corrected by how much of it they use: what FECN's switches
-//! and DBP's bridges have in common.
+//! The rate that a port advertises to all its flows alike, corrected by how much of it they use, for FECN's switches
+//! and DBP's bridges.
 //!
-//! Every interval T the port compares what arrived for it with what it wants to carry, C of its capacity times a
-//! *queue-control function* f of its queue: the load factor is `rho = (8 A / T) / (f(q) C)`, and the advertised rate r
-//! becomes `r / rho`. Flows that cannot use r, because of their demand or of another port, leave more to the others;
-//! all that are held back here are given the same r. That is max-min fairness without a state for each flow.
+//! Every interval T the port compares its arrivals with its target, C of its capacity times a *queue-control function*
+//! f of its queue. The load factor is `rho = (8 A / T) / (f(q) C)`, and the advertised rate r becomes `r / rho`. Flows
+//! that cannot use r, because of their demand or of another port, leave more to the others; all that are held back here
+//! are given the same r. That is max-min fairness without a state for each flow.
 //!
-//! f is 1 at the set-point, above 1 below it and below 1 above it, so that the queue settles at the set-point. Its
-//! slope there, `(b - 1) / b` for the hyperbolic function, and the bytes that a port carries in an interval, as a
-//! multiple of the set-point, are the gain of a loop that has about one interval of delay. Linearised, for flows that
-//! act at any time of the interval, it oscillates from a product of 0.57 on: from T = 0.38 ms on with a set-point of 75
-//! KB, b = 1.1 and 10 Gb/s.
+//! f is 1 at the set-point, above 1 below it and below 1 above it, so that the queue settles at the set-point. The loop
+//! has about one interval of delay. Its gain is the slope there, `(b - 1) / b` for the hyperbolic function, times the
+//! bytes that a port carries in an interval, as a multiple of the set-point. Linearised, for flows that act at any time
+//! of the interval, it oscillates from a product of 0.57 on: from T = 0.38 ms on with a set-point of 75 KB, b = 1.1 and
+//! 10 Gb/s.
 
 use forebay_units::{Bytes, Rate, Span, Time};
 
@@ -20,12 +20,12 @@ use crate::{ParameterError, require};
 #[cfg(test)]
 pub(crate) mod parking_lot;
 
-/// What the link carries in the default interval: 0.1 ms of 10 Gb/s. The loop's gain is what a port carries in an
+/// The capacity of the link in the default interval: 0.1 ms of 10 Gb/s. The loop's gain is what a port carries in an
 /// interval over the set-point, so that it is the same at all rates, as is the part of the link that control frames
 /// take.
 const DEFAULT_INTERVAL_BYTES: u64 = 125_000;
 
-/// The least that the link has to carry in an interval, ten frames of 1500 B: fewer are no measure of a load.
+/// The least capacity of the link in an interval, ten frames of 1500 B: fewer do not measure a load.
 const LEAST_INTERVAL_BYTES: u64 = 15_000;
 
 /// The interval of links of this rate, unless it is given.
@@ -123,7 +123,7 @@ impl QueueControl {
     }
 }
 
-/// What the advertised rate follows.
+/// The rule for the advertised rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PortLaw {
     /// Q_eq.
@@ -151,7 +151,7 @@ impl PortLaw {
         require(self.minimum_rate <= line, "minimum_rate", "be at most the rate of the adapters' links")
     }
 
-    /// What the port wants to carry, in bits per second.
+    /// The target load of the port, in bits per second.
     pub fn offered_bps(&self, queue_bytes: u64, capacity: Rate) -> f64 {
         self.queue_control.offer(queue_bytes, self.set_point) * capacity.bits_per_second() as f64
     }
@@ -163,7 +163,7 @@ pub(super) struct AdvertisedRate {
     law: PortLaw,
     /// r.
     rate_bps: f64,
-    /// A: what has arrived for the port since `since`.
+    /// A: the bytes that have arrived for the port since `since`.
     arrived_bytes: u64,
     /// When this interval began.
     since: Time,

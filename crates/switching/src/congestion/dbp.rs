@@ -4,12 +4,13 @@
 //! The destination of a flow sends *rate reports* to its source, one in each interval for as long as data arrive. A
 //! report starts with the rate at which the destination takes frames. It travels the path of the data in reverse, and
 //! every switch lowers it to its share of the port through which the data leave; the source sends at the rate that
-//! arrives. Feedback is delayed by the return path only, and a slow destination itself tells the source of its flow.
+//! arrives. Feedback is delayed by the return path only, and a slow destination itself signals to the source of its
+//! flow.
 //!
 //! A port finds its share in one of two ways. With `rho` it is the advertised rate of FECN, corrected in each interval
-//! by the measured load. With `count` nothing is measured: from the reports of the last interval the port knows how
-//! many flows there are, and which of them are limited to less than the share between here and their destination. What
-//! these leave is divided evenly among the others.
+//! by the measured load. With `count` nothing is measured. The reports of the last interval give the port the number of
+//! flows, and those that are limited to less than the share between here and their destination. The rest is divided
+//! evenly among the others.
 //!
 //! # When to use it
 //! Use it to study rates that destinations report: feedback takes only the way back, and a slow destination is known at
@@ -25,7 +26,7 @@
 //!
 //! # Source
 //! M. Seaman's proposal to IEEE 802.1au, 2007, as M. Gusat, C. Minkenberg and R. Luijten quote it in "Extended Ethernet
-//! Congestion Management", IEEE 802.1 2007: destinations send regular rate reports to each active source; a report
+//! Congestion Management", IEEE 802.1 2007. Destinations send regular rate reports to each active source; a report
 //! traces the path in reverse and begins with the speed of the receiving link. The rule of `count` without its per-flow
 //! state: A. Charny, D. Clark and R. Jain, "Congestion Control with Explicit Rate Indication", IEEE ICC 1995.
 //!
@@ -34,13 +35,13 @@
 //!   of a flow at once, when a source ceases to be active, and the behaviour of a source without reports.
 //! - Both shares include the queue-control function of FECN. Shares that add up to all of the capacity would never
 //!   drain a queue once it has formed.
-//! - `rho` has FECN's weakness where flows pass two busy ports whose fair shares differ: with the default b = 1.1 rates
+//! - `rho` has FECN's weakness if flows pass two busy ports whose fair shares differ. With the default b = 1.1 rates
 //!   may keep swinging, there by a third, and the means miss the fair rates by up to 7 %. `count` does not swing.
-//! - `count` knows neither the demand of a flow nor what limits it between its source and here; the port then is not
-//!   filled. A report that comes earlier or later than its interval counts twice in one interval and not in the next.
+//! - `count` uses neither the demand of a flow nor its limits between its source and here; the port then is not filled.
+//!   A report that comes earlier or later than its interval counts twice in one interval and not in the next.
 //! - The second report to a source follows the first after a random part of the interval, so that sources do not act in
 //!   step: they would all use the same share just before its correction.
-//! - The route back has to be the reverse of the data's route, or reports meet other ports than the data do.
+//! - The route back must be the reverse of the data's route, or reports meet other ports than the data.
 //!
 //! # Cost
 //! About 100 bytes a port and 100 bytes a flow. An addition for each frame, a comparison for each report. A control
@@ -65,7 +66,7 @@ const SILENT_INTERVALS: u64 = 3;
 fn silent_intervals(interval: Span) -> Span {
     Span::from_picoseconds(interval.picoseconds().saturating_mul(SILENT_INTERVALS))
 }
-/// What a flow's rate is multiplied by for each silence, with [`Silence::Decay`].
+/// The factor of a flow's rate for each silence, with [`Silence::Decay`].
 const DECAY: f64 = 0.5;
 /// The longest frame of standard Ethernet.
 const FRAME_BYTES: u64 = 1500;
@@ -104,8 +105,9 @@ pub struct DbpConfig {
     /// overload. At least the time in which a link carries 15 KB. Default: the time in which a link carries 125 KB, 0.1
     /// ms at 10 Gb/s, like FECN's interval; with 1 ms the queue would oscillate there.
     pub interval: Option<Span>,
-    /// Time for which a source is active after its last frame. It has to be longer than a flow at the minimum rate
-    /// takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are longer.
+    /// Time for which a source is active after its last frame. It must be longer than the time that a flow at the
+    /// minimum rate takes for a frame. Default: 20 ms (1500 B at 1 Mb/s take 12 ms), or three intervals if these are
+    /// longer.
     pub expiry: Option<Span>,
     /// Method by which a port finds its share. Default: `rho`, which also fills ports whose flows do not use theirs.
     pub share: ShareMode,
@@ -196,7 +198,7 @@ impl DbpConfig {
     }
 }
 
-/// The reflector: what the destination does about one of its sources.
+/// The reflector: the destination's part for one of its sources.
 struct DbpDestination {
     interval: Span,
     expiry: Span,
@@ -325,7 +327,7 @@ impl ReportCount {
         share_bps
     }
 
-    /// The interval is over: what the constrained leave is divided among the others.
+    /// The interval is over: the rest of the constrained flows is divided among the others.
     fn update(&mut self, queue_bytes: u64, context: &Context<'_>) {
         let rest_bps = self.law.offered_bps(queue_bytes, context.capacity) - self.constrained_bps;
         let share_bps = match self.unconstrained {

@@ -3,9 +3,9 @@
 //! # What it does
 //! DCQCN is QCN for networks with routers, where a switch cannot write to a source. An output queue marks arriving
 //! frames with a probability that grows with its length, as RED does but without an average. A destination that
-//! receives marked frames of a flow tells its source, at most once in an interval. The source keeps an estimate of how
-//! often it is told, as DCTCP does of marks, and cuts the rate in proportion to it, by at most half. The rate recovers
-//! by QCN's rules, in cycles of bytes and of a timer. Flows start at the rate of the line.
+//! receives marked frames of a flow notifies its source, at most once in an interval. The source estimates the
+//! frequency of these notifications, as DCTCP does for marks, and cuts the rate in proportion to it, by at most half.
+//! The rate recovers by QCN's rules, in cycles of bytes and of a timer. Flows start at the rate of the line.
 //!
 //! # When to use it
 //! Use it to model the congestion control of RDMA adapters (RoCEv2), which also works across routers. The queue has no

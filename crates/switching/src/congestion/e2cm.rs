@@ -1,20 +1,20 @@
-//! E2CM, extended Ethernet congestion management: ECM, and probes that tell each limited flow how much of it is queued.
+//! E2CM, extended Ethernet congestion management: ECM with probes that measure the queued data of each limited flow.
 //!
 //! # What it does
 //! E2CM includes all of ECM, unchanged. In addition, a flow with a rate limiter sends a probe after every
 //! `probe_interval` of its data. Probes travel with the data and wait in the same queues, including the destination's
 //! buffer. The destination answers with the latency of the probe and with the flow's throughput since its last probe.
-//! The source keeps the minimum latency as the time of flight; the rest of a latency is queueing delay, and by Little's
-//! law its product with the throughput is the number of bytes of the flow that wait on the whole path. This queue of
-//! the flow has a set-point of its own, and moves the rate by the same law as the queues of the outputs do. One limiter
+//! The source keeps the minimum latency as the time of flight. The rest of a latency is queueing delay. By Little's law
+//! its product with the throughput is the number of bytes of the flow that wait on the whole path. This queue of the
+//! flow has a set-point of its own, and moves the rate by the same law as the queues of the outputs do. One limiter
 //! serves both, and is never associated with a probe.
 //!
 //! Where a flow's own queue settles, its rate times the queueing delay of its path equals its set-point: rates are
 //! proportionally fair, weighted by the set-points.
 //!
 //! # When to use it
-//! Use it where the rates of ECM have to become fair, also over several congested switches. It needs probes and an
-//! answer from each destination. Rates are proportionally fair: a flow over many congested ports gets less, unless its
+//! Use it if the rates of ECM must become fair, also over several congested switches. It needs probes and an answer
+//! from each destination. Rates are proportionally fair: a flow over many congested ports gets less, unless its
 //! `set_point` is raised.
 //!
 //! # Example
@@ -175,7 +175,7 @@ pub(crate) struct E2cmReactionPoint {
     flight_time: Option<Span>,
     /// The flow's queue at the last report.
     last_queue_bytes: f64,
-    /// What was sent since the last probe.
+    /// The bytes sent since the last probe.
     sent_bytes: u64,
     /// Whether no report has come since probing began.
     awaits_first_report: bool,

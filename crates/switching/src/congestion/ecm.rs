@@ -1,13 +1,13 @@
-//! ECM, Ethernet congestion management, the baseline BCN: queues tell sources how far they are from their set-point.
+//! ECM, Ethernet congestion management, the baseline BCN: queues signal to sources how far they are from their set-point.
 //!
 //! # What it does
 //! Every output queue has a set-point at which it should settle. It samples the data frames that join it. At each
 //! sample it takes its offset (set-point less queue) and its growth since the last sample; the feedback is `offset -
 //! weight * growth`, in bytes. Negative feedback goes to the source of the sampled frame. Positive feedback goes there
-//! only if the frame says that this very queue limits its flow. The source limits each flow by itself. The first
-//! negative feedback creates a rate limiter at the rate of the link and associates it with the queue that sent it, as
-//! does every later one. Negative feedback cuts the rate in proportion to the rate, positive feedback of the associated
-//! queue adds to it, and at the rate of the link the limiter is released.
+//! only if the frame carries the tag of this queue as the limit of its flow. The source limits each flow by itself. The
+//! first negative feedback creates a rate limiter at the rate of the link and associates it with the queue that sent
+//! it, as does every later one. Negative feedback cuts the rate in proportion to the rate, positive feedback of the
+//! associated queue adds to it, and at the rate of the link the limiter is released.
 //!
 //! # When to use it
 //! Use it as the baseline with which other schemes are compared, and to study the stability of a loop with feedback.
@@ -56,7 +56,7 @@ use super::{
 };
 use crate::{ParameterError, require, uniform};
 
-/// Feedback is told in 32 bits; the growth is up to twice the set-point.
+/// Feedback is sent in 32 bits; the growth is up to twice the set-point.
 const LARGEST_SET_POINT: Bytes = Bytes(1_000_000_000);
 
 /// After BCN(0,0) a flow continues at this fraction of the link's rate.
@@ -123,7 +123,7 @@ pub enum SevereMessage {
     BcnMax,
     /// BCN(0,0): stop for a while.
     BcnZero,
-    /// Feedback as ever.
+    /// Normal feedback.
     None,
 }
 
@@ -202,8 +202,8 @@ pub(super) fn check_increase_gain(gain: f64, field: &'static str) -> Result<(), 
     require(gain > 0.0 && gain <= 1.0, field, "be more than 0 and at most 1, the rate of the link")
 }
 
-/// `F_b`: what a queue makes of its length and its growth, in bytes. A queue of an output here; with E2CM also that of
-/// a flow.
+/// `F_b`: the feedback of a queue from its length and its growth, in bytes. A queue of an output here; with E2CM also
+/// that of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QueueFeedback {
     /// `Q_eq`.
@@ -222,7 +222,7 @@ impl QueueFeedback {
         (self.set_point_bytes - queue_bytes).clamp(-self.set_point_bytes, self.set_point_bytes)
     }
 
-    /// What the queue grew, limited to twice the set-point either way.
+    /// The growth of the queue, limited to twice the set-point either way.
     pub fn delta(&self, growth_bytes: f64) -> f64 {
         growth_bytes.clamp(-2.0 * self.set_point_bytes, 2.0 * self.set_point_bytes)
     }
@@ -237,12 +237,12 @@ impl QueueFeedback {
     }
 }
 
-/// What a byte of feedback does to a rate.
+/// The effect of a byte of feedback on a rate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gains {
     /// `G_d`: the part of the rate that it takes off.
     pub decrease: f64,
-    /// `G_i R_unit`: what it adds, in bits per second.
+    /// `G_i R_unit`: its increment, in bits per second.
     pub increase_bps: f64,
 }
 
@@ -269,7 +269,7 @@ pub(crate) struct EcmCongestionPoint {
 }
 
 impl CongestionPoint for EcmCongestionPoint {
-    /// Of the frames that [`EcmConfig::sampling`] takes.
+    /// Handles the frames that [`EcmConfig::sampling`] selects.
     fn arrived(&mut self, frame: Arrival, _context: &mut Context<'_>) -> Verdict {
         let queue_bytes = frame.queue_bytes;
         let offset = self.feedback.offset(queue_bytes as f64);

@@ -4,13 +4,13 @@
 //! For each flow a source sends a *rate discovery* frame along with the data, once a period, which carries the rate of
 //! its link. Every switch lowers that number to the advertised rate of the port through which the frame leaves. The
 //! destination returns the frame, and the source sends the flow at the rate in it. All flows are limited at all times,
-//! from the first frame on. A port has one advertised rate r, and corrects it every interval T by the measured load:
-//! with A bytes arrived and a queue q, `r <- r / rho`, `rho = (8 A / T) / (f(q) C)`, where the queue-control function f
-//! is 1 at the set-point and falls as the queue grows. All flows that a port limits get the same rate, and share what
-//! the others leave: max-min fairness. Rates settle within a small number of intervals; until then, flows together may
-//! send several times the capacity of the port.
+//! from the first frame on. A port has one advertised rate r, and corrects it every interval T by the measured load.
+//! With A bytes arrived and a queue q, `r <- r / rho`, `rho = (8 A / T) / (f(q) C)`. The queue-control function f is 1
+//! at the set-point and falls as the queue grows. All flows that a port limits get the same rate, and share what the
+//! others leave: max-min fairness. Rates settle within a small number of intervals; until then, flows together may send
+//! several times the capacity of the port.
 //!
-//! With `severe_congestion` it is E-FECN: a port with a longer queue also tells the source of each arriving frame to
+//! With `severe_congestion` it is E-FECN: a port with a longer queue also signals the source of each arriving frame to
 //! fall to the minimum rate until the next rate discovery has returned.
 //!
 //! # When to use it
@@ -34,25 +34,25 @@
 //!
 //! # Where we differ
 //! - Equations and the authors' constants are from secondary sources: we could not check the text of the papers.
-//! - Three defaults are not the authors': T = 0.1 ms instead of 1 ms, b = 1.1 instead of 1.002, and an advertised rate
-//!   that grows by at most half in an interval, where theirs has no limit. They are the best of seven settings that
-//!   were tried on the very scenarios of the slides, baseline and parking lot, in an earlier prototype. With the
-//!   authors' settings, the queue of the first overload there was five times as long and took 100 ms and more to drain.
-//!   To use theirs: `interval = "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long
-//!   interval and the large b do not work together: see `set_point`.
-//! - b = 1.1 has a price. Where flows pass two busy ports whose fair shares differ, the two loops may keep each other
-//!   swinging: in the chain of this file's tests, rates swing by a quarter around their fair values, and their means
+//! - Three defaults are not the authors': T = 0.1 ms instead of 1 ms, b = 1.1 instead of 1.002, and a limit to the
+//!   growth of an advertised rate, by half in an interval. They are the best of seven settings that were tried on the
+//!   scenarios of the slides, baseline and parking lot, in an earlier prototype. With the authors' settings, the queue
+//!   of the first overload there was five times as long and took 100 ms and more to drain. To use theirs: `interval =
+//!   "1 ms"`, `queue_control.hyperbolic.steepness = 1.002`, `increase_limit = 1e9`. The long interval and the large b
+//!   do not work together: see `set_point`.
+//! - b = 1.1 has a price. If flows pass two busy ports whose fair shares differ, the two loops may keep each other
+//!   swinging. In the chain of this file's tests, rates swing by a quarter around their fair values, and their means
 //!   are off by up to 3 %. With b = 1.02 they settle, but a long queue drains more slowly.
 //! - The set-point is ours: 75 KB, that of ECM in the slides, so that queues can be compared.
-//! - By default T is the time in which a link carries 125 KB, so that the loop has the same gain on links of any rate
-//!   and rate discovery takes the same part of them, 0.05 % a flow. With 0.1 ms on a link of 53 Mb/s, the probes of ten
+//! - By default T is the time in which a link carries 125 KB. The loop thus has the same gain on links of any rate, and
+//!   rate discovery takes the same part of them, 0.05 % a flow. With 0.1 ms on a link of 53 Mb/s, the probes of ten
 //!   flows would fill it.
 //! - The intervals of all ports start at time 0. The phase of a port's interval at which flows start moves the peak of
-//!   the first overload: in the slides' first scenario the highest 1-ms mean of the queue is 192 KB when they start
-//!   with an interval, as they do there, and 213 KB when they start halfway (means of ten seeds); without a limit to
-//!   the increase it is 215 KB.
-//! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE does not
-//!   know: it advertises as if it carried everything.
+//!   the first overload. In the slides' first scenario flows start with an interval, and the highest 1-ms mean of the
+//!   queue is 192 KB. It is 213 KB if they start halfway (means of ten seeds), and 215 KB without a limit to the
+//!   increase.
+//! - C is what the port carries now, so that a port made slower advertises less. A port held back by PAUSE advertises
+//!   as if it carried everything.
 //! - The second rate discovery of a flow follows the first after a random part of the period, the others after whole
 //!   periods. Sources whose periods are in step would all act on the same advertised rate just before its correction,
 //!   and so correct twice for the same overload.
@@ -100,8 +100,8 @@ pub struct FecnConfig {
     /// Maximum growth of the advertised rate in an interval, as a factor. Default: 1.5 (tried; the authors' law has no
     /// limit).
     pub increase_limit: f64,
-    /// Q_sc: queue length above which the sources of arriving frames are told to fall to the minimum rate (E-FECN).
-    /// Default: never (FECN).
+    /// Q_sc: queue length above which the sources of arriving frames must fall to the minimum rate (E-FECN). Default:
+    /// never (FECN).
     pub severe_congestion: Option<Bytes>,
 }
 

@@ -14,10 +14,10 @@ const FRAME_BYTES: u32 = 1500;
 /// From the queue to a source, and to the destination and back to it.
 const FEEDBACK_DELAY: Span = Span::from_microseconds(3);
 
-/// What happened in the second half of a run.
+/// The results of the second half of a run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// Of the queue as arriving frames met it.
+    /// Mean queue that arriving frames met.
     pub mean_queue_bytes: f64,
     /// Of the output's rate, in use.
     pub utilization: f64,
@@ -25,9 +25,8 @@ pub(crate) struct Outcome {
     pub rates_bps: Vec<f64>,
 }
 
-/// Runs this many greedy sources with frames of 1500 B at one output, all of the same rate. There are no links: what is
-/// sent is in the queue at once, and what is told takes 3 us. A probe is no frame of its own: it goes with the one
-/// before it.
+/// Runs this many greedy sources with frames of 1500 B at one output, all of the same rate. There are no links: frames
+/// reach the queue at once, and messages take 3 us. A probe is no frame of its own: it goes with the one before it.
 pub(crate) fn run(scheme: &CongestionManagement, line: Rate, sources: usize, duration: Span) -> Outcome {
     let frame_time = line.transmission_time(u64::from(FRAME_BYTES));
     let mut dice = rng(11);

@@ -1,12 +1,12 @@
-//! QCN, quantised congestion notification: switches say how congested they are, sources recover by themselves.
+//! QCN, quantised congestion notification: switches signal their congestion, sources recover by themselves.
 //!
 //! # What it does
-//! An output queue takes samples, some hundred frames apart at rest and some ten frames apart when it is congested. At
-//! each sample it computes how far it is above its set-point and how fast it grows. If the weighted sum of both is
+//! An output queue takes samples, about a hundred frames apart at rest and about ten frames apart when it is congested.
+//! At each sample it computes how far it is above its set-point and how fast it grows. If the weighted sum of both is
 //! positive, it is sent, in six bits, to the source of the current frame; there is no positive feedback. The source
-//! cuts the rate of the flow in proportion, at most by half, and then recovers it without further feedback: first in
-//! steps that halve the loss, then slowly, then faster and faster, paced by a byte counter and a timer. Queues thus
-//! need little control traffic, and sources need no association with queues; in return the shares of the flows are
+//! cuts the rate of the flow in proportion, at most by half, and then recovers it without further feedback. It recovers
+//! first in steps that halve the loss, then slowly, then faster and faster, paced by a byte counter and a timer. Queues
+//! thus need little control traffic, and sources need no association with queues; in return the shares of the flows are
 //! equal only in the long run.
 //!
 //! # When to use it
@@ -194,14 +194,14 @@ impl QcnConfig {
     }
 }
 
-/// The congestion point: when it samples, and what it says.
+/// The congestion point: its sampling and its messages.
 #[derive(Clone, Debug)]
 struct QcnCongestionPoint {
     config: QcnConfig,
     id: CongestionPointId,
     /// `q_old`: the queue at the last sample.
     last_queue_bytes: i64,
-    /// What may still join the queue before the next sample.
+    /// Bytes left until the next sample.
     bytes_left: u64,
     /// The feedback of the last sample, sent or not.
     feedback: u8,
@@ -262,7 +262,7 @@ impl CongestionPoint for QcnCongestionPoint {
     }
 }
 
-/// What a message has room for.
+/// The capacity of a message.
 fn saturated(bytes: i64) -> i32 {
     bytes.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
 }
@@ -323,7 +323,7 @@ mod tests {
     const LINE: Rate = Rate::megabits(10_000);
     const ID: CongestionPointId = CongestionPointId(3);
 
-    /// What comes of frames that meet these queues, each due to be sampled by its bytes.
+    /// The samples of frames that meet these queues, each sampled by its bytes.
     fn samples(config: &QcnConfig, queues: &[u64]) -> Vec<(Verdict, u64)> {
         let mut point = QcnCongestionPoint::new(config, ID);
         let mut dice = rng(1);

@@ -74,7 +74,7 @@ impl IncreaseRules {
         }
     }
 
-    /// The stage above which both have to be for hyper-active increase; its steps are counted from here.
+    /// The stage that both must exceed for hyper-active increase; its steps are counted from here.
     fn last_active(&self) -> u32 {
         match self.stages {
             Stages::PseudoCode | Stages::Dcqcn => self.threshold,
@@ -86,7 +86,7 @@ impl IncreaseRules {
         byte_stage.max(time_stage) <= self.last_recovering()
     }
 
-    /// What is added to the target at these stages.
+    /// The increment of the target at these stages.
     fn increment_bps(&self, byte_stage: u32, time_stage: u32) -> f64 {
         let beyond = byte_stage.min(time_stage).saturating_sub(self.last_active());
         if beyond > 0 {
@@ -130,7 +130,7 @@ pub(crate) struct RateIncrease {
     target_bps: f64,
     byte_stage: u32,
     time_stage: u32,
-    /// What may still be sent in this cycle of the byte counter.
+    /// The bytes left in this cycle of the byte counter.
     bytes_left: u64,
     /// The end of the timer's cycle; [`Time::NEVER`] while there is no limit.
     timer_at: Time,
@@ -240,7 +240,7 @@ impl RateIncrease {
     }
 }
 
-/// What a message does to the rate: where the schemes of the family differ.
+/// The effect of a message on the rate, in which the schemes of the family differ.
 pub(crate) trait Answer: Send {
     /// A message about the flow has come.
     fn receive(&mut self, message: &Message, rate: &mut RateIncrease, now: Time);

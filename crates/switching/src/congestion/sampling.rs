@@ -68,8 +68,8 @@ pub(super) struct Dice {
     /// The probability in units of 2^-53, rounded up: a draw of 53 bits is less than that or than the probability
     /// itself in the same cases.
     threshold: u64,
-    /// What the next throws say, from the lowest bit on, and how many are left. They are drawn together: to ask for
-    /// one costs more than to make it.
+    /// The next draws, from the lowest bit on, and the number left. They are drawn together: to ask for one costs more
+    /// than to make it.
     says_yes: u32,
     left: u32,
 }
@@ -127,13 +127,13 @@ enum Rule {
     Every,
     Probability {
         dice: Dice,
-        /// What the dice have said already: behind the unsampled frames comes a sample.
+        /// The draws so far: the unsampled frames are followed by a sample.
         then_one_is: bool,
     },
     Interval {
         mean_bytes: f64,
         jitter: f64,
-        /// What has to come until the next sample.
+        /// The frames or bytes left until the next sample.
         left_bytes: f64,
     },
 }

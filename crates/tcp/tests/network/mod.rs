@@ -7,7 +7,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use forebay_tcp::{Ack, AckOut, EcnFloor, Receiver, Segment, SegmentOut, Sender, Span, TcpConfig, Time};
 use forebay_units::Rate;
 
-/// What becomes of a segment on its way.
+/// The fate of a segment on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Pass,
@@ -23,7 +23,7 @@ enum Event {
     Ack(Ack),
 }
 
-/// What happens to the n-th of something.
+/// The fate of the n-th of something.
 pub type Script<T, Outcome> = Box<dyn FnMut(usize, &T) -> Outcome>;
 
 /// The path: everything but the two ends.
@@ -75,7 +75,7 @@ impl Path {
     }
 }
 
-/// What the sender emitted, and when.
+/// The segments that the sender emitted, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at: Time,
@@ -103,7 +103,7 @@ pub struct Network {
     departures: VecDeque<Time>,
 }
 
-/// What a call to the sender or receiver emitted.
+/// The segments that a call to the sender or receiver emitted.
 #[derive(Default)]
 pub struct Emitted {
     segments: Vec<Segment>,

@@ -1,4 +1,4 @@
-//! What does not cap the window.
+//! Events that do not cap the window.
 
 use forebay_tcp::TcpConfig;
 

@@ -1,8 +1,8 @@
-//! Feeds a sender what a table says, and compares what leaves it.
+//! Feeds a sender the input of a table, and compares its output.
 //!
 //! Times are in milliseconds after the handshake, positions in segments after the first byte of data: `new(0, 10)` is
-//! the first ten segments, `again(0, 1)` the first of them sent a second time. As packetdrill does, the driver compares
-//! only what a row states: what left since the last row that spoke of it, the window and the threshold.
+//! the first ten segments, `again(0, 1)` the first of them sent a second time. Like packetdrill, the driver compares
+//! only the values in a row: the segments since the last row that lists them, the window and the threshold.
 
 use core::fmt;
 use core::mem::take;
@@ -15,7 +15,7 @@ use crate::why::Why;
 pub struct Script {
     /// Its path in packetdrill's `gtests/net/tcp`, without the extension; a name of our own under `rules/`.
     pub path: &'static str,
-    /// What it shows.
+    /// Its subject.
     pub about: &'static str,
     pub config: TcpConfig,
     /// How long the handshake takes: the first round-trip sample.
@@ -23,7 +23,7 @@ pub struct Script {
     pub rows: Vec<Row>,
 }
 
-/// What happens.
+/// The event.
 #[derive(Clone, Copy, Debug, Default)]
 enum Event {
     #[default]
@@ -36,7 +36,7 @@ enum Event {
     Timer(f64),
 }
 
-/// What happens at a time, and what Linux does then.
+/// An event at a time, and Linux's response.
 #[derive(Clone, Default)]
 pub struct Row {
     at: f64,
@@ -45,7 +45,7 @@ pub struct Row {
     ours: Option<(Why, Expected)>,
 }
 
-/// What a row states; what is `None` is left open.
+/// The values of a row; `None` leaves a value open.
 #[derive(Clone, Default)]
 pub struct Expected {
     sends: Option<Sends>,
@@ -55,7 +55,7 @@ pub struct Expected {
     ect: Option<bool>,
 }
 
-/// What leaves, the whole of it or its beginning.
+/// The segments sent, all or the first of them.
 #[derive(Clone, Debug)]
 enum Sends {
     All(Vec<Sent>),
@@ -139,19 +139,19 @@ impl Row {
         self
     }
 
-    /// What leaves.
+    /// The segments sent.
     pub fn sends(mut self, sent: &[Sent]) -> Self {
         self.linux = self.linux.sends(sent);
         self
     }
 
-    /// What leaves first; the script does not say what follows.
+    /// The first segments sent; the script leaves the rest open.
     pub fn first(mut self, sent: &[Sent]) -> Self {
         self.linux.sends = Some(Sends::First(sent.to_vec()));
         self
     }
 
-    /// What leaves is ECN-capable.
+    /// The segments sent are ECN-capable.
     pub fn ect(mut self) -> Self {
         self.linux.ect = Some(true);
         self
@@ -175,14 +175,14 @@ impl Row {
         self
     }
 
-    /// What our sender does instead, which has to differ in all that is stated.
+    /// Our sender's behaviour instead, which must differ in all listed values.
     pub fn but(mut self, why: Why, ours: Expected) -> Self {
         self.ours = Some((why, ours));
         self
     }
 }
 
-/// What our sender does instead of Linux: begins a statement for [`Row::but`].
+/// Our sender's behaviour instead of Linux's: begins a statement for [`Row::but`].
 pub fn ours() -> Expected {
     Expected::default()
 }
@@ -211,11 +211,11 @@ fn thousandths(segments: impl Into<f64>) -> u64 {
 /// How far off a timer may be: packetdrill's tolerance on a slow machine.
 const TOLERANCE_MS: f64 = 4.0;
 
-/// What a script came to.
+/// The result of a script.
 pub struct Outcome {
-    /// What is neither Linux's nor what the table says of us.
+    /// Values that are neither Linux's nor the table's for us.
     pub failures: Vec<String>,
-    /// Where we differ as the table says.
+    /// Differences that the table lists.
     pub differences: Vec<Why>,
 }
 
@@ -235,7 +235,7 @@ impl Outcome {
 }
 
 impl Script {
-    /// Whether the table says of a row that our sender does something else.
+    /// Whether the table lists a different behaviour of our sender for a row.
     pub fn differs(&self) -> bool {
         self.rows.iter().any(|row| row.ours.is_some())
     }
@@ -246,12 +246,12 @@ struct Run {
     sender: Sender,
     segment: f64,
     established: Time,
-    /// What left since the last row that spoke of it.
+    /// The segments sent since the last row that lists them.
     sent: Vec<Sent>,
     ect: bool,
 }
 
-/// What one call to the sender emitted.
+/// The segments that one call to the sender emitted.
 #[derive(Default)]
 struct Emitted(Vec<Segment>);
 
@@ -317,7 +317,7 @@ impl Run {
         }
     }
 
-    /// Lets timers expire before `end`, until one sends something where `only_one` says so; returns when that was.
+    /// Lets timers expire before `end`, until one sends something if `only_one` is set; returns that time.
     fn run_timers(&mut self, end: Time, only_one: bool) -> Option<Time> {
         while self.sender.deadline() < end {
             let now = self.sender.deadline();

@@ -1,4 +1,4 @@
-//! What counts as a loss.
+//! Conditions for a loss.
 
 use crate::driver::{FIN, Script, again, at, new, timer};
 use crate::{linux, linux_1460, without_sack};

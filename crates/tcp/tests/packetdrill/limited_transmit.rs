@@ -23,7 +23,7 @@ pub fn scripts() -> Vec<Script> {
     ]
 }
 
-/// `differs` is told what our sender may do instead where Linux does not count twice.
+/// `differs` gets our sender's behaviour where Linux does not count twice.
 fn rows(first: Row, second: Row, differs: fn(Row, &[Sent]) -> Row) -> Vec<Row> {
     vec![
         at(0).write(15).sends(&[new(0, 10)]),

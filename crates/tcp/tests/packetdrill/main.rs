@@ -1,4 +1,4 @@
-//! What Linux does, as packetdrill's scripts state it, against our sender.
+//! Linux's behaviour according to packetdrill's scripts, against our sender.
 //!
 //! packetdrill (google/packetdrill, `gtests/net/tcp`) tests a Linux kernel with scripts: at this time this ACK arrives,
 //! then the kernel sends that, and its window is so and so large. Each table here holds the facts of one script, for

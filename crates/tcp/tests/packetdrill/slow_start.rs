@@ -104,7 +104,7 @@ fn after_idle() -> Script {
     }
 }
 
-/// What an application writes once is acknowledged by two segments at a time.
+/// Data that an application writes once is acknowledged by two segments at a time.
 fn written_once(segments: i32, windows: [u64; 5]) -> Vec<Row> {
     let mut rows = vec![at(0).write(segments).sends(&[new(0, segments)]).window(10)];
     let acks = (1..).zip(windows).map(|(ack, window)| at(100 + 5 * ack).ack((2 * ack).min(segments)).window(window));

@@ -1,7 +1,7 @@
 //! Giving the window back, and not giving it back. These tables are derived from Linux's rules rather than taken from a
-//! script: `tcp_init_undo` starts a count with the retransmissions in flight, a repeating probe included; each
-//! retransmission adds one, each D-SACK of a retransmission takes one away, and at zero the window is what it was. A
-//! mark forbids that (`prior_ssthresh`), and the reduction for a mark ends the count (`undo_marker`).
+//! script. `tcp_init_undo` starts a count with the retransmissions in flight, a repeating probe included. Each
+//! retransmission adds one, each D-SACK of a retransmission subtracts one, and at zero the window is restored. A mark
+//! forbids that (`prior_ssthresh`), and the reduction for a mark ends the count (`undo_marker`).
 
 use forebay_tcp::TcpConfig;
 

@@ -11,7 +11,7 @@ const T_95: f64 = 2.093;
 pub struct Estimate {
     /// The mean; NaN if nothing was observed.
     pub mean: f64,
-    /// The true value lies within this of the mean in 95 % of all runs; infinite if too little was observed to say.
+    /// The true value is within this of the mean in 95 % of all runs; infinite with too few observations.
     pub half_width: f64,
 }
 

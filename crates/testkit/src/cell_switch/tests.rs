@@ -1,4 +1,4 @@
-//! The slotted switch: its books, its limits, what it refuses. What it shows of theory is in `tests/theory.rs` of the
+//! The slotted switch: its books, its limits, what it refuses. Comparisons with theory are in `tests/theory.rs` of the
 //! crate `switching`.
 
 use forebay_switching::{HotSpot, IslipConfig, PimConfig};

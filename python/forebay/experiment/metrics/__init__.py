@@ -1,7 +1,7 @@
 """The metrics that an experiment file can name: a short list of functions with parameters, and no expression language.
 
-A metric is evaluated for one variant and one value of the axis (those of its own `variant` and `x`, else those of the
-check, table or figure it stands in) and has one value for each seed. Each kind is a class in a file of its own, which
+A metric is evaluated for one variant and one value of the axis, and has one value for each seed. They are those of its
+own `variant` and `x`, else those of its check, table or figure. Each kind is a class in a file of its own, which
 is imported here and has its place in the table of kinds.
 """
 
@@ -65,7 +65,7 @@ KINDS: dict[str, type[Metric]] = {
         SfbCrossing,
     )
 }
-"""What `kind` can be, in the order in which messages list it."""
+"""The values of `kind`, in the order of messages."""
 
 
 def _tag(value: Any) -> str:

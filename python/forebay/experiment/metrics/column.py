@@ -34,7 +34,7 @@ class ColumnMetric(OutcomeMetric, WithUnit):
     table: Table | Annotated[list[Table], Field(min_length=1)] = "flows"
     """Of several tables the rows of all of them count: `["queues", "adapters"]`, all that PAUSE can stop."""
     name: str | None = None
-    """The row: a flow, queue, link or adapter. A `*` stands for any characters, and takes all rows that match: `out-*`.
+    """The row: a flow, queue, link or adapter. A `*` matches any characters, and takes all rows that match: `out-*`.
     """
     group: str | None = None
     """The rows: all flows of a group."""

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ConstantMetric(Formula):
-    """A number, to stand beside measured ones."""
+    """A number, for comparison with measured ones."""
 
     kind: Literal["constant"]
     value: NumberRef

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class ConvergenceMetric(Phase):
     """How long a series takes, from the start of a phase, to come into a band and stay there (E2CM slides).
 
-    It is averaged over consecutive windows; the value is how long after the start of the phase the first window begins
-    that lies in the band with all later ones of the phase. There is none (NaN) where the last window lies outside.
+    It is averaged over consecutive windows; the value is the time from the start of the phase to the first window that
+    is in the band with all later ones of the phase. There is none (NaN) if the last window is outside.
     """
 
     kind: Literal["convergence"]
@@ -91,7 +91,7 @@ class ConvergenceMetric(Phase):
         return reduced_if_all(np.array(found), self.reduce)
 
     def _settled_from(self, windows: Samples) -> float:
-        """Return the number of the first window that lies in the band with all later ones; NaN if the last does not."""
+        """Return the number of the first window that is in the band with all later ones; NaN if the last does not."""
         low = -math.inf if self.at_least is None else self.at_least
         high = math.inf if self.at_most is None else self.at_most
         if self.within is not None:

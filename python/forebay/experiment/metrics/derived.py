@@ -1,4 +1,4 @@
-"""What metrics of metrics have in common, and how they go along the axis or the variants."""
+"""The base of metrics of metrics, and their iteration over the axis or the variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`fair_share`: what a fair network would give."""
+"""`fair_share`: the share in a fair network."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FairShareMetric(Placed, WithUnit):
     kind: Literal["fair_share"]
     fairness: Fairness = "max_min"
     name: str | None = None
-    """The flow; a `*` in it stands for any characters."""
+    """The flow; a `*` in it matches any characters."""
     group: str | None = None
     """The flows of a group. Without it and `name`: all flows."""
     at_s: float = 0.0

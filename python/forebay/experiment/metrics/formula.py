@@ -1,4 +1,4 @@
-"""What metrics without runs have in common."""
+"""The base of metrics without runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of metric has: the runs it is evaluated over, its unit, and what it refers to."""
+"""The base of all kinds of metrics: the runs it is evaluated over, its unit, and its references."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Parts:
-    """What a metric refers to."""
+    """The references of a metric."""
 
     metrics: list[MetricRef] = field(default_factory=list)
     variants: list[str] = field(default_factory=list)
@@ -64,13 +64,13 @@ class Metric(Strict):
 
     @classmethod
     def name_of_kind(cls) -> str:
-        """Return the value of `kind` that stands for this class in a file."""
+        """Return the value of `kind` for this class in a file."""
         name: str
         (name,) = get_args(cls.model_fields["kind"].annotation)
         return name
 
     def place(self, at: Coordinates) -> Coordinates:
-        """Where it is evaluated if it stands at `at`."""
+        """Return the place of its evaluation if it is at `at`."""
         return at
 
     @abstractmethod

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def matching(names: NDArray[Any], pattern: str) -> NDArray[np.bool]:
-    """Return which names match; `*` stands for any characters."""
+    """Return the matching names; `*` matches any characters."""
     matcher = re.compile(".*".join(map(re.escape, pattern.split("*"))))
     return np.array([matcher.fullmatch(name) is not None for name in names], dtype=bool)

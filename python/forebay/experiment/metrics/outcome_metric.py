@@ -1,4 +1,4 @@
-"""What metrics have in common that have a value in every single run."""
+"""The base of metrics that have a value in every single run."""
 
 from __future__ import annotations
 

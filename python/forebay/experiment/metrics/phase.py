@@ -1,4 +1,4 @@
-"""What metrics have in common that follow a series through a phase of the run."""
+"""The base of metrics that follow a series through a phase of the run."""
 
 from __future__ import annotations
 

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 class RecoveryMetric(OutcomeMetric):
     """How much better flows fare once a gauge lets them go.
 
-    The run is cut into equal windows. Where the gauge of a flow has a mean of at most `at_most` in one window and more
-    in the next, its mean goodput in the second counts above the line and that in the first below it.
+    The run is cut into equal windows. Consider two windows where the gauge of a flow has a mean of at most `at_most` in
+    the first and more in the second. Its mean goodput in the second counts above the line and that in the first below
+    it.
     """
 
     kind: Literal["recovery"]
@@ -36,7 +37,7 @@ class RecoveryMetric(OutcomeMetric):
     window_s: float = Field(gt=0)
     count: int = Field(ge=2)
     settle_s: float = 0.0
-    """What is left out at the start of each window."""
+    """The excluded time at the start of each window."""
 
     def evaluate(self, at: Coordinates, runs: Runs) -> list[Value]:
         """Return the ratio of the means over seeds."""

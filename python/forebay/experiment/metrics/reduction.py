@@ -42,7 +42,7 @@ def reduced_if_all(values: Samples, how: Literal["mean", "median", "min", "max"]
 
 
 def share_within(values: Samples, at_least: float | None, at_most: float | None) -> float:
-    """Return the part of the values (those that are not NaN) that lie in the bounds given; NaN where there is none."""
+    """Return the part of the values (those that are not NaN) within the given bounds; NaN where there is none."""
     values = values[~np.isnan(values)]
     if len(values) == 0:
         return math.nan

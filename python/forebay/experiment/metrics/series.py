@@ -88,7 +88,7 @@ class SeriesMetric(OutcomeMetric, WithUnit):
         return float(times[np.argmax(reached)]) if reached.any() else math.nan
 
     def _in_phases(self, times: Samples) -> NDArray[np.bool]:
-        """Return which times lie in the interval asked for, or one of those that come again."""
+        """Return which times are in the given interval, or in one of its repetitions."""
         inside = np.zeros(len(times), dtype=bool)
         for k in range(self.phases):
             later = k * (self.every_s or 0.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class SpreadMetric(Spanning):
-    """How far the means of a metric lie apart along the axis, or over `variants`: the largest beside the smallest."""
+    """The spread of a metric's means along the axis, or over `variants`: the largest against the smallest."""
 
     kind: Literal["spread"]
     of: MetricRef

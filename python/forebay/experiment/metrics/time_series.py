@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .metric import Samples
 
 Component = Literal["queue", "flow", "link", "queue_flow"]
-"""What a series is of."""
+"""The subject of a series."""
 
 
 def check_component(name: str | None, group: str | None) -> None:
@@ -51,7 +51,7 @@ def series_of(outcome: Outcome, of: Component, quantity: str, *, name: str | Non
 
 
 def window_mean(series: Series, from_s: float, until_s: float) -> float:
-    """Return the mean of the values whose intervals lie in [from, until); NaN where there is none."""
+    """Return the mean of the values whose intervals are in [from, until); NaN where there is none."""
     # Half an interval of slack keeps rounding of the sampling times from moving a value out of its window.
     slack = 0.5 * series.interval_s
     times = series.times()
@@ -60,7 +60,7 @@ def window_mean(series: Series, from_s: float, until_s: float) -> float:
 
 
 def phase_values(series: Series, from_s: float, until_s: float | None) -> Samples:
-    """Return the values of the intervals that lie in the phase. The time of a value is the end of its interval."""
+    """Return the values of the intervals in the phase. The time of a value is the end of its interval."""
     # Half an interval of slack keeps rounding of the sampling times from moving a value out of its phase.
     slack = 0.5 * series.interval_s
     ends = series.times()

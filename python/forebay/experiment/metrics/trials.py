@@ -27,8 +27,9 @@ def share_of_trials(
 ) -> float:
     """Return the share of trials that end in a hit.
 
-    Every trial draws all its flows anew, with random addresses and ports: the first, a TCP flow, and the others, which
-    are UDP flows. `hit` takes the five-tuples of many trials and a salt for the hash, and says which trials are hits.
+    Every trial draws all its flows again, with random addresses and ports: the first, a TCP flow, and the others, which
+        are UDP flows. `hit` takes the five-tuples of many trials and a salt for the hash, and says which trials are
+        hits.
     """
     dice = np.random.Generator(np.random.PCG64(seed))
     salt = int(dice.integers(0, 2**63))
@@ -59,5 +60,5 @@ def standard_error(probability: float, trials: int) -> float:
 
 
 def shown(show: Shown, share: float, expected: float, trials: int) -> float:
-    """Return the share, or how many standard errors it lies above what a formula expects."""
+    """Return the share, or its excess over the expectation of a formula in standard errors."""
     return share if show == "share" else (share - expected) / standard_error(expected, trials)

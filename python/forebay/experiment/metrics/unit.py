@@ -24,11 +24,11 @@ _SCALE: dict[str, float] = {
     "Mbit": 1e-6,
     "Mibit": 2.0**-20,
 }
-"""What a value in bits/s, seconds, bytes, bits or as a share is multiplied by to be in a unit; 1 by default."""
+"""The factor from bits/s, seconds, bytes, bits or a share to the unit; 1 by default."""
 
 
 class WithUnit(Metric):
-    """A metric whose key `unit` says what its values are in."""
+    """A metric whose key `unit` sets the unit of its values."""
 
     if TYPE_CHECKING:
         # Each kind declares the key itself: messages list keys in the order in which they are declared.
@@ -40,5 +40,5 @@ class WithUnit(Metric):
 
     @property
     def scale(self) -> float:
-        """What a value in bits/s, seconds, bytes, bits or as a share is multiplied by to be in its unit."""
+        """The factor from bits/s, seconds, bytes, bits or a share to its unit."""
         return _SCALE.get(self.unit, 1.0)

@@ -34,7 +34,7 @@ class WindowsMetric(OutcomeMetric, WithUnit):
     step_s: float = Field(gt=0)
     count: int = Field(ge=1)
     settle_s: float = 0.0
-    """What is left out at the start of each window."""
+    """The excluded time at the start of each window."""
     expected_first: float
     """Expected value in the first window, in `unit`."""
     expected_step: float
@@ -56,7 +56,7 @@ class WindowsMetric(OutcomeMetric, WithUnit):
         return float(differences[np.argmax(np.abs(differences))])
 
     def _differences(self, outcome: Outcome) -> Samples:
-        """Of each window the mean less what is expected. Raises MetricError where the run has no such series."""
+        """Return each window's mean less the expected value. Raises MetricError if the run has no such series."""
         series = find_series(outcome, self.of, self.name, self.quantity)
         starts = [self.first_s + k * self.step_s for k in range(self.count)]
         means = [window_mean(series, start_s + self.settle_s, start_s + self.step_s) for start_s in starts]

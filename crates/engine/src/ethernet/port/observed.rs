@@ -1,4 +1,4 @@
-//! What is observed of a switch port.
+//! Observations of a switch port.
 
 use std::collections::BTreeMap;
 

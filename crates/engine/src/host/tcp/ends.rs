@@ -12,7 +12,7 @@ use crate::host::tcp::{Acknowledger, Transmitter};
 use crate::observe::report::Report;
 use crate::packet::Packet;
 
-/// What a [`TcpSource`] sends.
+/// The data of a [`TcpSource`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bulk {
     /// Data without end, until this time; [`Time::NEVER`] for never.
@@ -21,7 +21,7 @@ pub(crate) enum Bulk {
     Bytes(u64),
 }
 
-/// The sending end of a one-way transfer. What every ACK touches comes first ([`TcpSource::HOT_BYTES`]).
+/// The sending end of a one-way transfer. Fields that every ACK touches come first ([`TcpSource::HOT_BYTES`]).
 #[repr(C)]
 pub(crate) struct TcpSource {
     /// When the application acts next.

@@ -23,7 +23,7 @@ const DATA_BYTES: u32 = 1500;
 struct Frame {
     flow: usize,
     hop: usize,
-    /// What it says; `None` for data.
+    /// Its message; `None` for data.
     message: Option<Message>,
 }
 
@@ -47,7 +47,7 @@ struct Flow {
     reaction: Box<dyn ReactionPoint>,
     reflector: Option<Box<dyn Reflector>>,
     limiter: RateLimiter,
-    /// What it would send without a limiter, in bits per second.
+    /// Its demand without a limiter, in bits per second.
     demand_bps: f64,
     delivered_bytes: u64,
 }
@@ -105,7 +105,7 @@ impl Network {
         }
     }
 
-    /// What each flow delivers in the `span` to come, in bits per second.
+    /// The rate that each flow delivers in the next `span`, in bits per second.
     pub fn measure(&mut self, span: Span) -> Vec<f64> {
         self.flows.iter_mut().for_each(|flow| flow.delivered_bytes = 0);
         self.run(span);
@@ -167,7 +167,7 @@ impl Network {
         self.report(frame.flow, answer);
     }
 
-    /// Sends what a destination has to say back through all ports.
+    /// Sends a destination's message back through all ports.
     fn report(&mut self, flow: usize, message: Option<Message>) {
         let Some(mut message) = message else { return };
         for &port in self.flows[flow].route.iter().rev() {
