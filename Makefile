@@ -54,14 +54,16 @@ $(VENV)/.installed: requirements-dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
-$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES) @# The build runs on this machine, so the compiler may
-use all features of this processor. Wheels for others must not. @# pip, which maturin calls, lists on standard output
-all that is there already. RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
-develop --release --locked --quiet > /dev/null RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release
---locked --quiet --package forebay-live --bins install target/release/forebay-live $(BIN)/ @touch $@
+$(VENV)/.built: $(VENV)/.installed pyproject.toml $(RUST_SOURCES)
+	@# The build runs on this machine, so the compiler may use all features of this processor. Wheels for others must not.
+	@# pip, which maturin calls, lists on standard output all that is there already.
+	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet > /dev/null
+	RUSTFLAGS="$${RUSTFLAGS:--C target-cpu=native}" cargo build --release --locked --quiet --package forebay-live --bins
+	install target/release/forebay-live $(BIN)/
+	@touch $@
 
-# What `demo` needs and no more: the packages that it imports, and the extension module, compiled in a profile that is
-# quick to build. Both at a time: one waits for the network, the other for the processor.
+# The packages that `demo` imports, and the extension module in a profile that is quick to build. Both at a time: one
+# waits for the network, the other for the processor.
 DEMO_PACKAGES := annotated-doc annotated-types cycler fonttools kiwisolver matplotlib numpy packaging pillow polars \
 	polars-runtime-32 pydantic pydantic-core pyparsing python-dateutil rich scipy shellingham tomli-w typer \
 	typing-extensions typing-inspection

@@ -294,7 +294,7 @@ def override_texts(overrides: Mapping[str, object]) -> tuple[tuple[str, str], ..
 
 
 def toml_value(value: Any) -> str:
-    """Return a value as it stands on the right of `=`: on one line, which `tomli_w` does not offer."""
+    """Return a value as on the right of `=`: on one line, which `tomli_w` does not offer."""
     match value:
         case bool():
             return "true" if value else "false"

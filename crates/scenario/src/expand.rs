@@ -163,7 +163,7 @@ fn directions(flows: &mut Node, has_switch: bool, path: &Path) -> Result<(), Inv
     Ok(())
 }
 
-/// A group that sends backward; where it says between which hosts, it sends forward from its destinations.
+/// A backward group. With `from` and `to`, it becomes a forward group from its destinations.
 fn turned(mut group: Node) -> Node {
     if let (Some(from), Some(to)) = (group.remove("from"), group.remove("to")) {
         group.set("from", to);

@@ -77,7 +77,7 @@ impl Scenario {
         &self.name
     }
 
-    /// What it says, with its abbreviations written out.
+    /// Its content, with its abbreviations written out.
     #[must_use]
     pub fn spec(&self) -> &ScenarioSpec {
         &self.spec

@@ -198,7 +198,7 @@ fn refusals_show_the_place_in_the_file() {
         "test.toml:4:106: a node that forwards has a count"
     );
     assert_eq!(message("to = \"r\"", "to = \"client\""), "test.toml:6:33: both ends of a link have a count");
-    // The second of three links that one line stands for.
+    // One of three links that one line describes.
     assert_eq!(message("100 Mbps", "0 Mbps"), "test.toml:6:45: `rate`: a rate must be more than zero");
     assert_eq!(message("from = \"client\"\n", "from = \"clint\"\n"), "test.toml:12:12: there is no host `clint`");
     let ethernet = ETHERNET.replace("to = \"sink\"", "to = \"others\"\ndirection = \"both\"");

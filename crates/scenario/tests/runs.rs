@@ -152,7 +152,7 @@ fn a_flow_that_is_to_stop_before_it_starts_sends_nothing() {
     }
 }
 
-/// Two leaves and two spines: the model uses one spine, and a run says so.
+/// Two leaves and two spines: the model uses one spine, and a run warns of it.
 #[test]
 fn a_run_over_one_of_two_spines_warns_and_has_the_capacity_of_one() {
     let link = |from: &str, to: &str| {

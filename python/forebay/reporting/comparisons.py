@@ -118,7 +118,7 @@ def _charts(comparison: Comparison, columns: Sequence[Column]) -> list[Rows]:
         *(_marks(it, _axis_label(of[it]), names, of[it]) for it in ("Mean delay", "Jitter") if it in of),
         _bars(
             "Mean utilization of all ports" if several else "Link used",
-            "Of the time (%)",
+            "Share of the time (%)",
             names,
             of[link_section(several_queues=several)][0],
         ),

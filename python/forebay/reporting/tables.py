@@ -21,7 +21,7 @@ def table_of(
     keys: Sequence[str] = (),
     titles: Callable[[str], str] = title,
 ) -> Table:
-    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go beside their metric's.
+    """All columns of a frame; quantities get a unit of fitting size, `…_ci95` columns go next to their metric's.
 
     Columns of `group.metric` appear below the name of the group. `keys` are shown as they are, others by `titles`.
     """

@@ -179,7 +179,7 @@ fn uplink<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Option<Cow<'a, Li
     }
 }
 
-/// What waits in buffers, and the windows on their way, which may wait in them.
+/// The data in buffers, and the windows in flight, which may wait in them.
 fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     let Some(shared) = shared(spec) else { return (0.0, 0.0) };
     let flows: f64 = spec.flows.iter().map(|group| f64::from(group.flows())).sum();
