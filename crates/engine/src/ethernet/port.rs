@@ -38,6 +38,8 @@ pub(crate) struct SwitchPort {
     span_is_of_bytes: u32,
     /// Maximum of settled departures. One where a later frame may go first.
     depth: u32,
+    /// Whether a later frame may go first.
+    pub chooses: bool,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,
     pub out: LinkId,
@@ -92,6 +94,7 @@ pub(crate) struct SwitchPortParts {
 impl SwitchPort {
     pub fn new(parts: SwitchPortParts) -> Self {
         let (point, sampler) = parts.point.unzip();
+        let chooses = !parts.queues.is_fifo() || parts.managed.is_some();
         Self {
             free_at: Time::ZERO,
             first_end: Time::NEVER,
@@ -99,7 +102,8 @@ impl SwitchPort {
             service_span: Span::ZERO,
             service_changes_at: Time::ZERO,
             span_is_of_bytes: 0,
-            depth: if parts.queues.is_fifo() && parts.managed.is_none() { Departures::MOST as u32 } else { 1 },
+            depth: if chooses { 1 } else { Departures::MOST as u32 },
+            chooses,
             longest: 0,
             departures: Departures::new(),
             holds_settled: false,

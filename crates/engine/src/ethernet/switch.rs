@@ -5,8 +5,9 @@
 //! by PAUSE. A paused output finishes the current frame and begins no other of the paused classes. Messages to sources
 //! go ahead of data, ignore PAUSE and take no memory. Probes to destinations queue with the data.
 //!
-//! A departure is settled as early as possible, mostly on arrival, so that most frames need no further event. Settled
-//! frames that have not begun are taken back before a control frame and at a PAUSE. Memory is released at once while a
+//! A departure is settled as early as possible, mostly on arrival, so that most frames need no further event. An idle
+//! port that chooses among its frames waits for the last arrival of the instant: no frame of a high class waits for one
+//! of a low class that arrived with it. Settled frames that have not begun are taken back before a control frame and at a PAUSE. Memory is released at once while a
 //! feeder waits for it, otherwise before it is read.
 
 use forebay_qdisc::{Ecn, Span, Time};
@@ -64,6 +65,10 @@ pub(crate) struct EthernetSwitch {
     /// Ports with settled frames that are not on the link yet. None of these begins before `next_begin`.
     holding: Vec<u8>,
     next_begin: Time,
+    /// Ports that choose a frame after the last arrival at `choosing_at`.
+    choosing: Vec<u8>,
+    /// [`Time::NEVER`] without such ports.
+    choosing_at: Time,
     /// Frames in the forwarding delay.
     delayed: Ring<Packet>,
     control: ControlCount,
@@ -86,6 +91,8 @@ impl EthernetSwitch {
             delayed: Ring::default(),
             holding: Vec::new(),
             next_begin: Time::NEVER,
+            choosing: Vec::new(),
+            choosing_at: Time::NEVER,
             upkeep_due: Time::NEVER,
             checkpoints: parts.checkpoints,
             control: ControlCount::default(),

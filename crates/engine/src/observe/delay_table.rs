@@ -38,7 +38,7 @@ impl DelayTable {
                 names.push(name);
                 kinds.push(kind);
                 // No bucket ends after the greatest delay.
-                delays.push((end_ps as f64 * 1e-12).min(of_group.max_s));
+                delays.push((end_ps as f64 / 1e12).min(of_group.max_s));
                 packets.push(count);
             }
         }

@@ -81,8 +81,8 @@ impl EthernetSwitch {
         let (now, is_probe) = (packet.time, row.is_none());
         let Self { ports, memory, sampled, .. } = self;
         let port = &mut ports[output];
-        if port.managed.is_some() {
-            return self.enqueue(packet.word_by_word(), output, now, lanes);
+        if port.chooses {
+            return self.join_choice(packet.word_by_word(), output, now, lanes);
         }
         let start = if port.is_open_and_free(now) {
             port.note_alone(now);
@@ -105,6 +105,21 @@ impl EthernetSwitch {
         if self.has_stopped {
             self.plan(output, now);
         }
+    }
+
+    /// Queues a frame at a port that chooses among its frames.
+    #[inline(never)]
+    fn join_choice(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
+        if self.ports[output].managed.is_some() {
+            self.enqueue(packet, output, now, lanes);
+        } else {
+            let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
+            self.release(output, now);
+            let port = &mut self.ports[output];
+            port.queues.push(class, input, packet);
+            port.note_length(0, now);
+        }
+        self.choose_later(output, now);
     }
 
     /// Queues a frame that cannot be settled yet.

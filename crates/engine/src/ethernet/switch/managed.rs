@@ -15,7 +15,6 @@ impl EthernetSwitch {
         let Self { ports, forwarding, .. } = self;
         ports[output].enqueue(packet, class, now, forwarding);
         self.drop_managed(output, now, lanes);
-        self.look_at(output, now, lanes);
         self.ports[output].note_managed_length(now);
     }
 

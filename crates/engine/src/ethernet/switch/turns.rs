@@ -88,11 +88,34 @@ impl EthernetSwitch {
         }
     }
 
-    /// Runs ports and upkeep up to `end`.
+    /// A port looks for a frame after the last arrival at `now`, unless it is busy.
+    pub(super) fn choose_later(&mut self, number: usize, now: Time) {
+        self.choosing_at = now;
+        if !self.choosing.contains(&(number as u8)) {
+            self.choosing.push(number as u8);
+        }
+    }
+
+    /// The ports choose that waited for the last arrival.
+    #[inline(never)]
+    fn choose(&mut self, lanes: &mut Lanes) {
+        let now = std::mem::replace(&mut self.choosing_at, Time::NEVER);
+        self.choosing.sort_unstable();
+        for place in 0..self.choosing.len() {
+            self.look_at(usize::from(self.choosing[place]), now, lanes);
+        }
+        self.choosing.clear();
+    }
+
+    /// Runs ports and upkeep up to `end`, and choices before it.
     #[inline(never)]
     fn run_ports_until(&mut self, end: Time, lanes: &mut Lanes) {
         loop {
             let next = self.next_action();
+            if self.choosing_at < next.min(end) {
+                self.choose(lanes);
+                continue;
+            }
             if next > end || next == Time::NEVER {
                 return;
             }
@@ -148,19 +171,22 @@ impl Node for EthernetSwitch {
         self.take_turn(until, me, lanes).0
     }
 
-    /// At equal times ports go first, then upkeep, then arrivals.
+    /// At equal times ports go first, then upkeep, then arrivals, then idle ports that choose.
     fn take_turn(&mut self, until: Time, me: NodeId, lanes: &mut Lanes) -> (Time, Time) {
         lanes.close(me, until);
         while lanes.next_arrival(me) < until {
             let packet = lanes.receive(me);
-            if self.next_action() <= packet.time {
+            if self.next_action() <= packet.time || self.choosing_at < packet.time {
                 self.run_ports_until(packet.time, lanes);
             }
             self.check(packet.time);
             self.arrive(packet, lanes);
         }
-        if self.next_action() < until {
+        while self.next_action().min(self.choosing_at) < until {
             self.run_ports_until(just_before(until), lanes);
+            if self.choosing_at < until {
+                self.choose(lanes);
+            }
         }
         if self.next_begin < until {
             self.send_until(until, lanes);
