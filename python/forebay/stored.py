@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import json
+import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -68,11 +69,19 @@ def read_text(path: Path) -> str:
 
 def read_document(path: Path) -> dict[str, Any]:
     """Return the object in a JSON file. Raises one of `UNREADABLE`."""
-    document = json.loads(read_text(path))
+    document = json.loads(read_text(path), parse_float=_finite, parse_constant=_finite)
     if not isinstance(document, dict):
         message = f"{path.name} holds no JSON object"
         raise TypeError(message)
     return document
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        message = f"{text} is not finite"
+        raise ValueError(message)
+    return value
 
 
 def read_frame(path: Path) -> pl.DataFrame:
@@ -152,6 +161,13 @@ def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, str], where: str)
         if not isinstance(value, _KINDS[kind.rstrip("?")]) or isinstance(value, bool):
             message = f"{where}: {name} is no {kind.rstrip('?')}"
             raise TypeError(message)
+
+
+def tables_in(tables: Any, where: str) -> dict[str, dict[str, Any]]:
+    """Return a table of tables. Raises TypeError for anything else."""
+    check_kinds({where: tables}, {where: "table"}, where)
+    check_kinds(tables, dict.fromkeys(tables, "table"), where)
+    return dict(tables)
 
 
 def check_columns(frame: pl.DataFrame, texts: Sequence[str], where: str) -> None:

@@ -18,7 +18,16 @@ from forebay.frames import write_csv
 from forebay.quantity import CI
 from forebay.runs.outcome import Failure
 from forebay.runs.statistics import Estimate, estimate_mean
-from forebay.stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
+from forebay.stored import (
+    UNREADABLE,
+    check_columns,
+    check_kinds,
+    read_document,
+    read_frame,
+    reason_of,
+    tables_in,
+    write_frame,
+)
 
 from .axes import Value
 from .plan import Plan, Point
@@ -195,8 +204,8 @@ class Sweep:
                 toml=facts["toml"],
                 command=facts["command"],
                 left_out=tuple(facts["left_out"]),
-                fitted=facts.get("fitted", {}),
-                several_queues=facts.get("several_queues", False),
+                fitted=tables_in(facts.get("fitted", {}), "fitted"),
+                several_queues=bool(facts.get("several_queues")),
             )
         except FileNotFoundError as error:
             message = f"{path} holds no finished sweep: there is no {error.filename}"
