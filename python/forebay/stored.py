@@ -85,7 +85,7 @@ def read_document(path: Path) -> dict[str, Any]:
 def _finite(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        message = f"{text} is not a number"
+        message = f"{text} is not finite"
         raise ValueError(message)
     return value
 
@@ -170,16 +170,11 @@ def check_kinds(values: Mapping[str, Any], kinds: Mapping[str, str], where: str)
             raise TypeError(message)
 
 
-def fitted_of(document: Mapping[str, Any], where: str) -> dict[str, dict[str, str | float]]:
-    """Return the fitted parameters by label; older versions wrote none. Raises TypeError if they are anything else."""
-    fitted: dict[str, dict[str, str | float]] = document.get("fitted", {})
-    check_kinds({"fitted": fitted}, {"fitted": "table"}, where)
-    for label, parameters in fitted.items():
-        check_kinds({label: parameters}, {label: "table"}, f"{where}: fitted")
-        if not all(isinstance(value, str | int | float) for value in parameters.values()):
-            message = f"{where}: the parameters fitted to {label} are no texts or numbers"
-            raise TypeError(message)
-    return fitted
+def tables_in(tables: Any, where: str) -> dict[str, dict[str, Any]]:
+    """Return a table of tables. Raises TypeError for anything else."""
+    check_kinds({where: tables}, {where: "table"}, where)
+    check_kinds(tables, dict.fromkeys(tables, "table"), where)
+    return dict(tables)
 
 
 def check_columns(frame: pl.DataFrame, texts: Sequence[str], where: str) -> None:

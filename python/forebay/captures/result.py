@@ -15,7 +15,16 @@ from forebay.document import Document, json_text
 from forebay.errors import InputError
 from forebay.folder import RESULT_FILE, staged
 from forebay.result import SERIES_FILE, Series, long_frame, narrowed, read_series
-from forebay.stored import UNREADABLE, check_columns, check_kinds, read_document, read_frame, reason_of, write_frame
+from forebay.stored import (
+    UNREADABLE,
+    check_columns,
+    check_kinds,
+    read_document,
+    read_frame,
+    reason_of,
+    tables_in,
+    write_frame,
+)
 
 if TYPE_CHECKING:
     from .plot import ReplayPlots
@@ -38,7 +47,7 @@ _FACTS = (
 # Results of earlier versions lack these.
 _LATER = {"packets_missed": 0, "packets_unaddressed": 0, "packets_opaque": 0, "command": ""}
 _TABLES = ("queues", "flows")
-_KINDS = {**dict.fromkeys(_FACTS, "number"), "capture": "text", "command": "text", "fitted": "table"}
+_KINDS = {**dict.fromkeys(_FACTS, "number"), "capture": "text", "command": "text"}
 
 
 class Warned(TypedDict):
@@ -206,7 +215,7 @@ class ReplayResult:
             document = {**_LATER, "warnings": [], "fitted": {}, **document}
             kept: dict[str, Any] = {name: document[name] for name in _FACTS}
             kept["warnings"] = tuple(Warned(text=it["text"], remedy=it["remedy"]) for it in document["warnings"])
-            kept["fitted"] = document["fitted"]
+            kept["fitted"] = tables_in(document["fitted"], "fitted")
             check_kinds(kept, _KINDS, RESULT_FILE)
             kept |= {table: read_frame(path / f"{table}.parquet") for table in _TABLES}
             for table in _TABLES:

@@ -21,7 +21,7 @@ from forebay.quantity import CI
 from forebay.runs.measures import GROUP_METRICS, QUEUE_METRICS, Measures
 from forebay.runs.statistics import estimate_mean
 from forebay.simulate import SCENARIO_FILE
-from forebay.stored import UNREADABLE, check_kinds, fitted_of, read_document, reason_of
+from forebay.stored import UNREADABLE, check_kinds, read_document, reason_of, tables_in
 
 if TYPE_CHECKING:
     from forebay.figure import Figure
@@ -37,7 +37,7 @@ _KINDS = {
     "scenario": "text",
     "description": "text?",
     **dict.fromkeys(("warmup_s", "duration_s", "rate_bps"), "number"),
-    "toml": "text",
+    **dict.fromkeys(("toml", "at"), "text"),
     **dict.fromkeys(("queues", "runs"), "list"),
     "left_out": "texts",
 }
@@ -196,7 +196,7 @@ class Comparison:
         path = Path(folder) / f"{STEM}.json"
         try:
             document = read_document(path)
-            check_kinds({"toml": "", **document}, _KINDS, path.name)
+            check_kinds({"toml": "", "at": "", **document}, _KINDS, path.name)
             facts: dict[str, Any] = {"toml": "", **{name: document[name] for name in _FACTS if name in document}}
             table, groups, runs = _frames_of(document)
             return cls(
@@ -206,9 +206,9 @@ class Comparison:
                 runs=runs,
                 parameters={row["queue"]: row["parameters"] for row in document["queues"]},
                 left_out=tuple(document["left_out"]),
-                fitted=fitted_of(document, path.name),
+                fitted=tables_in(document.get("fitted", {}), "fitted"),
                 at=document.get("at", ""),
-                several_queues=document.get("several_queues", False),
+                several_queues=bool(document.get("several_queues")),
             )
         except FileNotFoundError:
             message = f"{folder} holds no comparison: there is no {path}\nhint: `forebay compare --out` writes one"

@@ -307,7 +307,8 @@ def _ends(lines: Sequence[Line]) -> tuple[float, float]:
 
 def _small(values: Values) -> Any:
     """Half the bytes; seven digits are more than a screen shows."""
-    return np.asarray(values, dtype=np.float32)
+    with np.errstate(over="ignore"):
+        return np.asarray(values, dtype=np.float32)
 
 
 def _unit(label: str) -> str:

@@ -22,10 +22,10 @@ from forebay.stored import (
     UNREADABLE,
     check_columns,
     check_kinds,
-    fitted_of,
     read_document,
     read_frame,
     reason_of,
+    tables_in,
     write_frame,
 )
 
@@ -204,8 +204,8 @@ class Sweep:
                 toml=facts["toml"],
                 command=facts["command"],
                 left_out=tuple(facts["left_out"]),
-                fitted=fitted_of(facts, SWEEP_FILE),
-                several_queues=facts.get("several_queues", False),
+                fitted=tables_in(facts.get("fitted", {}), "fitted"),
+                several_queues=bool(facts.get("several_queues")),
             )
         except FileNotFoundError as error:
             message = f"{path} holds no finished sweep: there is no {error.filename}"
