@@ -135,7 +135,7 @@ pub struct RunResult {
     pub warnings: Vec<Warning>,
     /// Speed and memory.
     pub engine: EngineStats,
-    /// A hash of the tables and the values of the series, without `delays`, `state_bytes`, `jitter_s`, and the series of
-    /// PAUSE and memory.
+    /// A hash of the tables and the values of the series, without `delays`, `state_bytes`, `jitter_s`, and the series
+    /// of PAUSE and memory.
     pub digest: String,
 }
