@@ -9,14 +9,14 @@ use forebay_units::QueueSize;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    // What was read is told apart from what was wrong: an error must be printable, and a whole file must replay.
+    // Faults of the file are separate from read data: an error must be printable, and a whole file must replay.
     let read = CaptureReader::new(bytes).and_then(|mut reader| {
         while reader.next_frame()?.is_some() {}
         Ok(reader.packets())
     });
     let (config, rate) = (DropTailConfig { limit: QueueSize::Bytes(3_000) }, Rate::megabits(10));
     let law = DropTail::new(&config, rate, 0).expect("the configuration is within its bounds");
-    // What goes in comes out as captures, whose packets are those of the books. A record has no bytes to write.
+    // The input comes out as captures, whose packets are those of the counters. A record has no bytes to write.
     let written = CaptureReader::new(bytes).is_ok_and(|reader| !reader.is_record());
     let (mut delivered, mut dropped) = (Vec::new(), Vec::new());
     let queue = ReplayedQueue {

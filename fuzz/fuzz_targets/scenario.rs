@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| -> Corpus {
         Ok(scenario) => {
             // Builds the network, and stops before it runs for long.
             let _ = forebay_scenario::run(&scenario, None, None, &mut |_| false);
-            // What is recorded beside the results is a scenario again.
+            // The scenario stored with the results is valid again.
             let recorded = scenario.to_toml();
             assert!(Scenario::load(&recorded, "fuzz.toml", &[]).is_ok(), "does not read back:\n{recorded}");
         }

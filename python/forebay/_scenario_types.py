@@ -1327,7 +1327,7 @@ class Pause(BaseModel):
     """
     allow_loss: bool = False
     """
-    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results say how many.
+    Accept a buffer with too little room above `high` for what arrives before the sender stops, or an output limit: frames may then be lost, and the results count them.
     """
 
 
@@ -4128,7 +4128,7 @@ class TcpConfig(BaseModel):
     """
     ecn_retransmissions: bool = False
     """
-    Whether retransmissions are ECN-capable too and tell the receiver that the window was reduced, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
+    Whether retransmissions are ECN-capable too and signal the reduction to the receiver, as in ns-2 (`SetCWRonRetransmit_`). RFC 3168 (6.1.2, 6.1.5) forbids both: there, the echo continues until new data is sent.
     """
     reduction_base: ReductionBase = "congestion_window"
     """
@@ -4647,7 +4647,7 @@ class Graph(BaseModel):
     """
     congestion_management: CongestionManagement | None = None
     """
-    Ethernet switches only: congestion management, which tells the sources of data to slow down. Default: none.
+    Ethernet switches only: congestion management, which slows down the sources of data. Default: none.
     """
 
 
@@ -4713,7 +4713,7 @@ class Ethernet(BaseModel):
     """
     congestion_management: CongestionManagement | None = None
     """
-    Congestion management, which tells the sources of data to slow down. Default: none.
+    Congestion management, which slows down the sources of data. Default: none.
     """
     switch: Annotated[SharedMemorySwitch, Field(validate_default=True)] = {
         "memory": "300 KB",

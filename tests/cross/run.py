@@ -1,7 +1,7 @@
 """Compares the results of Forebay's builds to the last bit: `make cross`.
 
 The same scenarios run in a debug build, in a release build, in one that uses all that this processor has, and in one
-for another processor (AArch64), which qemu-user executes. Equal digests mean equal results. `RUNS` says what runs:
+for another processor (AArch64), which qemu-user executes. Equal digests mean equal results. `RUNS` lists the runs:
 files of scenarios and experiments, each cut to the length given there; besides, all disciplines, schedulers and schemes
 of congestion management. Needs Rust and, for the other processor, what `OTHER_NEEDS` lists; without it that build is
 skipped.

@@ -1,4 +1,4 @@
-"""What a direction forwards by itself: the example `drain`, started and summed up."""
+"""The speed of a direction alone: the example `drain`, started and summed up."""
 
 import json
 import statistics
@@ -27,7 +27,7 @@ COLUMNS = (
 METHODS = {"messages": "packet sockets without a ring", "af_packet": "packet sockets", "af_xdp": "AF_XDP"}
 KINDS = {"bare": "bare", "none": "no queue", "dbl": "DBL"}
 FAR_ENDS = {"same_core": "same core", "other_core": "other core"}
-# What is compared with what, the ratio that is wanted, and what a table calls it.
+# The two configurations, the goal of their ratio, and its name in a table.
 GOALS: tuple[tuple[str, str, float, str], ...] = (
     ("packet sockets, DBL", "packet sockets, bare", 0.95, "DBL / bare, packet sockets"),
     ("AF_XDP, DBL", "AF_XDP, bare", 0.95, "DBL / bare, AF_XDP"),
@@ -139,7 +139,7 @@ def goals(outcome: Outcome, samples: Samples) -> None:
 
 
 def ratios(outcome: Outcome, samples: Samples) -> None:
-    """All ratios within a round, beside what is wanted."""
+    """All ratios within a round, with their goals."""
     columns = (
         "far end",
         "frames",
@@ -165,7 +165,7 @@ def ratios(outcome: Outcome, samples: Samples) -> None:
 
 
 def filling(outcome: Outcome, samples: list[Sample]) -> None:
-    """What the way into the ring costs, which the drain does not contain."""
+    """The cost of the way into the ring, which the drain does not include."""
     for frame_bytes in dict.fromkeys(sample["bytes"] for sample in samples):
         costs = []
         for method, name in METHODS.items():

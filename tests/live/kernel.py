@@ -5,7 +5,7 @@ import subprocess
 
 from tests.live.lab import Lab
 
-# Framing that counts beside each frame, as in forebay-live: preamble, frame check sequence and gap.
+# Framing counted in addition to each frame, as in forebay-live: preamble, frame check sequence and gap.
 OVERHEAD_BYTES = 24
 
 NO_FIREWALL = "net.bridge.bridge-nf-call-iptables=0"

@@ -46,7 +46,7 @@ class SkippedError(Exception):
 
 @dataclass(frozen=True)
 class Counters:
-    """What the kernel has counted at an interface."""
+    """The counters of the kernel at an interface."""
 
     rx_packets: int
     rx_bytes: int
@@ -184,7 +184,7 @@ class Lab:
         return self.start(place, sys.executable, "-m", "tests.live.workers", name, json.dumps(settings))
 
     def counters(self, place: Place, interface: str) -> Counters:
-        """What the kernel has counted at an interface."""
+        """The counters of the kernel at an interface."""
         [link] = json.loads(self.ip(place, "-s", "-j", "link", "show", "dev", interface))
         received, sent = link["stats64"]["rx"], link["stats64"]["tx"]
         return Counters(
@@ -222,7 +222,7 @@ class Lab:
 
 
 def answer(worker: subprocess.Popen[str], patience_s: float) -> dict[str, Any]:
-    """What a worker prints at its end."""
+    """The output of a worker at its end."""
     try:
         output, _ = worker.communicate(timeout=patience_s)
     except subprocess.TimeoutExpired as error:

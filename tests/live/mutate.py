@@ -89,7 +89,7 @@ def ipv6(rng: random.Random) -> bytes:
 
 
 def noise(rng: random.Random) -> bytes:
-    """Random bytes, addressed to nobody."""
+    """Random bytes, without an addressee."""
     return NOBODY + SENDER + rng.randbytes(rng.randint(2, 1400))
 
 

@@ -1,4 +1,4 @@
-"""What a part hands back: tables, numbers and the claims that were checked."""
+"""The result of a part: tables, numbers and the checked claims."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,11 +11,11 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     quick: bool
     seed: int
-    # Of counts and rounds; the tests of a change use less than one.
+    # Factor on counts and rounds; the tests of a change use less than one.
     scale: float = 1
 
     @property
@@ -30,7 +30,7 @@ class Options:
 
 @dataclass
 class Claim:
-    """Something that has to hold."""
+    """A condition that must hold."""
 
     text: str
     holds: bool

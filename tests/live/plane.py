@@ -80,7 +80,7 @@ class Plane:
         raise LabError(f"forebay-live does not answer: {self.messages()}")
 
     def messages(self) -> str:
-        """What it has written to standard error."""
+        """Its output on standard error."""
         return self.log.read_text()[-2000:].strip()
 
     def kill(self) -> None:
@@ -117,14 +117,14 @@ class Plane:
         self.ask({"command": "set", "direction": "outbound", "settings": settings})
 
     def stats(self, way: str = "outbound") -> Table:
-        """What a direction tells of itself."""
+        """The state of a direction."""
         for found in self.ask({"command": "stats"})["directions"]:
             if found["direction"] == way:
                 return dict(found)
         raise LabError(f"forebay-live has no direction {way}")
 
     def drained(self, way: str = "outbound", patience_s: float = 20) -> Table:
-        """What a direction tells of itself, once it holds nothing any more."""
+        """The state of a direction, once it holds nothing any more."""
         until = time.monotonic() + patience_s
         while time.monotonic() < until:
             found = self.stats(way)

@@ -48,7 +48,7 @@ def save(outcome: Outcome, short: bool) -> None:
 
 
 def block(what: str, part: dict[str, Any] | None, name: str) -> str:
-    """What stands at a place of the template."""
+    """The text for a place of the template."""
     if part is None:
         return f"*Not measured yet: `make live-test PARTS={name}`.*"
     outcome, where = Outcome.read(part), part["machine"]
@@ -67,7 +67,7 @@ def block(what: str, part: dict[str, Any] | None, name: str) -> str:
 
 
 def write() -> Path:
-    """Write the page anew from the results file."""
+    """Write the page from the results file."""
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     text = TEMPLATE.read_text()
     page = PLACE.sub(lambda place: block(place.group(1), results.get(place.group(2)), place.group(2)), text)

@@ -12,7 +12,7 @@ WIRE_BYTES = 1514 + FRAMING_BYTES
 
 
 def scenario(queue: dict[str, Any], rtt_s: float, times: Times, flood: bool = True) -> fb.Scenario:
-    """What the namespaces have: the same rates, lengths and times."""
+    """The network of the namespaces: the same rates, lengths and times."""
     half = f"{rtt_s / 2 * 1e6:.0f} us"
     headers = f"{TCP_HEADERS_BYTES + FRAMING_BYTES} B"
     tcp = {"preset": "linux", "segment": f"{WIRE_BYTES} B", "header": headers, "ack_size": headers}

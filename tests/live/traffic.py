@@ -35,7 +35,7 @@ QUICK = Times(flood_s=1, warm_s=2, end_s=7)
 
 @dataclass
 class Measured:
-    """What one queue did to the flows."""
+    """The effect of one queue on the flows."""
 
     queue: str
     where: Where

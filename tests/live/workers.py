@@ -118,7 +118,7 @@ def udp_send(settings: Settings) -> Settings:
         if due_s > now:
             time.sleep(due_s - now)
             continue
-        # The receiver ends at the same moment as we do, and its kernel says so.
+        # The receiver ends at the same moment as we do, and its kernel reports it.
         with contextlib.suppress(ConnectionRefusedError):
             sender.send(payload)
         sent += 1

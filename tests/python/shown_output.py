@@ -1,6 +1,6 @@
-"""What a page shows below a command, compared with what the command prints, and written anew.
+"""The output on a page below a command: comparison with the command's output, and updates.
 
-`...` alone on a line stands for one or more lines; within a line it stands for any text, with the blanks around it.
+`...` alone on a line matches one or more lines; within a line it matches any text, with the blanks around it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 
 WILD = "..."
 
-# Of the alignment that `updated` makes: what it is worth to keep two lines beside each other, and to lose one.
+# Scores of the alignment in `updated`: for keeping two lines side by side, and for losing one.
 _BLANK_PAIR = 0.2
 _LEAST_LIKENESS = 0.5
 _LOST = -0.4
@@ -42,7 +42,7 @@ def difference(shown: list[str], printed: list[str]) -> str:
 
 
 def updated(shown: list[str], printed: list[str]) -> list[str]:
-    """What was printed, with what the page elides left out where it can be found again."""
+    """The printed text, without the parts that the page elides, where they can be found again."""
     if matches(shown, printed):
         return shown
     lines: list[str] = []
@@ -65,7 +65,7 @@ def _says_something(line: str) -> bool:
 
 
 def _pattern(line: str) -> str:
-    """The wildcard takes the blanks around it, because the width of what it stands for varies."""
+    """The wildcard takes the blanks around it, because the width of the elided text varies."""
     return ".*?".join(re.escape(part) for part in re.split(rf" *{re.escape(WILD)} *", line))
 
 
@@ -114,7 +114,7 @@ def _steps(shown: list[str], printed: list[str]) -> list[list[str]]:
 
 
 def _beside(shown: str, printed: str) -> tuple[float, str]:
-    """What it is worth to put the two lines beside each other."""
+    """The score of putting the two lines side by side."""
     if _is_gap(shown):
         return _ELIDED, "elide"
     likeness = _likeness(shown, printed)

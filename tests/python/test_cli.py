@@ -213,7 +213,7 @@ def test_lists(forebay: Command, kind: str) -> None:
 def test_list_without_a_kind_names_everything(forebay: Command) -> None:
     listed = json.loads(forebay("list", "--json").stdout)
     assert set(listed) >= {"disciplines", "schemes", "experiments"}
-    del listed["experiments"]  # The table says how to list them.
+    del listed["experiments"]  # The table shows how to list them.
     table = forebay("list").stdout
     assert [entry["name"] for entries in listed.values() for entry in entries if entry["name"] not in table] == []
 

@@ -1,4 +1,4 @@
-"""One scenario under many queues, and finished runs beside each other."""
+"""One scenario under many queues, and several finished runs."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def scenario() -> fb.Scenario:
 
 @dataclass
 class Coin(fb.CompiledLaw):
-    """Uses dice, marks, gauges and all that is told."""
+    """Uses random numbers, marks, gauges and all arguments."""
 
     gauges = ("avg", "seen", "released_bytes", "idle_since")
     heads: float = 0.02

@@ -1,4 +1,4 @@
-"""What the shell proposes, asked as Bash asks."""
+"""The shell's completions, requested like Bash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FIRST = str(ROOT / "examples/first.toml")
 
 
 def proposed(*words: str) -> list[str]:
-    """What Bash is told while the last of these words is typed."""
+    """The completions for Bash while the last of these words is typed."""
     line = " ".join(["forebay", *words])
     asked = {"_FOREBAY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
     forebay = Path(sys.executable).with_name("forebay")

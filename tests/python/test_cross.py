@@ -1,4 +1,4 @@
-"""What `make cross` finds in the digests of builds."""
+"""The findings of `make cross` in the digests of builds."""
 
 from __future__ import annotations
 

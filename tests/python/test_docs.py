@@ -5,26 +5,26 @@ A fence says after its language what its block is:
 - ```` ```toml NAME.toml ```` is a scenario, kept under that name for the blocks that follow;
 - ```` ```toml ```` is a scenario too, under a name of its own;
 - ```` ```toml NAME.toml python ```` is a scenario that names Python code, which is allowed;
-- ```` ```toml fragment ```` replaces what it names in the page's first scenario; the result has to be a scenario;
+- ```` ```toml fragment ```` replaces what it names in the page's first scenario; the result must be a scenario;
 - ```` ```toml invalid ```` is refused; with `NAME.toml` after it, it is kept for the blocks that follow;
 - ```` ```toml comment ```` is TOML, and only shown;
 - ```` ```python ```` is run, with what earlier blocks of the page defined; with `NAME.py` after it, it is kept under
   that name as well;
 - ```` ```output ```` is what the Python block before it printed;
 - ```` ```console ```` holds commands after `$`, each with what it prints below it, or with nothing below it where that
-  is not worth showing. A line that ends with a backslash continues on the next. Each command has to succeed, unless
+  is not worth showing. A line that ends with a backslash continues on the next. Each command must succeed, unless
   `$ echo $?` follows, with its exit status below.
 
-What is shown is compared with what a user sees at a terminal of 100 columns. `...` alone on a line stands for one or
-more lines, and within a line for any text: for what varies from run to run, such as times, and for what the page leaves
-out. Results do not vary.
+The shown output is compared with that at a terminal of 100 columns. `...` alone on a line matches one or more lines,
+and within a line any text: values that vary from run to run, such as times, and parts that the page leaves out. Results
+do not vary.
 
     FOREBAY_GOLDEN_UPDATE=1 pytest tests/python/test_docs.py
 
 writes what changed into the pages, with `...` where it was. To show the output of a new command, put a line with `?`
 below it first.
 
-Other languages (`sh`, `rust`, plain) are only shown: what builds the project, takes long, or is a fragment.
+Other languages (`sh`, `rust`, plain) are only shown: commands that build the project or take long, and fragments.
 """
 
 import contextlib
@@ -60,7 +60,7 @@ LINK = re.compile(r"\]\((?P<target>[^)#\s]+)(?:#[^)\s]*)?\)")
 
 
 UPDATE = "FOREBAY_GOLDEN_UPDATE" in os.environ
-# What rich takes for a terminal of 100 columns that shows neither colours nor what moves.
+# The environment that rich takes for a terminal of 100 columns without colours and animations.
 TERMINAL = {"FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100", "LINES": "40"}
 SUCCEEDED = 0
 
@@ -124,7 +124,7 @@ class Page:
         (folder / "examples").symlink_to(ROOT / "examples")
 
     def run(self, block: Block) -> str:
-        """Runs the block. Returns its body as it is to be: itself, unless the pages are to be updated."""
+        """Runs the block. Returns its expected body: itself, unless the pages are being updated."""
         match block.language:
             case "toml":
                 self.validate(block)
@@ -212,7 +212,7 @@ class Page:
 
 
 def compared(shown: list[str], printed: list[str]) -> list[str]:
-    """What is shown, which has to match what was printed; what is to be shown, if the pages are to be updated."""
+    """The shown text, which must match the printed one; the new text if the pages are being updated."""
     if UPDATE:
         return updated(shown, printed)
     advice = "if the change is meant: FOREBAY_GOLDEN_UPDATE=1 pytest tests/python/test_docs.py"

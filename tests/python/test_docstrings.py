@@ -1,4 +1,4 @@
-"""What users import is documented: each name has a docstring and a place in the reference, and the examples run."""
+"""Public names are documented: each has a docstring and a place in the reference, and the examples run."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def found(name: str) -> object:
     return importlib.import_module(name) if name in MODULES else getattr(importlib.import_module(module), last)
 
 
-# What stands on the pages, the functions of submodules included.
+# The names on the pages, the functions of submodules included.
 NAMES = [name for name in documented() if not isinstance(found(name), str | tuple)]
 CLASSES = [name for name in NAMES if isinstance(found(name), type)]
 
@@ -99,7 +99,7 @@ def examples_of(thing: object) -> list[doctest.DocTest]:
 
 
 def needs_example(name: str) -> bool:
-    """Functions and classes that users call; what results are made of is seen in the results' own examples."""
+    """Functions and classes that users call; the parts of results are in the results' own examples."""
     if not isinstance(found(name), type) and not inspect.isroutine(found(name)):
         return False
     first, *rest = name.removeprefix("forebay.").split(".")

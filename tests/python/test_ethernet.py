@@ -1,4 +1,4 @@
-"""What scenarios with `topology.ethernet` ask of their links."""
+"""The load of scenarios with `topology.ethernet` on their links."""
 
 from __future__ import annotations
 

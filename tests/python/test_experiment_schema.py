@@ -1,4 +1,4 @@
-"""Experiment files: what is accepted, and what the messages say otherwise."""
+"""Experiment files: accepted ones, and the messages for others."""
 
 from __future__ import annotations
 

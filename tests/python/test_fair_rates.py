@@ -92,7 +92,7 @@ def test_proportional_rates_and_prices_meet_the_conditions_of_karush_kuhn_and_tu
     mean_weight = float(np.mean([flow.weight for flow in flows]))
     for link, capacity in capacities.items():
         assert prices[link] >= 0.0
-        # A link with room is free: what its room would cost is nothing beside the flows' weights.
+        # A link with room is free: the cost of its room is negligible compared with the flows' weights.
         assert prices[link] * (capacity - load[link]) <= 1e-6 * mean_weight
     for flow, rate in zip(flows, rates, strict=True):
         # Weight / rate is the price of the path, and more only where the demand is met.

@@ -62,7 +62,7 @@ def test_names_that_do_not_fit_lose_their_middle_and_stay_different() -> None:
         assert len(set(short)) == 2
     assert all(len(name) <= 70 and name.endswith(".443") for name in shortened(names, 70))
     assert shortened(["short", "flow-" + "y" * 50 + "-17"], 20) == ["short", "flow-yyyy…yyyyyyy-17"]
-    # What no cut tells apart is broken into lines, and nothing of it is lost.
+    # Names that no cut distinguishes are broken into lines, and nothing of them is lost.
     hard = ["a" * 20 + str(number) + "b" * 20 for number in range(10)]
     assert shortened(hard, 9) == hard
     text = printed(folded("flow", hard, [Column("n", ["1"] * 10)], 16), 16)

@@ -182,7 +182,7 @@ def test_no_folder_name_is_not_the_current_folder(forebay: Command, small_file: 
         fb.run(small_file, out="")
 
 
-# --- what killed calls leave
+# --- files of killed calls
 
 
 def start_long_run(small_file: Path, out: Path) -> subprocess.Popen[str]:

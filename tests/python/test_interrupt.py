@@ -160,7 +160,7 @@ def test_a_command_in_the_background_that_ignores_ctrl_c_still_does(tmp_path: Pa
 
 
 def test_a_run_on_another_thread_is_stopped_by_its_progress() -> None:
-    """What `compare` does with its runs."""
+    """The handling of runs by `compare`."""
     scenario = fb.Scenario.from_toml(LONG)
     stop = threading.Event()
     ended: list[BaseException] = []

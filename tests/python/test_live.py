@@ -1,4 +1,4 @@
-"""`forebay live`: what is passed on to `forebay-live`, and what `top` shows of a data plane that is made up here."""
+"""`forebay live`: the arguments for `forebay-live`, and the display of `top` for a data plane that is made up here."""
 
 from __future__ import annotations
 

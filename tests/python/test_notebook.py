@@ -1,4 +1,4 @@
-"""What a notebook shows of each result: the terminal's tables, as HTML that is safe to look at, on light and dark."""
+"""The display of each result in a notebook: the terminal's tables, as safe HTML for light and dark pages."""
 
 from __future__ import annotations
 

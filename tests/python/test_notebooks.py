@@ -1,10 +1,11 @@
 """The notebooks run from top to bottom in Jupyter's kernel, and show what is stored in them.
 
-Their outputs are stored, so that they can be read where nothing runs: on a forge and in the documentation. What a
-machine decides is masked before outputs are compared: times, memory, and pictures of cells with the tag `varies`.
+Their outputs are stored, so that they can be read where nothing runs: on a forge and in the documentation. Values that
+depend on the machine are masked before outputs are compared: times, memory, and pictures of cells with the tag
+`varies`.
 
 After a change that is meant, `FOREBAY_GOLDEN_UPDATE=1 pytest tests/python/test_notebooks.py` runs the notebooks and
-stores the outputs that have changed. Clear an output in the notebook to have it stored anew in any case.
+stores the outputs that have changed. Clear an output in the notebook to have it stored again in any case.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def kernel_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(variable, str(tmp_path / variable.lower()))
     monkeypatch.setenv("JUPYTER_PREFER_ENV_PATH", "1")
     monkeypatch.delenv("MPLBACKEND", raising=False)
-    # Built here, so that no kernel says that it builds it.
+    # Built here, so that no kernel prints that it builds it.
     importlib.import_module("matplotlib.font_manager")
     folder = tmp_path / "work"
     folder.mkdir()
@@ -81,7 +82,7 @@ def decoded(picture: str) -> Image.Image:
 
 
 def stored_form(notebook: Any) -> str:
-    """The text of the file: nothing of the machine, of the editor or of earlier runs stands in it."""
+    """The text of the file: nothing of the machine, of the editor or of earlier runs is in it."""
     for cell in notebook.cells:
         cell.metadata = {"tags": cell.metadata.tags} if "tags" in cell.metadata else {}
     notebook.metadata = {
@@ -114,7 +115,7 @@ def pictures(cell: Any) -> list[Image.Image]:
 
 
 def change(stored: Any, fresh: Any) -> str:
-    """What is new in the outputs of a cell; nothing if they say what the stored ones do."""
+    """The changes in the outputs of a cell; nothing if they equal the stored ones."""
     if shown(stored) != shown(fresh):
         before, now = (str(shown(cell)).replace("\\n", "\n").splitlines() for cell in (stored, fresh))
         return "\n".join(difflib.unified_diff(before, now, "stored", "now", n=0, lineterm=""))

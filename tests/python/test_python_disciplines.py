@@ -1,4 +1,4 @@
-"""Disciplines written in Python run in the engine as the built-in ones do, and what they do wrong is told."""
+"""Disciplines written in Python run in the engine like the built-in ones, and their faults are reported."""
 
 from __future__ import annotations
 

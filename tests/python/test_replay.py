@@ -22,7 +22,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "belligerent.pcap.g
 
 @pytest.fixture(scope="module")
 def capture(tmp_path_factory: pytest.TempPathFactory, small: fb.Scenario) -> Path:
-    """The trace of a simulated bottleneck: what the simulator writes, replay reads."""
+    """The trace of a simulated bottleneck: replay reads the simulator's output."""
     folder = tmp_path_factory.mktemp("capture")
     fb.run(small, out=folder)
     return folder / "bottleneck.pcapng"

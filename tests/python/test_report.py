@@ -1,4 +1,4 @@
-"""What a report takes from folders, before anything of it is drawn."""
+"""The input of a report from folders, before anything is drawn."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def tip_over(browser: Browser, figure: Any, right: float, down: float) -> str:
     plot = browser.run("return arguments[0].querySelector('.plot')", figure)
     end = time.monotonic() + 20
     while time.monotonic() < end:
-        # A pointer that was already there has to move to be seen.
+        # A pointer that was already there must move to be seen.
         for step in (0.0, 0.02):
             browser.point(plot, right + step, down)
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""`fb.reproduce`: what the command shows and writes, as frames, figures and files."""
+"""`fb.reproduce`: the command's output and files, as frames, figures and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each value of a run's time series is over a whole interval: what is left at the end of a run has no value."""
+"""Each value of a run's time series is over a whole interval: the rest at the end of a run has no value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The comparison of what pages show with what commands print: what it lets pass, what not, and how it writes anew."""
+"""The comparison of pages with the output of commands: accepted and refused differences, and updates."""
 
 import pytest
 

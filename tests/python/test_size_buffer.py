@@ -80,7 +80,7 @@ def office(tmp_path: Path) -> Path:
 )
 @settings(deadline=None)
 def test_a_boundary_is_found_with_few_questions(low: int, width: int, least: int, most: int, precision: float) -> None:
-    """Sizes up to `low` lie below, those from `low + width + 1` on above, and between them nothing can be said."""
+    """Sizes up to `low` are below, those from `low + width + 1` on above, and between them the side is unknown."""
     sizes = Sizes(least, most, precision)
     asked: list[int] = []
 
@@ -289,7 +289,7 @@ def test_a_graph_has_to_be_told_which_queue() -> None:
 
 
 def switch(fabric: object, **output: object) -> Any:
-    """What a scenario with a switch says of itself."""
+    """The description of a scenario with a switch."""
     document = {
         "flows": [{"name": "tcp", "count": 16, "transport": {"tcp": {"segment": "1000 B", "max_window_segments": 64}}}],
         "topology": {

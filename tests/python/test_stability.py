@@ -283,7 +283,7 @@ def test_the_course_stays_within_its_bounds(
     assert course.queue_bytes.max() <= 300e3
     assert course.limits_bps.min() >= 1e6 * (1 - 1e-12)
     assert course.limits_bps.max() <= 10e9 * (1 + 1e-12)
-    # What came is what left and what waits: no more than the port can carry, no less than nothing.
+    # Arrivals equal departures plus waiting data: no more than the port can carry, no less than nothing.
     came = 4 * float(means(course.time_s, course.rates_bps[0], course.time_s[-1:])[0]) / 8 * course.time_s[-1]
     slack = service_bps / 8 * 3 * course.step_s
     assert came <= service_bps / 8 * course.time_s[-1] + course.queue_bytes[-1] + slack
@@ -336,7 +336,7 @@ def test_means_keep_the_integral() -> None:
     assert np.allclose(found, [0.125, 0.375, 0.625, 0.875])
 
 
-# --- what the model takes from a scenario
+# --- the model's input from a scenario
 
 
 def test_the_hot_port_of_the_baseline() -> None:

@@ -1,4 +1,4 @@
-"""Sweeps: what varies, how often it is run, what is kept, and what the command says."""
+"""Sweeps: the varied values, the number of runs, the stored results, and the output of the command."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_disciplines_are_fitted_to_the_link_of_each_point(scenario: fb.Scenario)
     assert ['min_threshold = "50 packets"' in point.text for point in plan.points] == [False, True, False, False]
     assert plan.fitted["drr"] == {"limit": "1000 packets"}
     assert len(plan.fitted) == 3
-    # What is varied counts as given.
+    # Varied keys count as given.
     key = "topology.star.bottleneck.queue.red.min_threshold"
     varied = make_plan(wide, Request({key: ["7 packets"]} | rates, queues=["red"]))
     assert all('min_threshold = "7 packets"' in point.text for point in varied.points)

@@ -2,7 +2,7 @@
 
 Two parts: the experiments of `expected.toml`, which ns-2 can repeat, and the recorded cases of `recorded.py`.
 
-`expected.toml` holds what ns-2 measured and how near Forebay has to come; `scenarios/` Forebay's scenarios; `ns2/` the
+`expected.toml` holds ns-2's measurements and Forebay's tolerances; `scenarios/` Forebay's scenarios; `ns2/` the
 scripts that produced ns-2's numbers. Forebay always runs. Where `ns` is installed the scripts run too, so that one sees
 that the recorded values are ns-2's; they are what Forebay is judged by.
 
@@ -51,7 +51,7 @@ class RunFailedError(Exception):
 
 @dataclass(frozen=True)
 class Metric:
-    """What is compared, with ns-2's recorded value and the rule by which Forebay is judged, if any."""
+    """The compared metric, with ns-2's recorded value and the rule by which Forebay is judged, if any."""
 
     name: str
     recorded: float | str
@@ -128,7 +128,7 @@ class Experiment:
 
 @dataclass
 class Flow:
-    """What one flow did in the measured interval."""
+    """The counters of one flow in the measured interval."""
 
     group: str
     goodput_bps: float
@@ -139,7 +139,7 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """What one run measured."""
+    """The measurements of one run."""
 
     span_s: float
     flows: list[Flow]
@@ -201,7 +201,7 @@ def read_experiments(path: Path, seeds: int | None) -> list[Experiment]:
 
 
 def read_experiment(table: dict[str, Any], queues: dict[str, dict[str, str]], seeds: int | None) -> Experiment:
-    """One experiment; what it sets holds for all its rows, what a row sets comes after."""
+    """One experiment; its settings apply to all its rows, those of a row come after."""
     rows = []
     for row in table["rows"]:
         overrides = [*table.get("set", ()), *row.get("set", ())]
@@ -264,7 +264,7 @@ def ns2_outcome(row: Row, seed: int) -> Outcome:
 
 
 def standard_output(command: Sequence[str]) -> str:
-    """What a command printed; its complaint as an error if it failed."""
+    """The output of a command; its message as an error if it failed."""
     try:
         finished = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -465,7 +465,7 @@ def run_recorded(cases: list[str], seeds: int, jobs: int, console: Console) -> l
 def summarize(
     comparisons: list[Comparison], outside: list[Comparison], console: Console, *, live: bool, wanted: bool
 ) -> None:
-    """What was judged, what was not and why, and what was skipped."""
+    """The judged metrics, the others with reasons, and the skipped ones."""
     judged = [one for one in comparisons if one.within is not None]
     for one in comparisons:
         if one.within is None and one.metric.why and one.metric.why != "no tolerance given":

@@ -68,7 +68,7 @@ REFUSED = (
     (["python", "-c", "import forebay.gym"], "forebay[gym]"),
     (["python", "-c", COMPILED], "forebay[numba]"),
 )
-"""What takes an optional package, and what the message has to say."""
+"""Commands that need an optional package, and the required message."""
 
 
 @dataclass(frozen=True)

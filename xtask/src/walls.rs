@@ -104,7 +104,7 @@ fn violation(wall: &Wall, package: &Package, dependency: &Dependency) -> Option<
     let edge = format!("{} -> {}", package.name, dependency.name);
     let development = dependency.kind == DependencyKind::Development;
     if row(&dependency.name).is_some() {
-        // Tests may also use the test kit; what is shipped may not.
+        // Tests may also use the test kit; shipped code may not.
         let allowed = wall.imports.contains(&dependency.name.as_str())
             || (development && dependency.name == TESTKIT)
             || dependency.name == *package.name;

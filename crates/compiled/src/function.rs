@@ -47,9 +47,9 @@ impl Function {
         }
         let address: *const () = std::ptr::with_exposed_provenance(address);
         #[expect(unsafe_code, reason = "Numba tells the address of its functions as a number")]
-        // SAFETY: not null, and the address of a C function of this very type: the object is a `CFunc`, and its
-        // signature is the one that `Entry` spells in Rust (points 1 and 2 of the proof). A pointer to data and one to
-        // a function have the same size on every platform that Numba compiles for.
+        // SAFETY: not null, and the address of a C function of this type. The object is a `CFunc`, and its signature is
+        // the one that `Entry` spells in Rust (points 1 and 2 of the proof). A pointer to data and one to a function
+        // have the same size on every platform that Numba compiles for.
         let entry = unsafe { std::mem::transmute::<*const (), Entry>(address) };
         Ok(Self { entry, words: record.words(), _owner: compiled.clone().unbind() })
     }
@@ -65,8 +65,8 @@ impl Function {
         let state = state.words.as_mut_ptr();
         with_stream(stream, || {
             #[expect(unsafe_code, reason = "a compiled function is called through its pointer")]
-            // SAFETY: the pointer is valid for reads and writes of as many words as the record of the signature has,
-            // and unique for the time of the call, since it comes from a unique reference (point 3 of the proof). The
+            // SAFETY: the pointer is valid for reads and writes of as many words as the record of the signature has. It
+            // is unique for the time of the call, since it comes from a unique reference (point 3 of the proof). The
             // function does not unwind (point 4) and does not need the interpreter (point 5).
             unsafe {
                 (self.entry)(state, now, packet, flow, length, ecn, class, port, queue_packets, queue_bytes)

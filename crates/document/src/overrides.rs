@@ -82,7 +82,7 @@ fn set(node: &mut Node, keys: &[Key], new: Node) -> Result<(), Problem> {
         *node = new;
         return Ok(());
     };
-    // `queue = "red"` and then `queue.red.limit=…`: the bare name stands for a table without parameters.
+    // `queue = "red"` and then `queue.red.limit=…`: the bare name means a table without parameters.
     if matches!(&node.value, Value::Text(name) if name == key) {
         let parameters = Node { value: Value::Table(Vec::new()), place: node.place.clone() };
         let entry = Entry { key: key.clone(), key_place: node.place.clone(), node: parameters };

@@ -3,7 +3,7 @@
 
 /// Whether `c` can be printed as it is.
 fn is_printable(c: char) -> bool {
-    // What the standard library would escape; behind a letter, so that it takes combining marks for what they are.
+    // Characters that the standard library would escape; behind a letter, so that combining marks are recognised.
     matches!(c, '"' | '\'' | '\\') || !format!("a{c}").escape_debug().any(|escaped| escaped == '\\')
 }
 

@@ -160,7 +160,7 @@ impl Node {
             };
             match below {
                 Some(below) => node = below,
-                // A single value in place of a list, a bare name in place of a table: it stands for what is below.
+                // A single value in place of a list, a bare name in place of a table: it represents the values below.
                 None if matches!(node.value, Value::Table(_)) => break,
                 None => {}
             }

@@ -224,7 +224,7 @@ impl Node for Crossbar {
         // Every phase up to the end has been run: nothing crosses here.
         self.sample(&[], end + Span::from_picoseconds(1), &mut Lanes::nowhere(report.measured()));
         let state_bytes = self.state_bytes() / self.inputs.len() as u64;
-        // What has crossed was booked as it did; what waits is booked now.
+        // Crossed packets are already counted; waiting ones are counted now.
         while let Some((input, packet)) = self.take_any() {
             let book = &mut self.inputs[input].books.book;
             book.arrival(&packet);

@@ -259,7 +259,7 @@ impl Ends {
         for endpoint in 0..self.first.links.len() {
             let Some(uplink) = self.first.links[endpoint] else { continue };
             let downlink = self.downlink(endpoint);
-            // What never receives goes along with any downlink.
+            // An endpoint that never receives matches any downlink.
             if self.last.links[endpoint].is_some() {
                 let known = *downlink_of[uplink as usize].get_or_insert(downlink);
                 may[uplink as usize] &= known == downlink;
@@ -275,7 +275,7 @@ impl Ends {
     /// The hosts: endpoints that share a downlink or an uplink are in one.
     fn hosts(&self, view: &LinkView<'_>) -> Vec<HostPlan> {
         let links = |endpoint: usize| (self.downlink(endpoint), self.uplink(endpoint));
-        // What sends on an uplink and never receives has the downlink of the others that send on it.
+        // An endpoint that sends on an uplink and never receives has the downlink of the others that send on it.
         let mut downlink_of: Vec<Option<LinkId>> = vec![None; self.plain.len()];
         for endpoint in 0..self.first.links.len() {
             if let (Some(downlink), Some(uplink)) = links(endpoint) {
@@ -347,7 +347,8 @@ fn group(
         }
     }
     // Hosts that feed one another in a circle, and what they feed, are a group that feeds itself. Each of them has a
-    // downlink, so that no packet comes back without delay; what nothing feeds has none, and is in another group.
+    // downlink, so that no packet comes back without delay. An endpoint without feeders has none, and is in another
+    // group.
     let itself = vec![GroupFeeder::Group(grouped.groups.len() as u32)];
     for host in waiting {
         grouped.put(host, itself.clone());
@@ -377,7 +378,7 @@ impl Feeders {
         for (&(endpoint, _), end) in of_all.iter().zip(1..) {
             ends[endpoint as usize] = end;
         }
-        // What nothing feeds ends where the one before it does.
+        // An endpoint without feeders ends where the one before it does.
         let mut last = 0;
         for end in &mut ends {
             last = last.max(*end);

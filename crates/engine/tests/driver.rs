@@ -71,7 +71,8 @@ fn a_run_repeats_to_the_bit_and_a_seed_changes_it() {
 
 #[test]
 fn adding_a_flow_shifts_nobody_elses_dice() {
-    // With room for all, flows meet only in the dice: what a jittered source sends must not depend on the others.
+    // With room for all, flows share only random streams: the packets of a jittered source must not depend on the
+    // others.
     let alone = Star { bottleneck_mbps: 100, ..Star::default() }.flow("jittered", udp(1.5, 0.5), 0);
     let together = Star { bottleneck_mbps: 100, ..Star::default() }.flow("other", udp(3.0, 0.5), 0).flow(
         "jittered",

@@ -194,7 +194,7 @@ impl Drain {
         if (what == "none") != self.forwarder.port.is_bypassed() {
             std::mem::swap(&mut self.forwarder.port, &mut self.other);
         }
-        // What has come by itself since the last time.
+        // Frames that have arrived by themselves since the last time.
         while self.forwarder.receive.receive(AT_ONCE, &mut |_| {})? > 0 {}
         let missed = self.forwarder.receive.dropped_by_kernel();
         let arrived = self.arrived();

@@ -153,7 +153,7 @@ pub fn check_capabilities(needed: &[Capability]) -> Result<(), CheckError> {
 }
 
 fn judge_capabilities(has: Capabilities, needed: &[Capability]) -> Result<(), CheckError> {
-    // The older, wider capability stands in for the newer one.
+    // The older, wider capability includes the newer one.
     let held = |wanted: Capability| has.has(wanted) || wanted == Capability::Bpf && has.has(Capability::SysAdmin);
     let missing: Vec<Capability> = needed.iter().copied().filter(|wanted| !held(*wanted)).collect();
     if missing.is_empty() { Ok(()) } else { Err(CheckError::Capabilities { missing }) }

@@ -132,7 +132,7 @@ impl Forwarder {
             if drain_until.is_some_and(|until| self.port.held_packets() == 0 || began >= until) {
                 return Ok(self.port.give_up_all(began));
             }
-            // What became due while frames were taken in is not to wait.
+            // Frames that became due meanwhile must not wait.
             let idle = taken == 0 && self.port.departures().is_empty();
             if idle || blocked {
                 self.wait(blocked, drain_until)?;
@@ -156,7 +156,7 @@ impl Forwarder {
 
     /// Hands over all departures that the kernel takes. Returns whether it took too few.
     fn hand_over(&mut self) -> io::Result<bool> {
-        // What the kernel took earlier and has not begun to send, it begins now. An error is told to the next frames.
+        // The kernel now starts sending frames that it took earlier. The next frames get an error.
         let _ = self.transmit.send(&[]);
         while !self.port.departures().is_empty() {
             let mut frames: [&[u8]; BATCH] = [&[]; BATCH];
@@ -236,7 +236,7 @@ impl Forwarder {
                     Answer::LetGo(self.stop_receiving()?)
                 }
             };
-            // Who asked may have given up waiting.
+            // The client may have stopped waiting.
             let _ = answer.send(done);
         }
         Ok(ends)
@@ -256,7 +256,7 @@ impl Forwarder {
     fn change(&mut self, change: Change) -> Answer {
         let Change { rate, overhead_bytes, burst, queue, shadow } = change;
         if let Some(queue) = queue {
-            // All that is held stays, and the new discipline may fill up: every frame has to have its buffer.
+            // All held frames stay, and the new discipline may fill up: every frame must have its buffer.
             if self.port.held_packets() + queue.most_packets > u64::from(self.port.pool().capacity()) {
                 return Answer::Refused(
                     "the queued packets leave too few buffers for another discipline; try again when they have left, \

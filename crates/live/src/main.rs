@@ -108,7 +108,7 @@ fn main() -> ExitCode {
 
 /// A line for the operator.
 fn log(text: &str) {
-    // Where nobody listens, it goes on.
+    // Without a listener it continues.
     let _ = writeln!(io::stderr(), "forebay-live: {}", text.trim_end());
 }
 

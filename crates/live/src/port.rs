@@ -134,7 +134,7 @@ impl Port {
         let frame_bytes = frame.len() + if vlan.is_some() { VlanTag::BYTES } else { 0 };
         let len_bytes = frame_bytes as u32 + self.overhead_bytes;
         let tagged = vlan.is_some() || matches!(frame.get(12..14), Some([0x81, 0x00] | [0x88, 0xa8]));
-        // A buffer has room for a tag beside the MTU.
+        // A buffer has room for a tag in addition to the MTU.
         let longest = self.yard.pool.buffer_bytes() - if tagged { 0 } else { VlanTag::BYTES };
         let buffer = match frame_bytes {
             too_short if too_short < ETHERNET_HEADER_BYTES => Err(Refusal::TooShort),

@@ -100,7 +100,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
 
     let mut running = Running { threads: Vec::new(), directions, control: handle };
     running.start(plans)?;
-    // Who only looks on, or answers, does not come before the directions.
+    // Threads that only observe or answer do not run before the directions.
     let _ = realtime::schedule(Schedule::Normal);
     let controlling = spawn("control", move || control.run()).map_err(broken)?;
     let metrics = match metrics {
@@ -111,7 +111,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
     log("ready");
     let ended = running.watch(&mut signals, &notifier, presence, log);
     let _ = notifier.stopping();
-    // Whoever asks what is in force holds the entrances, too.
+    // The reader of the present state holds the entrances, too.
     running.control.stop();
     let _ = controlling.join();
     running.stop_receiving(&mut system);
@@ -120,7 +120,7 @@ pub fn run(configuration: Configuration, restorer: Command, log: fn(&str)) -> Re
         handle.stop();
         let _ = thread.join();
     }
-    // What went wrong first is told.
+    // The first error is reported.
     ended.and(drained).and(system.tear_down())
 }
 
@@ -339,7 +339,7 @@ impl Clock for MachineClock {
     }
 
     fn wait(&self, readable: &[BorrowedFd<'_>], until: Option<Time>) {
-        // Whoever waits looks again, whatever this says.
+        // The waiting side checks again in any case.
         let _ = clock::wait(readable, until.unwrap_or(Time::NEVER));
     }
 

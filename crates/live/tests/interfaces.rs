@@ -220,7 +220,7 @@ fn an_interface_goes_down(method: Method) {
     };
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{method:?}: {error}");
     let frame = lab::frame(1, 100, None);
-    // A frame or two may have been taken before it is told.
+    // A frame or two may have been taken before the report.
     let error = (0..3).find_map(|_| bench.a.transmit.send(&[&frame]).err()).expect("it is down");
     assert_eq!(error.raw_os_error(), Some(libc::ENETDOWN), "{method:?}: {error}");
     bench.switch("up");

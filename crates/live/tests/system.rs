@@ -240,7 +240,7 @@ fn traffic_flows_again_over_the_bridge_when_the_process_is_killed() {
     let Some(network) = Network::new("kill") else { return };
     let streams = network.streams();
     let (mut gaps, mut rounds) = (Vec::new(), 0);
-    // A round in which nobody sent for so long, since the processor was busy elsewhere, says nothing.
+    // A round without sends for so long, since the processor was busy elsewhere, does not count.
     while gaps.len() < 2 * ROUNDS {
         rounds += 1;
         assert!(rounds <= 10 * ROUNDS, "this machine is too busy for this test");
@@ -290,7 +290,7 @@ fn packet_sockets_that_are_open_forward_without_any_privilege() {
         network.wait_until("a hundred frames are through", || stream.arrived_since(Duration::ZERO).len() >= 100);
     }
     forwarder.kill();
-    // Nobody else forwarded them.
+    // They were forwarded only once.
     let ended = clock();
     sleep(Duration::from_millis(100));
     assert!(streams.iter().all(|stream| stream.arrived_since(ended).is_empty()));

@@ -118,7 +118,7 @@ impl<'a> PythonGuests<'a> {
 
 impl Guests for PythonGuests<'_> {
     fn build(&self, queue: &PythonQueue, site: Site<'_>) -> Option<Guest> {
-        // Whoever runs a scenario has looked that every class is there.
+        // The caller that runs a scenario has checked that every class exists.
         let plan = self.plans.get(&queue.class)?;
         Python::attach(|py| match self.make(py, plan, queue, site) {
             Ok(guest) => Some(guest),

@@ -120,7 +120,7 @@ fn write_float(out: &mut String, value: f64) {
     if !value.is_finite() {
         out.push_str("null");
     } else if value == 0.0 || (1e-4..1e16).contains(&value.abs()) {
-        // What is whole has `.0`, here as there.
+        // Whole numbers have `.0`, here as there.
         let _ = write!(out, "{value:?}");
     } else {
         let from = out.len();

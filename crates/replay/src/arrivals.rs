@@ -262,7 +262,7 @@ impl<'a> Arrivals<'a> {
 
     /// The time of a packet in the replay. A pause that would end too late is shortened to a day.
     fn time_of(&mut self, time_ps: i128, packet: u64) -> Result<Time, ReplayError> {
-        // Before the start come only packets that were not selected and are out of order beyond mending.
+        // Before the start come only packets that were not selected and are out of order beyond correction.
         let mut since_start_ps = (time_ps - self.epoch_ps()).max(0);
         let pause_ps = since_start_ps - self.clock_ps;
         if since_start_ps > LATEST_PS && pause_ps > DAY_PS {

@@ -102,7 +102,7 @@ fn an_arrival_takes_a_few_bytes() {
     }
     let bytes_each = writer.output().len() as f64 / frames.len() as f64;
     assert!(bytes_each < 8.0, "{bytes_each}");
-    // What the queues see is the same, so that a replay of either gives the same result.
+    // The queues get the same input, so a replay of either gives the same result.
     let same = |(frame, recorded): (&CapturedFrame, &RecordedArrival)| {
         frame.time_ps / 1_000 == i128::from(recorded.time_ns) && frame.flow == recorded.flow
     };

@@ -369,7 +369,7 @@ fn queues_side_by_side_do_not_see_each_other() {
     // The series are equally long, however long a queue takes to drain.
     let lengths: std::collections::BTreeSet<usize> = together.series.iter().map(|series| series.values.len()).collect();
     assert_eq!(lengths.len(), 1);
-    // What only DBL has is a gap in the other's row.
+    // Values that only DBL has are gaps in the other's row.
     let gauges: Vec<_> =
         together.queues.columns.iter().filter(|(_, column)| format!("{column:?}").contains("NaN")).collect();
     assert!(!gauges.is_empty());
@@ -401,7 +401,7 @@ fn packets_without_their_ports_are_counted() {
     let result = run(&file, 8, QueueSize::Packets(10)).unwrap();
     assert_eq!(result.flows.texts("flow"), ["UDP 10.0.0.1 > 10.0.0.2", "UDP 10.0.0.1:2 > 10.0.0.2:2"]);
     assert_eq!((result.packets_cut, result.flows.counts("packets_cut")), (2, &[2, 0][..]));
-    // What is as long as it was on the wire has nothing cut off.
+    // A packet that is as long as on the wire is not cut.
     let whole = run(&pcap(ETHERNET, &[(1, 0, 0, &frame[..36])]), 8, QueueSize::Packets(10)).unwrap();
     assert_eq!(whole.packets_cut, 0);
 }

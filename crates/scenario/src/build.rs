@@ -49,7 +49,7 @@ pub(crate) fn network(
     }
     let watched = watched_flows(&layout, scenario);
     let host_times = HostTimes::new(&layout, scenario);
-    // Of a million flows links and routes take hundreds of megabytes: each is gone when it has been added.
+    // Links and routes of a million flows take hundreds of megabytes: each is freed when it has been added.
     for (index, link) in std::mem::take(&mut layout.links).into_iter().enumerate() {
         if index.is_multiple_of(STEPS_PER_CHECK) {
             go_on()?;

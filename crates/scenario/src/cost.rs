@@ -141,7 +141,7 @@ impl Sequence {
         let flows = (0..PASS).map(|_| flow()).collect();
         let mean_ps = rate.transmission_time(u64::from(workload.packet_bytes)).picoseconds() as f64 / workload.load;
         let drawn: Vec<f64> = (0..GAPS).map(|_| -libm::log(1.0 - uniform(&mut dice))).collect();
-        // So few gaps have a mean of their own; the load is to be that asked for.
+        // So few gaps have a mean of their own; the load must be the requested one.
         let unit_ps = mean_ps * GAPS as f64 / drawn.iter().sum::<f64>();
         let gaps = drawn.into_iter().map(|gap| Span::from_picoseconds((gap * unit_ps) as u64)).collect();
         Self { flows, gaps, packet_bytes: workload.packet_bytes }

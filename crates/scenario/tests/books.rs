@@ -46,8 +46,8 @@ fn stopped_at_the_warm_up(queue: &str) -> RunResult {
 
 #[test]
 fn drops_of_packets_that_had_come_before_the_warm_up_was_over_have_their_rows() {
-    // CoDel drops at the head: what came in the last second of the warm-up. For some flows nothing else happens within
-    // the measured interval.
+    // CoDel drops packets at the head that arrived in the last second of the warm-up. For some flows nothing else
+    // happens within the measured interval.
     let result = stopped_at_the_warm_up("{ codel = {} }");
     assert_books(&result);
     let rows = &result.queue_flows;

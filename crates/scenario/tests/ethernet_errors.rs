@@ -258,7 +258,7 @@ fn each_mistake_in_a_scheme_gets_its_message() {
     for (name, scheme) in mistakes {
         insta::assert_snapshot!(name, render(&with(scheme)));
     }
-    // What suits 10 Gb/s does not suit 53 Mb/s: alone, and with discoveries of six flows.
+    // Values for 10 Gb/s do not suit 53 Mb/s: alone, and with discoveries of six flows.
     let slow = |scheme: &str| with(scheme).replace("Gbps", "Mbps").replace("10 Mbps", "53 Mbps");
     for (name, scheme) in [
         ("fecn_interval_too_short_for_the_line", "{ fecn = { interval = \"0.1 ms\" } }"),

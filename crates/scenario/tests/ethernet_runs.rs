@@ -184,7 +184,7 @@ fn a_ring_of_one_class_is_found_with_its_time_whatever_other_classes_send() {
             let since = since_ms(5.0).unwrap_or_else(|| panic!("no deadlock with {what}"));
             assert!(since < 4.0, "{what}: {since} ms");
             assert_eq!(since_ms(since - 2e-6), None, "{what}: before {since} ms");
-            // The last frame has to arrive, and the last order to stop has to take effect.
+            // The last frame must arrive, and the last order to stop must take effect.
             assert_eq!(since_ms(since + 0.01), Some(since), "{what}: after {since} ms");
         }
     }

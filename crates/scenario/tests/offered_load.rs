@@ -193,7 +193,7 @@ fn on_off() -> impl Strategy<Value = Source> {
                 topology: "star",
                 packets_per_s: expected_bps / (8.0 * mean),
                 expected_bps,
-                // Of the on time of an alternating renewal process.
+                // Deviation of the on time of an alternating renewal process.
                 bits2_per_s: rate * rate * (b * b * var_a + a * a * var_b) / libm::pow(a + b, 3.0),
                 // A run begins with a packet and an on period.
                 edge_bits: 16.0 * most + 2.0 * rate * a,

@@ -50,7 +50,7 @@ fn every_choice_has_its_manual() {
         let Choice { kind, name, summary, sections, parameters, .. } = &choice;
         assert!(!summary.is_empty() && summary.len() < 200, "{kind} {name}: {summary}");
         let headings: Vec<&str> = sections.iter().map(|(heading, _)| heading.as_str()).collect();
-        // What has a source file of its own tells its source; the rest is told by the schema.
+        // A choice with its own source file names its source; the schema describes the rest.
         let expected: &[&str] = if headings.contains(&"Source") {
             &["What it does", "When to use it", "Example", "Source", "Where we differ"]
         } else {

@@ -65,7 +65,7 @@ fn a_port_may_stand_still() {
     assert!((megabits(&result) / 2000.0 - 1.0).abs() < 0.01, "{} Mb/s", megabits(&result));
     let longest = result.flows.floats("delay_max_s")[0];
     assert!((1.99e-3..2.1e-3).contains(&longest), "{longest} s");
-    // For good: what came before, and no more.
+    // Permanently: the frames that arrived before, and no more.
     let halt = r#"{ node = "b", rate = "0 bps", from = "2 ms" }"#;
     let result = simulate(&scenario("10 ms", "10 Gbps", halt, frames));
     assert!((megabits(&result) / 400.0 - 1.0).abs() < 0.01, "{} Mb/s", megabits(&result));

@@ -215,7 +215,7 @@ fn a_node_of_a_graph_is_a_switch() {
         let row = table.texts("name").iter().position(|row| row == name);
         table.counts(column)[row.unwrap_or_else(|| panic!("no `{name}`"))]
     };
-    // Data and ACKs of both directions cross: what a link brings is what its input sees. Ports are numbered in the
+    // Data and ACKs of both directions cross: the packets of a link are those of its input. Ports are numbered in the
     // order of the links, whichever way these are written.
     for (input, link) in [("sw/input-1", "a->sw"), ("sw/input-2", "b->sw"), ("sw/input-3", "c->sw")] {
         let brought = find(&result.links, "packets", link);

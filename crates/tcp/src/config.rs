@@ -166,7 +166,7 @@ macro_rules! parameters {
             }
         }
 
-        // What the schema shows.
+        // The value in the schema.
         #[cfg(feature = "config")]
         #[derive(serde::Serialize, schemars::JsonSchema)]
         #[serde(default, deny_unknown_fields)]

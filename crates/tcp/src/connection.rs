@@ -398,8 +398,8 @@ impl Connection {
 
     /// Recomputes what may be in flight, after a change of the window or its inflation.
     pub fn apply_window(&mut self) {
-        // The cast takes the whole segments: what remains of the window is less than one. The receiver's window has no
-        // more segments than a `u32` holds.
+        // The cast takes the whole segments: the rest of the window is less than one. The receiver's window has no more
+        // segments than a `u32` holds.
         let whole = (self.window.congestion_window + self.inflation) as u32;
         let least = u32::from(self.ecn_floor != EcnFloor::Ns2);
         self.window_bytes = (u64::from(whole.max(least)) * self.segment_bytes).min(self.max_window_bytes);

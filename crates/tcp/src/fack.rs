@@ -339,7 +339,7 @@ impl Recovery for ForwardAckRecovery {
         let mut held = [(0, 0); SackBlocks::CAPACITY];
         let mut count = 0;
         for (left, right) in ack.sack.iter() {
-            // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
+            // Older blocks may be below the cumulative ACK; a block beyond what was sent is nonsense.
             if right > connection.unacknowledged && right <= connection.highest && left < right {
                 held[count] = (left.max(connection.unacknowledged), right);
                 count += 1;

@@ -173,7 +173,7 @@ fn a_timeout_is_over_when_everything_sent_before_it_has_arrived() {
     for (unacknowledged, has_timed_out, expected) in [(599, true, false), (600, true, true), (600, false, false)] {
         (connection.unacknowledged, recovery.has_timed_out) = (unacknowledged, has_timed_out);
         assert_eq!(recovery.has_recovered_from_timeout(&connection), expected);
-        // What it found lost is then no reason for a recovery.
+        // Losses that it found then start no recovery.
         recovery.has_found_loss = true;
         assert_eq!(recovery.is_due(&connection), !expected);
         recovery.has_found_loss = false;
@@ -332,7 +332,7 @@ fn only_an_ack_of_new_data_that_tells_of_no_loss_lets_slow_start_catch_up() {
         recovery.reduction.note_sent(100, 100);
         (recovery.has_advanced, recovery.has_found_loss, recovery.newly_bytes) = (has_advanced, has_found_loss, 100);
         assert_eq!(sent_by(&mut connection, |turn| recovery.send(turn)), expected);
-        // What has arrived counts once.
+        // Arrived data counts once.
         assert!(sent_by(&mut connection, |turn| recovery.send(turn)).is_empty());
     }
 }

@@ -314,7 +314,7 @@ impl Recovery for RackRecovery {
             self.on_arrival(segment, ack, connection, now);
         }
         for (left, right) in ack.sack.iter().skip(usize::from(duplicate.is_some())) {
-            // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
+            // Older blocks may be below the cumulative ACK; a block beyond what was sent is nonsense.
             if right > connection.unacknowledged && right <= connection.highest {
                 let mut from = left.max(connection.unacknowledged);
                 while let Some(segment) = self.segments.sack_next(&mut from, right) {
@@ -358,7 +358,7 @@ impl Recovery for RackRecovery {
             // RFC 5681, section 4.3: the loss of a retransmission is a second sign of congestion.
             connection.reduction_point = connection.unacknowledged;
         }
-        // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
+        // RFC 9937, section 6.2: data SACKed before does not count, data of this ACK does.
         let flight =
             (connection.flight_bytes() + self.news.delivered_bytes).saturating_sub(self.segments.sacked_bytes());
         turn.begin(resent);
@@ -429,7 +429,7 @@ impl Recovery for RackRecovery {
         let flight = connection.flight_bytes().saturating_sub(self.segments.sacked_bytes());
         self.reduction = Reduction::begin(self.rule, flight, self.segments.in_flight_bytes());
         self.marked_until = connection.highest;
-        // The window is reduced: a loss that the probe may have mended calls for no more.
+        // The window is reduced: a loss that the probe may have repaired requires no more.
         if let Probe::InFlight { .. } = self.probe {
             self.probe = Probe::Idle;
         }

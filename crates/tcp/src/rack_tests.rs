@@ -135,14 +135,14 @@ fn what_the_ack_of_a_probe_tells() {
         // New data, which has arrived.
         (fresh, 5001, None, true, Probe::Idle, false),
         (fresh, 6001, None, true, Probe::Idle, false),
-        // What it repeats had arrived: a D-SACK of it says so, or a duplicate ACK without SACK.
+        // The repeated data had arrived, as shown by a D-SACK of it, or a duplicate ACK without SACK.
         (repeats, 5001, twice, true, Probe::Idle, false),
         (repeats, 6001, twice, true, Probe::Idle, false),
         (repeats, 5001, None, false, Probe::Idle, false),
         (repeats, 5001, None, true, repeats, false),
         (repeats, 5001, other, false, repeats, false),
         (repeats, 5001, held, false, repeats, false),
-        // What comes later has arrived, and no such ACK: the probe has mended a loss.
+        // Later data has arrived without such an ACK: the probe has repaired a loss.
         (repeats, 5002, None, true, Probe::Idle, true),
         (repeats, 6001, other, true, Probe::Idle, true),
         (repeats, 6001, held, true, Probe::Idle, true),
@@ -269,7 +269,7 @@ fn retransmissions_in_flight_are_counted_with_the_probe() {
 
 #[test]
 fn a_mark_ends_the_episode_of_a_probe() {
-    // One reduction for each window of data, even if the probe turns out to have mended a loss.
+    // One reduction for each window of data, even if the probe turns out to have repaired a loss.
     let (mut rack, connection) = ten_in_flight();
     rack.probe = Probe::InFlight { end: 10_001, repeats: true };
     rack.on_mark(&connection);

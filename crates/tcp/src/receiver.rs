@@ -111,7 +111,7 @@ impl Receiver {
             return;
         }
         self.timestamps.learn(segment.seq, segment.sent);
-        // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+        // RFC 3168, 6.1.3: CWR ends the echo, a mark on the same packet restarts it.
         self.echo = (self.echo && !segment.cwr) || ce;
         if segment.fin {
             self.fin = segment.end() - 1;

@@ -161,7 +161,7 @@ impl Recovery for SackRecovery {
     fn learn(&mut self, connection: &mut Connection, ack: &Ack, newly: u64, _now: Time) -> bool {
         let mut is_news = false;
         for (left, right) in ack.sack.iter() {
-            // Older blocks may lie below the cumulative ACK; a block beyond what was sent is nonsense.
+            // Older blocks may be below the cumulative ACK; a block beyond what was sent is nonsense.
             if right > connection.unacknowledged && right <= connection.highest {
                 is_news |= self.scoreboard.insert(left.max(connection.unacknowledged), right);
             }
@@ -182,7 +182,7 @@ impl Recovery for SackRecovery {
     /// RFC 6675, section 5, step 4.
     fn enter(&mut self, turn: &mut Turn<'_>) {
         let connection = &turn.connection;
-        // RFC 9937, section 6.2: what had been SACKed before does not count, what this ACK brought does.
+        // RFC 9937, section 6.2: data SACKed before does not count, data of this ACK does.
         let flight = (connection.flight_bytes() + self.newly_bytes).saturating_sub(self.sacked_bytes);
         let first_bytes = connection.payload_at(connection.unacknowledged);
         turn.enter(self.resent_in_flight(turn.connection));

@@ -97,7 +97,7 @@ impl Sender {
             SlowStart::HyStartPlusPlus => Some(Box::new(HyStartPlusPlus::new(connection.window.slow_start_threshold))),
         };
         connection.departures = slow_start.as_ref().map(|_| Box::new(Departures::new()));
-        // Whoever keeps a time for each segment sees every ACK and sends every segment.
+        // A recovery that timestamps segments sees every ACK and sends every segment.
         connection.selective = recovery.sends_by_pipe();
         let initial_window = connection.window.congestion_window;
         Self {

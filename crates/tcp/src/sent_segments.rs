@@ -159,7 +159,7 @@ impl SentSegments {
         {
             let mut arrived = *segment;
             if segment.end > acknowledged {
-                // A part of it: what is left is a segment of its own.
+                // A part of it: the rest is a separate segment.
                 arrived.end = acknowledged;
                 segment.start = acknowledged;
             } else {
@@ -318,7 +318,7 @@ mod tests {
             asked.push(segment.start);
             segment.start != 11
         });
-        // What was sent after the latest that has arrived was not overtaken.
+        // Segments sent after the latest arrival were not overtaken.
         assert_eq!((asked.as_slice(), lost), ([1, 11, 21].as_slice(), 20));
         assert_eq!((segments.in_flight_bytes(), segments.lost_bytes()), (20, 20));
         assert_eq!(segments.next_lost().map(|segment| segment.start), Some(1));

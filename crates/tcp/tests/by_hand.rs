@@ -209,7 +209,7 @@ fn partial_acks_deflate_the_window_by_what_they_acknowledge() {
 
 #[test]
 fn a_full_ack_leaves_no_room_for_a_burst() {
-    // RFC 6582, section 3.2, step 3, "Full acknowledgments", the two options: what is in flight and one segment (the
+    // RFC 6582, section 3.2, step 3, "Full acknowledgments", the two options: the data in flight and one segment (the
     // least is two), or the threshold. Eleven duplicates make room for three new segments.
     use FullAckWindow::{FlightSize, SlowStartThreshold};
     for (full_ack_window, duplicates, window) in
@@ -407,7 +407,7 @@ fn outside_of_recoveries_the_window_opens_once_an_ack() {
 
 #[test]
 fn an_ack_of_new_data_ends_the_count_of_duplicates() {
-    // RFC 6675, section 5: DupAcks is set to zero. What has arrived is less than two segments.
+    // RFC 6675, section 5: DupAcks is set to zero. Less than two segments have arrived.
     let mut network = sent(10, Network::unlimited);
     for (acked, arrived, recoveries) in
         [(0, 2100, 0), (0, 2200, 0), (1000, 2200, 0), (1000, 2300, 0), (1000, 2400, 0), (1000, 2500, 1)]
@@ -448,7 +448,7 @@ fn a_window_that_stays_unused_is_brought_halfway_to_what_was_used() {
         });
         assert_eq!(network.sender.round_trip().timeout(), Span::from_seconds(1));
         assert_eq!(found, windows, "{idle_restart:?}");
-        // What is sent goes by it.
+        // The segments sent follow it.
         let before = network.log.len();
         network.drive_sender(|sender, now, out| sender.write(100_000, now, out));
         assert_eq!(network.log.len() - before, room, "{idle_restart:?}");
@@ -493,7 +493,7 @@ fn the_time_out_of_use_does_not_count_for_cubic() {
 #[test]
 fn cubic_goes_on_where_it_was_before_a_spurious_reduction() {
     // RFC 9438, section 4.9: the window is 100, and the cubic function, which began 10 s ago, asks for the most: half a
-    // segment for each that is acknowledged. One that begins anew would stand still.
+    // segment for each that is acknowledged. One that restarts would not advance.
     let cubic = CubicConfig { reno_friendly: false, ..CubicConfig::default() };
     let config = TcpConfig {
         congestion_control: CongestionControl::Cubic(cubic),

@@ -72,8 +72,8 @@ fn the_window_is_back_after_k() {
 
 #[test]
 fn the_mean_window_is_about_that_of_the_rfc() {
-    // What the RFC's table 1 has for C = 0.4 and 100 ms. The formula has the loss fall on the turning point; but the
-    // window is so flat there that a maximum a tenth larger or smaller keeps itself nearly as well.
+    // The RFC's table 1 for C = 0.4 and 100 ms. The formula has the loss fall on the turning point; but the window is
+    // so flat there that a maximum a tenth larger or smaller keeps itself nearly as well.
     for (beta, distance, in_table) in [(0.7, 10_000, Some(187.0)), (0.7, 100_000, Some(1054.0)), (0.8, 10_000, None)] {
         let config = CubicConfig { beta, reno_friendly: false, fast_convergence: false, ..CubicConfig::default() };
         let expected = expected_window(&config, distance);

@@ -70,7 +70,7 @@ fn marks_at_one_segment_leave_one_segment_each_timeout() {
     let network = run(config, always, at_seconds(20));
     let last: Vec<Time> = network.log.iter().rev().take(4).map(|sent| sent.at).collect();
     for pair in last.windows(2) {
-        // The echo arrives after a round trip and starts the timer anew.
+        // The echo arrives after a round trip and restarts the timer.
         assert_eq!(pair[0].since(pair[1]), DELAY + DELAY + Span::from_seconds(1));
     }
     let counters = network.sender.counters();
@@ -223,8 +223,8 @@ fn what_is_sent_again_is_not_ecn_capable_and_carries_no_cwr() {
 
 #[test]
 fn in_ns2_a_retransmission_ends_the_echo() {
-    // A mark leaves a window of one of two, and the segment that follows is lost. What is sent again says that the
-    // window was reduced, so that the receiver's echo, which called for no further reduction, is over.
+    // A mark leaves a window of one of two, and the segment that follows is lost. The retransmission signals the
+    // reduction, so the receiver's echo, which required no further reduction, ends.
     let acks_with_echo = |ecn_retransmissions| {
         let base = TcpConfig { ecn: true, ecn_retransmissions, handshake: false, ..TcpConfig::ns2(2) };
         let fate = |n, _: &Segment| match n {

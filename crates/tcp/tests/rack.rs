@@ -73,8 +73,7 @@ fn the_last_segment_is_mended_by_a_probe() {
     network.run_until(Time::NEVER);
     let counters = network.sender.counters();
     assert_eq!((counters.timeouts, counters.probes), (0, 1));
-    // The ACKs of the others came at 100 ms; one segment in flight has to wait for a delayed ACK, too: 2 x 100 + 200
-    // ms.
+    // The ACKs of the others came at 100 ms; one segment in flight must wait for a delayed ACK, too: 2 x 100 + 200 ms.
     assert_eq!(resent(&network), [(last, at_ms(500))]);
     // The reduction stays: the ACKs of what is sent later return older timestamps than it, and repeat nothing.
     assert_eq!(network.sender.slow_start_threshold_bytes(), None);

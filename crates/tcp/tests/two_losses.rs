@@ -69,7 +69,7 @@ fn a_loss_above_the_recovery_point_that_was_sent_again_lowers_the_window_once_mo
 /// As in Linux (`lost_out`): a loss that has arrived before the recovery ends is no reason for another.
 #[test]
 fn a_loss_above_the_recovery_point_that_has_arrived_meanwhile_does_not() {
-    // Segment 20 is lost three times, so that the recovery takes three round trips; 66 is mended in one.
+    // Segment 20 is lost three times, so that the recovery takes three round trips; 66 is repaired in one.
     let patient = TcpConfig { min_rto: Span::from_seconds(1), ..config(true) };
     let network = run(patient, vec![20, 20, 20, 66]);
     assert_eq!(network.retransmissions().len(), 4);

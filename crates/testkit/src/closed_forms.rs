@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn tcp_under_random_loss() {
-        // 1000 B, 50.2 ms, RTO 0.2 s, an ACK for each segment, as quoted beside ns-2's results.
+        // 1000 B, 50.2 ms, RTO 0.2 s, an ACK for each segment, as quoted with ns-2's results.
         for (p, square_root, pftk) in [(0.001, 6.17e6, 6.12e6), (0.03, 1.127e6, 0.883e6)] {
             assert!(close(square_root_bps(1000.0, 0.0502, p, 1.0), square_root, 1e-3));
             assert!(close(pftk_bps(1000.0, 0.0502, 0.2, p, 1.0), pftk, 1e-3));

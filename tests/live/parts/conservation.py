@@ -10,7 +10,7 @@ from tests.live.plane import Plane, Table, by_reason, direction, inline, packets
 
 COLUMNS = ("", "generated", "at the port", "missed", "refused", "received", "dropped", "sent", "arrived", "adds up")
 
-# What is changed under load, one after the other at random: the discipline, its parameters, the rate.
+# Changes under load, one after the other at random: the discipline, its parameters, the rate.
 QUEUES: tuple[Table, ...] = (
     {"drop_tail": {"limit": "200 packets"}},
     {"drop_tail": {"limit": "2000 packets"}},

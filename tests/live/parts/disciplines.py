@@ -11,7 +11,7 @@ from tests.live.plane import Plane, by_reason, direction
 from tests.live.simulated import SEEDS, simulate
 from tests.live.traffic import FRAMING_BYTES, FULL, QUICK, Measured, Times, congestion_control, idle_rtt_s, measure
 
-# What a wire of 100 Mb/s would need to be told; everything else stands at its default.
+# Settings for a wire of 100 Mb/s; everything else has its default.
 QUEUES: dict[str, dict[str, Any]] = {
     "drop_tail": {"limit": "1000 packets"},
     "red": {"min_threshold": "20 packets", "max_threshold": "60 packets", "max_probability": 0.1, "gentle": True},
@@ -19,7 +19,7 @@ QUEUES: dict[str, dict[str, Any]] = {
     "afd": {},
     "sfb": {},
     "fq_codel": {},
-    # A cap above the fair share of 16.7 Mb/s: with BREATHe it has to be named.
+    # A cap above the fair share of 16.7 Mb/s: BREATHe requires it.
     "breathe": {"flow_rate_limit": "25 Mbps"},
 }
 
@@ -88,7 +88,7 @@ def differences(real: Measured, simulated: Measured) -> list[str]:
 
 
 def check(outcome: Outcome, measured: Measured) -> None:
-    """What the issue demands of DBL and of drop-tail."""
+    """The requirements on DBL and drop-tail."""
     flood, tcp = measured.flood_mbps, measured.tcp_mbps
     if measured.queue == "dbl":
         floor, cap = 0.8 * FAIR_TCP_MBPS, 1.5 * FAIR_UDP_MBPS

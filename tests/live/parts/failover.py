@@ -14,7 +14,7 @@ RATE_PPS = 1000
 BACKGROUND_PPS = 15_000
 WINDOW_S = 1.0
 LONGEST_MS = 200
-# Of the numbered packets, in a whole run; what else a loaded machine does costs more.
+# Of the numbered packets, in a whole run; other work of a loaded machine costs more.
 MOST_LOST = 20
 COLUMNS = ("method", "event", "times", "longest gap, ms", "median gap, ms", "lost, packets", "twice, packets")
 
@@ -43,7 +43,7 @@ class Arrivals:
         return len(found) - len(set(found))
 
     def near(self, when_s: float) -> list[tuple[float, int]]:
-        """What arrived around then."""
+        """The packets that arrived around that time."""
         pairs = zip(self.times_s, self.numbers, strict=True)
         return [(time_s, number) for time_s, number in pairs if when_s - 0.1 <= time_s <= when_s + WINDOW_S]
 

@@ -44,7 +44,7 @@ def mutated(outcome: Outcome, count: int, seed: int, io: Table, label: str) -> N
 
 
 def superpackets(outcome: Outcome, kind: str, reasons: tuple[str, ...], count: int) -> None:
-    """What a host with offloads hands over: refused and counted, never queued."""
+    """Frames of a host with offloads: refused and counted, never queued."""
     with Lab() as lab:
         lab.run("client", "ethtool", "-K", "c0", "tx", "on", "sg", "on", "tso", "on", "gso", "on")
         with Plane(lab, direction("dbl")) as plane:

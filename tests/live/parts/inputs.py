@@ -23,11 +23,11 @@ class Case:
     """One bad input."""
 
     name: str
-    # What the error must name, in small letters.
+    # The words that the error must contain, in small letters.
     says: tuple[str, ...]
     changes: Table = field(default_factory=dict)
     prepare: Callable[[Lab], object] | None = None
-    # What runs the program, before its own command line.
+    # The command that runs the program, before its own command line.
     runner: tuple[str, ...] = ()
     needs: str | None = None
     running: bool = False
@@ -42,13 +42,13 @@ def merged(base: Table, changes: Table) -> Table:
 
 
 def upper_port(lab: Lab) -> None:
-    """An interface on `wan0` that states the speed of what it stands on, 10 Gb/s."""
+    """An interface on `wan0` that states the speed of its parent, 10 Gb/s."""
     lab.ip("forebay", "link", "add", "link", "wan0", "name", "wan7", "type", "macvlan")
     lab.ip("forebay", "link", "set", "wan7", "up")
 
 
 def foreign_bridge(lab: Lab) -> None:
-    """A bridge that somebody else has made."""
+    """A bridge that is not ours."""
     lab.ip("forebay", "link", "add", "br7", "type", "bridge")
     lab.ip("forebay", "link", "set", "wan0", "master", "br7")
 

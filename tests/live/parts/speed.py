@@ -1,6 +1,6 @@
 """Packets per second: bare forwarding, a DBL port, the kernel; in turns, so that all see the same machine.
 
-Twice: each drains a full ring by itself, and each forwards what a generator beside it sends.
+Twice: each drains a full ring by itself, and each forwards the frames of a generator.
 """
 
 import os
@@ -89,7 +89,7 @@ def measure(way: Callable[[Lab, str], object], argument: str, frame_bytes: int, 
 
 
 def ways() -> dict[str, tuple[Callable[[Lab, str], object], str]]:
-    """What is compared, by name."""
+    """The compared configurations, by name."""
     found: dict[str, tuple[Callable[[Lab, str], object], str]] = {}
     for label, method in (("packet sockets", "af_packet"), ("AF_XDP", "af_xdp")):
         if (EXAMPLES / "forward").exists():

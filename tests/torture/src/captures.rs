@@ -58,7 +58,7 @@ pub fn damaged(dice: &mut Dice, traced: &[Vec<u8>]) -> Vec<u8> {
 /// # Errors
 /// The law that does not hold.
 pub fn capture(text: &str, bytes: &[u8]) -> Result<Verdict, String> {
-    // Mending a port is given up now and then.
+    // The correction of a port is sometimes skipped.
     let Ok(scenario) = Scenario::load(text, FILE, &[]) else { return Ok(Verdict::Refused) };
     let Topology::Star(star) = &scenario.spec().topology else { return Ok(Verdict::Refused) };
     let LinkSpec { rate, queue: Some(queue), .. } = &star.bottleneck else { return Ok(Verdict::Refused) };

@@ -109,7 +109,7 @@ fn flows(spec: &ScenarioSpec, result: &RunResult) -> Lawful {
         let slow = !(mean < least * (1.0 - ROUNDING) || delays[0] < least * (1.0 - HISTOGRAM));
         law(slow, "nothing is faster than its links", name, || format!("{mean} s, {delays:?}, at least {least} s"))?;
         let rates = ["goodput_bps", "throughput_bps"].map(number);
-        // What had come out of order before the measured interval counts when the gap is filled.
+        // Data that had arrived out of order before the measured interval counts when the gap is filled.
         let part = rates[0] >= 0.0 && (ascend(&rates) || result.warmup_s > 0.0);
         law(part, "goodput is part of throughput", name, || format!("{rates:?}"))?;
         let times = [number("start_s"), number("finished_s"), result.duration_s];

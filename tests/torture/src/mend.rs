@@ -79,7 +79,7 @@ fn amend(generator: &mut Generator<'_>, document: &mut Value, text: &Text, error
     if let Some(key) = error.message.strip_prefix("missing key `").and_then(|rest| rest.split('`').next())
         && let Some(spot) = spots.get(pointer)
     {
-        // Of alternatives the one that the value has.
+        // The alternative that the value has.
         let (name, type_schema) = generator.schema.resolve(spot.schema);
         if let Some(property) = type_schema["properties"].get(key) {
             let value = generator.draw(&format!("{}.{key}", name.unwrap_or(&spot.place)), property);

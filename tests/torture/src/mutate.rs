@@ -29,7 +29,7 @@ pub fn damaged(dice: &mut Dice, valid: &[String]) -> String {
             2 => text.insert_str(token.start, &other),
             3 => text.replace_range(token, dice.pick(&SCRAPS).map_or("", String::as_str)),
             _ => {
-                // Anywhere, whatever stands there.
+                // Anywhere, regardless of the text there.
                 let borders: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
                 let at = dice.pick(&borders).copied().unwrap_or(0);
                 let scrap = char::from(dice.word() as u8).to_string();

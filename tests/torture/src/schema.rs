@@ -118,7 +118,7 @@ struct Walk<'s> {
 
 impl<'s> Walk<'s> {
     fn visit(&mut self, spot: Spot<'s>, value: &Value, pointer: &str) {
-        // Of a value that stands for an alternative the outermost schema is kept: by it the value can be drawn anew.
+        // For the value of an alternative the outermost schema is kept, from which the value can be drawn again.
         self.spots.entry(pointer.to_owned()).or_insert_with(|| spot.clone());
         let Spot { place, schema } = spot;
         let (name, schema) = self.schema.resolve(schema);

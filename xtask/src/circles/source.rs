@@ -355,7 +355,7 @@ impl<'a> Reader<'a> {
         while self.peek(0) == Some(Token::Sign('#')) {
             self.attribute();
         }
-        // A comma ends a field or an arm, but may stand in the head of a function.
+        // A comma ends a field or an arm, but may be in the head of a function.
         let field = !matches!(self.name(0), Some(name) if ITEM_WORDS.contains(&name));
         // The braces of `use a::{b, c};` are not its end.
         let import = self.name(self.visibility()) == Some("use");

@@ -158,7 +158,7 @@ impl Slot {
         let times = packets[first_to_stay..].iter().map(|packet| packet.time);
         *next = times.fold(Time::NEVER, Time::min);
         packets.drain(..first_to_stay);
-        // What a port has sent is in order.
+        // Packets from a port are in order.
         if *next >= until {
             return;
         }

@@ -81,7 +81,7 @@ mod tests {
         let ring = |nodes: u32| lanes(&(0..nodes).map(|node| (node, (node + 1) % nodes)).collect::<Vec<_>>());
         assert_eq!(stages(4, &ring(4), 0..4), (vec![0, 1, 0, 1], 2));
         assert_eq!(stages(3, &ring(3), 0..3), (vec![0, 0, 0], 1));
-        // Two single nodes beside a star.
+        // Two single nodes and a star.
         let star = lanes(&[(1, 2), (1, 3), (0, 1), (3, 4)]);
         assert_eq!(stages(5, &star, 1..4), (vec![0, 2, 3, 3, 1], 4));
         let between = between(&[0, 2, 3, 3, 1], &star);

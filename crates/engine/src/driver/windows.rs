@@ -93,7 +93,7 @@ impl Windows {
             placed[place as usize] = Some(node);
         }
         routes.number(&places);
-        // An inbox's slots have to hold what is on the longest lane.
+        // An inbox's slots must hold the packets on the longest lane.
         let longest_lane = lanes.iter().map(|lane| lane.delay).max().unwrap_or(Span::ZERO);
         let longest = (packet_time * PACKETS_OF_WINDOW).max(longest_lane / (SLOTS / 2));
         let is_short = shortest < packet_time * PACKETS_OF_SHORT_LANE;
@@ -131,7 +131,7 @@ impl Windows {
             if begin >= end {
                 return Ok(());
             }
-            // Limits stages without feeders: what they send is scanned in each round until it is taken.
+            // Limits stages without feeders: their packets are scanned in each round until they are taken.
             let ahead = (begin.since(before) * 2).max(self.least_ahead).min(self.most_ahead);
             before = begin;
             let latest = self.lanes.end_of_granule(begin).min(begin.saturating_add(ahead)).min(end);

@@ -163,7 +163,7 @@ mod tests {
             assert_eq!((departures.len(), departures.next_begin(), departures.first_end()), (4, at(10), at(10)));
             assert_eq!(departures.send_next(at(11)).map(|packet| packet.time), Some(at(10)));
             assert!(departures.send_next(at(20)).is_none() && !departures.are_sent());
-            // A frame of which the link does not know may have ended already.
+            // A frame that the link does not have yet may already have ended.
             assert_eq!(std::iter::from_fn(|| departures.pop()).take(2).last().map(|first| first.start), Some(at(10)));
             let taken: Vec<Time> =
                 std::iter::from_fn(|| departures.take_back(at(20))).map(|packet| packet.time).collect();

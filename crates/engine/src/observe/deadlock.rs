@@ -170,7 +170,7 @@ mod tests {
             wait(11, 0, &[]),
         ];
         assert_eq!(find(&waits, &names), None);
-        // Less than has to be released is no way out.
+        // Less than the necessary amount does not resolve it.
         let mut waits = waits;
         waits[1].held.insert((7, 0), 9_999);
         assert_eq!(find(&waits, &names).unwrap().links.len(), 3);

@@ -162,7 +162,7 @@ fn sack_blocks_use_the_room_of_the_ack_and_never_lengthen_it() {
     assert_eq!(sack_in(52), (1, 32, true));
     assert_eq!(sack_in(60), (2, 40, true));
     assert_eq!(sack_in(68), (3, 48, false));
-    // What is more than a header is behind the packet.
+    // Bytes beyond the header are behind the packet.
     assert_eq!(sack_in(83), (3, 60, false));
 }
 

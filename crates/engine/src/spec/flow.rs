@@ -86,7 +86,7 @@ impl Transport {
         match self {
             Self::Tcp { config, .. } => {
                 let ack_bytes = config.ack_bytes() as u32;
-                // What carries data carries a byte or more, even where headers are not counted.
+                // A data packet carries a byte or more, even if headers are not counted.
                 (ack_bytes.min(config.header_bytes() as u32 + 1), Some(ack_bytes))
             }
             Self::Udp { length, .. } => match *length {

@@ -54,7 +54,7 @@ const REMEMBERED: usize = 16;
 
 impl Streams {
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Running>> {
-        // A list is whole at any time, whoever panicked.
+        // A list is consistent at any time, even after a panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -100,7 +100,7 @@ impl Streams {
         let (tallies, over) = (tapped.tallies, Arc::clone(&tapped.over));
         let stream = Stream { client, encoder: tapped.encoder, over: tapped.over };
         let told = Arc::clone(&ended);
-        // Whoever has the reply finds the stream in the statistics: these wait until it is listed.
+        // A client that has the reply finds the stream in the statistics: these wait until it is listed.
         let mut streams = self.lock();
         thread::Builder::new().name(kind.to_owned()).spawn(move || {
             let over = Arc::clone(&stream.over);
@@ -150,7 +150,7 @@ impl Stream {
                 thread::sleep(ROUND);
             }
         }
-        // What the taps saw before the end.
+        // Events of the taps before the end.
         let (mut ended, mut without_progress) = (false, 0);
         while without_progress < LAST_ROUNDS {
             // With too much pending nothing is taken, whatever is still there.

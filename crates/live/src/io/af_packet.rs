@@ -131,7 +131,7 @@ impl Transmit for Transmitter {
                         break;
                     }
                 }
-                // What is wrong with this frame is told when it is the first.
+                // An error of this frame is reported when it is the first.
                 Err(_) if sent > 0 => break,
                 Err(error) => return refused(error),
             }

@@ -140,7 +140,7 @@ impl Receive for Receiver {
     }
 
     fn dropped_by_kernel(&mut self) -> u64 {
-        // Where the kernel does not answer, the last that it said holds.
+        // If the kernel does not answer, its last answer applies.
         self.dropped = self.ring.dropped().unwrap_or(self.dropped);
         self.dropped
     }

@@ -69,7 +69,8 @@ impl Receive for Receiver {
             match (&*self.file).read(&mut self.buffer) {
                 Ok(bytes) => take(ReceivedFrame {
                     bytes: &self.buffer[..bytes],
-                    // The driver has put the tag back and finished the checksum: it was told that we can do neither.
+                    // The driver has put the tag back and finished the checksum, because we declared that we can do
+                    // neither.
                     vlan: None,
                     wire_bytes: bytes as u32,
                     checksum_unfinished: false,
@@ -112,7 +113,7 @@ impl Transmit for Transmitter {
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted) => {
                     return Ok(sent);
                 }
-                // What is wrong is told when it is the first.
+                // An error is reported when it is the first.
                 Err(_) if sent > 0 => return Ok(sent),
                 Err(error) if error.raw_os_error() == Some(libc::ENOBUFS) => return Ok(0),
                 Err(error) if error.raw_os_error() == Some(libc::EIO) => return Err(down()),

@@ -90,7 +90,7 @@ impl System {
         let (inside, outside) = (inside?, outside?);
         let mut halves = if config.io.method == Method::AfXdp {
             let prepare = |interface| af_xdp::prepare(interface, af_xdp::Options::default()).map_err(input);
-            // Both before the first one starts: its frames have to find the way on.
+            // Both before the first one starts: its frames need the way on.
             let (inside, outside) = (prepare(&inside)?, prepare(&outside)?);
             [inside.start().map_err(input)?, outside.start().map_err(input)?]
         } else {

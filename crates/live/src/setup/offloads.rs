@@ -27,7 +27,7 @@ fn merges(feature: &str) -> bool {
 
 /// Features that are turned off while we run.
 pub(super) fn goes_off(feature: &str, method: Method) -> bool {
-    // An XDP program never sees a tag that was taken out of its frame; a packet socket is told about it.
+    // An XDP program never sees a tag that was taken out of its frame; a packet socket receives it separately.
     let takes_tags = matches!(feature, "rx-vlan-hw-parse" | "rx-vlan-stag-hw-parse");
     merges(feature)
         || feature.starts_with("tx-checksum-")
@@ -122,7 +122,7 @@ impl Offloads {
             let features = ethtool.features(&port.name).map_err(failed("read the offloads", &port.name))?;
             changes.push(Change::of(&port.name, port.index, &features, checked.method));
         }
-        // Before anything is changed: whatever happens from here on, somebody restores it.
+        // Before anything is changed: from here on it is restored in any case.
         let restorer = match restorer {
             Some(command) => Restorer::Other(start(command, &changes)?),
             None => Restorer::Here(Kernel::open().map_err(|source| SetupError::Restorer { source })?),

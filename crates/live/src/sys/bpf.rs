@@ -197,8 +197,8 @@ pub(super) fn attach(place: Place, program: BorrowedFd<'_>, index: u32) -> io::R
 /// # Safety
 /// `T` is the beginning of the union's member for `command`, and the addresses in it are valid for it.
 unsafe fn call<T>(command: libc::c_long, arguments: &T) -> io::Result<libc::c_int> {
-    // SAFETY: the pointer and the length are those of `arguments`, which these commands only read; what is behind it
-    // counts as zero.
+    // SAFETY: the pointer and the length are those of `arguments`, which these commands only read; bytes behind it
+    // count as zero.
     let result = unsafe { libc::syscall(libc::SYS_bpf, command, std::ptr::from_ref(arguments), size_of::<T>()) };
     // A file descriptor, zero or -1.
     super::checked(result as libc::c_int)
@@ -211,7 +211,7 @@ unsafe fn call<T>(command: libc::c_long, arguments: &T) -> io::Result<libc::c_in
 unsafe fn call_for_fd<T>(command: libc::c_long, arguments: &T) -> io::Result<OwnedFd> {
     // SAFETY: by the caller's promise.
     let fd = unsafe { call(command, arguments) }?;
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, and not shared.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

@@ -76,7 +76,7 @@ impl Ethtool {
     /// back.
     pub fn set_features(&self, interface: &str, wanted: &[(u32, bool)]) -> io::Result<()> {
         let Some(blocks) = wanted.iter().map(|(bit, _)| bit / 32 + 1).max() else { return Ok(()) };
-        // The kernel wants as many blocks as it has features for.
+        // The kernel requires as many blocks as its features need.
         let blocks = blocks.max(self.feature_count(interface)?.div_ceil(32));
         let mut request = vec![0; 2 + blocks as usize * 2];
         request[..2].copy_from_slice(&[SFEATURES, blocks]);
@@ -90,7 +90,7 @@ impl Ethtool {
 
     /// Its speed in Mb/s; none where the interface does not know one, as without a cable.
     pub fn speed(&self, interface: &str) -> Option<u32> {
-        // Asked with no room for link modes, the kernel only says how many words these take.
+        // Without room for link modes, the kernel only returns the number of their words.
         let mut settings = vec![0_u32; 12];
         settings[0] = GLINKSETTINGS;
         self.call(interface, &mut settings).ok()?;
@@ -137,9 +137,8 @@ impl Ethtool {
         }
         let data = libc::__c_anonymous_ifr_ifru { ifru_data: request.as_mut_ptr().cast() };
         let mut argument = libc::ifreq { ifr_name: to_c_chars(name), ifr_ifru: data };
-        // SAFETY: `argument` is an ifreq that lives through the call, with a name that ends in a zero byte; its data
-        // points to `request`, borrowed mutably, which is long enough for the answer, as the caller sees to (see
-        // above).
+        // SAFETY: `argument` is an ifreq that lives through the call, with a name that ends in a zero byte. Its data
+        // points to `request`, borrowed mutably, which the caller makes long enough for the answer (see above).
         let result = unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut argument) };
         if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }

@@ -115,7 +115,7 @@ pub fn empty_bounding_set() -> io::Result<()> {
     prctl(libc::PR_CAP_AMBIENT, [to_argument(libc::PR_CAP_AMBIENT_CLEAR_ALL), 0])?;
     for capability in 0..64 {
         match prctl(libc::PR_CAPBSET_DROP, [capability, 0]) {
-            // Beyond the last one that this kernel knows.
+            // Beyond the last one of this kernel.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => break,
             other => other?,
         }

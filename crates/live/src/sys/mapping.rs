@@ -72,8 +72,8 @@ impl Mapping {
     pub(super) fn word(&self, at: usize) -> &AtomicU32 {
         let place = self.place(at, size_of::<u32>()).cast::<u32>();
         assert!(place.is_aligned(), "a word shared with the kernel lies across its boundary");
-        // SAFETY: in the mapping and aligned; the kernel reads and writes it by single accesses, and nobody of us makes
-        // a reference to it that is not atomic.
+        // SAFETY: in the mapping and aligned; the kernel reads and writes it by single accesses, and we make only
+        // atomic references to it.
         unsafe { AtomicU32::from_ptr(place) }
     }
 
@@ -153,7 +153,7 @@ mod tests {
         let mapping = Mapping::anonymous(4096).unwrap();
         release(mapping.word(8), 7);
         assert_eq!(acquire(mapping.word(8)), 7);
-        // SAFETY: nobody else knows this memory.
+        // SAFETY: this memory is not shared.
         unsafe { mapping.write(100, b"abc") };
         // SAFETY: as above.
         assert_eq!(unsafe { mapping.slice(99, 5) }, b"\0abc\0");

@@ -126,7 +126,7 @@ impl Netlink {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just returned this descriptor, and nobody else knows it.
+        // SAFETY: the kernel has just returned this descriptor, and it is not shared.
         let socket = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { socket: File::from(socket), sequence: 0, buffer: vec![0; BUFFER_BYTES] })
     }
@@ -214,7 +214,7 @@ impl Netlink {
             families.nest(family, |inet6| inet6.u8(IFLA_INET6_ADDR_GEN_MODE, ADDR_GEN_MODE_NONE));
         });
         match self.exchange(request, &mut |_, _| ()) {
-            // A kernel without IPv6 gives nobody such an address.
+            // A kernel without IPv6 assigns no such address.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EOPNOTSUPP)) => Ok(()),
             other => other,
         }

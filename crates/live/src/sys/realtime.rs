@@ -44,7 +44,7 @@ pub fn scheduled() -> io::Result<Schedule> {
     // SAFETY: `parameter` lives through the call, which fills it; 0 is this thread.
     done(unsafe { libc::sched_getparam(0, &raw mut parameter) })?;
     let priority = u8::try_from(parameter.sched_priority).unwrap_or_default();
-    // The kernel keeps a flag beside the policy.
+    // The kernel keeps a flag in addition to the policy.
     Ok(if policy & !libc::SCHED_RESET_ON_FORK == libc::SCHED_FIFO {
         Schedule::Fifo(priority)
     } else {

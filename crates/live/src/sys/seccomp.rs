@@ -244,7 +244,7 @@ pub fn install(otherwise: Otherwise) -> io::Result<()> {
     let Ok(len) = u16::try_from(filter.len()) else { return Err(io::ErrorKind::InvalidInput.into()) };
     let program = libc::sock_fprog { len, filter: filter.as_mut_ptr() };
     let (mode, flags) = (libc::SECCOMP_SET_MODE_FILTER, libc::SECCOMP_FILTER_FLAG_TSYNC);
-    // SAFETY: `program` and the instructions that it points to, as many as it says, live through the call.
+    // SAFETY: `program` and the instructions that it points to, as many as its length, live through the call.
     match unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) } {
         0 => Ok(()),
         // The number of a thread that could not get it.

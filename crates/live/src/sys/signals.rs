@@ -47,7 +47,7 @@ impl Signals {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just returned this descriptor, and nobody else knows it.
+        // SAFETY: the kernel has just returned this descriptor, and it is not shared.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { file: File::from(fd) })
     }

@@ -13,7 +13,7 @@ pub(crate) const MOST_AT_ONCE: usize = 64;
 pub(crate) fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<OwnedFd> {
     // SAFETY: takes no pointers.
     let fd = checked(unsafe { libc::socket(family, kind | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC, 0) })?;
-    // SAFETY: just opened, and nobody else knows it.
+    // SAFETY: just opened, and not shared.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

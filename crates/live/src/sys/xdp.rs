@@ -87,7 +87,7 @@ pub(crate) fn open(plan: Plan, index: u32) -> Result<(Receiving, Sending), Faile
         socket::set_number(socket.as_fd(), libc::SOL_XDP, name, entries.cast_signed())
             .map_err(|error| ("setsockopt(XDP rings)", error))?;
     }
-    // What is on its way to be sent counts against this: all of it may be.
+    // Chunks on their way to be sent count against this: it may be all of them.
     let bytes = plan.send_frames.saturating_mul(plan.chunk_bytes * 2).min(i32::MAX as u32).cast_signed();
     socket::set_number(socket.as_fd(), libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes)
         .map_err(|error| ("setsockopt(SO_SNDBUFFORCE)", error))?;

@@ -59,7 +59,7 @@ impl Network {
                 made.ip_at(host, &command);
             }
             for other in ["1", "2"].iter().filter(|other| **other != number) {
-                // No question has to pass before the first frame does.
+                // No request must pass before the first frame.
                 let address = format!("10.7.0.{other}");
                 made.ip_at(host, &format!("neigh add {address} lladdr 02:00:00:00:00:0{other} dev host0"));
             }

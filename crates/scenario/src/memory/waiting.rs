@@ -188,7 +188,7 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
     let seconds = spec.duration.seconds();
     let smallest = spec.flows.iter().map(packet_bits).fold(f64::INFINITY, f64::min);
     let room = shared.links * (self::room(&shared.narrowest) + on_the_way);
-    // What a queue that is not described would send only after the end of the run is not kept.
+    // Packets that a queue without description would send only after the end of the run are not kept.
     let room = if room.is_finite() { room * BESIDE_THE_BOTTLENECK } else { rate * seconds / smallest };
     let (mut windows, mut excess_bits) = (0.0, -rate * seconds);
     let (mut windows_apart, mut excess_apart) = (0.0, 0.0);
@@ -223,7 +223,7 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
             Transport::Cells(_) | Transport::Frames(_) => {}
         }
     }
-    // What the narrowest link has no room for is dropped.
+    // Packets beyond the narrowest link's room are dropped.
     let windows = windows.min(room);
     let excess = (excess_bits.max(0.0) / smallest).min(room - windows);
     (windows + windows_apart, excess + excess_apart)
@@ -262,7 +262,7 @@ fn room(link: &LinkSpec) -> f64 {
     let queued = match link.queue.as_ref().map(|queue| queue.limit()) {
         Some(Some(QueueSize::Packets(packets))) => packets as f64,
         Some(Some(QueueSize::Bytes(bytes))) => bytes as f64 / 500.0,
-        // Each class has a limit of its own, and a guest one that it does not tell.
+        // Each class has a limit of its own, and a guest has an unknown one.
         Some(None) => 10_000.0,
         None => f64::INFINITY,
     };

@@ -158,7 +158,7 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
     for node in &lan.nodes {
         reaction(lan, node, adapter.reaction, &at_adapter)?;
     }
-    // What an order to stop meets: the reaction of who is at the other end.
+    // The effect of an order to stop: the reaction of the other end.
     let reaction_of = |name: &str, cable: &Cable<'_>| {
         let reaction = lan.switch(name).map_or(adapter.reaction, |switch| switch.reaction);
         reaction.on(cable.rate)
@@ -175,7 +175,7 @@ pub(super) fn memory(lan: &Lan<'_>, spec: &ScenarioSpec, path: &Path) -> Validit
                 pause,
                 priority_pause,
                 limited_outputs: output_limit.is_some(),
-                // What is on its way to an output's queue when the high watermark is passed comes as well.
+                // Frames on their way to an output's queue when the high watermark is passed arrive as well.
                 reaction: reaction_of(feeder, cable) + forwarding_delay,
                 cable,
             };

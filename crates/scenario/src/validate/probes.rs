@@ -42,7 +42,7 @@ fn series(probes: &Probes, spec: &ScenarioSpec, path: &Path) -> Validity {
         require(!again, || path.key("series").index(index), || "given twice".into(), "the second one")?;
         seen.push(*kind);
     }
-    // A rough count: a queue has some six quantities with its gauges, a flow three, a link one.
+    // A rough count: a queue has about six quantities with its gauges, a flow three, a link one.
     let links = names::link_count(spec);
     let kinds = probes.series.iter().map(|kind| match kind {
         SeriesKind::Queues => 6 * links.min(1_000),

@@ -292,7 +292,7 @@ mod tests {
         assert!((after(2.5e9, 62_500, 75_000, unlimited, capacity) - 5e9).abs() < 1.0);
         // Nothing arrived: the capacity.
         assert_eq!(after(2.5e9, 0, 0, unlimited, capacity), 1e10);
-        // What counts is the capacity that the port has now: 10 Gb/s arrive at a port of 1 Gb/s.
+        // Use the port's current capacity: 10 Gb/s arrive at a port of 1 Gb/s.
         assert!((after(2.5e9, 125_000, 75_000, LAW, Rate::megabits(1000)) - 2.5e8).abs() < 1.0);
     }
 

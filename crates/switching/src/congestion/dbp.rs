@@ -331,7 +331,7 @@ impl ReportCount {
     fn update(&mut self, queue_bytes: u64, context: &Context<'_>) {
         let rest_bps = self.law.offered_bps(queue_bytes, context.capacity) - self.constrained_bps;
         let share_bps = match self.unconstrained {
-            // Whoever comes next may have what is left, and no less than those who are here (Charny et al.).
+            // The next flow may have the rest, and no less than the present flows (Charny et al.).
             0 => rest_bps + self.highest_constrained_bps,
             others => rest_bps / f64::from(others),
         };

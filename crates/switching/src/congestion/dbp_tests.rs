@@ -121,7 +121,7 @@ fn a_port_that_counts_divides_what_the_constrained_leave() {
     assert_eq!(interval(&[1e10, 1e10, 4e9], 1), [3e9, 3e9, 3e9]);
     // 4 Gb/s were more than the share: all three were alike, and each has a third. Two flows take 1 Gb/s each now.
     assert_eq!(interval(&[1e9, 1e9, 1e10], 2), [1e9, 1e9, 1e10 / 3.0]);
-    // The third had what they leave. Without it, whoever comes may have that, and no less than they have.
+    // The third had what they leave. Without it, the next flow may have that, and no less than they have.
     assert_eq!(interval(&[1e9, 1e9, 1e10], 3), [1e9, 1e9, 8e9]);
     assert_eq!(interval(&[1e9, 1e9], 4), [1e9, 1e9]);
     assert_eq!(interval(&[1e10], 5), [9e9]);

@@ -331,7 +331,7 @@ mod tests {
         assert_eq!((deliver(&mut point, 21, false), point.poll_at()), (None, Time::NEVER));
         assert_eq!((deliver(&mut point, 22, true), point.poll_at()), (None, at(70)));
         assert_eq!((point.notify(at(70)), point.poll_at()), (Some(Message::Cnp), Time::NEVER));
-        // An interval without a mark ends silently; the next mark is told at once.
+        // An interval without a mark ends silently; the next mark is reported at once.
         assert_eq!(deliver(&mut point, 130, true), Some(Message::Cnp));
         // At the very end of an interval, frame and timer make one message.
         assert_eq!(deliver(&mut point, 140, true), None);

@@ -1,4 +1,5 @@
-//! ECM, Ethernet congestion management, the baseline BCN: queues signal to sources how far they are from their set-point.
+//! ECM, Ethernet congestion management, the baseline BCN: queues signal to sources how far they are from their
+//! set-point.
 //!
 //! # What it does
 //! Every output queue has a set-point at which it should settle. It samples the data frames that join it. At each

@@ -110,7 +110,7 @@ fn gains_are_those_of_the_slides() {
 
 #[test]
 fn samples_give_the_feedback_of_offset_and_growth() {
-    // Queue at the last sample, queue now, feedback, and what a flow limited by this queue is told.
+    // Queue at the last sample, queue now, feedback, and the message to a flow limited by this queue.
     let vectors = [
         (75_000, 75_000, 0.0, None),
         (0, 150_000, -375_000.0, Some((-75_000, 150_000))),
@@ -222,7 +222,7 @@ fn bcn_zero_stops_the_flow_for_a_while_and_longer_each_time() {
         at(now, |context| point.receive(&Message::BcnZero { from: HERE }, context));
         let restart_at = point.poll_at();
         assert!(restart_at.since(now) <= Span::from_microseconds(longest_us));
-        // What comes now, about frames sent before, changes no rate and no timer.
+        // Later messages about earlier frames change no rate and no timer.
         for message in [Message::BcnZero { from: HERE }, Message::BcnMax { from: HERE }, bcn(75_000, 0, HERE)] {
             at(now, |context| point.receive(&message, context));
             assert_eq!((point.rate_bps(), point.poll_at()), (Some(0.0), restart_at));
@@ -246,7 +246,7 @@ fn stops_are_spread_over_the_whole_time_and_bounded() {
         at(now, |context| point.expire(context));
         assert!(point.rate_bps() >= Some(1e6));
     }
-    // Of some 190 draws from [0, 10.24 ms], the longest.
+    // The longest of about 190 draws from [0, 10.24 ms].
     let bound = Span::from_microseconds(10 << MAX_DOUBLINGS);
     assert!(longest <= bound && longest > bound * 9 / 10, "{longest}");
 }

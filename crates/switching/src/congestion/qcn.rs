@@ -390,7 +390,7 @@ mod tests {
                 (told(63, -974_000, 974_000), 18_750),
             ]
         );
-        // No queue is too long to be told of.
+        // No queue is too long for a message.
         let [(verdict, _)] = samples(&config, &[u64::MAX])[..] else { panic!("one sample") };
         assert_eq!(verdict, told(63, i32::MIN, i32::MAX));
     }
@@ -427,7 +427,7 @@ mod tests {
             QcnConfig { probabilistic_sampling: Some(QcnProbabilisticSampling::default()), ..Default::default() };
         let mut dice = rng(5);
         let mut context = Context { now: Time::ZERO, capacity: LINE, rng: &mut dice };
-        // Queues beside which the growth since the last sample does not count: the feedback is 0, then 63.
+        // Queues so long that the growth since the last sample does not count: the feedback is 0, then 63.
         for (queue_bytes, probability) in [(0, 0.01), (1_000_000, 0.1)] {
             let mut point = QcnCongestionPoint::new(&config, ID);
             let mut sampled = 0_u32;

@@ -98,7 +98,7 @@ fn hystart_delay_falls() -> Script {
         at(200).ack(10).sends(&[new(10, 28)]).window(20),
         at(380).write(2).sends(&[new(28, 30)]),
     ];
-    // The ninth sample of the round is the shortest of all: the threshold has to be compared with it, too.
+    // The ninth sample of the round is the shortest of all: the threshold must be compared with it, too.
     rows.extend((0..10).map(|ack| at(400 + ack).ack(12 + 2 * ack).window(22 + 2 * ack as u64).no_threshold()));
     Script {
         path: "cubic/cubic-hystart-delay-min-rtt-jumps-downward",

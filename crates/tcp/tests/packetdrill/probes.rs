@@ -26,7 +26,7 @@ fn mended() -> Script {
         // It may be the ACK of the probe or of the original.
         at(500).ack(4).window(10).no_threshold(),
         at(500).write(1).sends(&[new(4, 5)]),
-        // No D-SACK has come: the probe has mended a loss.
+        // No D-SACK has come: the probe has repaired a loss.
         at(600).ack(5).window(7).threshold(7),
         // That is proved: a later D-SACK undoes nothing.
         at(601).sack(5, &[(3, 4)]).window(7).threshold(7),

@@ -88,7 +88,7 @@ fn pause_lets_the_frame_end_and_holds_up_data_and_probes_but_not_answers() {
     let mut setup = Setup::new();
     setup.reaction.probe_every = 2;
     let mut node = setup.node();
-    // Flow 0 sends its second frame from 2400 on. The probe behind it has to wait.
+    // Flow 0 sends its second frame from 2400 on. The probe behind it must wait.
     let incoming = [pause(0xff, u16::MAX, at(3000)), probe(2, at(1000), at(4000)), pause(0xff, 0, at(9000))];
     node.run(&incoming, at(9100));
     let answered = at(4000) + LINE.transmission_time(64);
