@@ -86,12 +86,12 @@ def test_values_are_not_taken_for_ranges(text: str) -> None:
     assert isinstance(axis, Axis)
 
 
-def _row_of_routers() -> str:
-    """Eight queues in a row, between `r1` and `r9`."""
-    nodes = ['{ name = "a" }', '{ name = "z" }', *(f'{{ name = "r{n}", kind = "router" }}' for n in range(1, 10))]
+def _row_of_routers(queues: int = 8) -> str:
+    """So many queues in a row: `r1->r2` and on."""
+    nodes = ['{ name = "a" }', '{ name = "z" }', *(f'{{ name = "r{n}", kind = "router" }}' for n in range(1, queues + 2))]
     link = '{{ from = "{}", to = "{}", rate = "10 Mbps", delay = "1 ms"{} }}'
-    ends = [link.format("a", "r1", ""), link.format("r9", "z", "")]
-    row = [link.format(f"r{n}", f"r{n + 1}", ', queue = "red"') for n in range(1, 9)]
+    ends = [link.format("a", "r1", ""), link.format(f"r{queues + 1}", "z", "")]
+    row = [link.format(f"r{n}", f"r{n + 1}", ', queue = "red"') for n in range(1, queues + 1)]
     flow = '[[flows]]\nname = "f"\nfrom = "a"\nto = "z"\ntransport = "tcp"\n'
     graph = f"nodes = [{', '.join(nodes)}]\nlinks = [{', '.join(ends + row)}]"
     return f'duration = "1 s"\n[topology.graph]\n{graph}\n{flow}'
@@ -127,3 +127,12 @@ def test_a_newcomer_is_shown_where_it_belongs(valid: str, mistake: str, hint: st
     with pytest.raises(fb.ScenarioError) as caught:
         fb.Scenario.from_toml(STAR.replace(valid, mistake, 1))
     assert hint in " ".join(str(caught.value).split())
+
+
+def test_a_queue_to_size_is_found_among_many(forebay: Command, tmp_path: Path) -> None:
+    file = tmp_path / "row.toml"
+    file.write_text(_row_of_routers(40), encoding="utf-8")
+    done = forebay("size-buffer", file, "--target-utilization", "0.8", "--queue", "r33-r34", "--out", tmp_path / "out")
+    assert done.returncode == 2
+    assert "say which: --queue 'r33->r34' or " in done.stderr
+    assert "or one of 28 more" in done.stderr

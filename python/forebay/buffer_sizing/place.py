@@ -10,6 +10,7 @@ from typing import Any
 
 from forebay import _core
 from forebay.errors import InputError
+from forebay.names import nearest_first
 from forebay.scenario import Scenario
 
 _PACKETS = ("packet", "pkt")
@@ -69,7 +70,8 @@ def _named(places: list[Place], name: str) -> Place:
         for place in places:
             if name in names_of(place):
                 return place
-    message = f"--queue {name}: the scenario has no such queue with a limit that can be set\nhint: {_choices(places)}"
+    message = f"--queue {name}: the scenario has no such queue with a limit that can be set"
+    message += f"\nhint: {_choices('--queue', [it.name for it in places], name)}"
     raise InputError(message)
 
 
@@ -84,9 +86,8 @@ def _at_key(places: list[Place], key: str, scenario: Scenario) -> Place:
             limit = _value_at(tomllib.loads(scenario.to_toml()), key)
             return replace(place, name=key, key=key, limit=limit if isinstance(limit, str) else None, settable=True)
     settable = [place for place in places if place.settable]
-    message = (
-        f"--key {key}: this is not the limit of a queue\nhint: {_choices(settable, of=lambda it: f'--key {it.key}')}"
-    )
+    choices = _choices("--key", [it.key for it in settable], key)
+    message = f"--key {key}: this is not the limit of a queue\nhint: {choices}"
     raise InputError(message)
 
 
@@ -119,15 +120,17 @@ def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
     if len(limited) == 1:
         return limited[0]
     count = f"{len(limited)} queues have" if limited else "no queue has"
-    message = f"{count} a limit: it is not clear which one to size\nhint: {_choices(limited or places)}"
+    message = f"{count} a limit: it is not clear which one to size"
+    message += f"\nhint: {_choices('--queue', [it.name for it in limited or places])}"
     raise InputError(message)
 
 
-def _choices(places: list[Place], of: Callable[[Place], str] = lambda it: f"--queue '{it.name}'") -> str:
-    if not places:
+def _choices(option: str, names: list[str], wanted: str = "") -> str:
+    if not names:
         return "describe its queue in the scenario, with a limit"
-    shown = [of(place) for place in places[: _MOST_CHOICES if len(places) > _MOST_CHOICES + 1 else None]]
-    more = f" or one of {len(places) - len(shown)} more" if len(places) > len(shown) else ""
+    options = [f"{option} '{name}'" for name in nearest_first(names, wanted)]
+    shown = options[: _MOST_CHOICES if len(options) > _MOST_CHOICES + 1 else None]
+    more = f" or one of {len(options) - len(shown)} more" if len(options) > len(shown) else ""
     return "say which: " + " or ".join(shown) + more
 
 
