@@ -228,7 +228,7 @@ def test_places(scenario: fb.Scenario) -> None:
     in_bytes = find_place(scenario.override({QUEUE: {"drop_tail": {"limit": "64 KB"}}}), None, None)
     assert (in_bytes.unit, in_bytes.limit_text(3000)) == ("bytes", "3000 B")
     for queue, key, named in (
-        ("botleneck", None, "--queue 'bottleneck'"),
+        ("botleneck", None, "--queue bottleneck"),
         (None, "topology.star.bottleneck.queue.drop_tail.limit", f"--key {QUEUE}.drop_tail.limit"),
         ("bottleneck", place.key, "give one of them"),
     ):
@@ -320,7 +320,7 @@ def test_places_of_a_switch() -> None:
     assert voq.queues == tuple(f"switch/input-{port}" for port in range(1, 5))
     assert (voq.links, voq.of_link) == (outputs, 4)
     both = switch({"cioq": {"voq_limit": "3 packets"}}, queue={"drop_tail": {"limit": "15 packets"}})
-    with pytest.raises(fb.InputError, match="--queue 'output' or --queue 'voq'"):
+    with pytest.raises(fb.InputError, match="--queue output or --queue voq"):
         find_place(both, None, None)
     assert find_place(both, "out-3", None).name == "output"
     assert find_place(both, "switch/input-2", None).name == "voq"

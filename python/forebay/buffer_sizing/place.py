@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -128,7 +129,7 @@ def _default(kind: str, table: dict[str, Any], places: list[Place]) -> Place:
 def _choices(option: str, names: list[str], wanted: str = "") -> str:
     if not names:
         return "describe its queue in the scenario, with a limit"
-    options = [f"{option} '{name}'" for name in nearest_first(names, wanted)]
+    options = [f"{option} {shlex.quote(name)}" for name in nearest_first(names, wanted)]
     shown = options[: _MOST_CHOICES if len(options) > _MOST_CHOICES + 1 else None]
     more = f" or one of {len(options) - len(shown)} more" if len(options) > len(shown) else ""
     return "say which: " + " or ".join(shown) + more
