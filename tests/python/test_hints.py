@@ -88,7 +88,8 @@ def test_values_are_not_taken_for_ranges(text: str) -> None:
 
 def _row_of_routers(queues: int = 8) -> str:
     """So many queues in a row: `r1->r2` and on."""
-    nodes = ['{ name = "a" }', '{ name = "z" }', *(f'{{ name = "r{n}", kind = "router" }}' for n in range(1, queues + 2))]
+    routers = [f'{{ name = "r{n}", kind = "router" }}' for n in range(1, queues + 2)]
+    nodes = ['{ name = "a" }', '{ name = "z" }', *routers]
     link = '{{ from = "{}", to = "{}", rate = "10 Mbps", delay = "1 ms"{} }}'
     ends = [link.format("a", "r1", ""), link.format(f"r{queues + 1}", "z", "")]
     row = [link.format(f"r{n}", f"r{n + 1}", ', queue = "red"') for n in range(1, queues + 1)]
