@@ -24,7 +24,11 @@ fn scenario(queue: &str, rest: &str) -> Scenario {
 /// The lines that belong to the queue alone.
 fn queue_lines(queue: &str) -> String {
     let script = tc_commands(&scenario(queue, ""), "bottleneck", TARGET).unwrap();
-    let of_queue = script.lines().skip(4).take_while(|line| !line.starts_with("# Delay and loss"));
+    let of_queue = script
+        .lines()
+        .skip(3)
+        .filter(|line| !line.contains(" tbf "))
+        .take_while(|line| !line.starts_with("# Delay and loss"));
     format!("{queue}\n{}\n\n", of_queue.map(|line| format!("  {line}\n")).collect::<String>().trim_end())
 }
 
