@@ -66,7 +66,7 @@ const QUEUES: [&str; 30] = [
     "pi = {}",
     r#"cbq.classes = [{ name = "voice", classes = [1], priority = 0, rate = "2 Mbps", queue.drop_tail = {} },
   { name = "web", share = 3, priority = 1, queue.fq_codel = {} }, { name = "rest", priority = 1, queue.dbl = {} }]"#,
-    r#"cbq.classes = [{ name = "a", share = 1, classes = [0], queue.red = {} }, { name = "b", share = 3, queue.pie = {} }]"#,
+    r#"cbq.classes = [{ name = "a", classes = [0], queue.red = {} }, { name = "b", share = 3, queue.pie = {} }]"#,
 ];
 
 /// Set `FOREBAY_GOLDEN_UPDATE=1` to write the file; read the difference.
