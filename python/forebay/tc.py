@@ -9,7 +9,7 @@ from .errors import InputError
 from .names import listed, remedy_for
 from .scenario import Scenario
 
-# Names of interfaces that are one word in a shell.
+# Names of interfaces that the kernel accepts and a shell reads as one word.
 _DEVICE = re.compile(r"[A-Za-z0-9_.@:-]{1,15}")
 _PREFERRED = "bottleneck"
 PACKET_BYTES = 1500

@@ -4,7 +4,8 @@
 //! ```
 //! use forebay_document::{Document, Invalid, Kind, Path};
 //!
-//! const RECIPE: Kind = Kind { name: "recipe", override_example: "eggs=3", not_offered: &[], foreign: &[], misplaced: &[] };
+//! const RECIPE: Kind =
+//!     Kind { name: "recipe", override_example: "eggs=3", not_offered: &[], foreign: &[], misplaced: &[] };
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Recipe {

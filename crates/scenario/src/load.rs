@@ -40,7 +40,7 @@ const MISPLACED: &[(&str, &str)] = &[
     ("rtt", "links have a `delay` each: a round trip takes twice the sum along the path, and the wait in queues"),
     (
         "rate",
-        "the pattern of a source has a rate: `transport.udp = { packet = \"1000 B\", constant = { rate = \"5 Mbps\" } }`",
+        "the pattern of a source has a rate: `transport.udp = { packet = \"1 KB\", poisson = { rate = \"5 Mbps\" } }`",
     ),
 ];
 

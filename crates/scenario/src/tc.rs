@@ -26,7 +26,7 @@ const UNLIMITED_PACKETS: u64 = 1_000_000;
 const TIMER_SLACK: Span = Span::from_microseconds(50);
 /// Room for the headers of a frame in the bucket, beyond the packet's own bytes.
 const HEADER_ROOM_BYTES: u64 = 100;
-/// The size of the smallest packets, which set netem's limit.
+/// Size of the smallest packets, which decide how many packets netem must hold.
 const SMALLEST_PACKET_BYTES: u64 = 64;
 
 /// The interface, and the size by which packets are converted to bytes.

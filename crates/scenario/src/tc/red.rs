@@ -9,7 +9,7 @@ use super::{Port, number, rate};
 /// Bits of the kernel's average: a threshold in them leaves no room for a weight of more than 32 bits together.
 const AVERAGE_BITS: u32 = 32;
 
-/// The parameters of RED in every qdisc that has it. Sizes are in bytes.
+/// Parameters of RED in every qdisc that has it. Sizes are in bytes.
 struct Profile {
     min_bytes: u64,
     max_bytes: u64,
