@@ -19,7 +19,7 @@ def main() -> NoReturn:
     interrupt.listen()
     status = interrupt.INTERRUPTED
     try:
-        from .cli import run_command
+        from .entry import run_command
 
         status = run_command()
     except KeyboardInterrupt:

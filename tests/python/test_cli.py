@@ -240,17 +240,17 @@ def test_an_unknown_experiment_is_answered_with_the_nearest(forebay: Command) ->
 def test_an_error_without_colours_is_shown_on_a_terminal_too(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], coloured: str
 ) -> None:
-    from forebay import cli
+    from forebay import entry
 
     def fail() -> None:
         error = fb.ScenarioError("a path is too long")
         error.coloured = coloured
         raise error
 
-    monkeypatch.setattr(cli, "app", fail)
+    monkeypatch.setattr(entry, "app", fail)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
-    assert cli._status() == 2
+    assert entry._status() == 2
     assert (coloured or "a path is too long") in capsys.readouterr().err
 
 
@@ -282,14 +282,14 @@ def test_version_and_help(forebay: Command) -> None:
 def test_an_internal_error_asks_for_a_report(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from forebay import cli
+    from forebay import entry
 
     def fail() -> None:
         message = "no such state"
         raise RuntimeError(message)
 
-    monkeypatch.setattr(cli, "app", fail)
-    assert cli._status() == 3
+    monkeypatch.setattr(entry, "app", fail)
+    assert entry._status() == 3
     message = capsys.readouterr().err
     assert "no such state" in message
     assert "please report" in message

@@ -7,8 +7,8 @@
 //!
 //! A departure is settled as early as possible, mostly on arrival, so that most frames need no further event. An idle
 //! port that chooses among its frames waits for the last arrival of the instant: no frame of a high class waits for one
-//! of a low class that arrived with it. Settled frames that have not begun are taken back before a control frame and at a PAUSE. Memory is released at once while a
-//! feeder waits for it, otherwise before it is read.
+//! of a low class that arrived with it. Settled frames that have not begun are taken back before a control frame and at
+//! a PAUSE. Memory is released at once while a feeder waits for it, otherwise before it is read.
 
 use forebay_qdisc::{Ecn, Span, Time};
 use forebay_switching::SharedMemory;

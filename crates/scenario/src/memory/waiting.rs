@@ -202,7 +202,7 @@ fn waiting(spec: &ScenarioSpec) -> (f64, f64) {
         match &group.transport {
             Transport::Tcp(_) => {
                 let window = window(group);
-                // Where the access link is the narrowest, the window waits before it. One that goes backward waits apart.
+                // Where the access link is the narrowest, the window waits before it. A backward one waits apart.
                 if access_bps < rate / flows || group.direction == Direction::Backward {
                     windows_apart += count * window.min(before_access);
                 } else {
