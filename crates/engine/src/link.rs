@@ -231,6 +231,7 @@ impl Link {
         let (mut lost, mut tracer, mut series) = (LossBook::default(), None, None);
         if let Some(mut observed) = record.observed.take() {
             observed.take_samples(measured.to, self.free_at);
+            observed.forget_samples_after(measured.to);
             (lost, tracer) = (observed.lost, observed.tracer);
             series = observed.utilization.map(|series| series.values);
         }
@@ -265,6 +266,15 @@ impl LinkRecord {
 }
 
 impl Observed {
+    /// Processing times of hosts give packets a time after the end of the run.
+    fn forget_samples_after(&mut self, end: Time) {
+        if self.checkpoints.next() < Time::NEVER
+            && let Some(series) = &mut self.utilization
+        {
+            series.values.truncate((end.picoseconds() / self.checkpoints.interval().picoseconds()) as usize);
+        }
+    }
+
     fn take_samples(&mut self, now: Time, free_at: Time) {
         while let Some((at, _)) = self.checkpoints.take(now) {
             self.sample(at, self.checkpoints.interval(), free_at);

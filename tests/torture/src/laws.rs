@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use forebay_engine::{RunResult, Table};
 use forebay_scenario::lan::Lan;
-use forebay_scenario::schema::{FlowGroup, Pause, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern};
+use forebay_scenario::schema::{
+    Direction, FlowGroup, LinkSpec, Pause, ScenarioSpec, SizeDistribution, Topology, Transport, UdpPattern,
+};
 use forebay_units::{Rate, Span};
 
 type Lawful = Result<(), String>;
@@ -191,12 +193,20 @@ fn ports(lan: &Lan<'_>, result: &RunResult) -> Lawful {
 fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
     let bytes = smallest_packet(group);
     let hop = |rate: Rate, delay: Span| (rate.transmission_time(bytes) + delay).seconds();
-    let link = |link: &forebay_scenario::schema::LinkSpec| hop(link.rate, link.delay.minimum());
+    let link = |link: &LinkSpec| hop(link.rate, link.delay.minimum());
+    // A way back that is not described has the rate and delay of the way there.
+    let trunk = |there: &LinkSpec, back: &Option<LinkSpec>| {
+        link(back.as_ref().filter(|_| group.direction == Direction::Backward).unwrap_or(there))
+    };
     match &spec.topology {
-        Topology::Star(star) => link(group.access.as_ref().unwrap_or(&star.access)) + link(&star.bottleneck),
+        Topology::Star(star) => {
+            link(group.access.as_ref().unwrap_or(&star.access)) + trunk(&star.bottleneck, &star.reverse)
+        }
         Topology::Dumbbell(dumbbell) => {
             let sink = link(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access));
-            link(group.access.as_ref().unwrap_or(&dumbbell.access)) + link(&dumbbell.bottleneck) + sink
+            link(group.access.as_ref().unwrap_or(&dumbbell.access))
+                + trunk(&dumbbell.bottleneck, &dumbbell.reverse)
+                + sink
         }
         Topology::Chain(chain) => link(group.access.as_ref().unwrap_or(&chain.access)) + link(&chain.link),
         Topology::Switch(switch) => link(&switch.output),
