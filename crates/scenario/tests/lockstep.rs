@@ -228,3 +228,34 @@ fn the_device_queue_of_a_host_holds_a_thousand_packets_and_a_run_warns() {
     let short = simulate(FAST_SOURCE, 1, &[("host_queue", "10 packets")]);
     assert!(short.flows.floats("delay_max_s")[0] < 0.005);
 }
+
+/// Two nodes send to a third at the same times, one in a high class.
+const CLASSES: &str = r#"
+duration = "2 ms"
+[topology.ethernet]
+link = { rate = "10 Gbps", delay = "1 us" }
+switch = { strict_priority = true }
+switches = [{ name = "S", nodes = ["low", "high", "sink"] }]
+[[flows]]
+name = "low"
+from = "low"
+to = "sink"
+transport.frames = { rate = "4 Gbps", arrivals = "constant" }
+[[flows]]
+name = "high"
+from = "high"
+to = "sink"
+class = 7
+transport.frames = { rate = "4 Gbps", arrivals = "constant" }
+"#;
+
+#[test]
+fn a_high_class_never_waits_for_a_low_one_that_arrived_with_it() {
+    for seed in 1..=5 {
+        let result = simulate(CLASSES, seed, &[]);
+        let longest = result.flows.floats("delay_max_s");
+        // A slot of 1.2 us at the source, two links of 1 us, and a frame of 1.2 us on each. The low class waits for one more.
+        assert!((longest[1] - 5.6e-6).abs() < 1e-9, "seed {seed}: {longest:?}");
+        assert!((longest[0] - 6.8e-6).abs() < 1e-9, "seed {seed}: {longest:?}");
+    }
+}
