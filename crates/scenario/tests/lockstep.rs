@@ -254,7 +254,7 @@ fn a_high_class_never_waits_for_a_low_one_that_arrived_with_it() {
     for seed in 1..=5 {
         let result = simulate(CLASSES, seed, &[]);
         let longest = result.flows.floats("delay_max_s");
-        // A slot of 1.2 us at the source, two links of 1 us, and a frame of 1.2 us on each. The low class waits for one more.
+        // A slot of 1.2 us at the source, two links of 1 us, and a frame on each. The low class waits for one more.
         assert!((longest[1] - 5.6e-6).abs() < 1e-9, "seed {seed}: {longest:?}");
         assert!((longest[0] - 6.8e-6).abs() < 1e-9, "seed {seed}: {longest:?}");
     }
