@@ -105,7 +105,10 @@ def test_service_is_reduced_for_a_while() -> None:
 
 
 def test_another_topology_is_refused() -> None:
-    text = tomli_w.dumps({"duration": "1 s", "topology": {"star": {}}, "flows": []})
+    link = {"rate": "10 Mbps", "delay": "1 ms"}
+    flow = {"name": "f", "transport": "tcp"}
+    star = {"star": {"access": link, "bottleneck": link}}
+    text = tomli_w.dumps({"duration": "1 s", "topology": star, "flows": [flow]})
     with pytest.raises(InputError, match=r"expected a scenario with topology.ethernet, and found star"):
         EthernetLoad.from_toml(text)
 

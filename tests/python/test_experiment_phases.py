@@ -171,7 +171,7 @@ def test_what_a_phase_needs(fields: dict[str, Any], message: str) -> None:
 
 def fair(**fields: Any) -> float:
     runs = Runs(
-        experiment(variants=[{"name": "base"}, {"name": "slow", "set": {"flows.mouse.start": "1 s"}}]), False, {}
+        experiment(variants=[{"name": "base"}, {"name": "slow", "set": {"flows.mouse.start": "39 ms"}}]), False, {}
     )
     (value,) = runs.evaluate(ADAPTER.validate_python({"kind": "fair_share", "unit": "Gb/s", **fields}), AT)
     return float(value.samples[0])

@@ -303,7 +303,7 @@ def switch(fabric: object, **output: object) -> Any:
         },
     }
     links = [f"{side}-{port}" for port in range(1, 5) for side in ("in", "out")]
-    scenario: Any = SimpleNamespace(to_toml=lambda: tomli_w.dumps(document), links=links)
+    scenario: Any = SimpleNamespace(to_toml=lambda **_: tomli_w.dumps(document), links=links)
     return scenario
 
 

@@ -57,7 +57,7 @@ transport.frames = { rate = "5 Gbps" }
 
 def from_text(text: str) -> fb.Scenario:
     """As much of a scenario as the model looks at."""
-    return cast("fb.Scenario", SimpleNamespace(to_toml=lambda: text))
+    return cast("fb.Scenario", SimpleNamespace(to_toml=lambda **_: text))
 
 
 def model(
