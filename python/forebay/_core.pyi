@@ -20,6 +20,7 @@ __all__ = [
     "RawResult",
     "ScenarioError",
     "__version__",
+    "_end_runs",
     "check",
     "choices",
     "described_queues",

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
@@ -13,6 +13,8 @@ use pyo3::sync::PyOnceLock;
 
 /// Often enough for a smooth bar and a prompt Ctrl-C, seldom enough to cost nothing.
 const INTERVAL: Duration = Duration::from_millis(100);
+/// Between attempts to interrupt a discipline in Python.
+const STEP: Duration = Duration::from_millis(25);
 /// Time for a stopped call to end by itself. A run reads its flag every few milliseconds; reading a scenario does not.
 const GRACE: Duration = Duration::from_millis(300);
 /// Time for a discipline in Python to end once an exception was raised in it.
@@ -131,14 +133,13 @@ impl Drop for Waiting {
 #[pyfunction]
 pub(crate) fn _end_runs(py: Python<'_>) -> PyResult<()> {
     ENDING.store(true, Ordering::SeqCst);
-    let end = Instant::now() + EXIT_GRACE;
-    loop {
+    for step in 0_u32.. {
         let left = still_left();
         if left.is_empty() && WAITING.load(Ordering::SeqCst) == 0 {
             return Ok(());
         }
         let interrupted = left.iter().try_for_each(|call| call.interrupt(py)).and_then(|()| py.check_signals());
-        if interrupted.is_err() || Instant::now() >= end {
+        if interrupted.is_err() || STEP * step >= EXIT_GRACE {
             let streams = py.import("sys")?;
             for stream in ["stdout", "stderr"] {
                 // It may be closed.
@@ -147,8 +148,9 @@ pub(crate) fn _end_runs(py: Python<'_>) -> PyResult<()> {
             eprintln!("forebay: a discipline written in Python did not stop; the process ends without waiting for it");
             py.import("os")?.call_method1("_exit", (INTERRUPTED,))?;
         }
-        py.detach(|| thread::sleep(INTERVAL / 4));
+        py.detach(|| thread::sleep(STEP));
     }
+    Ok(())
 }
 
 /// The place of the result.
@@ -218,13 +220,12 @@ fn ends<T: Send>(py: Python<'_>, slot: &Slot<T>, reins: &Reins) -> bool {
     if py.detach(|| slot.take_within(GRACE)).is_some() {
         return true;
     }
-    let end = Instant::now() + GUEST_GRACE;
-    while reins.has_guests.load(Ordering::Relaxed) && Instant::now() < end {
+    for _ in (0_u32..).take_while(|&step| reins.has_guests.load(Ordering::Relaxed) && STEP * step < GUEST_GRACE) {
         // Again and again: the discipline may catch the exception.
         if reins.interrupt(py).is_err() {
             return false;
         }
-        if py.detach(|| slot.take_within(INTERVAL / 4)).is_some() {
+        if py.detach(|| slot.take_within(STEP)).is_some() {
             return true;
         }
     }

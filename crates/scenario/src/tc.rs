@@ -162,7 +162,7 @@ fn time(span: Span) -> String {
 
 /// A time as netem reads it: in whole nanoseconds.
 fn exact_time(span: Span) -> String {
-    if span.picoseconds() % PICOSECONDS_PER_MICROSECOND == 0 {
+    if span.picoseconds().is_multiple_of(PICOSECONDS_PER_MICROSECOND) {
         return time(span);
     }
     format!("{}ns", span.picoseconds().div_ceil(1000))
