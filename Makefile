@@ -122,7 +122,11 @@ papers: build ## Run every experiment at full scale
 # --- check
 
 .PHONY: test
-test: lint test-rust test-python ## Run all checks and tests, like CI
+test: ## Run all checks and tests, like CI
+	@# Linking the package takes minutes on one processor. The checks use the other.
+	@$(MAKE) --no-print-directory --jobs 2 build lint
+	@$(MAKE) --no-print-directory test-rust
+	@$(MAKE) --no-print-directory test-python
 
 .PHONY: test-rust
 test-rust: ## The tests of the crates
