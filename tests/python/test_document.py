@@ -22,7 +22,7 @@ ROWS = [
 
 
 @given(st.lists(st.tuples(st.text(), st.floats(), st.integers(-(2**63), 2**63 - 1))))
-def test_the_core_writes_json_as_python_does(table: list[tuple[str, float, int]]) -> None:
+def test_the_core_writes_rows_that_python_reads(table: list[tuple[str, float, int]]) -> None:
     names = [name for name, _, _ in table]
     numbers, counts = np.array([it for _, it, _ in table], np.float64), np.array([it for _, _, it in table], np.int64)
     text = _core.json_rows([('a "name"', names), ("number", numbers), ("count", counts)], 0, len(table))
@@ -30,6 +30,16 @@ def test_the_core_writes_json_as_python_does(table: list[tuple[str, float, int]]
         {'a "name"': name, "number": number if math.isfinite(number) else None, "count": count}
         for name, number, count in table
     ]
+    # Of two shortest texts for a number, such as 70368744177664.62 and .63, each may choose one.
+    assert len(f"[{text}]") == len(json.dumps(rows, allow_nan=False, ensure_ascii=False))
+    assert json.loads(f"[{text}]") == rows
+
+
+@given(st.lists(st.tuples(st.text(), st.integers(-(2**63), 2**63 - 1))))
+def test_texts_and_counts_are_written_as_python_does(table: list[tuple[str, int]]) -> None:
+    names, counts = [name for name, _ in table], np.array([it for _, it in table], np.int64)
+    text = _core.json_rows([("name", names), ("count", counts)], 0, len(table))
+    rows = [{"name": name, "count": count} for name, count in table]
     assert f"[{text}]" == json.dumps(rows, allow_nan=False, ensure_ascii=False)
 
 
