@@ -26,6 +26,7 @@ __all__ = [
     "described_queues",
     "draw_address",
     "error_in_toml",
+    "expanded_toml",
     "exponential",
     "fitted_queue",
     "flow_and_link_names",
@@ -110,7 +111,6 @@ class _Facts(TypedDict):
     flow_count: int
     link_count: int
     toml: str
-    expanded_toml: str
     python_classes: list[str]
 
 @type_check_only
@@ -189,6 +189,7 @@ class RawResult:
     def digest(self) -> str: ...
 
 def check(text: str, file_name: str, overrides: _Overrides = ...) -> _Facts: ...
+def expanded_toml(text: str, file_name: str, overrides: _Overrides = ...) -> str: ...
 def flow_and_link_names(text: str, file_name: str, overrides: _Overrides = ...) -> tuple[list[str], list[str]]: ...
 def run(
     text: str,

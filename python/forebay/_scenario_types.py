@@ -4810,6 +4810,10 @@ class FlowGroup(BaseModel):
     """
     Direction of the data, as seen from the sources of the topology, or from `from` to `to`. With "both" the group becomes two between the same hosts: `name`, and `name-back` in the other direction. Not for cells.
     """
+    hosts_of: str | None = None
+    """
+    Star, dumbbell and chain only: name of an earlier group; flow i of this group has the hosts of flow i of that one. Default: hosts of its own, or those of the topology.
+    """
     enters: Enters | None = None
     """
     Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.

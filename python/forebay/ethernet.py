@@ -131,7 +131,7 @@ class EthernetLoad:
     @classmethod
     def from_toml(cls, text: str) -> EthernetLoad:
         """Take the text of a valid scenario. Raises InputError if its topology is another one."""
-        scenario = tomllib.loads(_core.check(text, "scenario.toml")["expanded_toml"])
+        scenario = tomllib.loads(_core.expanded_toml(text, "scenario.toml"))
         ethernet = scenario["topology"].get("ethernet")
         if ethernet is None:
             message = (

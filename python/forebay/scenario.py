@@ -160,7 +160,7 @@ class Scenario:
         self.seed = facts["seed"]
         self.python_classes = facts["python_classes"]
         self._counts = facts["flow_count"], facts["link_count"]
-        self._toml, self._expanded_toml = facts["toml"], facts["expanded_toml"]
+        self._toml = facts["toml"]
 
     @property
     def flows(self) -> list[str]:
@@ -206,7 +206,7 @@ class Scenario:
                 a `count` one by one.
 
         """
-        return self._expanded_toml if expanded else self._toml
+        return _core.expanded_toml(self.text, self.file_name, self.overrides) if expanded else self._toml
 
     def _repr_html_(self) -> str:
         from rich.text import Text

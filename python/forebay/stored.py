@@ -13,7 +13,7 @@ import math
 import os
 import stat
 from collections.abc import Mapping, Sequence
-from io import BufferedReader
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -103,21 +103,24 @@ def write_frame(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame as a Parquet file with a checksum."""
     frame.write_parquet(path)
     with path.open("r+b") as file:
-        place = _place_of_seal(file)
-        file.seek(place)
-        metadata = file.read()
-        seal = _SEAL + _checksum(file, place, metadata)
-        file.seek(place)
-        file.write(seal + metadata)
+        _seal(file)
 
 
 def sealed(content: bytes) -> bytes:
-    """Return the content of a Parquet file with a checksum.
+    """Return the content of a Parquet file with a checksum."""
+    file = BytesIO(content)
+    _seal(file)
+    return file.getvalue()
 
-    It goes between the data and the metadata. Readers skip it, because the metadata has the places of all data.
-    """
-    place = len(content) - _TAIL_BYTES - int.from_bytes(content[-_TAIL_BYTES:-4], "little")
-    return content[:place] + _SEAL + hashlib.sha256(content).digest() + content[place:]
+
+def _seal(file: Any) -> None:
+    """Write a checksum between data and metadata. Readers skip it, because the metadata has the places of all data."""
+    place = _place_of_seal(file)
+    file.seek(place)
+    metadata = file.read()
+    seal = _SEAL + _checksum(file, place, metadata)
+    file.seek(place)
+    file.write(seal + metadata)
 
 
 def _place_of_seal(file: Any) -> int:

@@ -15,6 +15,8 @@ from conftest import SMALL
 from forebay import types
 from forebay.scenario import override_texts
 
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
 
 def typed() -> types.Scenario:
     link = types.LinkSpec(rate="10 Mbps", delay="5 ms", queue=types.RedQueue(red=types.RedConfig(limit="50 packets")))
@@ -91,3 +93,12 @@ def test_any_override_is_written_as_toml(value: object) -> None:
 def test_no_text_breaks_the_parser(text: str) -> None:
     with pytest.raises(fb.ScenarioError):
         fb.Scenario.from_toml(text)
+
+
+def test_an_expanded_scenario_is_the_same_scenario() -> None:
+    short = {"duration": "1 s", "warmup": "0 s"}
+    scenario = fb.Scenario.load(EXAMPLES / "call.toml", short)
+    expanded = fb.Scenario.from_toml(scenario.to_toml(expanded=True))
+    assert expanded.flows == scenario.flows == ["call", "call-back", "upload-0", "upload-1", "download"]
+    assert fb.run(expanded).digest == fb.run(scenario).digest
+    assert "hosts_of" not in scenario.to_toml()

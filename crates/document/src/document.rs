@@ -106,15 +106,14 @@ impl<'t> Document<'t> {
         deserialize(&self.root, self.source.kind).map_err(|problem| self.source.shown(problem))
     }
 
-    /// Rewrites the tree of values before it is read.
+    /// Rewrites the tree of values before it is read. Returns the tree as it was.
     ///
     /// # Errors
     /// The value that `rewrite` refuses, by its path in the tree as it was.
-    pub fn rewrite(&mut self, rewrite: impl FnOnce(&mut Node) -> Result<(), Invalid>) -> Result<(), DocumentError> {
+    pub fn rewrite(&mut self, rewrite: impl FnOnce(&mut Node) -> Result<(), Invalid>) -> Result<Node, DocumentError> {
         let mut root = self.root.clone();
         rewrite(&mut root).map_err(|invalid| self.refused(invalid))?;
-        self.root = root;
-        Ok(())
+        Ok(std::mem::replace(&mut self.root, root))
     }
 
     /// The error about a value that was read and is refused: it shows the value's place, in the file or in the override
@@ -122,18 +121,6 @@ impl<'t> Document<'t> {
     #[must_use]
     pub fn refused(&self, invalid: Invalid) -> DocumentError {
         self.source.shown(invalid.placed_in(&self.root))
-    }
-
-    /// The tree of its values.
-    #[must_use]
-    pub fn root(&self) -> &Node {
-        &self.root
-    }
-
-    /// The tree of its values.
-    #[must_use]
-    pub fn into_root(self) -> Node {
-        self.root
     }
 }
 

@@ -49,7 +49,7 @@ mod _core {
     #[pymodule_export]
     use crate::run_file::run_file;
     #[pymodule_export]
-    use crate::scenario::{check, flow_and_link_names, json_schema, run};
+    use crate::scenario::{check, expanded_toml, flow_and_link_names, json_schema, run};
     #[pymodule_export]
     use crate::tc::{described_queues, tc_commands};
 

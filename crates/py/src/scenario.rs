@@ -33,9 +33,20 @@ pub(crate) fn check<'py>(
     facts.set_item("flow_count", names::flow_count(spec))?;
     facts.set_item("link_count", names::link_count(spec))?;
     facts.set_item("toml", scenario.to_toml())?;
-    facts.set_item("expanded_toml", scenario.to_expanded_toml())?;
     facts.set_item("python_classes", forebay_scenario::python_classes(spec))?;
     Ok(facts)
+}
+
+/// The scenario as TOML with its abbreviations written out. Raises ScenarioError.
+#[pyfunction]
+#[pyo3(signature = (text, file_name, overrides = Vec::new()))]
+pub(crate) fn expanded_toml(
+    py: Python<'_>,
+    text: &str,
+    file_name: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    Ok(load(py, text, file_name, overrides)?.to_expanded_toml())
 }
 
 /// The names of a scenario's flows and of its links: separate from `check`, because there may be millions. Raises

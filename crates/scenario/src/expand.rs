@@ -151,12 +151,18 @@ fn directions(flows: &mut Node, has_switch: bool, path: &Path) -> Result<(), Inv
     flows.replace_elements(|group| match group.text("direction") {
         Some("backward") => vec![turned(group)],
         Some("both") => {
-            let mut back = group.clone();
+            let (mut forward, mut back) = (group.clone(), group);
+            forward.set_text("direction", "forward".into());
             back.set_text("direction", "backward".into());
-            if let Some(name) = group.text("name") {
+            if let Some(name) = back.text("name").map(str::to_owned) {
                 back.set_text("name", format!("{name}-back"));
+                // The way back of a group that has the hosts of another has these hosts, too.
+                if back.text("hosts_of").is_none() {
+                    back.set_text("hosts_of", name);
+                }
+                back.remove("access");
             }
-            vec![group, turned(back)]
+            vec![forward, turned(back)]
         }
         _ => vec![group],
     });
@@ -168,6 +174,8 @@ fn turned(mut group: Node) -> Node {
     if let (Some(from), Some(to)) = (group.remove("from"), group.remove("to")) {
         group.set("from", to);
         group.set("to", from);
+        // Hosts have names there.
+        group.remove("hosts_of");
         group.set_text("direction", "forward".into());
     }
     group

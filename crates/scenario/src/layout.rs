@@ -111,23 +111,23 @@ struct Pair {
     back: u32,
 }
 
-/// The links of the hosts of a group's flows, for the group after it where that shares them.
-struct SharedHosts<T>(Vec<T>);
+/// The links of the hosts of those groups whose hosts other groups have, too.
+struct SharedHosts<'g, T>(BTreeMap<&'g str, Vec<T>>);
 
-impl<T: Copy> SharedHosts<T> {
-    /// The links of the hosts of a flow: those of the group before, or `new` ones.
-    fn of(&mut self, groups: &[FlowGroup], group: usize, index: u32, new: impl FnOnce() -> T) -> T {
-        if FlowGroup::shares_hosts(groups, group)
-            && let Some(&links) = self.0.get(index as usize)
-        {
+impl<'g, T: Copy> SharedHosts<'g, T> {
+    fn new(groups: &'g [FlowGroup]) -> Self {
+        Self(groups.iter().filter_map(|group| Some((group.hosts_of.as_deref()?, Vec::new()))).collect())
+    }
+
+    /// The links of the hosts of a flow: those of the flow with this index in another group, or `new` ones.
+    fn of(&mut self, group: &FlowGroup, index: u32, new: impl FnOnce() -> T) -> T {
+        let others = group.hosts_of.as_deref().and_then(|owner| self.0.get(owner));
+        if let Some(&links) = others.and_then(|links| links.get(index as usize)) {
             return links;
         }
         let links = new();
-        if index == 0 {
-            self.0.clear();
-        }
-        if FlowGroup::shares_hosts(groups, group + 1) {
-            self.0.push(links);
+        if let Some(shared) = self.0.get_mut(group.name.as_str()) {
+            shared.push(links);
         }
         links
     }
@@ -215,9 +215,9 @@ impl Layout {
         let reverse_spec = star.reverse.clone().unwrap_or_else(|| star.bottleneck.plain());
         let reverse_delay = if star.reverse.is_some() { names::REVERSE } else { names::BOTTLENECK };
         let reverse = self.directed_link(names::REVERSE.into(), reverse_delay, &reverse_spec, (sink, router), seed);
-        let mut shared = SharedHosts(Vec::new());
+        let mut shared = SharedHosts::new(groups);
         Self::flows(groups, |group, spec, index, name| {
-            let access = shared.of(groups, group, index, || {
+            let access = shared.of(spec, index, || {
                 let host = self.node();
                 let link = spec.access.as_ref().unwrap_or(&star.access);
                 self.access(names::access(&name), link, host, router, seed)
@@ -249,9 +249,9 @@ impl Layout {
             })
             .collect();
         let mut place = 0_usize;
-        let mut shared = SharedHosts(Vec::new());
+        let mut shared = SharedHosts::new(groups);
         Self::flows(groups, |group, spec, index, name| {
-            let (source, sink) = shared.of(groups, group, index, || {
+            let (source, sink) = shared.of(spec, index, || {
                 let mut rng = None;
                 let mut choose = |pairs: &[Pair]| -> Option<Pair> {
                     let count = pairs.len().max(1);
@@ -303,13 +303,13 @@ impl Layout {
             );
             pairs.push(Pair { there, back });
         }
-        let mut shared = SharedHosts(Vec::new());
+        let mut shared = SharedHosts::new(groups);
         Self::flows(groups, |group, spec, index, name| {
             let router = match spec.enters.unwrap_or_default() {
                 Enters::At(router) => router as usize - 1,
                 Enters::Each => index as usize,
             };
-            let access = shared.of(groups, group, index, || {
+            let access = shared.of(spec, index, || {
                 let host = self.node();
                 let link = spec.access.as_ref().unwrap_or(&chain.access);
                 self.access(names::access(&name), link, host, nodes[router], seed)

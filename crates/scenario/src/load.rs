@@ -50,8 +50,7 @@ pub struct Scenario {
     name: String,
     spec: ScenarioSpec,
     /// As it was written, with overrides.
-    written: Node,
-    expanded: Node,
+    document: Node,
 }
 
 impl Scenario {
@@ -63,12 +62,11 @@ impl Scenario {
     pub fn load(text: &str, file_name: &str, overrides: &[(String, String)]) -> Result<Self, ScenarioError> {
         let mut document = Document::parse(SCENARIO, file_name, text, overrides)?;
         document.check_texts()?;
-        let written = document.root().clone();
-        document.rewrite(expand)?;
+        let written = document.rewrite(expand)?;
         let spec: ScenarioSpec = document.read()?;
         validate(&spec).map_err(|invalid| document.refused(invalid))?;
         let name = spec.name.clone().unwrap_or_else(|| escaped(stem(file_name)));
-        Ok(Self { name, spec, written, expanded: document.into_root() })
+        Ok(Self { name, spec, document: written })
     }
 
     /// Its name: as given, or the file's without folder and extension.
@@ -86,13 +84,16 @@ impl Scenario {
     /// The scenario as TOML text with its overrides, for storage with the results.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        self.written.to_toml()
+        self.document.to_toml()
     }
 
     /// The same with its abbreviations written out: each group has one direction, and each host its own name.
     #[must_use]
     pub fn to_expanded_toml(&self) -> String {
-        self.expanded.to_toml()
+        let mut expanded = self.document.clone();
+        // It could be expanded when it was loaded.
+        let _ = expand(&mut expanded);
+        expanded.to_toml()
     }
 }
 

@@ -157,11 +157,7 @@ pub fn count_of(spec: &ScenarioSpec, group: &FlowGroup) -> u64 {
 
 /// The groups whose flows have hosts of their own: all but cells and those that share the hosts of others.
 fn groups_with_hosts(spec: &ScenarioSpec) -> impl Iterator<Item = &FlowGroup> {
-    let groups = spec.flows.iter().enumerate();
-    let have_hosts = groups.filter(|(index, group)| {
-        !matches!(group.transport, Transport::Cells(_)) && !FlowGroup::shares_hosts(&spec.flows, *index)
-    });
-    have_hosts.map(|(_, group)| group)
+    spec.flows.iter().filter(|group| !matches!(group.transport, Transport::Cells(_)) && group.hosts_of.is_none())
 }
 
 /// Names of the flows that have hosts of their own.

@@ -55,6 +55,10 @@ fn call(rate: &str, more: &str) -> String {
     )
 }
 
+fn digest(text: &str) -> String {
+    run(&load(text), Some(1), None, &mut |_| true).unwrap().digest
+}
+
 /// The bits per second of a flow that arrived.
 fn goodput(text: &str, group: &str) -> f64 {
     let result = run(&load(text), Some(1), None, &mut |_| true).unwrap_or_else(|error| panic!("{error}"));
@@ -75,7 +79,28 @@ fn a_group_in_both_directions_is_two_between_the_same_hosts() {
         assert!(whole.contains("direction = \"both\"") && !whole.contains("call-back"), "{whole}");
         let expanded = load(&both).to_expanded_toml();
         assert!(expanded.contains("name = \"call-back\""), "{expanded}");
+        assert_eq!(digest(&expanded), digest(&both), "the expanded text is the same scenario");
     }
+}
+
+#[test]
+fn a_group_can_have_the_hosts_of_an_earlier_one() {
+    let upload = "[[flows]]\nname = \"upload\"\ndirection = \"both\"\nhosts_of = \"call\"\ntransport = \"tcp\"\n";
+    for topology in [STAR, DUMBBELL, CHAIN] {
+        let call = topology.to_owned() + &call("100 kbps", "direction = \"both\"");
+        assert_eq!(links(&(call.clone() + upload)), links(&call));
+        let refusal = |more: &str| refusal(&(call.clone() + &upload.replace("hosts_of = \"call\"", more)));
+        assert!(refusal("hosts_of = \"cal\"").contains("no group `cal` with hosts of its own comes before `upload`"));
+        assert!(refusal("hosts_of = \"call-back\"").contains("no group `call-back` with hosts of its own"));
+        assert!(refusal("hosts_of = \"call\"\ncount = 2").contains("`call` has 1 flows, fewer than `upload`"));
+    }
+    // 1 Mb/s reaches the router over the host's own link, and 100 kb/s of it are the call's.
+    let narrow = STAR.replace("rate = \"100 Mbps\"", "rate = \"1 Mbps\"") + &call("100 kbps", "");
+    let tcp = "[[flows]]\nname = \"tcp\"\nhosts_of = \"call\"\ntransport = \"tcp\"\n";
+    let shared = goodput(&(narrow.clone() + tcp), "tcp");
+    assert!((0.7e6..0.9e6).contains(&shared), "{shared}");
+    let apart = goodput(&(narrow + &tcp.replace("hosts_of = \"call\"\n", "")), "tcp");
+    assert!(apart > 0.92e6, "{apart}");
 }
 
 #[test]
@@ -157,7 +182,6 @@ fn hosts_of_a_graph_with_a_count_have_links_each() {
         to = "server"
         transport = "tcp"
     "#;
-    let digest = |text: &str| run(&load(text), Some(1), None, &mut |_| true).unwrap().digest;
     assert_eq!(digest(GRAPH), digest(written_out));
 }
 

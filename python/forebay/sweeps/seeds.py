@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
@@ -93,18 +92,15 @@ def run_under_seeds(
     progress: Callable[[float], object] | None,
 ) -> SeededRuns:
     """Run a scenario under that many seeds from `seed` on, as `forebay.run` does."""
-    scenario = scenario if seed is None else scenario.override({"seed": seed})
+    scenario = _from_seed(scenario, seed)
     found: dict[int, Document] = {}
-
-    def take(_point: int, seed: int, outcome: Outcome) -> None:
-        found[seed] = _document(scenario, seed, outcome)
 
     def step(done: int, runs: int) -> None:
         if progress is not None:
             progress(done / runs)
 
     plan = make_plan(scenario, Request({}, seeds=seeds))
-    sweep = run_plan(plan, out, where=Where(jobs), progress=step, on_outcome=take)
+    sweep = run_plan(plan, out, where=Where(jobs), progress=step, on_outcome=_collector(scenario, found))
     if out is not None:
         sweep.save(out)
     if not found:
@@ -140,16 +136,10 @@ def run_seeds(
 
     With `out`, the folder is that of a sweep.
     """
-    first: dict[str, Any] = {} if seed is None else {"seed": seed}
-    scenario = scenario.override(first)
+    scenario = _from_seed(scenario, seed)
     found: dict[int, Document] = {}
-
-    def take(_point: int, seed: int, outcome: Outcome) -> None:
-        found[seed] = _document(scenario, seed, outcome)
-
-    result = run_shown(
-        make_plan(scenario, Request({}, seeds=seeds)), out, Where(jobs, may_start_processes=True), on_outcome=take
-    )
+    plan, where = make_plan(scenario, Request({}, seeds=seeds)), Where(jobs, may_start_processes=True)
+    result = run_shown(plan, out, where, on_outcome=_collector(scenario, found))
     documents = [found[seed] for seed in sorted(found)]
     _print(documents, every_row=every_row, as_json=as_json)
     if failures := failures_text(result):
@@ -171,12 +161,21 @@ def _print(documents: list[Document], *, every_row: bool, as_json: bool) -> None
         terminal.show(*seeds_tables(documents, terminal.output().width, EVERY if every_row else FEW))
 
 
-def _document(scenario: Scenario, seed: int, outcome: Outcome) -> Document:
-    return {
-        "scenario": scenario.name,
-        "duration_s": scenario.duration_s,
-        "warmup_s": scenario.warmup_s,
-        "seed": seed,
-        "digest": outcome.digest,
-        **{table: rows_of(columns) for table, columns in outcome.tables.items()},
-    }
+def _from_seed(scenario: Scenario, seed: int | None) -> Scenario:
+    return scenario if seed is None else scenario.override({"seed": seed})
+
+
+def _collector(scenario: Scenario, found: dict[int, Document]) -> Callable[[int, int, Outcome], None]:
+    """Return a function that puts the document of each run into `found`, by its seed."""
+
+    def take(_point: int, seed: int, outcome: Outcome) -> None:
+        found[seed] = {
+            "scenario": scenario.name,
+            "duration_s": scenario.duration_s,
+            "warmup_s": scenario.warmup_s,
+            "seed": seed,
+            "digest": outcome.digest,
+            **{table: rows_of(columns) for table, columns in outcome.tables.items()},
+        }
+
+    return take

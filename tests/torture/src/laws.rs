@@ -192,6 +192,7 @@ fn ports(lan: &Lan<'_>, result: &RunResult) -> Lawful {
 /// transmission of the smallest packet.
 fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
     let bytes = smallest_packet(group);
+    let access = &spec.host_group(group).access;
     let hop = |rate: Rate, delay: Span| (rate.transmission_time(bytes) + delay).seconds();
     let link = |link: &LinkSpec| hop(link.rate, link.delay.minimum());
     // A way back that is not described has the rate and delay of the way there.
@@ -199,16 +200,12 @@ fn least_delay_s(group: &FlowGroup, spec: &ScenarioSpec) -> f64 {
         link(back.as_ref().filter(|_| group.direction == Direction::Backward).unwrap_or(there))
     };
     match &spec.topology {
-        Topology::Star(star) => {
-            link(group.access.as_ref().unwrap_or(&star.access)) + trunk(&star.bottleneck, &star.reverse)
-        }
+        Topology::Star(star) => link(access.as_ref().unwrap_or(&star.access)) + trunk(&star.bottleneck, &star.reverse),
         Topology::Dumbbell(dumbbell) => {
             let sink = link(dumbbell.sink_access.as_ref().unwrap_or(&dumbbell.access));
-            link(group.access.as_ref().unwrap_or(&dumbbell.access))
-                + trunk(&dumbbell.bottleneck, &dumbbell.reverse)
-                + sink
+            link(access.as_ref().unwrap_or(&dumbbell.access)) + trunk(&dumbbell.bottleneck, &dumbbell.reverse) + sink
         }
-        Topology::Chain(chain) => link(group.access.as_ref().unwrap_or(&chain.access)) + link(&chain.link),
+        Topology::Chain(chain) => link(access.as_ref().unwrap_or(&chain.access)) + link(&chain.link),
         Topology::Switch(switch) => link(&switch.output),
         Topology::Ethernet(ethernet) => 2.0 * hop(ethernet.link.rate, ethernet.link.delay),
         Topology::Graph(graph) => {

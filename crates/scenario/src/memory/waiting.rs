@@ -164,7 +164,7 @@ fn access(topology: &Topology) -> Option<&LinkSpec> {
 /// The link in front of the sources of a group, with the part of its rate that each flow has.
 fn uplink<'a>(spec: &'a ScenarioSpec, group: &'a FlowGroup) -> Option<Cow<'a, LinkSpec>> {
     if group.direction != Direction::Backward {
-        return group.access.as_ref().or(access(&spec.topology)).map(Cow::Borrowed);
+        return spec.host_group(group).access.as_ref().or(access(&spec.topology)).map(Cow::Borrowed);
     }
     let backward = spec.flows.iter().filter(|group| group.direction == Direction::Backward);
     let of_each = 1.0 / backward.map(|group| f64::from(group.flows())).sum::<f64>();

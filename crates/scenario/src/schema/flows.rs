@@ -52,6 +52,10 @@ pub struct FlowGroup {
     /// becomes two between the same hosts: `name`, and `name-back` in the other direction. Not for cells.
     #[serde(default)]
     pub direction: Direction,
+    /// Star, dumbbell and chain only: name of an earlier group; flow i of this group has the hosts of flow i of that
+    /// one. Default: hosts of its own, or those of the topology.
+    #[serde(default)]
+    pub hosts_of: Option<String>,
     /// Chain only: the router at which the flows join, from 1, or "each": flow i, from 0, joins at router i + 1.
     #[serde(default)]
     pub enters: Option<Enters>,
@@ -298,14 +302,6 @@ impl Direction {
 }
 
 impl FlowGroup {
-    /// Whether the flows of group `index` have the hosts of the group before it: it is the way back of that group.
-    #[must_use]
-    pub fn shares_hosts(groups: &[Self], index: usize) -> bool {
-        let before = index.checked_sub(1).and_then(|before| groups.get(before));
-        let is_backward = groups.get(index).is_some_and(|group| group.direction == Direction::Backward);
-        is_backward && before.is_some_and(|before| before.direction == Direction::Both)
-    }
-
     /// Number of flows.
     #[must_use]
     pub fn flows(&self) -> u32 {

@@ -47,6 +47,13 @@ pub struct ScenarioSpec {
 }
 
 impl ScenarioSpec {
+    /// The group whose hosts, and links to them, the flows of `group` have.
+    #[must_use]
+    pub fn host_group<'a>(&'a self, group: &'a FlowGroup) -> &'a FlowGroup {
+        let owner = group.hosts_of.as_ref().and_then(|name| self.flows.iter().find(|it| it.name == *name));
+        owner.unwrap_or(group)
+    }
+
     /// The largest packet that any flow sends, in bytes on the wire; for drawn sizes the largest that can be drawn.
     #[must_use]
     pub fn largest_packet(&self) -> u64 {

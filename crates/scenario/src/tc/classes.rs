@@ -9,7 +9,7 @@ use crate::schema::QueueSpec;
 
 type Classes = CbqConfig<QueueSpec>;
 
-/// The largest quantum that HTB takes without complaint, and the smallest.
+/// The smallest quantum of a class here, and the largest that HTB takes without complaint.
 const QUANTA: (f64, f64) = (1514.0, 60_000.0);
 /// Part of the link that a class of lower priority has for certain: HTB serves assured rates before priorities.
 const ASSURED_PART: f64 = 0.01;

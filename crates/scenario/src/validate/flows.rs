@@ -1,6 +1,6 @@
 //! Groups of flows.
 
-use forebay_document::{Invalid, Path};
+use forebay_document::{Invalid, Path, did_you_mean};
 
 use std::collections::BTreeMap;
 
@@ -58,6 +58,7 @@ pub(super) fn validate(spec: &ScenarioSpec, path: &Path) -> Validity {
             Transport::Frames(frames) => frames::frames(group, frames, spec, &at)?,
         }
         place(group, spec, reach.as_ref(), &at)?;
+        hosts_of(group, spec, index, &at)?;
         host_jitter(group, &at)?;
     }
     unique_names(spec, path)?;
@@ -276,6 +277,27 @@ fn place(group: &FlowGroup, spec: &ScenarioSpec, reach: Option<&Reach<'_>>, at: 
             None => no_ends(group, at),
         },
     }
+}
+
+/// Checks a group whose flows have the hosts of an earlier group.
+fn hosts_of(group: &FlowGroup, spec: &ScenarioSpec, index: usize, at: &Path) -> Validity {
+    let Some(name) = &group.hosts_of else { return Ok(()) };
+    let at_key = || at.key("hosts_of");
+    let is_for = matches!(spec.topology, Topology::Star(_) | Topology::Dumbbell(_) | Topology::Chain(_));
+    let elsewhere = || "`hosts_of` is for a star, a dumbbell or a chain".to_owned();
+    require(is_for, at_key, elsewhere, "this topology is none of them")?;
+    let before = || spec.flows[..index].iter().filter(|it| it.hosts_of.is_none());
+    let Some(owner) = before().find(|it| it.name == *name) else {
+        let message = format!("no group `{name}` with hosts of its own comes before `{}`", group.name);
+        let help = did_you_mean(name, before().map(|it| it.name.as_str()));
+        return Err(Invalid::new(at_key(), message, "expected the name of such a group").with_help(help));
+    };
+    let fewer = || format!("`{name}` has {} flows, fewer than `{}`", owner.flows(), group.name);
+    require(group.flows() <= owner.flows(), at_key, fewer, "expected a group with at least as many flows")?;
+    let access = || format!("the hosts of `{name}` have their access links");
+    require(group.access.is_none(), || at.key("access"), access, "expected none with `hosts_of`")?;
+    let elsewhere = || format!("`{name}` enters elsewhere");
+    require(group.enters == owner.enters, || at.key("enters"), elsewhere, "expected the same with `hosts_of`")
 }
 
 /// Checks that the group does not say where its flows begin and end.
