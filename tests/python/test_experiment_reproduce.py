@@ -261,6 +261,7 @@ def test_files_and_printed_tables(folder: Path, capsys: pytest.CaptureFixture[st
     printed = capsys.readouterr().out
     assert "10.50 ± 6.35" in printed
     assert "1 claim: 1 reproduced" in printed
+    assert [line for line in printed.splitlines() if line != line.rstrip()] == []
     place = folder / "out" / "sample" / "one"
     for name in ("lines", "bars", "series"):
         assert (place / f"{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -32,8 +32,6 @@ from .tables import render_claims, render_experiment
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rich.console import RenderableType
-
     from forebay.guests import Guests
     from forebay.runs.outcome import Outcome
 
@@ -133,7 +131,7 @@ class _Session:
         self.out = out
         self.as_json = as_json
         self.simulate = simulate
-        self.console = terminal.output()
+        self.width = terminal.output().width
         self.bar = terminal.progress("runs", counts=True)
         self.experiments: list[dict[str, Any]] = []
         self.claims: list[ClaimResult] = []
@@ -217,14 +215,10 @@ class _Session:
             self._print_report(plan, runs, claims, figures)
 
     def _print_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult], figures: list[Path]) -> None:
-        self.console.print()
-        self._print(render_experiment(plan, runs, claims, self.console.width))
+        terminal.show("", *render_experiment(plan, runs, claims, self.width))
         for path in figures:
             if path.suffix == ".png":
-                self.console.print(f"figure: {path} and .svg", markup=False, soft_wrap=True)
-
-    def _print(self, parts: list[RenderableType]) -> None:
-        self.console.print(*parts, sep="\n")
+                terminal.write(f"figure: {path} and .svg")
 
     def _write_report(self, plan: Plan, runs: Runs, claims: list[ClaimResult]) -> list[Path]:
         """Draw the figures and write the page; return the figures."""
@@ -245,12 +239,12 @@ class _Session:
         if self.as_json:
             terminal.write(json.dumps({"experiments": self.experiments}, indent=2, allow_nan=False))
             return
-        self.console.print()
+        terminal.write("")
         if len(self.plans) > 1 and self.claims:
-            self._print(render_claims(self.claims, "All claims", self.console.width))
-        self.console.print(count_line(self.claims), markup=False)
+            terminal.show(*render_claims(self.claims, "All claims", self.width))
+        terminal.write(count_line(self.claims))
         if self.unsaved is None:
-            self.console.print(f"written to {self.out}", markup=False, soft_wrap=True)
+            terminal.write(f"written to {self.out}")
 
     def _folder(self, experiment_id: str) -> Path:
         return self.out / experiment_id
