@@ -367,8 +367,9 @@ impl BookedQueue {
     /// As a port of an Ethernet switch has it.
     fn managed(self) -> ManagedParts {
         let Self { queue, class_queues, books } = self;
+        let is_fifo = class_queues.is_empty() && matches!(queue, Queue::Law(_));
         let disciplines = std::iter::once(queue).chain(class_queues).map(Queue::into_discipline).collect();
-        ManagedParts { disciplines, books }
+        ManagedParts { disciplines, is_fifo, books }
     }
 }
 

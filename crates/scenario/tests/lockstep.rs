@@ -259,3 +259,14 @@ fn a_high_class_never_waits_for_a_low_one_that_arrived_with_it() {
         assert!((longest[0] - 6.8e-6).abs() < 1e-9, "seed {seed}: {longest:?}");
     }
 }
+
+#[test]
+fn the_first_of_two_frames_of_an_instant_leaves_the_queue_behind_a_law_at_once() {
+    let one_packet = CLASSES
+        .replace("switch = { strict_priority = true }", r#"queue.drop_tail = { limit = "1 packets" }"#)
+        .replace("class = 7\n", "");
+    for seed in 1..=5 {
+        let result = simulate(&one_packet, seed, &[]);
+        assert_eq!(result.flows.counts("packets_dropped"), [0, 0], "seed {seed}");
+    }
+}

@@ -241,11 +241,11 @@ impl Ethernet {
             let rng = stream(around.seed, &format!("switch/{}/port/{number}", spec.name));
             let (mut books, managed) = match senders.queues.remove(&port.out) {
                 Some(queue) => {
-                    let ManagedParts { books, disciplines } = queue;
+                    let ManagedParts { disciplines, is_fifo, books } = queue;
                     if disciplines.len() != classes {
                         return Err(RunError::Invariant(format!("`{name}`: {classes} classes have a queue each")));
                     }
-                    let managed = ManagedQueues::new(disciplines, spec.ports.len(), spec.strict_priority);
+                    let managed = ManagedQueues::new(disciplines, is_fifo, spec.ports.len(), spec.strict_priority);
                     (books, Some(Box::new(managed)))
                 }
                 None => (Books::new(discipline.to_owned(), QueueBook::new(around.measured), rng), None),

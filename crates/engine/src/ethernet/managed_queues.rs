@@ -13,6 +13,8 @@ use crate::packet::Packet;
 pub(crate) struct ManagedQueues {
     /// One, or one per class.
     disciplines: Vec<Box<dyn Discipline<Packet>>>,
+    /// Whether they are a single FIFO behind a law, so that later arrivals cannot go first.
+    pub is_fifo: bool,
     turns: ClassTurns,
     occupied: Classes,
     /// The class of the frame on the link, until its discipline has been called again.
@@ -28,6 +30,8 @@ pub(crate) struct ManagedQueues {
 pub(crate) struct ManagedParts {
     /// One, or one per class.
     pub disciplines: Vec<Box<dyn Discipline<Packet>>>,
+    /// Whether they are a single FIFO behind a law.
+    pub is_fifo: bool,
     /// Counters of the port.
     pub books: Books,
 }
@@ -42,9 +46,15 @@ pub(crate) struct Lent<'a> {
 }
 
 impl ManagedQueues {
-    pub fn new(disciplines: Vec<Box<dyn Discipline<Packet>>>, ports: usize, strict_priority: bool) -> Self {
+    pub fn new(
+        disciplines: Vec<Box<dyn Discipline<Packet>>>,
+        is_fifo: bool,
+        ports: usize,
+        strict_priority: bool,
+    ) -> Self {
         Self {
             disciplines,
+            is_fifo,
             turns: ClassTurns::new(strict_priority),
             occupied: 0,
             sending: None,

@@ -38,7 +38,7 @@ pub(crate) struct SwitchPort {
     span_is_of_bytes: u32,
     /// Maximum of settled departures. One where a later frame may go first.
     depth: u32,
-    /// Whether a later frame may go first.
+    /// Whether a later frame may go first, or disciplines hold the frames: no frame is settled on arrival.
     pub chooses: bool,
     /// The longest queue so far. Shorter ones are not booked.
     longest: u32,

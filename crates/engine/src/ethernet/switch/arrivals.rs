@@ -107,11 +107,15 @@ impl EthernetSwitch {
         }
     }
 
-    /// Queues a frame at a port that chooses among its frames.
+    /// Queues a frame at a port that chooses among its frames, or asks a law about each.
     #[inline(never)]
     fn join_choice(&mut self, packet: Packet, output: usize, now: Time, lanes: &mut Lanes) {
-        if self.ports[output].managed.is_some() {
+        if let Some(managed) = &self.ports[output].managed {
+            let is_fifo = managed.is_fifo;
             self.enqueue(packet, output, now, lanes);
+            if is_fifo {
+                return self.look_at(output, now, lanes);
+            }
         } else {
             let (input, class) = (SwitchPort::input_of(&packet), self.class(&packet));
             self.release(output, now);
