@@ -366,10 +366,7 @@ struct BookedQueue {
 impl BookedQueue {
     /// As a port of an Ethernet switch has it.
     fn managed(self) -> ManagedParts {
-        let Self { queue, class_queues, books } = self;
-        let is_fifo = class_queues.is_empty() && matches!(queue, Queue::Law(_));
-        let disciplines = std::iter::once(queue).chain(class_queues).map(Queue::into_discipline).collect();
-        ManagedParts { disciplines, is_fifo, books }
+        ManagedParts::new(std::iter::once(self.queue).chain(self.class_queues).collect(), self.books)
     }
 }
 

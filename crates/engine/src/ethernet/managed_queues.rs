@@ -1,6 +1,6 @@
 //! The queue of an output of an Ethernet switch under one discipline, or under one per class.
 
-use forebay_qdisc::{Backlog, Cx, Discipline, DropReason, MarkReason, Rng, Sink, Time};
+use forebay_qdisc::{Backlog, Cx, Discipline, DropReason, MarkReason, Queue, Rng, Sink, Time};
 use forebay_switching::SharedMemory;
 
 use crate::ethernet::class_turns::{ClassTurns, Classes};
@@ -34,6 +34,13 @@ pub(crate) struct ManagedParts {
     pub is_fifo: bool,
     /// Counters of the port.
     pub books: Books,
+}
+
+impl ManagedParts {
+    pub fn new(queues: Vec<Queue<Packet>>, books: Books) -> Self {
+        let is_fifo = matches!(queues[..], [Queue::Law(_)]);
+        Self { disciplines: queues.into_iter().map(Queue::into_discipline).collect(), is_fifo, books }
+    }
 }
 
 /// The parts that a port lends its disciplines for a call.
