@@ -70,6 +70,12 @@ def text_with_unit(quantity: str, value: float, digits: int = 4) -> str:
     return f"{unit.text(value, digits)} {unit.unit}".strip()
 
 
+def measured_span(warmup_s: float, duration_s: float) -> str:
+    """Return the measured part of a run: "measured 2 s to 10 s", "measured 2 ms"."""
+    end = text_with_unit("time_s", duration_s)
+    return f"measured {text_with_unit('time_s', warmup_s)} to {end}" if warmup_s else f"measured {end}"
+
+
 def title(quantity: str) -> str:
     """Return the quantity's name without its unit, for people: `congestion_window_bytes` is "Congestion window"."""
     if quantity in _TITLES:

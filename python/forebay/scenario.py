@@ -16,6 +16,7 @@ import tomli_w
 from . import _core
 from .errors import InputError
 from .folder import check_utf8
+from .quantity import text_with_unit
 
 if TYPE_CHECKING:
     from .guests import Guests
@@ -222,7 +223,7 @@ class Scenario:
 
     def _size(self) -> str:
         flows, links = self._counts
-        return f"{flows} flows, {links} links, {self.duration_s:g} s"
+        return f"{flows} flows, {links} links, {text_with_unit('time_s', self.duration_s)}"
 
 
 @dataclass(frozen=True)

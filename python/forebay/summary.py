@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from .document import Document, Rows
 from .folding import Column, folded
-from .quantity import CI, Scale, scale
+from .quantity import CI, Scale, measured_span, scale
 
 Row = Mapping[str, Any]
 
@@ -75,9 +75,8 @@ def seeds_document(documents: Sequence[Document]) -> Document:
 
 
 def _head(document: Document, seeds: str) -> str:
-    warmup_s, duration_s = document["warmup_s"], document["duration_s"]
-    measured = f"{warmup_s:g} s to {duration_s:g} s" if warmup_s else f"{duration_s:g} s"
-    return f"[bold]{escape(document['scenario'])}[/bold]   {seeds}   measured {measured}"
+    measured = measured_span(document["warmup_s"], document["duration_s"])
+    return f"[bold]{escape(document['scenario'])}[/bold]   {seeds}   {measured}"
 
 
 def _parts(document: Document) -> dict[str, Sequence[Row]]:

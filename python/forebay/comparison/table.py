@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from forebay import folding
 from forebay.measured import PLAIN, SHARE, Column, column_of, dimmed, link_section, unit_of
-from forebay.quantity import Scale, scale
+from forebay.quantity import Scale, measured_span, scale
 
 from .fit import notes_on
 
@@ -110,8 +110,7 @@ def measured_text(comparison: Comparison) -> str:
     seeds = sorted(set(comparison.table.get_column("seeds").to_list()))
     count = f"{seeds[0]}" if len(seeds) == 1 else f"{seeds[0]} to {seeds[-1]}"
     rate = scale("rate_bps", comparison.rate_bps)
-    span = f"{comparison.warmup_s:g} s to {comparison.duration_s:g} s" if comparison.warmup_s else ""
-    measured = f"measured {span or f'{comparison.duration_s:g} s'}"
+    measured = measured_span(comparison.warmup_s, comparison.duration_s)
     link = f"{rate.text(comparison.rate_bps)} {rate.unit}"
     return f"{link}   {measured}   {count} seed{'' if seeds == [1] else 's'}"
 
