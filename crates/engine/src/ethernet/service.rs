@@ -15,38 +15,46 @@ const TOO_LATE: Time = Time::from_picoseconds(u64::MAX / 2);
 pub(crate) struct ServiceRate {
     line: Rate,
     steps: Vec<ServiceStep>,
-    /// The step to come.
-    next: usize,
-    /// `None` for zero.
-    rate: Option<Rate>,
+    /// [`Rate::LEAST`] for zero.
+    rate: Rate,
+    /// When the next step comes; [`Time::NEVER`] after the last.
+    changes_at: Time,
+    /// As `changes_at`, but the start of the run while the rate is zero.
+    holds_until: Time,
 }
 
 impl ServiceRate {
     pub fn new(line: Rate, steps: Vec<ServiceStep>) -> Self {
-        Self { steps, next: 0, rate: Some(line), line }
+        let changes_at = steps.first().map_or(Time::NEVER, |step| step.from);
+        Self { line, steps, rate: line, changes_at, holds_until: changes_at }
     }
 
     /// The rate at `now`, which must not decrease from call to call; [`Rate::LEAST`] for zero.
     #[inline]
     pub fn at(&mut self, now: Time) -> Rate {
-        while let Some(step) = self.steps.get(self.next)
-            && step.from <= now
-        {
-            self.rate = step.rate;
-            self.next += 1;
+        if self.changes_at <= now {
+            self.change(now);
         }
-        self.current()
+        self.rate
+    }
+
+    #[cold]
+    fn change(&mut self, now: Time) {
+        let rate = self.steps[self.steps_until(now) - 1].rate;
+        self.rate = rate.unwrap_or(Rate::LEAST);
+        self.changes_at = self.changes_after(now);
+        self.holds_until = if rate.is_some() { self.changes_at } else { Time::ZERO };
     }
 
     /// Whether the rate of the last call of [`ServiceRate::at`] holds until `time` and is not zero.
     #[inline]
     pub fn holds_until(&self, time: Time) -> bool {
-        self.rate.is_some() && self.steps.get(self.next).is_none_or(|step| time <= step.from)
+        time <= self.holds_until
     }
 
     /// The rate of the last call of [`ServiceRate::at`].
     pub fn current(&self) -> Rate {
-        self.rate.unwrap_or(Rate::LEAST)
+        self.rate
     }
 
     /// When the rate at `time` changes; [`Time::NEVER`] without a change.
@@ -55,6 +63,7 @@ impl ServiceRate {
     }
 
     /// Begin and end of a transmission that may begin from `start` on. It begins when the rate is not zero.
+    #[cold]
     pub fn transmission(&self, start: Time, bytes: u64) -> (Time, Time) {
         // In bits times picoseconds per second, which is what a rate times picoseconds is.
         let mut left = u128::from(bytes) * 8 * u128::from(PICOSECONDS_PER_SECOND);
