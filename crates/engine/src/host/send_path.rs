@@ -18,8 +18,10 @@ use crate::spec::Distribution;
 pub(crate) struct SendPath {
     /// Processing time of the endpoint that sends, in picoseconds.
     delay: Distribution,
-    /// Processing times by endpoint, where a host has several endpoints.
+    /// Processing times by endpoint, where they differ.
     delays: Box<[Distribution]>,
+    /// Whether any endpoint has a processing time.
+    processes: bool,
     rng: Pcg64Mcg,
     /// When the last packet left. Packets of a host keep their order.
     released: Time,
@@ -34,12 +36,13 @@ impl SendPath {
     /// `None` if packets pass at once: the endpoints have no processing time and no limit.
     pub fn new(delays: Vec<Distribution>, limit: Option<u32>, rng: Pcg64Mcg) -> Option<Box<Self>> {
         let first = *delays.first()?;
-        if limit.is_none() && delays.iter().all(|delay| *delay == Distribution::Constant(0.0)) {
+        let processes = delays.iter().any(|delay| *delay != Distribution::Constant(0.0));
+        if limit.is_none() && !processes {
             return None;
         }
         let delays = if delays.iter().all(|delay| *delay == first) { Box::default() } else { delays.into() };
         let (released, waiting, dropped) = (Time::ZERO, Ring::default(), LossBook::default());
-        Some(Box::new(Self { delay: first, delays, rng, released, waiting, limit, dropped }))
+        Some(Box::new(Self { delay: first, delays, processes, rng, released, waiting, limit, dropped }))
     }
 
     /// The endpoint at `place` sends the next packets.
@@ -53,29 +56,28 @@ impl SendPath {
     /// Delays a packet by the processing time.
     #[inline]
     pub fn process(&mut self, packet: &mut Packet) {
-        if self.delay != Distribution::Constant(0.0) {
-            packet.time += self.delay.draw_span(&mut self.rng);
+        if self.processes {
+            packet.time = (packet.time + self.delay.draw_span(&mut self.rng)).max(self.released);
+            self.released = packet.time;
         }
-        packet.time = packet.time.max(self.released);
-        self.released = packet.time;
     }
 
     /// Takes a datagram into the device queue of `uplink`. Returns false if the queue is full.
     #[inline]
     pub fn admit(&mut self, datagram: &Packet, uplink: &Link, measured: &MeasuredInterval) -> bool {
         let Some(limit) = self.limit else { return true };
-        let (now, start) = (datagram.time, datagram.time.max(uplink.free_at));
+        let now = datagram.time;
+        if uplink.free_at <= now {
+            return true;
+        }
         while self.waiting.front().is_some_and(|start| *start <= now) {
             self.waiting.pop();
-        }
-        if start == now {
-            return true;
         }
         if self.waiting.len() >= limit as usize {
             self.dropped.lost(datagram, measured);
             return false;
         }
-        self.waiting.push(start);
+        self.waiting.push(uplink.free_at);
         true
     }
 
